@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bench.analysis.tables.observations import TableRecords, by_table, causes_against
+from bench.analysis.causes import HARMLESS_TO_CPU, causes_beside
+from bench.analysis.tables.observations import TableRecords, by_table
 from bench.analysis.tables.planned import tables_of
-from bench.analysis.tables.ranking import Metric
 from bench.core.files import as_object, read_bytes, write_file
 from bench.core.formats import number
 from bench.drive import journal
@@ -23,6 +23,8 @@ from bench.run.reader import Run
 from bench.tools import OPEN_LOOP
 from bench.validity.run_rules import MAX_OF_CEILING, NULL
 
+TELLS_SPEED = HARMLESS_TO_CPU | {"late responses"}
+"""Causes against a window that still tells about how many requests/s its service can take."""
 LEAST_OF_BEST = 0.1
 """A service is left out that would drag the rate below this share of the best one's, or of what the client can send."""
 
@@ -63,28 +65,33 @@ def rates_of(found: TableRecords, most: float | None) -> CommonRates:
         )
     if not speeds:
         return replace(told, reason="no service has a speed: none of their windows in the first round counts")
-    best = min(max(speeds.values()), most)
+    shares = {level: parse_level(level).share or 1.0 for level in found.table.shares}
+    # At all shares the same services: at the largest one the client is the limit first.
+    best = min(max(speeds.values()), most / max(shares.values()))
     slow = {name: speed for name, speed in speeds.items() if speed < LEAST_OF_BEST * best}
     left_out |= {
         name: f"left out: {number(speed)} requests/s would drag the common rate below a tenth of the best's"
         for name, speed in slow.items()
     }
     slowest = min(speeds.keys() - slow.keys(), key=lambda name: (speeds[name], name))
-    limit = slowest if speeds[slowest] <= most else OPEN_LOOP
-    rates = {
-        level: _rounded((parse_level(level).share or 0.0) * min(speeds[slowest], most)) for level in found.table.shares
-    }
-    return replace(told, limit=limit, left_out=left_out, rates=rates)
+    wanted = {level: share * speeds[slowest] for level, share in shares.items()}
+    return replace(
+        told,
+        slowest=slowest,
+        left_out=left_out,
+        rates={level: _rounded(min(rate, most)) for level, rate in wanted.items()},
+        capped=tuple(level for level, rate in wanted.items() if rate > most),
+    )
 
 
 def _speeds(found: TableRecords) -> tuple[dict[str, float], dict[str, str]]:
-    """The speed of each service in its first window that counts, and why the others have none."""
+    """The speed of each service in its first window that tells about what it can do, and why the others have none."""
     speeds: dict[str, float] = {}
     unknown: dict[str, str] = {}
     for name in found.table.services:
         causes = ["it was not loaded in the first round"]
         for record in found.of(name):
-            against = causes_against(record, Metric.SPEED)
+            against = causes_beside(record, TELLS_SPEED)
             speed = record.speed or record.goodput
             if speed and not against:
                 speeds[name] = speed

@@ -154,12 +154,14 @@ def missed_windows(run: Path, steps: Iterable[Step], failed: Collection[str]) ->
     for step in steps:
         if not step.held:
             continue
-        outcomes = {line["id"]: _outcome(run, line) for line in step.lines}
+        # A load at a common rate may be left out of a block; it is made again with its table.
+        turns = [line for line in step.lines if line.get("share_of") is None]
+        outcomes = {line["id"]: _outcome(run, line) for line in turns}
         done = step.tables_in([name for name, outcome in outcomes.items() if outcome == MEASURED])
         never = step.tables_in(
-            [line["id"] for line in step.lines if outcomes[line["id"]] is None and line["service"] not in failed]
+            [line["id"] for line in turns if outcomes[line["id"]] is None and line["service"] not in failed]
         )
-        folders = {(run / line["dir"]).parent for line in step.lines if step.table_of(line) in done & never}
+        folders = {(run / line["dir"]).parent for line in turns if step.table_of(line) in done & never}
         found |= {folder for folder in folders if folder.is_dir()}
     return found
 

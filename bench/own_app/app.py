@@ -96,7 +96,7 @@ def with_own_app(matrix: Matrix, app: OwnApp, p99: str = "", lock_suffix: str = 
         own=OwnBuild(app.interface, app.label, app.folder, lock_suffix),
     )
     preset = matrix.presets["all"]
-    load = Load(scenarios=(app.scenario,), tools=("wrk",), levels=("c16",))
+    load = Load(scenarios=(app.scenario,), tools=("wrk",), levels=("c16", "share50"))
     loads = (load, replace(load, tools=("vegeta",), levels=(f"knee:p99={p99}",), alone=True)) if p99 else (load,)
     own = replace(preset, name=app.name, title=f"{app.app} of {Path(app.folder).name}", loads=loads)
     return matrix.with_own_app(framework, routes, own)

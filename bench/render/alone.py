@@ -40,7 +40,7 @@ from bench.records.knee import CONFIRMATIONS
 from bench.records.record import Record
 from bench.render.table import Column, Table, table_of, written
 from bench.tools import TOOLS
-from bench.tools.send_lag import BEYOND, SHARES, least_requests
+from bench.tools.send_lag import BEYOND, ROUNDS, SHARES, least_requests
 from bench.words.cells import details_words, difference_words, doubts, rate_words, span_words, state_words
 
 SERVICE = Column[Cell]("service", lambda cell: cell.service, left=True)
@@ -265,8 +265,8 @@ CLOSED_LOOP = (
 OPEN_LOOP = (
     "Open loop: requests are sent at the target rate regardless of the responses. The distributions of all valid"
     " rounds are merged (percentiles are never averaged), and a timeout counts with its full length. A percentile"
-    f" needs {BEYOND} requests above it in each round: p99 needs {least_requests(0.99):,} requests, p99.9"
-    f" {least_requests(0.999):,}."
+    f" needs {BEYOND} requests above it, in {ROUNDS} rounds or more together, else in each: p99 needs"
+    f" {least_requests(0.99):,} requests, p99.9 {least_requests(0.999):,}."
 )
 
 

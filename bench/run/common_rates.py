@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from bench.core.files import mapping
+from bench.core.files import items, mapping
 from bench.plan.measurement import Measurement
 
 SCHEMA = 1
@@ -22,16 +22,17 @@ UNDECIDED = "its common rate follows from the speeds of the first round, which i
 class CommonRates:
     """What was decided for a table: requests/s by level, or `reason`, why there is none.
 
-    `speeds` are those of the first round in 1/s, `client_most` is the most that the open-loop `client` can be asked,
-    `limit` is the slowest service, or the client where that sets the rate. `left_out` has services that are not loaded,
-    with the reason.
+    `speeds` are those of the first round in 1/s, that of `slowest` sets the rates. `client_most` is the most that the
+    open-loop `client` is asked for, which is the rate at the levels in `capped`. `left_out` has services that are not
+    loaded, with the reason.
     """
 
     client: str
     client_most: float | None = None
     speeds: Mapping[str, float] = field(default_factory=dict)
-    limit: str | None = None
+    slowest: str | None = None
     rates: Mapping[str, int] = field(default_factory=dict)
+    capped: tuple[str, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
     reason: str | None = None
 
@@ -59,13 +60,14 @@ def common_rates(facts: Mapping[str, Any] | None) -> CommonRates | None:
     speeds, rates = mapping(facts.get("speeds")), mapping(facts.get("rates"))
     if not all(isinstance(value, int | float) and value > 0 for value in (*speeds.values(), *rates.values())):
         return None
-    most, limit, reason = (facts.get(key) for key in ("client_most", "limit", "reason"))
+    most, slowest, reason = (facts.get(key) for key in ("client_most", "slowest", "reason"))
     return CommonRates(
         client=str(facts.get("client")),
         client_most=most if isinstance(most, int | float) else None,
         speeds={str(name): float(value) for name, value in speeds.items()},
-        limit=limit if isinstance(limit, str) else None,
+        slowest=slowest if isinstance(slowest, str) else None,
         rates={str(level): int(value) for level, value in rates.items()},
+        capped=tuple(map(str, items(facts.get("capped")))),
         left_out={str(name): str(why) for name, why in mapping(facts.get("left_out")).items()},
         reason=reason if isinstance(reason, str) else None,
     )

@@ -31,6 +31,8 @@ MOST_WORKERS = 0.99
 """This share of the workers in use counts as all: a worker between two requests is in neither."""
 BEYOND = 50
 """Requests that must lie above a percentile for it to be reported: p99 needs 5,000 in total, p99.9 50,000."""
+ROUNDS = 3
+"""So many rounds may have them together; of fewer, each needs them."""
 SHARES: Mapping[str, float] = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
 JUDGED = ("p50", "p90", "p99")
 """Percentiles that make a measurement invalid if lag moves them; p99.9 is then only left out of the report."""
@@ -39,7 +41,7 @@ DIGITS = 3
 
 
 def least_requests(share: float) -> int:
-    """The fewest requests of a round for which this percentile (0.99 is p99) is reported."""
+    """The fewest requests for which this percentile (0.99 is p99) is reported."""
     return round(BEYOND / (1 - share))
 
 
@@ -136,31 +138,37 @@ def lag_facts(attack: Attack, rate: float, workers: int) -> dict[str, Any]:
     }
 
 
-def latency_facts(attack: Attack) -> dict[str, Any]:
-    """The content of latencies.json: every latency, rounded to `DIGITS` digits, with its count."""
-    counts = Counter(map(_rounded, attack.took_ns))
-    ordered = sorted(counts)
+def latency_facts(attack: Attack, rate: float) -> dict[str, Any]:
+    """The content of latencies.json: every latency, to `DIGITS` digits, with its count; `due`: from the schedule."""
+    from_first = lags(attack, rate)
+    middle = quantile(sorted(from_first), 0.5) if from_first else 0
+    due = (max(0, round(took + lag - middle)) for took, lag in zip(attack.took_ns, from_first, strict=True))
     return {
         "schema": 1,
         "requests": attack.requests,
         "max_ns": max(attack.took_ns, default=None),
-        "ns": ordered,
-        "counts": [counts[value] for value in ordered],
+        **_listed(Counter(map(_rounded, attack.took_ns))),
+        "due": _listed(Counter(map(_rounded, due))),
     }
+
+
+def _listed(counts: Mapping[int, int]) -> dict[str, list[int]]:
+    ordered = sorted(counts)
+    return {"ns": ordered, "counts": [counts[value] for value in ordered]}
 
 
 def merged_latency_facts(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The same of several: counts of equal latencies are summed, which loses nothing. KeyError or TypeError else."""
-    counts: Counter[int] = Counter()
+    counts, due = Counter[int](), Counter[int]()
     for part in parts:
-        counts.update(dict(zip(part["ns"], part["counts"], strict=True)))
-    ordered = sorted(counts)
+        for whole, own in ((counts, part), (due, part["due"])):
+            whole.update(dict(zip(own["ns"], own["counts"], strict=True)))
     return {
         "schema": 1,
         "requests": sum(part["requests"] for part in parts),
         "max_ns": max((part["max_ns"] for part in parts if part["max_ns"] is not None), default=None),
-        "ns": ordered,
-        "counts": [counts[value] for value in ordered],
+        **_listed(counts),
+        "due": _listed(due),
     }
 
 
@@ -174,7 +182,7 @@ def save_schedule(
         attack = read_csv(lines, timeout_s)
     except csv.Error as error:
         raise ValueError(str(error)) from error
-    for file, facts in ((lag, lag_facts(attack, rate, workers)), (latencies, latency_facts(attack))):
+    for file, facts in ((lag, lag_facts(attack, rate, workers)), (latencies, latency_facts(attack, rate))):
         file.write_text(json.dumps(facts, separators=(",", ":")) + "\n")
 
 
@@ -193,6 +201,11 @@ def _rounded(value: int) -> int:
     return (value + unit // 2) // unit * unit
 
 
+def is_moved(sent_s: float, due_s: float) -> bool:
+    """Whether a percentile counted from the schedule is too far above the one counted from sending."""
+    return due_s - sent_s > MAX_SHIFT * sent_s + MAX_SHIFT_S
+
+
 @dataclass(frozen=True, slots=True)
 class Lag:
     """lag.json, in seconds; `workers` is the most that vegeta was allowed, `in_flight_max` the most that it used."""
@@ -209,7 +222,7 @@ class Lag:
         """The percentiles, of those with enough requests, that lag moved too far."""
         for name in names:
             sent, due = self.as_sent_s[name], self.from_schedule_s[name]
-            if self.requests >= least_requests(SHARES[name]) and due - sent > MAX_SHIFT * sent + MAX_SHIFT_S:
+            if self.requests >= least_requests(SHARES[name]) and is_moved(sent, due):
                 yield name
 
     def faults(self) -> Iterator[str]:

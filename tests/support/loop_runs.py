@@ -56,6 +56,17 @@ def block(
     return lines
 
 
+def at_rate(lines: Iterable[Mapping[str, Any]], level: str = "share50") -> list[dict[str, Any]]:
+    """The lines of a block's services at a common rate, given those of a table in turns."""
+    rated = []
+    for line in lines:
+        load = {"tool": "vegeta", "level": level, "connections": None, "mode": "rate", "turn_s": None}
+        load |= {"id": line["id"].replace("wrk-c16", f"vegeta-{level}"), "duration_s": 1.0}
+        load |= {"share": int(level[-2:]) / 100, "share_of": f"{line['tool']} {line['level']}"}
+        rated.append({**line, **load, "dir": line["dir"].replace("wrk-c16", f"vegeta-{level}")})
+    return rated
+
+
 def tables_of(lines: Iterable[Mapping[str, Any]], rounds: int = 4, looks: Sequence[int] = ()) -> list[dict[str, Any]]:
     """What run.json says of the tables in turns that these lines are of."""
     found: dict[tuple[Any, ...], dict[str, Any]] = {}

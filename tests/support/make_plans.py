@@ -56,7 +56,8 @@ def told(wanted: Callable[[], Plan]) -> list[str]:
     lines += [f"{head} is compared with {base}" for base, head in made.pairs]
     for table in made.tables:
         waits = ", judged by goodput" if table.waits else ""
-        lines.append(f"in turns of {table.turn_s} s{waits}: {_load(table.first)}: {_stacks(table.cells)}")
+        then = "".join(f", then {level.name}" for level in table.shares)
+        lines.append(f"in turns of {table.turn_s} s{waits}: {_load(table.first)}: {_stacks(table.cells)}{then}")
     alone: dict[str, list[PlannedCell]] = {}
     for cell in made.alone:
         alone.setdefault(_load(cell), []).append(cell)

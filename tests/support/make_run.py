@@ -191,7 +191,7 @@ def sent_on_time(requests: int, rate: float, tail_ns: int = 9_000_000) -> dict[s
         array("q", (round(number * 1e9 / rate) for number in range(requests))),
         array("q", (took[number % 100] for number in range(requests))),
     )
-    files = {"lag.json": lag_facts(attack, rate, 11 * round(rate)), "latencies.json": latency_facts(attack)}
+    files = {"lag.json": lag_facts(attack, rate, 11 * round(rate)), "latencies.json": latency_facts(attack, rate)}
     return {name: json.dumps(facts) for name, facts in files.items()}
 
 

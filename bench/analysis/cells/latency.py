@@ -14,12 +14,15 @@ from itertools import groupby
 from pathlib import PurePath
 from typing import Any
 
-from bench.core.files import as_object, items, read_bytes
+from bench.core.files import as_object, items, mapping, read_bytes
 from bench.records.record import Record
-from bench.tools.send_lag import SHARES, least_requests, quantile_of, read_lag
+from bench.tools.send_lag import ROUNDS, SHARES, is_moved, least_requests, quantile_of, read_lag
 
 DRAWN = tuple(round(1 - 10 ** (-step / 8), 6) for step in range(1, 33))
 """Shares at which a distribution is drawn: eight per decade of the tail, up to 99.99 %."""
+
+LATE = "sent too late"
+"""The reason for a percentile that send lag has moved."""
 
 LatencyKey = tuple[str, str, str, float | None]
 """Service, scenario, level and rate: rounds at different rates are not merged."""
@@ -30,7 +33,8 @@ class Latencies:
     """Of all rounds together, in seconds; if a value is None, `missing` has the reason.
 
     `least` is the smallest number of requests in one round. `curve` has (share, seconds) up to the highest share that
-    the rounds support; it is for drawing only.
+    the rounds support; it is for drawing only. The requests that a percentile needs may come from three rounds or more
+    together; with fewer rounds, each has them.
     """
 
     rounds: int
@@ -44,12 +48,16 @@ class Latencies:
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """One round: the number of requests by latency in ns; `late` are the percentiles that send lag has distorted."""
+    """One round: the number of requests by latency in ns; `late` are the percentiles that send lag has distorted.
+
+    `due` has the latencies from when requests were due; None in runs made before they were saved.
+    """
 
     requests: int
     max_ns: int
     counts: Mapping[int, int]
     late: frozenset[str] = frozenset()
+    due: Mapping[int, int] | None = None
 
 
 LatenciesByCell = Mapping[LatencyKey, Latencies]
@@ -79,17 +87,26 @@ def read_distribution(folder: str) -> Distribution | None:
     facts = as_object(read_bytes(f"{folder}/latencies.json") or b"")
     if facts is None:
         return None
-    values, counts = items(facts.get("ns")), items(facts.get("counts"))
     requests, max_ns = facts.get("requests"), facts.get("max_ns")
-    if len(values) != len(counts) or not _whole([*values, *counts, requests, max_ns]) or sum(counts) != requests:
+    counts = _counts(facts, requests)
+    if counts is None or not _whole([requests, max_ns]):
         return None
     late = frozenset[str]().union(*(_late(own) for own in (folder, *glob.glob(f"{glob.escape(folder)}/client-*"))))
     return Distribution(
         int(requests or 0),
         int(max_ns or 0),
-        dict(zip(values, counts, strict=True)),
+        counts,
         late,
+        _counts(mapping(facts.get("due")), requests),
     )
+
+
+def _counts(facts: Mapping[str, Any], requests: Any) -> dict[int, int] | None:
+    """Numbers of requests by latency; None where they are none, or of another number of requests."""
+    values, counts = items(facts.get("ns")), items(facts.get("counts"))
+    if not values or len(values) != len(counts) or not _whole([*values, *counts]) or sum(counts) != requests:
+        return None
+    return dict(zip(values, counts, strict=True))
 
 
 def _late(folder: str) -> frozenset[str]:
@@ -104,25 +121,37 @@ def merge(rounds: Iterable[Distribution]) -> Latencies:
     if not every:
         reason = "no latencies.json was saved"
         return Latencies(0, 0, 0, dict.fromkeys(SHARES), None, dict.fromkeys((*SHARES, "max"), reason))
-    counts: dict[int, int] = {}
-    for one in every:
-        for value, count in one.counts.items():
-            counts[value] = counts.get(value, 0) + count
+    counts, due = _together(one.counts for one in every), _together(one.due or {} for one in every)
     least = min(one.requests for one in every)
+    enough = sum(counts.values()) if len(every) >= ROUNDS else least
     percentiles: dict[str, float | None] = {}
     missing = {}
     for name, share in SHARES.items():
-        if least < least_requests(share):
-            missing[name] = f"too few: {least:,} of {least_requests(share):,}"
-        elif any(name in one.late for one in every):
-            missing[name] = "sent too late"
+        if enough < least_requests(share):
+            missing[name] = f"too few: {enough:,} of {least_requests(share):,}"
+        elif any(name in one.late for one in every) or _is_late(counts, due, share):
+            missing[name] = LATE
         percentiles[name] = None if name in missing else quantile_of(counts, share) / 1e9
     longest = max(one.max_ns for one in every) / 1e9
     # Send lag may have distorted everything above the lowest percentile that it distorted.
-    most = min((share for name, share in SHARES.items() if any(name in one.late for one in every)), default=1.0)
-    shares = [share for share in DRAWN if share < most and least >= least_requests(share)]
+    most = min((share for name, share in SHARES.items() if missing.get(name) == LATE), default=1.0)
+    shares = [share for share in DRAWN if share < most and enough >= least_requests(share)]
     curve = _quantiles(counts, shares)
     return Latencies(len(every), sum(one.requests for one in every), least, percentiles, longest, missing, curve)
+
+
+def _together(rounds: Iterable[Mapping[int, int]]) -> dict[int, int]:
+    counts: dict[int, int] = {}
+    for one in rounds:
+        for value, count in one.items():
+            counts[value] = counts.get(value, 0) + count
+    return counts
+
+
+def _is_late(counts: Mapping[int, int], due: Mapping[int, int], share: float) -> bool:
+    """Whether lag moved a percentile of all rounds together, which each may have had too few requests for."""
+    whole = sum(due.values()) == sum(counts.values())
+    return whole and is_moved(quantile_of(counts, share) / 1e9, quantile_of(due, share) / 1e9)
 
 
 def _quantiles(counts: Mapping[int, int], shares: Sequence[float]) -> tuple[tuple[float, float], ...]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 from make_plans import MATRIX, plan
 
@@ -84,5 +87,57 @@ def test_a_table_is_measured_in_blocks_that_each_round_draws_anew() -> None:
 
 def test_the_null_server_is_measured_once_where_all_else_is_in_turns() -> None:
     made = plan(stacks=("aiohttp", "tornado"), rounds=4)
-    assert [m.round for m in measurements(made, 1) if m.mode == "null"] == [1]
-    assert {m.mode for m in measurements(made, 1)} == {"turns", "null"}
+    nulls = [(m.round, m.tool) for m in measurements(made, 1) if m.mode == "null"]
+    assert sorted(nulls) == [(1, "vegeta"), (1, "wrk")], "what each tool can do"
+    assert {m.mode for m in measurements(made, 1)} == {"turns", "null", "rate"}
+    made = plan(stacks=("aiohttp", "tornado"), rounds=4, latency=False)
+    assert [m.tool for m in measurements(made, 1) if m.mode == "null"] == ["wrk"]
+
+
+def test_after_their_turns_the_services_of_a_block_have_their_common_rate() -> None:
+    stacks = ("*-wsgi", "aiohttp")
+    lines = measurements(plan(stacks=stacks, rounds=8), 1)
+    rated = [m for m in lines if m.mode == "rate"]
+    assert {m.round for m in rated} == {2, 3, 4, 5, 6}, "the first round tells the speeds; a table may end after six"
+    assert {(m.level, m.share, m.share_of, m.rate, m.turn_s) for m in rated} == {
+        ("share50", 0.5, "wrk c16", None, None)
+    }
+    for unit in {m.unit for m in rated}:
+        block = [m for m in lines if m.unit == unit]
+        assert [m.mode for m in block] == ["turns"] * (len(block) // 2) + ["rate"] * (len(block) // 2)
+        turns, rates = ({m.service for m in block if m.mode == mode} for mode in ("turns", "rate"))
+        assert turns == rates
+        assert {m.table for m in block} == {("json", "wrk", "c16")}
+    assert len({m.dir for m in lines}) == len({m.id for m in lines}) == len(lines)
+
+
+def test_without_latency_a_plan_is_what_it_is_without_its_common_rates() -> None:
+    stacks = ("*-wsgi", "aiohttp")
+    made = plan(stacks=stacks, rounds=8)
+    without = replace(made, tables=tuple(replace(table, shares=()) for table in made.tables), nulls=made.nulls[:-1])
+    assert measurements(plan(stacks=stacks, rounds=8, latency=False), 1) == measurements(without, 1)
+
+
+def test_of_several_tables_of_a_scenario_the_first_has_the_common_rate() -> None:
+    lines = measurements(plan(stacks=("aiohttp", "tornado"), levels=("c16", "c64"), rounds=4), 1)
+    assert {m.share_of for m in lines if m.mode == "rate"} == {"wrk c16"}
+
+
+@pytest.mark.parametrize(
+    ("levels", "rated", "closed"),
+    [
+        (("c64",), {"share50"}, {"c64"}),
+        (("share10", "share90"), {"share10", "share90"}, {"c16"}),
+        (("c64", "share90"), {"share90"}, {"c64"}),
+    ],
+)
+def test_levels_replace_those_of_their_kind(levels: tuple[str, ...], rated: set[str], closed: set[str]) -> None:
+    lines = measurements(plan(stacks=("aiohttp", "tornado"), levels=levels, rounds=4), 1)
+    assert {m.level for m in lines if m.mode == "rate"} == rated
+    assert {m.level for m in lines if m.mode == "turns"} == closed
+
+
+@pytest.mark.parametrize("more", [{"mode": "solo"}, {"latency": False}, {"stacks": ("aiohttp",)}])
+def test_a_common_rate_needs_a_table_in_turns(more: dict[str, Any]) -> None:
+    with pytest.raises(UserError, match="share50 is a rate for a table in turns"):
+        plan(**({"stacks": ("aiohttp", "tornado"), "levels": ("share50",)} | more))

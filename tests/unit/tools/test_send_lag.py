@@ -95,7 +95,7 @@ def test_percentiles_are_ranks() -> None:
 def test_latencies_keep_three_digits_and_every_request() -> None:
     rng = random.Random(4)
     took = array("q", (int(rng.lognormvariate(15, 2)) + 1 for _ in range(5000)))
-    facts = latency_facts(Attack(array("q", range(5000)), took))
+    facts = latency_facts(Attack(array("q", range(5000)), took), 1e9)
     assert sum(facts["counts"]) == facts["requests"] == 5000 and facts["max_ns"] == max(took)
     counts = dict(zip(facts["ns"], facts["counts"], strict=True))
     for share in SHARES.values():
@@ -257,11 +257,11 @@ def test_an_attack_without_a_result_has_files(tmp_path: Path) -> None:
 
 def test_the_latencies_of_several_are_one_file_and_of_what_is_none_there_is_none(tmp_path: Path) -> None:
     parts = [tmp_path / "1", tmp_path / "2"]
-    parts[0].write_text('{"schema":1,"requests":3,"max_ns":9,"ns":[5,9],"counts":[2,1]}')
-    parts[1].write_text('{"schema":1,"requests":1,"max_ns":7,"ns":[5],"counts":[1]}')
+    parts[0].write_text('{"schema":1,"requests":3,"max_ns":9,"ns":[5,9],"counts":[2,1],"due":{"ns":[9],"counts":[3]}}')
+    parts[1].write_text('{"schema":1,"requests":1,"max_ns":7,"ns":[5],"counts":[1],"due":{"ns":[8],"counts":[1]}}')
     merge_latencies(parts, tmp_path / "whole")
     whole = {"schema": 1, "requests": 4, "max_ns": 9, "ns": [5, 9], "counts": [3, 1]}
-    assert json.loads((tmp_path / "whole").read_text()) == whole
+    assert json.loads((tmp_path / "whole").read_text()) == whole | {"due": {"ns": [8, 9], "counts": [1, 3]}}
     for text in ("", "[]", "{}", '{"requests":1,"max_ns":7,"ns":[5],"counts":[]}'):
         parts[1].write_text(text)
         with pytest.raises(ValueError, match=r"is not a latencies\.json"):

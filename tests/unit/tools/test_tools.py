@@ -229,7 +229,8 @@ def test_vegeta_merges_what_several_have_left(pretend: Pretend, tmp_path: Path) 
     parts = [tmp_path / "client-1", tmp_path / "client-2"]
     for part in parts:
         part.mkdir()
-        (part / "latencies.json").write_text('{"schema":1,"requests":1,"max_ns":7,"ns":[5],"counts":[1]}')
+        own = '"ns":[5],"counts":[1]'
+        (part / "latencies.json").write_text(f'{{"schema":1,"requests":1,"max_ns":7,{own},"due":{{{own}}}}}')
     assert TOOLS["vegeta"].merge(parts, tmp_path)
     said = f"report -type=json {parts[0]}/results.bin {parts[1]}/results.bin\n"
     assert (tmp_path / ".output.json.tmp").read_text() == said

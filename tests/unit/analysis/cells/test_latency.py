@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import random
 from array import array
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +21,12 @@ from bench.tools.send_lag import SHARES, Attack, latency_facts, quantile
 MS = 1_000_000
 
 
-def distribution(took_ms: list[float]) -> Distribution:
-    facts = latency_facts(Attack(array("q", range(len(took_ms))), array("q", (round(v * MS) for v in took_ms))))
-    counts = dict(zip(facts["ns"], facts["counts"], strict=True))
-    return Distribution(facts["requests"], facts["max_ns"], counts)
+def distribution(took_ms: list[float], sent_ms: Iterable[float] = ()) -> Distribution:
+    """One of so many requests, 1 ms apart unless they were sent at other times."""
+    sent = [*sent_ms] or range(len(took_ms))
+    facts = latency_facts(Attack(*(array("q", (round(v * MS) for v in values)) for values in (sent, took_ms))), 1000)
+    counts, due = (dict(zip(own["ns"], own["counts"], strict=True)) for own in (facts, facts["due"]))
+    return Distribution(facts["requests"], facts["max_ns"], counts, due=due)
 
 
 def test_rounds_are_merged_and_not_averaged() -> None:
@@ -52,6 +56,22 @@ def test_percentiles_need_their_count_in_every_round(count: int, told: list[str]
     assert set(merged.missing) == set(SHARES) - set(told)
     assert all(f"too few: {count:,} of " in reason for reason in merged.missing.values())
     assert merged.max_s == 0.001
+
+
+@pytest.mark.parametrize("count, told", [(1666, ["p50", "p90"]), (1667, ["p50", "p90", "p99"])])
+def test_three_rounds_may_have_the_count_together(count: int, told: list[str]) -> None:
+    merged = merge([distribution([1.0] * count)] * 3)
+    assert [name for name, value in merged.percentiles_s.items() if value is not None] == told
+    assert merged.missing["p99.9"] == f"too few: {3 * count:,} of 50,000"
+
+
+def test_lag_is_judged_over_all_rounds_where_each_has_too_few_requests_for_that() -> None:
+    # The last 30 of 2,000 were sent up to 30 ms late: 1.5 %, so that p99 from when they were due is much longer.
+    sent = [float(number + max(0, 30 - abs(1969 - number) if number > 1969 else 0)) for number in range(2000)]
+    rounds = [distribution([1.0] * 2000, sent)] * 3
+    assert merge(rounds).missing["p99"] == "sent too late"
+    assert merge([replace(one, due=None) for one in rounds]).percentiles_s["p99"] == 0.001
+    assert merge(rounds).curve[-1][0] < 0.99
 
 
 def test_a_percentile_that_the_clients_lag_moved_is_not_told() -> None:

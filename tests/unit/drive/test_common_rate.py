@@ -1,0 +1,182 @@
+"""The common rate of a table's services: how high it is, who is left out, and that it is decided once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loop_runs import ask, at_rate, block, finish_block, step_id, tables_of
+from make_run import entry, write_run
+from turns_runs import record, service_of
+
+from bench.analysis.tables.observations import TableRecords, by_table
+from bench.analysis.tables.planned import tables_of as planned_tables
+from bench.drive.common_rate import client_most, rates_of
+from bench.drive.step_file import LINES
+from bench.records.record import Cause, Record
+from bench.run.common_rates import CommonRates, common_rates
+from bench.run.reader import read_raw, read_run, read_service
+from bench.validity.run_records import build_records, judged_record
+from bench.validity.run_rules import BOUND
+
+STACKS = ("aiohttp", "tornado", "uvicorn-asgi")
+AIOHTTP, TORNADO, UVICORN = (service_of(stack) for stack in STACKS)
+MOST = 5000.0
+
+
+def found(speeds: Mapping[str, float], shares: tuple[str, ...] = ("share50",), **changes: Any) -> TableRecords:
+    lines = block(1, STACKS)
+    table = tables_of(lines)[0] | {"shares": list(shares)}
+    made = [record(stack, line=entry(stack, level="c16"), speed=speed, **changes) for stack, speed in speeds.items()]
+    (one,) = by_table(planned_tables({"tables_in_turns": [table]}), made)
+    return one
+
+
+def decided(*speeds: float, most: float | None = MOST, **how: Any) -> CommonRates:
+    return rates_of(found(dict(zip(STACKS, speeds, strict=True)), **how), most)
+
+
+@pytest.mark.parametrize(
+    ("speeds", "slowest", "rate", "capped"),
+    [
+        ((1234, 2000, 3000), AIOHTTP, 610, ()),
+        ((3000, 1000, 2000), TORNADO, 500, ()),
+        ((30, 40, 29.9), UVICORN, 14, ()),
+        ((1, 1, 1), AIOHTTP, 1, ()),
+        ((9999, 10_000, 60_000), AIOHTTP, 4900, ()),
+        ((12_000, 13_000, 60_000), AIOHTTP, 5000, ("share50",)),
+    ],
+)
+def test_the_slowest_service_sets_it_as_far_as_the_client_can_send_that(
+    speeds: tuple[float, ...], slowest: str, rate: int, capped: tuple[str, ...]
+) -> None:
+    told = decided(*speeds)
+    assert (told.slowest, told.rates, told.capped) == (slowest, {"share50": rate}, capped)
+    assert (told.left_out, told.reason) == ({}, None)
+    assert common_rates(json.loads(told.text())) == told
+    assert told.speeds == dict(zip((AIOHTTP, TORNADO, UVICORN), map(float, speeds), strict=True))
+    assert {told.of("share50", name) for name in told.speeds} == {rate}
+
+
+def test_who_would_drag_it_below_a_tenth_of_the_bests_is_left_out_by_name() -> None:
+    told = decided(190, 1000, 2000)
+    assert told.rates == {"share50": 500} and told.slowest == TORNADO
+    words = "left out: 190 requests/s would drag the common rate below a tenth of the best's"
+    assert told.left_out == {AIOHTTP: words} and told.of("share50", AIOHTTP) == words
+    # Of the best one's rate the client can send no more than so much.
+    assert decided(1000, 2000, 60_000).left_out == {}
+    assert [*decided(999, 2000, 60_000).left_out] == [AIOHTTP]
+    # At all shares the same services.
+    assert [*decided(999, 2000, 60_000, shares=("share10", "share50")).left_out] == [AIOHTTP]
+
+
+def test_every_share_has_its_rate() -> None:
+    assert decided(1000, 2000, 3000, shares=("share10", "share90")).rates == {"share10": 100, "share90": 900}
+    told = decided(9000, 9000, 9000, shares=("share10", "share90"))
+    assert (told.rates, told.capped) == ({"share10": 900, "share90": 5000}, ("share90",))
+
+
+def test_without_what_it_follows_from_there_is_none_and_that_is_said() -> None:
+    told = decided(1000, 2000, 3000, most=None)
+    assert told.rates == {} and "what vegeta can send is not known" in str(told.of("share50", AIOHTTP))
+    told = decided(1000, 2000, 3000, causes=[Cause("errors", "9 of 10 attempts (90.00%)")])
+    assert told.rates == {} and "its speed is not known (errors: 9 of 10" in str(told.of("share50", AIOHTTP))
+
+
+def test_one_without_a_speed_is_left_out_and_the_others_are_not() -> None:
+    told = rates_of(found({"tornado": 1000, "uvicorn-asgi": 2000}), MOST)
+    assert told.of("share50", AIOHTTP) == "left out: its speed is not known (it was not loaded in the first round)"
+    assert told.of("share50", TORNADO) == 500
+
+
+def test_a_window_whose_responses_came_late_still_tells_about_the_speed() -> None:
+    told = decided(1000, 2000, 3000, causes=[Cause("late responses", "after 7 of 10 turns"), Cause(BOUND, "busy")])
+    assert told.rates == {"share50": 500}
+
+
+def null_record(**changes: Any) -> Record:
+    values = {"goodput": 1000.0, "loadgen_busy_ratio": 0.1} | changes
+    made = record("aiohttp", line=entry("aiohttp", tool="vegeta", level="r1000") | {"service": "null"}, **values)
+    object.__setattr__(made, "rate", 1000)
+    return made
+
+
+def test_what_the_client_can_send_is_half_of_what_the_null_server_shows() -> None:
+    assert client_most([null_record()]) == 5000
+    # Beside other programs it was late, and needed the same CPU time.
+    assert client_most([null_record(causes=[Cause("not the asked load", "late by 3 ms")])]) == 5000
+    assert client_most([null_record(goodput=900.0)]) is None
+    assert client_most([null_record(loadgen_busy_ratio=None)]) is None
+    assert client_most([record("aiohttp")]) is None
+
+
+def a_run(folder: Path) -> tuple[Path, list[list[dict[str, Any]]]]:
+    """Three rounds of a table, and what vegeta can send."""
+    rounds = [block(number, STACKS) for number in (1, 2, 3)]
+    rated = [at_rate(lines) for lines in rounds[1:]]
+    tables = [tables_of(rounds[0])[0] | {"shares": ["share50"]}]
+    lines = [*rounds[0], *rounds[1], *rated[0], *rounds[2], *rated[1]]
+    (folder / "raw/common-rates/json").mkdir(parents=True)
+    run = write_run(folder, lines, tables_in_turns=tables)
+    return run, [rounds[0], [*rounds[1], *rated[0]], [*rounds[2], *rated[1]]]
+
+
+def loaded(folder: Path) -> dict[str, Any]:
+    lines = [json.loads(line) for line in (folder / LINES).read_text().splitlines()]
+    return {line["service"]: line["rate"] for line in lines if line["mode"] == "rate"}
+
+
+SPEEDS = {AIOHTTP: 1000.0, TORNADO: 2000.0, UVICORN: 90.0}
+KEPT = "raw/common-rates/json/wrk-c16.json"
+
+
+def test_it_is_decided_after_the_first_round_and_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bench.drive.common_rate.client_most", lambda records: MOST)
+    run, (first, second, _) = a_run(tmp_path)
+    assert ask(run, capsys, 0, "--begin") == (0, []) and step_id(run) == "r01-b1" and loaded(run) == {}
+    assert not (run / KEPT).exists()
+    finish_block(run, first, SPEEDS)
+    assert ask(run, capsys, 10)[0] == 0 and step_id(run) == "r02-b1"
+    speed = json.loads((run / KEPT).read_text())["speeds"]
+    assert loaded(run) == {AIOHTTP: json.loads((run / KEPT).read_text())["rates"]["share50"]} | {
+        TORNADO: loaded(run)[AIOHTTP]
+    }
+    assert loaded(run)[AIOHTTP] == pytest.approx(speed[AIOHTTP] / 2, rel=0.1)
+    kept = (run / KEPT).read_text()
+    finish_block(
+        run, [line for line in second if line["mode"] == "turns"], {name: 3 * of for name, of in SPEEDS.items()}
+    )
+    assert ask(run, capsys, 20)[0] == 0 and step_id(run) == "r03-b1"
+    rates = loaded(run)
+    # The run is cut, and goes on.
+    (run / "loop.json").unlink()
+    assert ask(run, capsys, 0, "--begin")[0] == 0 and step_id(run) == "r03-b1"
+    assert loaded(run) == rates and (run / KEPT).read_text() == kept
+    assert [line["rate"] for line in second if line["mode"] == "rate"] == [None] * 3, "the plan stays as it is"
+
+
+def test_the_record_has_the_rate_or_says_why_it_has_none(tmp_path: Path) -> None:
+    run, (_, second, third) = a_run(tmp_path)
+    planned = {one.id: one for one in read_run(str(run)).planned}
+
+    def judged(line: Mapping[str, Any]) -> Record:
+        one = planned[line["id"]]
+        return judged_record(one, read_raw(str(run), one), read_service(str(run), one.service))
+
+    rated = {line["service"]: line for line in second if line["mode"] == "rate"}
+    assert judged(rated[AIOHTTP]).causes == (
+        Cause("not run", "its common rate follows from the speeds of the first round, which is not complete"),
+    )
+    told = CommonRates(client="vegeta", rates={"share50": 500}, left_out={UVICORN: "left out: it is slow"})
+    (run / KEPT).write_text(told.text())
+    assert (judged(rated[AIOHTTP]).rate, judged(rated[UVICORN]).rate) == (500, None)
+    assert judged(rated[UVICORN]).causes == (Cause("not run", "left out: it is slow"),)
+    # One record says so; those of later rounds, which were never begun, are none.
+    services = {name: read_service(str(run), name) for name in (AIOHTTP, TORNADO, UVICORN)}
+    ids = [one.id for one in build_records(read_run(str(run)), services) if one.mode == "rate"]
+    assert ids == [line["id"] for line in rated.values()] and third
