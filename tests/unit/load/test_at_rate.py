@@ -1,0 +1,126 @@
+"""A common rate of a block: each service alone, the others frozen; a stall is seen although the load is short."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loop_runs import at_rate, block
+from make_run import write_run
+
+from bench.drive.step_file import write_step
+from bench.load import at_rate as module
+from bench.load.at_rate import load_at_rate
+from bench.load.cpu_counters import CpuCounters
+from bench.load.held import Freezer
+from bench.load.in_turns import windows_of
+from bench.load.task import Step, read_step
+from bench.tools.tool import Command, Load
+from bench.tools.vegeta import Vegeta
+
+STACKS = ("aiohttp", "tornado", "uvicorn-asgi")
+NAMES = tuple(f"{stack}-py313-debian" for stack in STACKS)
+
+
+class Pretending(Freezer):
+    """Notes what is frozen, and when."""
+
+    def __init__(self) -> None:
+        self.frozen_now: set[str] = set()
+
+    def _tell(self, verb: str, services: Sequence[str]) -> list[str]:
+        (self.frozen_now.update if verb == "freeze" else self.frozen_now.difference_update)(services)
+        return [*services]
+
+
+Loaded = list[tuple[str, float | None, frozenset[str]]]
+"""Of each load: its service, its seconds, and who was frozen."""
+
+
+@pytest.fixture
+def step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Step:
+    monkeypatch.chdir(tmp_path)
+    lines = [line | {"rate": 500} for line in at_rate(block(2, STACKS))]
+    run = write_run(tmp_path / "results/a-run", lines)
+    write_step(run, lines, {})
+    monkeypatch.setattr(module, "pinned", lambda load: load)
+    monkeypatch.setattr(Vegeta, "version", lambda _: "12")
+    monkeypatch.setattr(Vegeta, "save", lambda *_: True)
+    return read_step(str(run))
+
+
+def loads(
+    step: Step, monkeypatch: pytest.MonkeyPatch, freezer: Pretending, fails: str = "", script: str = "echo told"
+) -> Loaded:
+    """What was loaded, by a tool that only pretends."""
+    loaded: Loaded = []
+
+    def command(_: Vegeta, load: Load) -> Command:
+        service = load.url.removeprefix("http://").partition(":")[0]
+        loaded.append((service, load.duration_s, frozenset(freezer.frozen_now)))
+        return Command(("sh", "-c", "exit 7" if service == fails else script))
+
+    monkeypatch.setattr(Vegeta, "command", command)
+    (window,) = windows_of(step.run)
+    load_at_rate(step, window, CpuCounters({}), random.Random(1), [], freezer=freezer)
+    return loaded
+
+
+def told(step: Step, service: str) -> dict[str, Any]:
+    return dict(json.loads((step.run / f"raw/r02/b1/json/vegeta-share50/w1/{service}/tool.json").read_text()))
+
+
+def test_each_is_loaded_alone_after_a_load_that_is_not_kept(step: Step, monkeypatch: pytest.MonkeyPatch) -> None:
+    freezer = Pretending()
+    loaded = loads(step, monkeypatch, freezer)
+    assert sorted({service for service, *_ in loaded}) == sorted(NAMES)
+    for settling, kept in zip(loaded[::2], loaded[1::2], strict=True):
+        assert settling[0] == kept[0] and (settling[1], kept[1]) == (module.SETTLE_S, 1.0)
+        assert settling[2] == kept[2] == frozenset(NAMES) - {kept[0]}, "the others are frozen"
+    assert freezer.frozen_now == set()
+    for name in NAMES:
+        facts = told(step, name)
+        assert (facts["tool"], facts["exit_status"], facts["turns"]["count"]) == ("vegeta", 0, 1)
+        assert facts["turns"]["load_ns"] > 0 and step.status(name) == 0
+
+
+def test_what_fails_is_its_services_alone_and_nothing_stays_frozen(step: Step, monkeypatch: pytest.MonkeyPatch) -> None:
+    freezer = Pretending()
+    loads(step, monkeypatch, freezer, fails=NAMES[1])
+    assert [told(step, name)["exit_status"] for name in NAMES] == [0, 7, 0]
+    assert [step.status(name) > 0 for name in NAMES] == [False, True, False]
+    assert freezer.frozen_now == set()
+
+
+def test_nobody_is_frozen_for_long(step: Step, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_FROZEN_S", 3.5)
+    freezer, thaws = Pretending(), list[set[str]]()
+    tell = freezer._tell
+
+    def counted(verb: str, services: Sequence[str]) -> list[str]:
+        done = tell(verb, services)
+        if not freezer.frozen_now:
+            thaws.append({*services})
+        return done
+
+    monkeypatch.setattr(freezer, "_tell", counted)
+    loads(step, monkeypatch, freezer)
+    assert thaws == [set(NAMES)] * 2, "two loads at most take 3.5 s with all that is around them"
+
+
+def test_a_slow_rate_settles_for_a_request(step: Step, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [line | {"rate": 2} for line in at_rate(block(2, STACKS))]
+    write_step(step.run, lines, {})
+    loaded = loads(read_step(str(step.run)), monkeypatch, Pretending())
+    assert {seconds for _, seconds, _ in loaded[::2]} == {0.5}
+
+
+def test_without_a_freezer_all_are_loaded_too(step: Step, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Vegeta, "command", lambda *_: Command(("true",)))
+    (window,) = windows_of(step.run)
+    load_at_rate(step, window, CpuCounters({}), random.Random(1), [], freezer=None)
+    assert [told(step, name)["exit_status"] for name in NAMES] == [0, 0, 0]
