@@ -84,14 +84,15 @@ def site_verb(argv: Sequence[str]) -> int:
     parser = Parser("site.sh")
     parser.add_argument("folder", type=Path)
     site: Path = parser.parse_args(argv).folder
-    frameworks = load_matrix().frameworks.keys()
+    matrix = load_matrix()
+    known, presets = {*matrix.frameworks}, {name: preset.title for name, preset in matrix.presets.items()}
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
-        runs = [*pool.map(partial(_put, site, {*frameworks}), published_runs())]
+        runs = [*pool.map(partial(_put, site, known, presets), published_runs())]
     write_file(site / "index.html", front_page(runs))
     return 0
 
 
-def _put(site: Path, frameworks: set[str], name: str) -> PublishedRun:
+def _put(site: Path, frameworks: set[str], presets: Mapping[str, str], name: str) -> PublishedRun:
     """Build a published run and put it into the site."""
     published = PUBLISHED / name
     folder = find_run(str(published))
@@ -105,7 +106,7 @@ def _put(site: Path, frameworks: set[str], name: str) -> PublishedRun:
         raise UserError(f"cannot write to {place}: {error.strerror}; free some space or fix its owner") from error
     checked = read_bytes(f"{published}/selftest.md") or b""
     text = checked.decode(errors="replace")
-    return published_run(name, source.facts, report, rankings, checked=text, frameworks=frameworks)
+    return published_run(name, source.facts, report, rankings, checked=text, frameworks=frameworks, presets=presets)
 
 
 Exporter = Callable[[str, Run, Iterable[Record]], bytes]

@@ -22,6 +22,8 @@ from bench.words.names import wait_words
 from bench.words.picture import level_words
 from bench.words.told import LATE, ToldRanking
 
+CHANGED = "What did the changes to this project's own apps change?"
+"""What a run answers that compares apps with what they were before."""
 STYLES = ("page/style.css", "site.css")
 _STARTED = re.compile(r"(\d{4})(\d\d)(\d\d)-\d{6}")
 
@@ -46,7 +48,7 @@ class Answer:
 class PublishedRun:
     """A published run on the front page: `started` is its UTC time as digits, `checked` its selftest.md.
 
-    `aside`: it is a self-test, or of apps that the project does not have any more, and answers no reader's question.
+    `aside`: it is a self-test, and answers no reader's question.
     """
 
     name: str
@@ -113,19 +115,23 @@ def published_run(
     *,
     checked: str,
     frameworks: Collection[str],
+    presets: Mapping[str, str],
 ) -> PublishedRun:
-    """What the front page needs of a run; `checked` is its selftest.md, or empty, `frameworks` those of the matrix."""
+    """What the front page needs of a run; `checked` is its selftest.md, or empty.
+
+    `frameworks` are those of the matrix, and `presets` the titles of its presets.
+    """
     own: Sequence[tuple[str, str]] = report.own_app or [("", "")] * len(told)
-    answers = [_answer(one, facts, *pair) for one, pair in zip(told, own, strict=True)]
     services = [mapping(entry) for entry in mapping(facts.get("services")).values()]
     known = bool(report.own_app) or all(one.get("url") or one.get("framework") in frameworks for one in services)
+    answers = [_answer(one, facts, *pair, changed=not known) for one, pair in zip(told, own, strict=True)]
     return PublishedRun(
         name=name,
-        title=str(report.title),
+        title=presets.get(str(facts.get("preset")), str(report.title)),
         started=str(facts.get("run") or ""),
         machine=machine_words(mapping(facts.get("host"))),
         answers=tuple(filter(None, answers)),
-        aside=bool(checked) or not known,
+        aside=bool(checked),
         checked=checked,
     )
 
@@ -137,14 +143,14 @@ def machine_words(host: Mapping[str, Any]) -> str:
     return f"{cpu}, {plural(cores, 'core')}" if isinstance(cores, int) else cpu
 
 
-def _answer(told: ToldRanking, facts: Mapping[str, Any], requests: str, own: str) -> Answer | None:
+def _answer(told: ToldRanking, facts: Mapping[str, Any], requests: str, own: str, *, changed: bool) -> Answer | None:
     """The answer of a table; None where it has no verdict yet."""
     ranking = told.ranking
     if ranking.look is None:
         return None
     waits = wait_words(ranking.scenario)
     load = f"every response waits for {waits}" if waits else "instant responses"
-    question, _, _ = told.question.partition(" (")
+    question = CHANGED if changed else told.question.partition(" (")[0]
     if own:
         app = "/".join(Path(str(mapping(facts.get("own_app")).get("folder") or "")).parts[-2:])
         question = f"{question.rstrip('?')} for the app {app}?"
@@ -174,7 +180,8 @@ def front_page(runs: Iterable[PublishedRun]) -> str:
 
 
 def topics(runs: Sequence[PublishedRun]) -> list[Topic]:
-    """The questions of these runs, which are the newest first: those about the most services come first."""
+    """The questions of these runs, which are the newest first: those about the most services come first, changes of
+    this project's own apps last."""
     found = grouped(_asked(runs), lambda pair: pair[0])
     made = []
     for words, pairs in found.items():
@@ -184,7 +191,7 @@ def topics(runs: Sequence[PublishedRun]) -> list[Topic]:
     def size(load: Load) -> int:
         return max(one.services for one in (load.newest, *load.others))
 
-    made.sort(key=lambda pair: -max(map(size, pair[1])))
+    made.sort(key=lambda pair: (pair[0] == CHANGED, -max(map(size, pair[1]))))
     return [
         Topic(f"question-{place}", words, sorted(loads, key=lambda load: (load.newest.answers[0].waits, -size(load))))
         for place, (words, loads) in enumerate(made, 1)

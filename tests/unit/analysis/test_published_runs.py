@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import re
 import tarfile
+import zlib
+from base64 import b64decode
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
 from places import ROOT
+from plain_words import found_in, signs_in
 
 from bench.__main__ import main
 from bench.records.record import load
@@ -72,6 +76,48 @@ def figures(line: dict[str, Any]) -> dict[str, Any]:
         key: pytest.approx(value) if isinstance(value, float | list) else value  # an interval is a list
         for key, value in line.items()
     }
+
+
+def test_published_pages_are_plain_and_have_one_sign_for_a_change(site: Path) -> None:
+    """But for titles, and causes of failures: they are the run's own, as it was made."""
+    for name in RUNS:
+        page = Page((site / name / "index.html").read_text(encoding="utf-8"))
+        assert page.text and not found_in(page.text.replace(page.title, "").replace("its last words:", "")), name
+        assert not [text for columns, rows in page.tables for text in signs_in(columns, rows)], name
+    front = Page((site / "index.html").read_text(encoding="utf-8"))
+    assert front.text and not found_in(front.text)
+
+
+class Page(HTMLParser):
+    """What a reader sees of a page: its text, with the sentences on pairs, and the head and rows of each table."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.text, self.title, self.pairs, self.within = "", "", "", ""
+        self.tables: list[tuple[list[str], list[list[str]]]] = []
+        self.feed(html)
+        if self.pairs:
+            self.text += zlib.decompress(b64decode(self.pairs)).decode()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.within = "pairs" if ("id", "pairs") in attrs else tag
+        if tag == "table":
+            self.tables.append(([], []))
+        elif tag == "tr" and self.tables:
+            self.tables[-1][1].append([])
+
+    def handle_data(self, data: str) -> None:
+        if self.within == "pairs":
+            self.pairs += data
+            self.within = ""
+        elif self.within == "h1":
+            self.title += data
+        elif self.within not in ("script", "style"):
+            self.text += data
+        if self.within == "th" and self.tables:
+            self.tables[-1][0].append(data)
+        elif self.within == "td" and self.tables:
+            self.tables[-1][1][-1].append(data)
 
 
 def test_every_published_run_is_rebuilt() -> None:

@@ -1,0 +1,66 @@
+"""Phrases that a newcomer had to ask about, and where a text has them."""
+
+from __future__ import annotations
+
+import re
+
+PHRASES = (
+    "told apart",
+    "the same in short",
+    "hold at once",
+    "nothing is waited for",
+    "stays open",
+    "which functions cost",
+    "comes a load",
+    "falls on all",
+    "another load than",
+    "not the throughput over",
+    "nothing to wait for",
+    "ms to wait",
+    "with the least CPU?",
+    "judged by successful",
+    "ratio may be off",
+    "most likely have been",
+    "most likely have had",
+    "would most likely",
+    "may still divide",
+    "would have been called",
+    "more were not measured",
+    "the same sign",
+    "the opposite sign",
+    "questions of this kind",
+    "the rest needs",
+    "level between",
+    "as a speed against",
+    "as one takes microseconds",
+    "looked for ten times",
+    "last words",
+    "cut, however",
+    "gravest",
+    "steal does",
+    "noise is paid",
+    "word was false",
+    "false word",
+    "given again",
+    "rights of the daemon",
+    "requests/s of it by",
+    "is not shown to be faster",
+)
+"""Each was in a text that a newcomer had to ask about."""
+
+
+def found_in(text: str) -> list[str]:
+    """The phrases in it, also where lines of a paragraph, a comment or a string break them."""
+    joined = re.sub(r'"?\s*\n\s*(?:f?"|#|//)?\s*', " ", text).lower()
+    return [phrase for phrase in PHRASES if phrase.lower() in joined]
+
+
+def signs_in(columns: list[str], rows: list[list[str]]) -> list[str]:
+    """Changes against the best with the sign of a better one: less CPU, or more requests/s."""
+    found = []
+    for place, name in enumerate(columns):
+        worse = {"CPU against the best": "+0", "requests/s against the best": "-0"}.get(name)
+        if worse:
+            texts = [row[place].removeprefix("the best").strip() for row in rows if len(row) == len(columns)]
+            found += [text for text in texts if text and text[0] not in f"{worse}–(b"]
+    return found
