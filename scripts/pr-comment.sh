@@ -14,6 +14,8 @@
 #       invalid           base or proposed version has no figure; of two runs: a cell has no valid round
 #       not-enough-data   a comparison has no verdict
 #       not-comparable    two runs that are not comparable
+#       lost              under an event (docs/events.md) the proposed version loses more requests than the base, by
+#                         the tests of its rounds; in a run of a single service: it loses any
 #
 #   --check           only whether these are policies, before anything is measured
 #

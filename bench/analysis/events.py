@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from itertools import combinations
+from typing import Any
 
 from bench.core.groups import grouped
 from bench.plan.measurement import Pair
@@ -17,8 +18,8 @@ from bench.stats.event_counts import NOT_ENOUGH, Counts, corrected, rounds_neede
 NULL = "null"
 """The null server (nginx), whose counts are the floor: no service can be asked for less."""
 MORE, LESS = "loses more", "loses less"
-EXPECTED: Mapping[str, frozenset[Fate]] = {"stop": frozenset({Fate.REFUSED})}
-"""What is no loss under an event: who has stopped refuses connections, and only what was under way counts."""
+FOR_GOOD = frozenset({"stop"})
+"""Events that stop the service for good: it is not asked to come back."""
 LAST_S = 1.0
 """A service without a good answer for so long at the end of the window never came back."""
 
@@ -70,17 +71,17 @@ class EventCell:
     @property
     def counts(self) -> Counts:
         """(lost, sent) of each of its rounds."""
-        return tuple(map(lost_of_sent, self.counted))
+        return tuple((record.lost, record.sent or 0) for record in self.counted)
 
     @property
     def lost(self) -> int:
         """Over all rounds."""
-        return sum(lost_of_sent(record)[0] for record in self.counted)
+        return sum(record.lost for record in self.counted)
 
     @property
     def sent(self) -> int:
         """Over all rounds."""
-        return sum(lost_of_sent(record)[1] for record in self.counted)
+        return sum(record.sent or 0 for record in self.counted)
 
     @property
     def gap_s(self) -> float | None:
@@ -95,29 +96,30 @@ class EventCell:
     @property
     def disturbed(self) -> int:
         """In how many rounds it answered, but not as before, when the window ended."""
-        return sum(one.recovered_s is None and not is_gone(one) and bool(one.timeline) for one in self.counted)
+        return sum(not is_back(one) and not is_gone(one) for one in self.counted)
 
     def fates(self) -> dict[Fate, int]:
         """What became of the requests that were lost, over all rounds, the most frequent first."""
-        kept = [fate for fate in LOST if fate not in EXPECTED.get(self.records[0].event, ())]
-        found = {fate: sum(one.fates.get(fate, 0) for one in self.counted) for fate in kept}
+        found = {fate: sum(one.fates.get(fate, 0) for one in self.counted) for fate in LOST}
         return dict(sorted(((fate, count) for fate, count in found.items() if count), key=lambda one: -one[1]))
 
     def figures(self, name: str) -> list[float]:
         """What its rounds say of this figure, a field or one of the event's own; none where it is missing."""
-        found = (getattr(one, name, None) if hasattr(one, name) else one.extras.get(name) for one in self.counted)
-        return [float(value) for value in found if isinstance(value, int | float)]
+        return [float(value) for value in self.values(name) if isinstance(value, int | float)]
+
+    def values(self, name: str) -> list[Any]:
+        """The same of what need not be a number."""
+        return [getattr(one, name) if hasattr(one, name) else one.extras.get(name) for one in self.counted]
 
 
-def lost_of_sent(record: EventRecord) -> tuple[int, int]:
-    """How many requests it lost, of those that it could lose."""
-    expected = sum(record.fates.get(fate, 0) for fate in EXPECTED.get(record.event, ()))
-    return record.lost - expected, (record.sent or 0) - expected
+def is_back(record: EventRecord) -> bool:
+    """Whether it answered as before when its window ended, or was not asked to."""
+    return record.recovered_s is not None or record.event in FOR_GOOD or not record.timeline
 
 
 def is_gone(record: EventRecord) -> bool:
     """Whether it no longer answered when its window ended."""
-    if record.recovered_s is not None or not record.timeline:
+    if is_back(record):
         return False
     last = record.timeline[-1].at_s - LAST_S
     end = [one for one in record.timeline if one.at_s > last]
@@ -172,6 +174,8 @@ class EventTable:
     rows: tuple[EventRow, ...]
     rounds: int
     tests: int
+    pairs: tuple[Pair, ...] = ()
+    """Those that are compared, where that is not every two services."""
 
     @property
     def cells(self) -> list[EventCell]:
@@ -179,13 +183,21 @@ class EventTable:
         return [cell for row in self.rows for cell in row.cells.values()]
 
 
-def event_table(records: Sequence[EventRecord], pairs: Iterable[Pair] = ()) -> EventTable:
-    """The table of these records; `pairs` are those that are compared, by default every two services."""
+def event_table(records: Sequence[EventRecord], pairs: Sequence[Pair] = (), order: Sequence[str] = ()) -> EventTable:
+    """The table of these records; `pairs` are those that are compared, by default every two services of `order`."""
+    has = {one.service for one in records}
+    known = [*dict.fromkeys([*order, *(one.service for one in records)])]
     # The floor comes last: it is no service to choose.
-    services = sorted(dict.fromkeys(one.service for one in records), key=lambda name: name == NULL)
+    services = sorted((name for name in known if name in has), key=lambda name: name == NULL)
+    groups = grouped(records, lambda one: (one.event, one.case))
+    for event in {event for event, case in groups if case}:
+        # What a server cannot do at all, it cannot do in any case of it.
+        refused = groups.pop((event, ""), [])
+        for place in groups:
+            groups[place] += refused if place[0] == event else []
     rows = [
         (event, case, {name: EventCell(name, found) for name in services if (found := _own(name, own))})
-        for (event, case), own in grouped(records, lambda one: (one.event, one.case)).items()
+        for (event, case), own in groups.items()
     ]
     compared = [*pairs] or [*combinations([name for name in services if name != NULL], 2)]
     judged = [[(a, b) for a, b in compared if _comparable(cells, a, b)] for _, _, cells in rows]
@@ -202,7 +214,7 @@ def event_table(records: Sequence[EventRecord], pairs: Iterable[Pair] = ()) -> E
         contrasts = (_contrast(cells[a], cells[b], next(adjusted), tests) for a, b in chosen)
         made.append(EventRow(event, case, cells, tuple(contrasts)))
     rounds = max((len(cell.records) for row in made for cell in row.cells.values()), default=0)
-    return EventTable(tuple(services), tuple(made), rounds, tests)
+    return EventTable(tuple(services), tuple(made), rounds, tests, (*pairs,))
 
 
 def _own(service: str, records: Iterable[EventRecord]) -> tuple[EventRecord, ...]:

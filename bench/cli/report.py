@@ -116,9 +116,11 @@ FORMATS: Mapping[str, str] = {
     "csv": "bench.export.columns:write_csv",
     "parquet": "bench.export.columns:write_parquet",
     "gobench": "bench.export.gobench:write",
+    "events-csv": "bench.export.event_columns:write_csv",
+    "events-parquet": "bench.export.event_columns:write_parquet",
 }
 """format -> module:function, imported on use"""
-BINARY = frozenset({"parquet"})
+BINARY = frozenset({"parquet", "events-parquet"})
 
 
 def export_verb(argv: Sequence[str]) -> int:

@@ -7,7 +7,7 @@ import io
 import json
 import shlex
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
 from operator import attrgetter
@@ -197,11 +197,16 @@ def table() -> str:
 
 
 def write_csv(run: str, source: Run, records: Iterable[Record]) -> bytes:
-    """Comma-separated values (RFC 4180, but for line ends: `\\n`); null is an empty field, `nulls` has the reason."""
+    """Comma-separated values of the records; `nulls` has the reason of a null."""
+    return csv_of(header(), rows(run, records, against_best(source)))
+
+
+def csv_of(names: Sequence[str], lines: Iterable[Sequence[Value]]) -> bytes:
+    """Comma-separated values (RFC 4180, but for line ends: `\\n`); null is an empty field."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(header())
-    writer.writerows([_word(value) for value in row] for row in rows(run, records, against_best(source)))
+    writer.writerow(names)
+    writer.writerows([_word(value) for value in line] for line in lines)
     return out.getvalue().encode()
 
 
@@ -210,22 +215,26 @@ def _word(value: Value) -> Value:
 
 
 def write_parquet(run: str, source: Run, records: Iterable[Record]) -> bytes:
-    """Parquet with the same columns, typed; DuckDB writes it.
+    """Parquet with the same columns, typed."""
+    return parquet_of(types(), rows(run, records, against_best(source)))
+
+
+def parquet_of(columns: Mapping[str, str], found: Iterable[Sequence[Value]]) -> bytes:
+    """Parquet of these columns with their types; DuckDB writes it.
 
     pyarrow would work too, but it is more than twice as large in the image (55 MB packed, DuckDB 24 MB), and with
     DuckDB the tests can run the query of the documentation.
     """
     import duckdb
 
-    names = header()
     with tempfile.TemporaryDirectory() as folder:
         lines, made = Path(folder, "rows.jsonl"), Path(folder, "rows.parquet")
         with lines.open("w", encoding="utf-8") as file:
-            for row in rows(run, records, against_best(source)):
-                file.write(json.dumps(dict(zip(names, row, strict=True))) + "\n")
+            for row in found:
+                file.write(json.dumps(dict(zip(columns, row, strict=True))) + "\n")
         with duckdb.connect() as database:
             # A single thread keeps the order of the rows.
             database.execute("SET threads = 1")
-            read = database.read_json(str(lines), format="newline_delimited", columns=types())
+            read = database.read_json(str(lines), format="newline_delimited", columns=dict(columns))
             read.write_parquet(str(made), compression="zstd")
         return made.read_bytes()

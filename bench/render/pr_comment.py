@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.analysis.cells.cell import Cell, Context, cells_of
+from bench.analysis.events import LESS, MORE, NULL, EventContrast, Kind
 from bench.analysis.runs.compatibility import Compatibility, compatibility_of, read_facts
 from bench.analysis.runs.differences import INVALID
 from bench.analysis.services import pairs_of
@@ -22,7 +23,7 @@ from bench.analysis.tables.planned import tables_of
 from bench.analysis.tables.ranking import Contrast, Metric, RankedRow, Ranking
 from bench.core.errors import UserError
 from bench.core.formats import NOTHING, plural, size
-from bench.records.file import read_records
+from bench.records.file import read_events, read_records
 from bench.records.record import Record
 from bench.render.table import Column, Row
 from bench.render.text import visible
@@ -32,6 +33,7 @@ from bench.validity.run_records import service_names
 from bench.words.answers import against
 from bench.words.cells import rate_words, state_words
 from bench.words.changes import change_of, change_words
+from bench.words.events import ToldEvents, ToldRow, tell_events
 from bench.words.remarks import note_of
 from bench.words.runs import discrepancy_words
 
@@ -41,9 +43,11 @@ MOST_ROWS = (30, 10, 3, 0)
 """Rows of a table; the next value is tried if the comment is too long."""
 MOST_WORD = 200
 """Most characters of one name or reason."""
-POLICY = re.compile(r"(slower|invalid|not-enough-data|not-comparable)(?::(\d{1,3}(?:\.\d{1,3})?)%)?\Z", re.ASCII)
+POLICY = re.compile(r"(slower|invalid|not-enough-data|not-comparable|lost)(?::(\d{1,3}(?:\.\d{1,3})?)%)?\Z", re.ASCII)
 _ENDS = str.maketrans({"`": "'", "|": "\N{BROKEN BAR}"})
 """Characters that end a code span or a cell; a backslash does not escape both on GitHub."""
+LOST, NO_LOSS, NOT_COMPARED = "lost", "no losses", "not done to both"
+"""A policy on events, and what is said where neither of two loses anything, and where one cannot have it done."""
 ORDER = (INVALID, SLOWER, NOT_ENOUGH, FASTER, NO_DIFFERENCE)
 """Verdicts in the order of their importance to a reviewer."""
 HEAD_AND_BASE = "head against base"
@@ -65,12 +69,17 @@ class Comment:
     text: str
     violations: int
 
+    def __add__(self, other: Comment) -> Comment:
+        return Comment(f"{self.text}\n{other.text}"[:MOST_BYTES], self.violations + other.violations)
+
 
 def parse_policy(text: str) -> Policy:
     """Parse a policy; UserError if it is none."""
     found = POLICY.match(text)
     if not found or (found[2] and found[1] != SLOWER):
-        raise UserError(f"policy '{text}' is none of: slower, slower:5%, invalid, not-enough-data, not-comparable")
+        raise UserError(
+            f"policy '{text}' is none of: slower, slower:5%, invalid, not-enough-data, not-comparable, lost"
+        )
     return Policy(found[1], float(found[2] or 0))
 
 
@@ -143,13 +152,90 @@ def of_one(folder: Path, policies: Sequence[Policy]) -> Comment:
     failures = {name: failed for name in service_names(source) if (failed := read_service(source.path, name).failure)}
     absent = {name: ": ".join(failed) for name, failed in failures.items()}
     rows = rows_of(judge_tables(source.facts, read_records(folder), absent), source.facts, absent)
+    events = tell_events(read_events(folder), source.facts)
+    refs = against(source.facts)
+    sides = f"{HEAD_AND_BASE}, {code(refs)}" if refs else HEAD_AND_BASE
+    if events:
+        told = events_comment(folder.resolve().name, events, [one for one in policies if not rows or one.name == LOST])
+        policies = [one for one in policies if one.name != LOST]
+        return told + verdict_comment(folder.resolve().name, rows, policies, absent, sides) if rows else told
     if not rows:
         raise UserError(
             f"{folder.name} has no table in turns and so no verdicts: select two services, without --mode (docs/ci.md)"
         )
-    refs = against(source.facts)
-    sides = f"{HEAD_AND_BASE}, {code(refs)}" if refs else HEAD_AND_BASE
+    if any(policy.name == LOST for policy in policies):
+        raise UserError(f"--fail-on {LOST} needs events, and {folder.name} has none (docs/events.md)")
     return verdict_comment(folder.resolve().name, rows, policies, absent, sides)
+
+
+@dataclass(frozen=True, slots=True)
+class EventComparison:
+    """Base and head of an event; `contrast` is None where one of them has no counts, or there is only one service."""
+
+    told: ToldRow
+    base: str
+    head: str
+    contrast: EventContrast | None
+
+    @property
+    def kind(self) -> str:
+        """The verdict on the head, or `invalid`; of a single service, whether it loses anything."""
+        cells = self.told.row.cells
+        if self.base == self.head and cells[self.head].counted:
+            return MORE if cells[self.head].lost else NO_LOSS
+        if any(name not in cells or cells[name].kind is Kind.CANNOT for name in (self.base, self.head)):
+            return NOT_COMPARED
+        if self.contrast is None:
+            return INVALID
+        if self.contrast.verdict == NOT_ENOUGH and not any(cells[name].lost for name in (self.base, self.head)):
+            return NO_LOSS
+        return self.contrast.verdict
+
+
+def event_comparisons(events: ToldEvents) -> list[EventComparison]:
+    """Of every event the pairs that are compared, with the first service as the base; else the only one by itself."""
+    services = [name for name in events.table.services if name != NULL]
+    pairs = events.table.pairs or [(services[0], other) for other in services[1:]] or [(services[0], services[0])]
+    found = []
+    for told in events.rows:
+        contrasts = {(one.a, one.b): one for one in told.row.contrasts}
+        found += [EventComparison(told, base, head, contrasts.get((base, head))) for base, head in pairs]
+    return found
+
+
+def events_comment(run: str, events: ToldEvents, policies: Sequence[Policy]) -> Comment:
+    """Pure: what the head loses beside the base under each event, what is called first."""
+    every = event_comparisons(events)
+    order = (MORE, INVALID, LESS, NOT_ENOUGH, NO_LOSS, NOT_COMPARED)
+    rows = sorted(every, key=lambda row: order.index(row.kind))
+    counts = {kind: sum(row.kind == kind for row in every) for kind in order}
+    by_kind = ", ".join(f"{kind}: {count}" for kind, count in counts.items() if count)
+    title = f"### Events: {by_kind}"
+    head = [title, "", f"Run {code(run)}: requests lost under events, {plural(events.table.rounds, 'round')}."]
+    policed = {MORE: LOST, INVALID: INVALID, NOT_ENOUGH: "not-enough-data"}
+    violations = {
+        policy: sum(policed.get(row.kind) == policy.name for row in every)
+        for policy in policies
+        if policy.name in policed.values()
+    }
+
+    def cell(side: str) -> Callable[[EventComparison], str]:
+        def words(row: EventComparison) -> str:
+            name = getattr(row, side)
+            return code(f"{events.labels[name]}: {row.told.cells[name].line()}")
+
+        return words
+
+    columns: list[Column[EventComparison]] = [
+        Column("event", lambda row: code(row.told.name)),
+        Column("client timeout", lambda row: row.told.timeout),
+        Column("verdict on the head", lambda row: row.kind),
+        Column("head", cell("head")),
+        Column("base", lambda row: "" if row.base == row.head else cell("base")(row)),
+    ]
+    foot = [_policy_line(policy, count) for policy, count in violations.items()]
+    where = "events: see the run's report"
+    return Comment(_fit(lambda most: [*head, *_table(columns, rows, most, where)], foot), sum(violations.values()))
 
 
 def rows_of(rankings: Iterable[Ranking], facts: Mapping[str, Any], absent: Collection[str]) -> list[Comparison]:
@@ -226,7 +312,7 @@ COLUMNS: tuple[Column[Comparison], ...] = (
 def of_two(folders: Sequence[Path], policies: Sequence[Policy]) -> Comment:
     """The comment on two runs: figures if the runs are comparable, and no verdict."""
     for policy in policies:
-        if policy.name in (SLOWER, "not-enough-data"):
+        if policy.name in (SLOWER, "not-enough-data", LOST):
             raise UserError(f"--fail-on {policy.name} does not work with two runs: {WHY_NO_VERDICT}")
     verdict = compatibility_of(*(read_facts(str(folder)) for folder in folders))
     records = [read_records(folder) for folder in folders]

@@ -8,6 +8,7 @@ from typing import Any
 
 from bench.analysis.events import NULL, EventCell, EventContrast, EventRow, EventTable, Kind, event_table
 from bench.analysis.services import coordinates_of, pairs_of, places_of
+from bench.core.files import mapping
 from bench.core.formats import NOTHING, listed, number, plural
 from bench.core.groups import grouped
 from bench.records.event import EventRecord, Fate
@@ -94,7 +95,7 @@ def tell_events(records: Sequence[EventRecord], facts: Mapping[str, Any]) -> Tol
     """The events of a run in words; None in a run without any. Pure."""
     if not records:
         return None
-    table = event_table(records, pairs_of(facts))
+    table = event_table(records, pairs_of(facts), [*mapping(facts.get("services"))])
     places = {one.service: coordinates_of(one) for one in records if one.service != NULL} | places_of(facts, [])
     services = [name for name in table.services if name != NULL]
     labels = labels_of(services, places) if len(services) > 1 else {name: places[name].stack for name in services}
@@ -118,8 +119,8 @@ def cell_words(cell: EventCell) -> CellWords:
         return CellWords(heads[cell.kind], (cell.reason,) if cell.kind is not Kind.CANNOT else ())
     rounds = len(cell.counted)
     counts = f"lost {cell.lost:,} of {cell.sent:,}"
-    more = [words for words in (_figure(cell, name) for name in FIGURES) if words]
-    if cell.gap_s is not None and cell.gap_s >= GAP_S and not cell.gone and cell.records[0].event != "stop":
+    more = [*_figures(cell)]
+    if cell.gap_s is not None and cell.gap_s >= GAP_S and not cell.gone:
         more.insert(0, f"no answer for {seconds_words(cell.gap_s)} s")
     if cell.disturbed:
         more.append(f"not as before at the end{_in_rounds(cell.disturbed, rounds)}")
@@ -153,18 +154,48 @@ def _whole(values: Sequence[float]) -> str:
 
 
 FIGURES: Mapping[str, Callable[[list[float]], str]] = {
+    "new_code_s": lambda found: f"new code after {_seconds(found)}",
     "exit_s": lambda found: f"exits after {_seconds(found)}",
+    "restored_s": lambda found: f"all workers again after {_seconds(found)}",
+    "ended_s": lambda _: "the whole server ended",
     "smallest_k": lambda found: f"stopped by {_whole(found)} connections",
-    "cut_after_s": lambda found: f"cut after {_seconds(found)}",
-    "bytes_per_connection": lambda found: f"{_span([one / 1e3 for one in found], number)} KB per connection",
-    "largest_share": lambda found: f"{_whole([100 * one for one in found])} % of requests to one worker",
+    "cut_first_s": lambda found: f"cut after {_seconds(found)}",
+    "kb_per_connection": lambda found: f"{_span(found, number)} KB per connection",
+    "recycled": lambda found: f"{_whole(found)} workers recycled",
 }
 """What a cell says beside its counts, by the figure that says it."""
 
 
-def _figure(cell: EventCell, name: str) -> str:
-    found = cell.figures(name)
-    return FIGURES[name](found) if found else ""
+def _figures(cell: EventCell) -> Iterable[str]:
+    """What an event counts beside losses."""
+    for name, write in FIGURES.items():
+        if found := cell.figures(name):
+            yield write(found)
+    if cell.counted[0].event in ("killed", "hung") and not cell.figures("restored_s") and not cell.gone:
+        yield "the worker was not replaced"
+    if cell.figures("most_k") and not cell.figures("smallest_k"):
+        yield f"not stopped by {_whole(cell.figures('most_k'))} connections"
+    fates = [fate for fate in cell.values("long_fate") if fate]
+    if fates:
+        finished = sum(fate == Fate.ANSWERED for fate in fates)
+        yield "the 5 s response " + (
+            "finished" if finished == len(fates) else f"cut{_in_rounds(len(fates) - finished, len(fates))}"
+        )
+    yield from _overload(cell)
+
+
+def _overload(cell: EventCell) -> Iterable[str]:
+    """Of the phases, that with the highest rate: what it still answers in time, against what it can."""
+    rates = {name: cell.figures(name) for one in cell.counted[:1] for name in one.extras if name.startswith("rate_")}
+    if rates:
+        worst = max(rates, key=lambda name: max(rates[name])).removeprefix("rate_")
+        capacity, good = cell.figures("capacity"), cell.figures(f"goodput_{worst}")
+        shares = [100 * some / most for some, most in zip(good, capacity, strict=False) if most]
+        if shares:
+            times = worst.partition("_")[2].removesuffix("x")
+            yield f"answers {_whole(shares)} % of its capacity in time at {times} times"
+        if back := cell.figures("recovered_s"):
+            yield f"as before {_seconds(back)} later"
 
 
 def _title(table: EventTable) -> str:

@@ -110,31 +110,52 @@ def releases(losses: Sequence[int] = (3, 5, 7, 4, 6), *, sent: int = 1000) -> li
 
 def bad_day(rounds: int = 7) -> list[EventRecord]:
     """One cell for each kind of finding."""
-    found = []
+    found: list[EventRecord | None] = []
     for number in range(1, rounds + 1):
         found += [
             event("gunicorn", round=number, lost=2 + number),
             event("uvicorn", round=number, gap_s=2.1, recovered_s=2.3),
-            cannot("waitress", "reload", "keep-alive", "Waitress has no reload (https://example.org/waitress)"),
+            cannot("waitress", "reload", "", "Waitress has no reload (https://example.org/waitress)")
+            if number == 1
+            else None,
             event("null", round=number),
             event("gunicorn", case="new connections", round=number, lost=1),
             event("uvicorn", case="new connections", round=number, lost=number % 3),
             event(
-                "waitress",
+                "granian",
                 case="new connections",
                 round=number,
                 happened=False,
-                happened_by="the workers have the same pids",
+                happened_by="0 of 4 workers were replaced",
             ),
             event("null", case="new connections", round=number),
             event("gunicorn", "killed", "", round=number, lost=1, fate=Fate.CUT_SHORT),
             event("uvicorn", "killed", "", round=number, gone=True, fate=Fate.REFUSED),
             event("waitress", "killed", "", round=number, gone=number == 2, fate=Fate.REFUSED),
-            event("gunicorn", "stop", "", round=number, sent=400, lost=60, fate=Fate.REFUSED, exit_s=1.2),
-            event("uvicorn", "stop", "", round=number, sent=400, lost=3, exit_s=5.0 + number / 10),
+            event(
+                "gunicorn",
+                "stop",
+                "",
+                round=number,
+                sent=400,
+                exit_s=1.2,
+                recovered_s=None,
+                extras={"long_fate": "cut_short"},
+            ),
+            event("uvicorn", "stop", "", round=number, sent=400, lost=3, exit_s=5.0 + number / 10, recovered_s=None),
             event("waitress", "stop", "", round=number, causes=("the client was late",), exit_s=10.0),
             event("gunicorn", "overload", "", round=number, timeout_s=1.0, lost=500, recovered_s=None),
-            event("uvicorn", "overload", "", round=number, timeout_s=1.0, lost=480, fate=Fate.TIMED_OUT),
+            event(
+                "uvicorn",
+                "overload",
+                "",
+                round=number,
+                timeout_s=1.0,
+                lost=480,
+                fate=Fate.TIMED_OUT,
+                recovered_s=12.0,
+                extras={"rate_2_1.5x": 500.0, "rate_3_3x": 1000.0, "goodput_3_3x": 40.0},
+            ),
             event(
                 "waitress",
                 "overload",
@@ -146,10 +167,12 @@ def bad_day(rounds: int = 7) -> list[EventRecord]:
                 fates={},
                 timeline=(),
             ),
-            event("gunicorn", "slow", "silent", timeout_s=1.0, round=number, extras={"smallest_k": 4}),
-            event("uvicorn", "slow", "silent", timeout_s=1.0, round=number, extras={"cut_after_s": 30.0}),
+            event("gunicorn", "slow", "silent", timeout_s=1.0, round=number, extras={"smallest_k": 4, "most_k": 256}),
+            event(
+                "uvicorn", "slow", "silent", timeout_s=1.0, round=number, extras={"cut_first_s": 30.0, "most_k": 256}
+            ),
         ]
-    return found
+    return [one for one in found if one]
 
 
 def services_of(records: Iterable[EventRecord]) -> dict[str, dict[str, Any]]:

@@ -23,6 +23,7 @@ from bench.core.templates import environment
 from bench.records.record import Record
 from bench.render.in_turns import WHY_NOTE
 from bench.render.page.data import page_data, pairs_data, sources_data
+from bench.render.page.events import event_parts
 from bench.render.page.rankings import rankings_of
 from bench.render.page.windows import WindowDetails, compressed, parts
 from bench.render.report import Report
@@ -62,12 +63,14 @@ def html(
     sources = sources_data(source)
     libraries = [*LIBRARIES, *([FLAMES] if flames else [])]
     scripts = [*((HERE / "vendor" / name).read_text("utf-8") for name in libraries), app()]
-    styles = ["style.css", *(["rankings.css"] if tables else [])]
+    events = event_parts(report.events) if report.events else []
+    styles = ["style.css", *(["rankings.css"] if tables else []), *(["events.css"] if events else [])]
     bare = _template().render(
         report=report,
         why_note=WHY_NOTE,
         answers=rankings_of(tables),
         flames=flames,
+        event_parts=events,
         run=data["name"],
         data=json_block(data),
         pairs=_packed(pairs_data(tables)) if tables else "",

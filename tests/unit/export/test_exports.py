@@ -281,7 +281,7 @@ def test_the_documented_columns_are_complete() -> None:
     ("argv", "told"),
     [
         (["xml", "a-run"], "unknown format 'xml'; there are: csv, parquet, gobench"),
-        (["csv"], "export takes a format (csv, parquet, gobench) and a run"),
+        (["csv"], "export takes a format (csv, parquet, gobench, events-csv, events-parquet) and a run"),
         (["csv", "no-run"], "unknown run 'no-run'; ls results"),
     ],
 )

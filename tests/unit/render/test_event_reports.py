@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+from dataclasses import asdict
 from pathlib import Path
 
+import duckdb
 import pytest
-from event_runs import bad_day, services_of, write_events
+from event_runs import bad_day, cannot, event, releases, services_of, write_events
 from golden import same_as
 from places import GOLDEN
+from turns_runs import write_turns
 
+from bench.__main__ import main
 from bench.cli.report import build_verb
+from bench.records.event import EventRecord, Fate
 from bench.records.file import read_events
+from bench.render.pr_comment import events_comment, parse_policy
 from bench.render.report import Report
 from bench.render.terminal import NARROWEST, terminal
 from bench.run.reader import read_run
@@ -49,3 +57,73 @@ def test_a_line_for_each_cell_and_pair_in_verdicts(folder: Path) -> None:
     assert gunicorn["words"] == "lost 42 of 7,000"
     (cannot,) = [one for one in cells if (one["service"], one["case"]) == ("waitress-asgi-py313-debian", "keep-alive")]
     assert (cannot["kind_of_cell"], cannot["rounds"]) == ("cannot", 0) and "lost" not in cannot
+
+
+def exported(form: str, folder: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> bytes:
+    assert main(["export", form, str(folder)]) == 0
+    return capsysbinary.readouterr().out
+
+
+def test_exports_have_a_row_for_each_event(folder: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    build_verb(["--quiet", str(folder)])
+    records = read_events(folder)
+    rows = [*csv.DictReader(io.StringIO(exported("events-csv", folder, capsysbinary).decode()))]
+    assert [(one["service"], one["event"], one["round"]) for one in rows] == [
+        (one.service, one.event, str(one.round)) for one in records
+    ]
+    for row, record in zip(rows, records, strict=True):
+        assert row["counts"] == str(record.counts).lower()
+        assert row["lost"] == ("" if record.sent is None else str(record.lost))
+        counted = [int(row[fate]) for fate in Fate if row[fate]]
+        assert sum(counted) == (record.sent or 0) and bool(counted) == (record.sent is not None)
+        assert json.loads(row["timeline"]) == [asdict(one) for one in record.timeline]
+        assert row["ended"] == record.ended
+    file = folder / "events.parquet"
+    file.write_bytes(exported("events-parquet", folder, capsysbinary))
+    with duckdb.connect() as database:
+        found = database.sql(f"SELECT count(*), sum(lost), sum(sent) FROM '{file}' WHERE counts").fetchall()
+    counted = [one for one in records if one.counts]
+    assert found == [(len(counted), sum(one.lost for one in counted), sum(one.sent or 0 for one in counted))]
+
+
+def test_a_run_without_events_has_none_to_export(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = write_events(tmp_path / "a-run", [])
+    build_verb(["--quiet", str(folder)])
+    assert main(["export", "events-csv", str(folder)]) == 2
+    assert "a-run has no events; their preset is bad-day" in capsys.readouterr().err
+
+
+def test_comment_on_a_bad_day(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    build_verb(["--quiet", str(folder)])
+    capsys.readouterr()
+    assert main(["pr-comment", str(folder), "--fail-on", "lost"]) == 1
+    same_as(GOLDEN / "events_comment.md", capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    "records, policy, violated",
+    [
+        (releases(), "lost", 0),
+        (releases()[::-1], "lost", 1),
+        (releases((5, 4)), "lost", 0),
+        (releases((5, 4)), "not-enough-data", 1),
+        ([event(lost=1)], "lost", 1),
+        ([event()], "lost", 0),
+        ([event(happened=False)], "invalid", 1),
+        ([cannot("waitress", "reload", "", "it has none")], "invalid", 0),
+    ],
+)
+def test_policies_on_events(records: list[EventRecord], policy: str, violated: int, tmp_path: Path) -> None:
+    events = tell_events(records, {"services": services_of(records)})
+    assert events
+    comment = events_comment("a-run", events, [parse_policy(policy)])
+    assert comment.violations == violated
+    assert f"`--fail-on {policy}`: {f'violated by {violated}' if violated else 'passed'}." in comment.text
+
+
+def test_lost_needs_events(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "a-run"
+    write_turns(folder)
+    (folder / "records.jsonl").write_text("")
+    assert main(["pr-comment", str(folder), "--fail-on", "lost"]) == 2
+    assert "--fail-on lost needs events, and a-run has none" in capsys.readouterr().err

@@ -33,12 +33,26 @@ def cells_of_events() -> Said:
         "a gap that is none": event(gap_s=0.4),
         "never came back": event(gone=True),
         "back, and not as before": event(lost=5, recovered_s=None),
-        "stopped: refused connections are no loss": event(
-            "uvicorn", "stop", "", sent=400, lost=60, fate=Fate.REFUSED, exit_s=1.2
+        "stopped: it is not asked to come back": event(
+            "uvicorn", "stop", "", sent=400, exit_s=1.2, recovered_s=None, extras={"long_fate": "answered"}
         ),
-        "stopped, and cut": event("uvicorn", "stop", "", sent=400, lost=3, exit_s=10.0),
-        "slow clients are cut": event("uvicorn", "slow", "silent", extras={"cut_after_s": 30.0}),
-        "slow clients stop it": event("uvicorn", "slow", "silent", extras={"smallest_k": 4}),
+        "stopped, and cut": event(
+            "uvicorn", "stop", "", sent=400, lost=3, exit_s=10.0, extras={"long_fate": "cut_short"}
+        ),
+        "a worker that was replaced": event("uvicorn", "killed", "", lost=1, extras={"restored_s": 0.31}),
+        "a worker that was not": event("uvicorn", "hung", "", lost=90, recovered_s=None),
+        "overloaded": event(
+            "uvicorn",
+            "overload",
+            "",
+            lost=480,
+            recovered_s=12.0,
+            extras={"rate_2_1.5x": 500.0, "rate_3_3x": 1000.0, "goodput_3_3x": 40.0, "rate_4_0.5x": 170.0},
+        ),
+        "recycled": event("uvicorn", "recycle", "every 1000", extras={"recycled": 7}),
+        "many connections": event("uvicorn", "connections", "1000 idle", extras={"kb_per_connection": 12.41}),
+        "slow clients are cut": event("uvicorn", "slow", "silent", extras={"cut_first_s": 30.0, "most_k": 256}),
+        "slow clients stop it": event("uvicorn", "slow", "silent", extras={"smallest_k": 4, "most_k": 256}),
         "cannot": cannot("waitress", "reload", "", "Waitress has no reload (https://example.org)"),
         "did not start": event(ended=Ended.FAILED, detail="it did not start", sent=None, fates={}, timeline=()),
         "did not happen": event(happened=False, happened_by="the workers have the same pids"),

@@ -74,10 +74,14 @@ function atTheEnd({ figure, refresh }) {
 
 theme();
 sectionLinks();
-filters();
-rankings();
-pair();
-drawCharts();
-flames();
-measurements();
+events();
+// A run of events alone has nothing to filter and no charts.
+if (document.getElementById("charts")) {
+  filters();
+  rankings();
+  pair();
+  drawCharts();
+  flames();
+  measurements();
+}
 reportTables();

@@ -1,0 +1,138 @@
+/* Opens a cell of the table of events: what became of its requests in each round, and its timeline. */
+
+const EVENT_HEIGHT = 150;
+
+function events() {
+  const panel = document.getElementById("event");
+  for (const cell of document.querySelectorAll("table.events td[data-part]")) {
+    const button = make("button", { type: "button", "aria-expanded": "false", "aria-controls": "event" });
+    button.append(...cell.childNodes);
+    cell.append(button);
+    button.addEventListener("click", () => openEvent(panel, button, Number(cell.dataset.part)));
+  }
+}
+
+async function openEvent(panel, button, part) {
+  const open = button.getAttribute("aria-expanded") === "true";
+  for (const one of document.querySelectorAll('table.events [aria-expanded="true"]'))
+    one.setAttribute("aria-expanded", "false");
+  panel.hidden = open;
+  if (open) return;
+  button.setAttribute("aria-expanded", "true");
+  const found = visible(await inflate(document.getElementsByClassName("event-part")[part].textContent));
+  showEvent(panel, found, found.worst);
+  panel.scrollIntoView({ block: "nearest" });
+  panel.focus({ preventScroll: true });
+  announce(found.title);
+}
+
+function showEvent(panel, found, chosen) {
+  const one = found.rounds[chosen];
+  const choice = make(
+    "select",
+    { "aria-label": "Round", onchange: (event) => showEvent(panel, found, Number(event.target.value)) },
+    ...found.rounds.map(({ round }, place) =>
+      make(
+        "option",
+        { value: place, selected: place === chosen },
+        `round ${round}${place === found.worst ? " (worst)" : ""}`,
+      ),
+    ),
+  );
+  const facts = make("dl", { class: "facts" });
+  for (const [name, value] of one.words) facts.append(make("dt", {}, name), make("dd", {}, value));
+  const said = [...found.against, ...found.documented.map((text) => `Its documentation: ${text}`)];
+  if (found.reason) said.unshift(`Not counted: ${found.reason}`);
+  panel.replaceChildren(
+    make("h3", {}, found.title),
+    ...said.map((text) => make("p", { class: "note" }, text)),
+    make("div", { class: "bar" }, found.rounds.length > 1 ? choice : null),
+    eventTimeline(one, panel),
+    facts,
+  );
+}
+
+/** Good and failed requests in each tenth of a second, their p99 below, and a line where something was done. */
+function eventTimeline(one, panel) {
+  if (!one.at.length) return make("p", { class: "left-out" }, "Not shown: there is no timeline of this round.");
+  const width = Math.max(280, panel.clientWidth - 32);
+  const step = one.at.length > 1 ? one.at[1] - one.at[0] : 0.1;
+  const bins = one.at.map((at, place) => ({
+    at,
+    good: one.good[place],
+    failed: one.failed[place],
+    p99: one.p99[place] === null ? null : one.p99[place] * 1000,
+  }));
+  const end = one.at[one.at.length - 1] + step;
+  const x = {
+    domain: [0, end],
+    label: "seconds since the first request",
+    labelArrow: "none",
+    ticks: width < NARROW ? 5 : 10,
+  };
+  const common = { width, marginLeft: 56, marginRight: 12, style: STYLE };
+  const lines = () => Plot.ruleX(one.actions, { x: "0", stroke: INK, strokeDasharray: "3 3" });
+  const most = d3.max(bins, (bin) => bin.good + bin.failed) || 1;
+  const counts = Plot.plot({
+    ...common,
+    height: EVENT_HEIGHT,
+    marginTop: 22,
+    marginBottom: 12,
+    x: { ...x, label: null, tickFormat: () => "" },
+    y: { domain: [0, most], label: null, ticks: 4, grid: true, tickSize: 0 },
+    marks: [
+      Plot.rect(bins, {
+        x1: "at",
+        x2: (bin) => bin.at + step,
+        y1: 0,
+        y2: "good",
+        fill: "var(--s1)",
+        fillOpacity: 0.55,
+      }),
+      Plot.rect(
+        bins.filter((bin) => bin.failed),
+        { x1: "at", x2: (bin) => bin.at + step, y1: "good", y2: (bin) => bin.good + bin.failed, fill: "var(--bad)" },
+      ),
+      lines(),
+      Plot.ruleY([0], { stroke: SOFT }),
+    ],
+  });
+  const latency = Plot.plot({
+    ...common,
+    height: EVENT_HEIGHT - 10,
+    marginTop: 8,
+    marginBottom: 38,
+    x,
+    y: { zero: true, label: null, ticks: 3, grid: true, tickSize: 0, tickFormat: (value) => `${tick(value)} ms` },
+    marks: [
+      Plot.line(bins, { x: (bin) => bin.at + step / 2, y: "p99", stroke: "var(--s3)", strokeWidth: 1.5 }),
+      lines(),
+      Plot.ruleY([0], { stroke: SOFT }),
+    ],
+  });
+  const drawing = make(
+    "div",
+    { class: "stack plot", role: "img", "aria-label": eventWords(one, bins) },
+    make("h4", {}, "Requests in each tenth of a second: good (blue), failed (red)"),
+    counts,
+    make("h4", {}, "p99 of the good ones, from when they were due"),
+    latency,
+  );
+  for (const mark of drawing.querySelectorAll("[aria-label], [aria-description]")) {
+    mark.removeAttribute("aria-label");
+    mark.removeAttribute("aria-description");
+  }
+  const figure = make("figure", {}, drawing);
+  for (const [at, what] of one.actions) figure.append(make("p", { class: "note" }, `At ${number(at)} s: ${what}`));
+  return figure;
+}
+
+function eventWords(one, bins) {
+  const failed = bins.filter((bin) => bin.failed);
+  const done = one.actions.map(([at, what]) => `${what} at ${number(at)} s`).join(", ");
+  const lost = d3.sum(failed, (bin) => bin.failed);
+  const when = failed.length
+    ? `${plural(lost, "failed request")} from ${number(failed[0].at)} to ${number(failed[failed.length - 1].at)} s`
+    : "no failed request";
+  return `Timeline of round ${one.round}: ${when}${done ? `; ${done}` : ""}.`;
+}

@@ -1,0 +1,111 @@
+"""What the page has of a run's events: of each cell, its counts by round and the timeline that it opens to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from bench.analysis.events import EventCell, EventRow
+from bench.core.formats import NOTHING, megabytes, milliseconds
+from bench.records.event import EventRecord, Fate
+from bench.render.page.windows import compressed
+from bench.render.text import rounded
+from bench.stats.event_counts import NOT_ENOUGH
+from bench.words.events import FATES, ToldEvents, seconds_words
+
+MOST_BYTES = 1_500_000
+"""All timelines that a page may have; above it, each cell has that of its worst round alone."""
+
+
+def event_parts(told: ToldEvents) -> list[str]:
+    """A part for each cell, by rows and then services; empty where a row has no cell of a service."""
+    found = _parts(told, every=True)
+    return found if sum(map(len, found)) <= MOST_BYTES else _parts(told, every=False)
+
+
+def _parts(told: ToldEvents, *, every: bool) -> list[str]:
+    found = []
+    for row in told.rows:
+        for name in told.table.services:
+            cell = row.row.cells.get(name)
+            text = json.dumps(rounded(_cell(told, row.row, cell, every=every)), separators=(",", ":")) if cell else ""
+            found.append(compressed(text) if text else "")
+    return found
+
+
+def _cell(told: ToldEvents, row: EventRow, cell: EventCell, *, every: bool) -> dict[str, Any]:
+    worst = max(cell.records, key=lambda one: (one.lost, one.longest_gap_s or 0.0))
+    documented = dict.fromkeys(one.documented for one in cell.records if one.documented)
+    return {
+        "title": f"{row.name}: {told.labels[cell.service]}",
+        "reason": cell.reason,
+        "documented": list(documented),
+        "against": [*_against(told, row, cell.service)],
+        "worst": cell.records.index(worst),
+        "rounds": [_round(one, drawn=every or one is worst) for one in cell.records],
+    }
+
+
+def _against(told: ToldEvents, row: EventRow, service: str) -> Iterable[str]:
+    """What it is called against the others."""
+    for one in row.contrasts:
+        if service in (one.a, one.b) and one.verdict != NOT_ENOUGH:
+            other = told.labels[one.b if service == one.a else one.a]
+            more = (one.verdict == "loses more") == (service == one.b)
+            yield f"loses {'more' if more else 'less'} than {other} (p = {one.p:.2g}, corrected)"
+
+
+def _round(record: EventRecord, *, drawn: bool) -> dict[str, Any]:
+    bins = record.timeline if drawn else ()
+    return {
+        "round": record.round,
+        "words": [*_words(record)],
+        "actions": [[one.at_s, one.what] for one in record.actions],
+        "at": [one.at_s for one in bins],
+        "good": [one.good for one in bins],
+        "failed": [one.failed for one in bins],
+        "p99": [one.p99_s for one in bins],
+    }
+
+
+def _words(record: EventRecord) -> Iterable[tuple[str, str]]:
+    """(name, value) of everything that is known of a round, and why what is not known is not."""
+    return ((name, value) for name, value in _every(record) if value != NOTHING)
+
+
+def _every(record: EventRecord) -> Iterable[tuple[str, str]]:
+    yield "ended", f"{record.ended}: {record.detail}" if record.detail else str(record.ended)
+    if record.sent is None:
+        return
+    yield "sent", f"{record.sent:,}"
+    for fate in Fate:
+        if count := record.fates.get(fate):
+            yield FATES[fate], f"{count:,}"
+    seconds = {"client timeout": "timeout_s", "longest time without a good answer": "longest_gap_s"}
+    seconds |= {"as before after": "recovered_s", "exit after": "exit_s"}
+    for name, field in seconds.items():
+        yield name, _known(record, field, lambda value: f"{seconds_words(value)} s")
+    for name, field in {"p99 before": "p99_before_s", "p99 in the 5 s around": "p99_around_s"}.items():
+        yield name, _known(record, field, milliseconds)
+    yield "rate", _known(record, "rate", lambda value: f"{value:.4g} requests/s")
+    yield "capacity, measured just before", _known(record, "capacity", lambda value: f"{value:.4g} requests/s")
+    yield "peak memory", _known(record, "memory_peak_bytes", megabytes)
+    yield "workers before and after", f"{_pids(record.workers_before)}; {_pids(record.workers_after)}"
+    if record.happened_by:
+        yield "what shows that it happened", record.happened_by
+    yield "requests that the client sent late (p99)", _known(record, "late_p99_s", milliseconds)
+    for cause in record.causes:
+        yield "not valid", cause
+    for name, value in record.extras.items():
+        if value is not None:
+            yield name.replace("_", " "), f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _known(record: EventRecord, field: str, write: Any) -> str:
+    value = getattr(record, field)
+    return record.missing.get(field, NOTHING) if value is None else str(write(value))
+
+
+def _pids(found: Iterable[int]) -> str:
+    return ", ".join(map(str, found)) or NOTHING

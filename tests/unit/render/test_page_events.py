@@ -1,0 +1,87 @@
+"""The page of a run of events: its table on the first screen, and the timeline that a cell opens to."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from event_runs import bad_day, event, write_events
+from page_browser import Opened, built
+from playwright.sync_api import Locator, expect
+
+pytest_plugins = ["page_fixtures"]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built(write_events(tmp_path_factory.mktemp("page") / "a-bad-day", bad_day()))
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_table_is_on_the_first_screen_and_a_cell_opens_to_its_timeline(
+    made: Path, opened: Opened, width: int
+) -> None:
+    page = opened(made, width=width)
+    table = page.locator("table.events")
+    box = table.bounding_box()
+    assert box and box["y"] < 600
+    # The page itself never scrolls sideways: the table does.
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    cell = table.get_by_role("button", name="lost 42 of 7,000")
+    assert cell.get_attribute("aria-expanded") == "false" and page.locator("#event").is_hidden()
+    cell.click()
+    panel = page.locator("#event")
+    expect(panel.locator("h3")).to_have_text("reload, keep-alive: gunicorn")
+    assert "loses more than uvicorn" in panel.inner_text()
+    assert "HUP starts new workers" in panel.inner_text()
+    assert "round 7 (worst)" in panel.locator("option:checked").inner_text()
+    assert panel.get_by_role("img").first.get_attribute("aria-label") == (
+        "Timeline of round 7: 9 failed requests from 3.00 to 3.40 s; SIGHUP to the main process at 3.00 s."
+    )
+    assert panel.locator("svg").count() == 2
+    assert {"reset": "9", "sent": "1,000", "client timeout": "5 s"}.items() <= facts(panel.locator("dl")).items()
+    panel.get_by_role("combobox", name="Round").select_option(label="round 1")
+    assert facts(panel.locator("dl"))["reset"] == "3"
+    if folder := os.environ.get("PAGE_PICTURES"):
+        page.screenshot(path=f"{folder}/events-{width}.png", full_page=True)
+    assert Axe().run(page).response["violations"] == []
+    cell.click()
+    assert panel.is_hidden()
+
+
+def facts(found: Locator) -> dict[str, str]:
+    names, values = (found.locator(kind).all_inner_texts() for kind in ("dt", "dd"))
+    return dict(zip(names, values, strict=True))
+
+
+def test_what_never_came_back_and_what_cannot_be_done_open_too(made: Path, opened: Opened) -> None:
+    page = opened(made)
+    page.get_by_role("button", name="never came back").first.click()
+    panel = page.locator("#event")
+    expect(panel).to_contain_text("it did not answer again")
+    page.get_by_role("button", name="cannot").first.click()
+    expect(panel).to_contain_text("Not counted: Waitress has no reload")
+    assert "there is no timeline of this round" in panel.inner_text()
+    assert page.locator('[aria-expanded="true"]').count() == 1
+
+
+def test_without_scripts_the_table_is_whole(made: Path, opened: Opened) -> None:
+    page = opened(made, java_script_enabled=False)
+    assert "never came back" in page.locator("table.events").inner_text()
+    assert page.locator("table.events button").count() == 0
+
+
+def test_text_of_a_service_is_text(tmp_path: Path, opened: Opened) -> None:
+    hostile = "<img src=x onerror=alert(1)>"
+    records = [event(happened=False, happened_by=hostile, documented=hostile)]
+    page = opened(built(write_events(tmp_path / "a-run", records)))
+    page.get_by_role("button", name="did not happen").click()
+    expect(page.locator("#event")).to_contain_text(hostile)
+    assert page.locator("img").count() == 0
+
+
+def test_a_run_without_events_has_nothing_of_them(tmp_path: Path) -> None:
+    page = built(write_events(tmp_path / "a-run", [])).read_text()
+    assert not [words for words in ('id="events"', "#event {", 'class="event-part"', "events planned") if words in page]
