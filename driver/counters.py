@@ -109,6 +109,24 @@ def file_memory(pid: int, why_not: str = "") -> str:
     return f"memory_file_bytes {stat[cache] - stat.get(shared, 0)}\n" if cache in stat else ""
 
 
+def usage(pid: int) -> tuple[int | None, int | None]:
+    """CPU time so far in ns, and memory now without page cache in bytes, of a container; None where unknown."""
+    account, memory = cgroup(pid, "cpuacct"), cgroup(pid, "memory")
+    if is_v2():
+        ran = _pairs(account / "cpu.stat").get("usage_usec") if account else None
+        current, files, shared = "memory.current", "file", "shmem"
+        cpu_ns = None if ran is None else 1000 * ran
+    else:
+        text = (text_of(account / "cpuacct.usage") or "").strip() if account else ""
+        cpu_ns = int(text) if text else None
+        current, files, shared = "memory.usage_in_bytes", "total_cache", "total_shmem"
+    now = (text_of(memory / current) or "").strip() if memory else ""
+    if not memory or not now:
+        return cpu_ns, None
+    stat = _pairs(memory / "memory.stat")
+    return cpu_ns, int(now) - stat.get(files, 0) + stat.get(shared, 0)
+
+
 def irq_time() -> str:
     """Whether the kernel accounts interrupts `apart` from tasks (and cgroups) or `in_tasks`.
 

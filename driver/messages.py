@@ -9,14 +9,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 HOST, STEP, FINISHED = "host.json", "step.json", "finished.json"
+BEGUN, ENOUGH = ".begun", ".enough"
+"""In the folder of an event's measurement. The load generator writes when its first request is due, in ns of the
+monotonic clock and since the epoch; the driver writes that the event is over, so that the load may end.
+"""
 SCHEMA = 1
 
-Message = TypeVar("Message", "Service", "OwnApp", "Host", "Step", "Finished")
+Message = TypeVar("Message", "Service", "OwnApp", "Host", "Step", "Finished", "Action", "Doings")
 
 
 class MessageError(Exception):
@@ -71,12 +75,40 @@ class Host:
 
 
 @dataclass(frozen=True)
+class Action:
+    """What is done to a service `at_s` seconds after the first request of its load was due.
+
+    `do`: `signal`, to the `main` process or to one `worker`; or `stop`, as Docker stops a container.
+    """
+
+    at_s: float
+    do: str
+    signal: str = ""
+    to: str = ""
+
+
+@dataclass(frozen=True)
+class Doings:
+    """What happens to the service of a step while it is loaded, and what its container is given for it.
+
+    The load ends `settle_s` after `until` was seen: its workers are `swapped` or `restored`, or it has `ended`.
+    """
+
+    actions: tuple[Action, ...] = ()
+    until: str = ""
+    settle_s: float = 0.0
+    most_s: float = 0.0
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Step:
     """One step: one to eight services under the loads of its windows.
 
     `dir` and `folders` (those of its measurements) are below the run's folder. `held`: the loads are stopped for each
     other's turns; else it is one service alone. `host_network`: the load generator is on the host's network. `knee`:
-    the step needs knees found in earlier steps. `clients`: the names of the shares of several load generators.
+    the step needs knees found in earlier steps. `clients`: the names of the shares of several load generators. `event`:
+    what happens to its service meanwhile.
     """
 
     id: str
@@ -87,6 +119,7 @@ class Step:
     host_network: bool = False
     knee: bool = False
     clients: tuple[str, ...] = ()
+    event: Doings | None = None
 
 
 @dataclass(frozen=True)
@@ -131,7 +164,11 @@ def host_of(data: Mapping[str, Any]) -> Host:
 
 def step_of(data: Mapping[str, Any]) -> Step:
     """From what `as_json` made; MessageError where it is something else."""
-    return _message(Step, data)
+    step, event = _message(Step, data), data.get("event")
+    if not event:
+        return step
+    doings = _message(Doings, event)
+    return replace(step, event=replace(doings, actions=tuple(_message(Action, one) for one in event["actions"])))
 
 
 def finished_of(data: Mapping[str, Any]) -> Finished:

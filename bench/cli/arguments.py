@@ -22,7 +22,7 @@ def parse_selection(argv: Sequence[str]) -> argparse.Namespace:
     """The parsed options: lists as tuples, `max_time` in seconds; UserError where one is wrong."""
     parser = Parser("matrix.sh")
     parser.add_argument("--preset")
-    for flag in ("stack", "framework", "server", "base", "package", "scenario", "tool", "level", "python"):
+    for flag in ("stack", "framework", "server", "base", "package", "scenario", "tool", "level", "python", "event"):
         parser.add_argument(f"--{flag}", dest=f"{flag}s", type=_names, default=[], action="extend")
     parser.add_argument("--vary", type=parse_knob, default=[], action="append")
     parser.add_argument("--duration", type=number)

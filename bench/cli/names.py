@@ -11,6 +11,7 @@ from bench.matrix.catalogue import INTERFACES, versions
 from bench.matrix.knobs import ALLOWED, INTERPRETER, LIBC, reader
 from bench.matrix.load import load_matrix
 from bench.matrix.model import BARE, Matrix
+from bench.plan.events import EVENTS
 from bench.plan.levels import FORMS, parse_level, refusal
 from bench.tools import TOOLS
 from bench.words.names import wait_words
@@ -121,6 +122,16 @@ def _knobs(matrix: Matrix) -> Named:
         yield glob, "variables that glibc reads, on Debian"
 
 
+def _events(matrix: Matrix) -> Named:
+    """What is done, and the servers that have no way to do it."""
+    reads = reader()
+    for name, kind in EVENTS.items():
+        cannot = {
+            one.server.name for one in matrix.usual if any(isinstance(kind.on(e, one, reads), str) for e in kind.cases)
+        }
+        yield name, kind.title + (f"; not: {joined(sorted(cannot))}" if cannot else "")
+
+
 LISTS: Mapping[str, Callable[[Matrix], Named]] = {
     "presets": _presets,
     "stacks": _stacks,
@@ -133,5 +144,6 @@ LISTS: Mapping[str, Callable[[Matrix], Named]] = {
     "tools": _tools,
     "levels": _levels,
     "knobs": _knobs,
+    "events": _events,
 }
 """By what `--list` takes: of each of `bench.core.errors.LISTED` the plural."""

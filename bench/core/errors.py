@@ -17,6 +17,7 @@ LISTED = (
     "tool",
     "level",
     "knob",
+    "event",
 )
 """What has names of which `scripts/matrix.sh --list` prints all, by the word in the plural (bench/cli/names.py)."""
 NEAR = 0.5

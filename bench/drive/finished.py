@@ -90,7 +90,9 @@ def _outcome(run: Path, step: Step, seen: Finished, line: Mapping[str, Any]) -> 
     tool = as_object(read_bytes(str(run / line["dir"] / "tool.json")) or b"")
     # Of a service alone the load's status is the measurement's; of several load generators, too.
     whole = tool is not None if step.held else seen.statuses.get("run") == 0
-    if whole and (name not in seen.ended or mapping(mapping(tool).get("health_after")).get("status") == 200):
+    if whole and (
+        line.get("event") or name not in seen.ended or mapping(mapping(tool).get("health_after")).get("status") == 200
+    ):
         return Outcome.MEASURED, ""
     answered = "ready" in _times(said)
     log = last_words(services / f"{name}.log") if name in seen.ended else ""

@@ -14,6 +14,8 @@ from bench.analysis.tables.judge import looks_reached, settled_tables
 from bench.core.files import mapping, write_file
 from bench.drive.steps import Step
 from bench.plan.measurement import Measurement
+from bench.records.event import EventRecord
+from bench.records.make_event import event_record
 from bench.records.record import MEASURED, Record, from_line, to_line
 from bench.records.resource_usage import whole
 from bench.run.reader import Raw, Run, read_raw, read_service
@@ -53,17 +55,19 @@ def rebuild(source: Run) -> None:
 def append(source: Run, step: Step) -> list[Record]:
     """Note that a step was tried, with what it has measured; returns its records, before the run's own limits."""
     found = [(one, read_raw(source.path, one)) for one in source.planned if one.id in step.ids]
-    made = [_record(source, one, raw) for one, raw in found]
-    lines = [
-        _line(one, raw, record if _keeps(source, one) else None)
-        for (one, raw), record in zip(found, made, strict=True)
-        if raw.meta
-    ]
+    made = {one.id: _record(source, one, raw) for one, raw in found if not one.event}
+    lines = [_line(one, raw, made[one.id] if _keeps(source, one) else None) for one, raw in found if raw.meta]
     with (Path(source.path) / FILE).open("a") as file:
         # A block is noted measurement by measurement, as some of its tables may have been put off.
         tried = step.ids if step.held else (step.id,)
         file.writelines(line.text() for line in (*lines, *(Line(TRIED, name) for name in tried)))
-    return made
+    return [*made.values()]
+
+
+def event(source: Run, step: Step) -> EventRecord | None:
+    """The record of a step that is an event; None of any other."""
+    found = [one for one in source.planned if one.id in step.ids and one.event]
+    return event_record(source.path, found[0], read_raw(source.path, found[0])) if found else None
 
 
 def noise(source: Run, step: Step) -> str:
@@ -119,6 +123,10 @@ def _line(planned: Measurement, raw: Raw, record: Record | None) -> Line:
 
 def _keeps(source: Run, planned: Measurement) -> bool:
     """Of solo windows, only those of a run that may leave out rounds of a cell."""
+    return not planned.event and _matters(source, planned)
+
+
+def _matters(source: Run, planned: Measurement) -> bool:
     return planned.mode != "solo" or (whole(source.facts.get("rounds")) or 0) > BOUND_AFTER
 
 

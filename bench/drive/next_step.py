@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bench.core.errors import UserError
 from bench.drive import journal, run_state
-from bench.drive.progress import NOT_LOADED, LiveStatus, Screen, live_status
+from bench.drive.progress import NOT_LOADED, LiveStatus, Screen, event_status, live_status
 from bench.drive.run_state import RunState
 from bench.drive.step_file import FILES, write_step
 from bench.drive.steps import next_wave
@@ -72,7 +72,7 @@ def _after_step(folder: Path, source: Run, state: RunState, shown: Shown, at: Pa
         if not (shown.screen.quiet or shown.screen.columns):
             shown.lines.append(f"{step.label}: to be measured again, because {lost}")
         return run_state.set_aside(folder, step, state, spoiled.LOST)
-    again = not (step.held or step.tells_rates) and step.seconds <= state.retry_s
+    again = not (step.held or step.tells_rates or step.first.get("event")) and step.seconds <= state.retry_s
     again = again and spoiled.may_be_noisy(folder / step.dir, null=step.mode == "null")
     if again and (noise := journal.noise(source, step)):
         if not (shown.screen.quiet or shown.screen.columns):
@@ -80,6 +80,8 @@ def _after_step(folder: Path, source: Run, state: RunState, shown: Shown, at: Pa
         return run_state.set_aside(folder, step, state)
     nulls = [r for r in journal.records(journal.read(source.path), ("null",)) if r.id not in step.ids]
     mine = journal.append(source, step)
+    if event := journal.event(source, step):
+        return _behind(state, event_status(event), shown)
     return _behind(state, live_status(journal.reviewed(source, [*mine, *nulls])[: len(mine)]), shown)
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from bench.core.formats import number
 from bench.drive.steps import Step
+from bench.records.event import EventRecord
 from bench.records.record import Record
 
 LONGEST = 100
@@ -42,6 +43,16 @@ def live_status(records: Iterable[Record]) -> LiveStatus:
         return LiveStatus(False, _shown(f"invalid: {cause.cause}: {cause.detail}"), short)
     words = f"{number(record.goodput)} requests/s" if record.goodput else "no figure"
     return LiveStatus(True, words, words)
+
+
+def event_status(record: EventRecord) -> LiveStatus:
+    """Of an event what was lost, or why that does not count."""
+    if record.counts:
+        words = f"lost {record.lost:,} of {record.sent or 0:,}"
+        return LiveStatus(True, words, words)
+    reason = record.detail or next(iter(record.causes), "") or record.unaccounted or "it was not seen to happen"
+    words = _shown(f"does not count: {reason}")
+    return LiveStatus(False, words, words)
 
 
 def _of_block(records: Sequence[Record]) -> LiveStatus:

@@ -18,10 +18,11 @@ from bench.core.files import write_file
 from bench.drive.steps import Step
 from bench.load.task import FILE as STEP
 from bench.load.task import StepLoad, StepLoads, write_loads
+from bench.plan.events import event_of
 from bench.plan.measurement import measurement_of, shares
 from bench.run.folder import read_addresses
+from driver.messages import Doings, as_json
 from driver.messages import Step as HostStep
-from driver.messages import as_json
 
 LINES = "step.jsonl"
 FILES = (STEP, LINES)
@@ -79,7 +80,16 @@ def host_step(lines: Sequence[PlanLine]) -> HostStep:
         host_network=bool(first.get("host_network")),
         knee=any(line.get("knee_p99_s") is not None for line in lines),
         clients=tuple(client_names(first)),
+        event=_doings(first),
     )
+
+
+def _doings(line: PlanLine) -> Doings | None:
+    """What the driver does meanwhile."""
+    if not line.get("event"):
+        return None
+    event = event_of(line["event"])
+    return Doings(event.actions, event.until, event.settle_s, event.seconds, event.environment)
 
 
 def _unit(line: PlanLine) -> Any:
@@ -138,6 +148,7 @@ def load_of(line: PlanLine, patience: Patience, addresses: Mapping[str, str] = N
         deadline_s=duration_s + timeout_s + patience.grace_s if duration_s else patience.count_s,
         knee_p99_s=line.get("knee_p99_s"),
         knee_share=line.get("knee_share"),
+        event=line.get("event"),
     )
     for field in fields(load):
         if isinstance(value := getattr(load, field.name), str):

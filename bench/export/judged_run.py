@@ -10,6 +10,9 @@ from typing import Any
 
 from bench.analysis.tables.judge import judge_tables
 from bench.core.files import write_file
+from bench.records.event import FILE as EVENTS
+from bench.records.event import dump as dump_events
+from bench.records.make_event import event_records
 from bench.records.file import read_events
 from bench.records.record import Record, dump
 from bench.run.folder import UNPACKED, find_run
@@ -29,6 +32,8 @@ def judge_run(
     absent = {name: ": ".join(facts.failure) for name, facts in services.items() if facts.failure}
     rankings = tell(judge_tables(source.facts, records, absent), source.facts, records, services)
     write_file(folder / "records.jsonl", "".join(dump(records)))
+    if made := event_records(source):
+        write_file(folder / EVENTS, "".join(dump_events(made)))
     lines = [line for ranking in rankings for line in verdict_lines(ranking)]
     lines += event_lines(tell_events(read_events(folder), source.facts))
     write_file(folder / "verdicts.jsonl", "".join(f"{json.dumps(line)}\n" for line in lines))

@@ -18,7 +18,7 @@ from typing import Any
 
 from bench.core.files import as_object, items, mapping, read_bytes, write_file
 from bench.load.words import WRONG_USAGE, Failed, explained
-from bench.tools import TOOLS
+from bench.tools import SOCKETS, TOOLS
 from bench.tools.tool import CannotError, Command, Load, Request, Tool
 
 FILE, SCHEMA = "step.json", 1
@@ -51,6 +51,8 @@ class StepLoad:
     deadline_s: float
     knee_p99_s: float | None
     knee_share: float | None
+    event: Mapping[str, Any] | None = None
+    """What is done meanwhile, as `bench.plan.events` has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,7 @@ _FITS: Mapping[str, Callable[[Any], bool]] = {
     "int": lambda value: type(value) is int,
     "float": lambda value: type(value) in (int, float),
     "bool": lambda value: isinstance(value, bool),
+    "Mapping[str, Any]": lambda value: isinstance(value, dict),
     "None": lambda value: value is None,
 }
 
@@ -96,6 +99,7 @@ def read_loads(folder: str) -> StepLoads:
 
 
 def _load(file: str, name: str, values: Mapping[str, Any]) -> StepLoad:
+    values = {"event": None, **values}
     for field in fields(StepLoad):
         if field.name not in values:
             raise Failed(WRONG_USAGE, f"{file} has no {field.name} in load {name}")
@@ -139,7 +143,8 @@ class Task:
 
 def task_of(run: str, entry: StepLoad) -> Task:
     """The task for an entry of a run's step.json."""
-    if entry.tool not in TOOLS:
+    tool = SOCKETS if entry.event else TOOLS.get(entry.tool)
+    if tool is None:
         raise Failed(WRONG_USAGE, f"unknown tool '{entry.tool}' in {run}/{FILE}")
     folder = f"{run}/{entry.dir}"
     load = Load(
@@ -154,7 +159,7 @@ def task_of(run: str, entry: StepLoad) -> Task:
         keepalive=entry.keepalive,
         latency_s=entry.knee_p99_s or 0.0,
     )
-    return Task(entry, TOOLS[entry.tool], load, Path(folder), entry.deadline_s)
+    return Task(entry, tool, load, Path(folder), entry.deadline_s)
 
 
 def _request(run: str, folder: str, entry: StepLoad) -> Request:

@@ -19,14 +19,24 @@ def prepare_alone(step: Step, say: Say) -> None:
             say(line)
             keep(line)
 
-        prepare(task, both)
+        if task.entry.event is not None:
+            from bench.load.event import prepare_event
+
+            prepare_event(task, both)
+        else:
+            prepare(task, both)
 
 
 def run_alone(step: Step) -> None:
     """Load its one service, and save all that the load leaves."""
     task = step.task()
     with step.noted(task.entry.service):
-        run(task)
+        if task.entry.event is not None:
+            from bench.load.event import run_event
+
+            run_event(task)
+        else:
+            run(task)
 
 
 def command(task: Task) -> Command:

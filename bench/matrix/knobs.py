@@ -28,6 +28,9 @@ ALLOWED: Mapping[str, tuple[str, str]] = {
     **{name: SETTINGS[name] for name in ("WORKERS", "BACKLOG", "DB_POOL_TOTAL", "PYTHON_JIT", "MEMORY")},
     THREADS: NUMBER,
     "KEEPALIVE": NUMBER,
+    "GRACEFUL": NUMBER,
+    "MAX_REQUESTS": NUMBER,
+    "BOOT_S": NUMBER,
     CPU_QUOTA: (r"(?=.*[1-9])\d{1,3}(\.\d{1,2})?", "a number of CPUs above 0, such as 0.5"),
 }
 """Values of the knobs of which more is known than that they are words."""

@@ -61,6 +61,18 @@ class Notes:
 
 
 @dataclass(frozen=True, slots=True)
+class Reload:
+    """How a server is told to serve new code without being stopped: the signal to its main process; none: it cannot.
+
+    `says` is what its documentation says of that, `source` where.
+    """
+
+    says: str
+    source: str
+    signal: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Server:
     """One server; `style` (sync or async) names the drivers of its apps, `model` describes how it works."""
 
@@ -75,6 +87,7 @@ class Server:
     development: str | None = None
     """What its own documentation says, where that is that it is not meant for production."""
     notes: Notes | None = None
+    reload: Reload | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,6 +308,8 @@ class Preset:
     """Knobs with their values (`WORKERS=1,2,4`): each service is measured with every combination."""
     vary_if_read: tuple[str, ...] = ()
     """The same of knobs that only some of its services read: the others are measured without."""
+    events: tuple[str, ...] = ()
+    """What is done to each service under load (bench/plan/events.py); its loads are then those of the events."""
 
 
 @dataclass(frozen=True, slots=True)

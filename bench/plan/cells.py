@@ -11,6 +11,7 @@ from typing import Any
 from bench.matrix.knobs import CPU_QUOTA
 from bench.matrix.model import Matrix, Preset, Route, Service
 from bench.plan.cpus import parse_list
+from bench.plan.events import Event
 from bench.plan.interim_looks import LOOKS
 from bench.plan.levels import Level, parse_level
 from bench.plan.measurement import Pair
@@ -21,6 +22,8 @@ OVERHEAD_S = 2.5
 """Of a measurement, beyond warm-up and load: starting the container, waiting for it, stopping it."""
 COUNT_S = 5.0
 """Of a load with a fixed number of requests."""
+PROBE_S, UNTIL_S = 2.5, 12.0
+"""Of an event: the search for its capacity, and a window that ends when the event is over."""
 SEARCH_S = 60.0
 """Of a search for a knee: about ten trials of 3 to 10 s, half of them repeated."""
 
@@ -66,6 +69,7 @@ class PlannedCell:
     tool: str
     level: Level
     alone: bool = False
+    event: Event | None = None
 
     @property
     def key(self) -> tuple[str, str, str, str]:
@@ -134,6 +138,7 @@ class SkippedCell:
     cause: str
     scenario: str | None = None
     tool: str | None = None
+    event: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +175,8 @@ class Plan:
 
     def seconds(self, cell: PlannedCell) -> float:
         """Expected wall time of one measurement, in seconds."""
+        if cell.event:
+            return _usual_s(cell.event) + self.preset.warmup + OVERHEAD_S + PROBE_S
         load = COUNT_S if cell.level.count else self.preset.duration
         if cell.level.knee_p99_s and not cell.level.knee_share:
             # Only one round searches; the others run the load alone.
@@ -222,6 +229,11 @@ class Plan:
         turn_rounds = min(turn_rounds, self.turn_rounds)
         in_turns = turn_rounds * self.round_seconds() + max(0, turn_rounds - 1) * self.rates_round_seconds()
         return alone + in_turns + self.null_rounds * sum(self.seconds(null) for null in self.nulls)
+
+
+def _usual_s(event: Event) -> float:
+    """What ends as soon as it is seen takes a fraction of the longest time."""
+    return min(event.seconds, UNTIL_S) if event.until else event.seconds
 
 
 def blocks(tables: Sequence[TurnsTable], rng: random.Random | None = None) -> list[list[str]]:

@@ -9,15 +9,27 @@ from pathlib import Path
 
 from bench.core.errors import UserError, unknown
 from bench.core.formats import joined
-from bench.matrix.model import Framework, Load, Matrix, Service
-from bench.plan.cells import RATE_SECONDS, Plan, PlannedCell, SkippedCell, null_cells, turn_tables
+from bench.matrix.knobs import Reads
+from bench.matrix.model import Framework, Load, Matrix, Preset, Route, Service
+from bench.plan.cells import (
+    NULL,
+    NULL_ROUTES,
+    RATE_SECONDS,
+    Plan,
+    PlannedCell,
+    SkippedCell,
+    TurnsTable,
+    null_cells,
+    turn_tables,
+)
 from bench.plan.cpus import parse_list
+from bench.plan.events import EVENTS, Event, Kind, of_app, with_signal
 from bench.plan.interim_looks import LOOKS
 from bench.plan.levels import Level, parse_level, refusal
 from bench.plan.running import check_running, with_running
 from bench.plan.selection import Selection, any_match, narrows, override, select_loads, with_settings
 from bench.plan.variants import Chosen, Variant, choose, in_pairs, with_default_stacks
-from bench.tools import OPEN_LOOP
+from bench.tools import OPEN_LOOP, SOCKETS
 
 MOST_LOADGENS = 32
 """Load generators on one cell (`--loadgens N`)."""
@@ -30,13 +42,16 @@ def make_plan(here: Variant, wanted: Selection, refs: Sequence[Variant] = ()) ->
     """
     variants, matrix, settings = refs or (here,), here.matrix, here.settings
     wanted = with_default_stacks(here, wanted)
-    name = wanted.preset or ("all" if narrows(wanted) else "quick")
+    own = any(framework.own for framework in matrix.frameworks.values())
+    name = wanted.preset or (BAD_DAY if wanted.events and not own else "all" if narrows(wanted) else "quick")
     if name not in matrix.presets:
         raise unknown("preset", name, matrix.presets)
     alone, scenarios = wanted.only_running, bool(wanted.scenarios)
     check_running(wanted.running, alone=alone and not scenarios)
     matrix, preset = with_running(matrix, matrix.presets[name], wanted.running, alone=alone, scenarios=scenarios)
     preset = override(preset, wanted)
+    if preset.events:
+        check_events(preset, wanted)
     chosen = Chosen([], [], []) if alone else choose(variants, preset, wanted)
     services, skips = [*chosen.services, *(one.service() for one in wanted.running)], chosen.skips
     if any(service.settings for service in services):
@@ -44,7 +59,7 @@ def make_plan(here: Variant, wanted: Selection, refs: Sequence[Variant] = ()) ->
         preset = replace(preset, published=None)
     shares: dict[str, dict[Level, None]] = {}
     cells: dict[tuple[str, str, str, str], PlannedCell] = {}
-    for load in select_loads(matrix, preset, wanted):
+    for load in () if preset.events else select_loads(matrix, preset, wanted):
         patterns = [with_settings(stack, one.settings) for one in variants for stack in load.stacks]
         for scenario in load.scenarios if wanted.latency and not load.alone else ():
             shares.setdefault(scenario, {}).update(dict.fromkeys(_common_rates(matrix, load, scenario)))
@@ -53,6 +68,9 @@ def make_plan(here: Variant, wanted: Selection, refs: Sequence[Variant] = ()) ->
                 continue
             for cell in _cells(matrix, service, load, skips):
                 cells.setdefault(cell.key, cell)
+    for service in services if preset.events else ():
+        of_service = event_cells(matrix, service, preset, here.reads, skips)
+        cells.update((cell.key, cell) for cell in of_service)
     _check_knees(cells.values())
     every = in_pairs([*cells.values()], chosen.pairs, skips)
     if not every:
@@ -73,12 +91,73 @@ def make_plan(here: Variant, wanted: Selection, refs: Sequence[Variant] = ()) ->
         kept,
         tuple(skips),
         loadgen_cpus=len(parse_list(settings.get("LOADGEN_CPUS") or "0")),
-        nulls=null_cells(matrix, kept, tables) if wanted.controls != "none" else (),
+        nulls=null_controls(matrix, preset, kept, tables) if wanted.controls != "none" else (),
         tables=tables,
         turn_rounds=turn_rounds,
         turn_seconds=preset.turn_seconds or float(settings.get("TURN_SECONDS", "1")),
         rate_seconds=preset.rate_seconds or RATE_SECONDS,
         pairs=tuple(pair for pair in chosen.pairs if {cell.service.name for cell in kept}.issuperset(pair)),
+    )
+
+
+BAD_DAY = "bad-day"
+"""The preset of a selection that names events alone."""
+_NOT_OF_EVENTS = ("scenarios", "tools", "levels", "duration", "running")
+
+
+def check_events(preset: Preset, wanted: Selection) -> None:
+    """UserError for an event that there is not, and for what an event decides itself."""
+    for name in preset.events:
+        if name not in EVENTS:
+            raise unknown("event", name, EVENTS)
+    for option in _NOT_OF_EVENTS:
+        if getattr(wanted, option):
+            given = "target" if option == "running" else option.removesuffix("s")
+            raise UserError(f"--{given} does not go with --event: an event has a load and services of its own")
+
+
+def event_cells(
+    matrix: Matrix, service: Service, preset: Preset, reads: Reads, skips: list[SkippedCell]
+) -> Iterable[PlannedCell]:
+    """A cell for each case of each event; what the server has no way to do is skipped with what it says of that."""
+    for name in preset.events:
+        kind = EVENTS[name]
+        route, path, scenario = _asked(matrix, service, preset, kind)
+        if lacking := service.lacking(route):
+            skips.append(SkippedCell(service.name, f"{service.framework.name}: {lacking}", scenario, event=name))
+            continue
+        found = [kind.on(event, service, reads) for event in kind.cases]
+        if causes := [one for one in found if isinstance(one, str)]:
+            skips.append(SkippedCell(service.name, causes[0], scenario, event=name))
+            continue
+        for case in found:
+            if isinstance(case, Event):
+                event = of_app(case) if service.framework.own else case
+                yield PlannedCell(
+                    service, route, scenario, path, SOCKETS.name, Level(event.level), alone=True, event=event
+                )
+
+
+def _asked(matrix: Matrix, service: Service, preset: Preset, kind: Kind) -> tuple[Route, str, str]:
+    """What is asked for under an event: route, path and scenario. Of a user's own app, its first request."""
+    scenario = preset.loads[0].scenarios[0] if service.framework.own and preset.loads else kind.scenario
+    return *matrix.route_of(scenario), scenario
+
+
+def null_controls(
+    matrix: Matrix, preset: Preset, cells: Sequence[PlannedCell], tables: Sequence[TurnsTable]
+) -> tuple[PlannedCell, ...]:
+    """The null server's cells: of a run's loads, or of its events."""
+    return null_events(matrix, preset.events) if preset.events else null_cells(matrix, cells, tables)
+
+
+def null_events(matrix: Matrix, names: Iterable[str]) -> tuple[PlannedCell, ...]:
+    """The same done to the null server, once for each event: what the client itself loses there is the floor."""
+    route, path = matrix.route_of(NULL_ROUTES[0])
+    events = (replace(EVENTS[name].cases[0], long_path="", environment={}) for name in names if EVENTS[name].floor)
+    return tuple(
+        PlannedCell(NULL, route, route.scenario, path, SOCKETS.name, Level(event.level), event=with_signal(event))
+        for event in events
     )
 
 

@@ -8,7 +8,9 @@ from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from bench.tools import TOOLS
+from bench.plan.events import Event, event_of
+from bench.plan.events import as_dict as event_as_dict
+from bench.tools import SOCKETS, TOOLS
 
 MODES = ("solo", "null", "turns", "rate")
 """One service alone under load; the null server, alone; one service of a table, which gets the CPU in turns with the
@@ -92,6 +94,8 @@ class Measurement:
     """Whether the load generator is in the host's network, where such a server is reached."""
     loadgens: int = 1
     """Load generators at once, among which connections and rate are divided."""
+    event: Event | None = None
+    """What is done to the service meanwhile; its load is then the event's own."""
 
     @property
     def open_loop(self) -> bool:
@@ -130,7 +134,8 @@ class Measurement:
         """The object of its line; what its mode has no use for is left out."""
         left_out = _LEFT_OUT[self.mode] | (frozenset() if self.requests else _OF_OWN_APPS)
         kept = [name for name in _FIELDS if name not in left_out]
-        return {name: getattr(self, name) for name in kept if name not in _RARE or self._unusual(name)}
+        found = {name: getattr(self, name) for name in kept if name not in _RARE or self._unusual(name)}
+        return found | ({"event": event_as_dict(self.event)} if self.event else {})
 
     def _unusual(self, name: str) -> bool:
         return bool(getattr(self, name)) and getattr(self, name) != _FIELDS[name].default
@@ -153,7 +158,7 @@ def step_folder(folder: str) -> str:
 _FIELDS = {field.name: field for field in fields(Measurement)}
 _OF_SEVERAL = frozenset({"unit", "window", "slot", "block", "turn_s"})
 _OF_OWN_APPS = frozenset({"requests", "targets"})
-_RARE = frozenset({"settings", "url", "host_network", "loadgens", "share", "share_of"})
+_RARE = frozenset({"settings", "url", "host_network", "loadgens", "share", "share_of", "event"})
 _LEFT_OUT: Mapping[str, frozenset[str]] = {
     "solo": _OF_SEVERAL | {"mode"},
     "null": _OF_SEVERAL | {"database", "knee_p99_s", "knee_share"},
@@ -228,7 +233,7 @@ def measurement_of(entry: Mapping[str, Any] | None) -> Measurement | str:
 
 def _fault(planned: Measurement) -> str:
     """What is wrong with its tool or folder; empty if nothing is."""
-    if planned.tool not in TOOLS:
+    if planned.tool not in TOOLS and not (planned.event and planned.tool == SOCKETS.name):
         return f"the output of {shortened(planned.tool)} cannot be read"
     if not _inside(planned.dir) or not _inside(planned.service) or "/" in planned.service:
         return f"{shortened(planned.dir)} is not a folder of this run"
@@ -246,7 +251,7 @@ def _value(entry: Mapping[str, Any], name: str) -> Any:
     fits, what = _CHECKS[kind]
     if not fits(value):
         raise ValueError(f"{name} is not {what}")
-    return value
+    return event_of(value) if kind == "Event" else value
 
 
 def _is_number(value: Any) -> bool:
@@ -259,6 +264,7 @@ _CHECKS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "float": (lambda value: _is_number(value) and value > 0, "a positive number"),
     "NotNegative": (_is_number, "a number"),
     "bool": (lambda value: isinstance(value, bool), "true or false"),
+    "Event": (lambda value: isinstance(value, dict), "an object"),
 }
 
 

@@ -133,15 +133,16 @@ def _of_cell(plan: Plan, cell: PlannedCell, number: int, position: int) -> Measu
         knee_p99_s=level.knee_p99_s,
         knee_share=level.knee_share,
         share=level.share,
-        duration_s=None if level.count else plan.preset.duration,
-        timeout_s=plan.preset.timeout,
+        duration_s=cell.event.seconds if cell.event else None if level.count else plan.preset.duration,
+        timeout_s=cell.event.timeout_s if cell.event else plan.preset.timeout,
         threads=most_threads(level.connections, plan.loadgen_cpus),
-        keepalive=plan.preset.keepalive,
+        keepalive=cell.event.pool > 0 if cell.event else plan.preset.keepalive,
         warmup_s=plan.preset.warmup,
         seconds=plan.seconds(cell),
         dir="",
         mode="null" if service is NULL else "solo",
         loadgens=plan.clients,
+        event=cell.event,
     )
     # In the folder of a step of its own.
     return replace(planned, dir=window_folder(f"raw/r{number:02}/{position:04}", planned))

@@ -11,6 +11,7 @@ from bench.core.errors import UserError, unknown
 from bench.matrix.knobs import Knob
 from bench.matrix.model import Load, Matrix, Preset, Service, select
 from bench.matrix.packages import Wheels, with_package
+from bench.plan.events import WORKERS
 from bench.plan.levels import Level, parse_level
 from bench.plan.running import RunningServer
 from bench.tools import TOOLS
@@ -47,6 +48,7 @@ class Selection:
     vary: tuple[Knob, ...] = ()
     running: tuple[RunningServer, ...] = ()
     """Servers that already run."""
+    events: tuple[str, ...] = ()
 
     @property
     def only_running(self) -> bool:
@@ -79,6 +81,10 @@ def override(preset: Preset, wanted: Selection) -> Preset:
         if wanted.mode not in MODES:
             raise unknown("mode", wanted.mode, MODES)
         preset = replace(preset, mode=wanted.mode)
+    if wanted.events:
+        preset = replace(preset, events=wanted.events)
+    if preset.events:
+        preset = replace(preset, mode="solo", workers=preset.workers or WORKERS)
     if wanted.wheels is not None:
         return replace(preset, packages=(), published=None)
     return replace(preset, packages=wanted.packages or preset.packages)

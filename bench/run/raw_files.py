@@ -18,7 +18,7 @@ from bench.own_app.compose_file import PREFIX as OWN_SERVICE
 from bench.plan.measurement import step_folder
 from bench.run import earlier_runs
 from bench.run.clients import file_names
-from bench.tools import TOOLS
+from bench.tools import tool_of
 
 HASHES = "sha256"
 """The key in meta.json, which those of older runs do not have, and in run.json."""
@@ -54,7 +54,7 @@ def places_of(run: str, folder: str, service: str, *, in_block: bool) -> Places:
 
 def output_name(tool: str) -> str:
     """The file that is parsed."""
-    return TOOLS[tool].output
+    return tool_of(tool).output
 
 
 def read_files(run: str, places: Places, tool: str) -> dict[str, bytes | None]:
@@ -70,7 +70,7 @@ def read_files(run: str, places: Places, tool: str) -> dict[str, bytes | None]:
     files = {os.path.basename(path): read_bytes(f"{run}/{path}") for path in paths}
     # Of several load generators, each has a folder of its own.
     clients = len(glob.glob(f"{glob.escape(f'{run}/{folder}')}/client-*/"))
-    more = (*TOOLS[tool].more_files, *file_names(clients, TOOLS[tool]))
+    more = (*tool_of(tool).more_files, *file_names(clients, tool_of(tool)))
     return files | {name: read_bytes(f"{run}/{folder}/{name}") for name in more}
 
 

@@ -84,7 +84,9 @@ def run_facts(
             for t in plan.tables
         ],
         "skipped": [
-            {"service": s.service, "scenario": s.scenario, "tool": s.tool, "cause": s.cause} for s in plan.skips
+            {"service": s.service, "scenario": s.scenario, "tool": s.tool, "cause": s.cause}
+            | ({"event": s.event} if s.event else {})
+            for s in plan.skips
         ],
         **({"pairs": [list(pair) for pair in plan.pairs]} if plan.pairs else {}),
         **({"refs": plan.refs} if plan.refs else {}),

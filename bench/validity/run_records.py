@@ -46,12 +46,14 @@ def build_records(source: Run, services: Mapping[str, ServiceFacts], seen: Seen 
     """A record for each planned measurement, in the order of the plan, judged by itself.
 
     Measuring a table ends with its verdicts: windows that never started have no record, nor has the null server where
-    it is only for tables.
+    it is only for tables. Nor has an event: its record is of another type (bench/records/make_event.py).
     """
     harness = harness_of(source.facts)
     limits = noise_limits_of(mapping(source.facts.get("knobs")))
     solo_rounds = whole(source.facts.get("rounds")) or 0
     for planned in source.planned:
+        if planned.event:
+            continue
         raw = read_raw(source.path, planned)
         service = services.get(planned.service) or NULL_FACTS
         if not raw.started and _is_spare(planned, solo_rounds):

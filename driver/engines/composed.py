@@ -21,7 +21,13 @@ class Composed(Engine):
     """All containers are up, and stay."""
 
     def start(
-        self, services: Sequence[str], *, loadgens: int = 0, any_cpu: bool = False, host_network: bool = False
+        self,
+        services: Sequence[str],
+        *,
+        loadgens: int = 0,
+        any_cpu: bool = False,
+        host_network: bool = False,
+        environment: Mapping[str, str] | None = None,
     ) -> Started:
         return Started(list(services))
 

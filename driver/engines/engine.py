@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from driver.docker import Done
+from driver.docker import DockerError, Done
 from driver.nodes.node import NODES
+from driver.processes import Processes
 from driver.run import Run
 
 
@@ -53,13 +54,19 @@ class Engine(ABC):
 
     @abstractmethod
     def start(
-        self, services: Sequence[str], *, loadgens: int = 0, any_cpu: bool = False, host_network: bool = False
+        self,
+        services: Sequence[str],
+        *,
+        loadgens: int = 0,
+        any_cpu: bool = False,
+        host_network: bool = False,
+        environment: Mapping[str, str] | None = None,
     ) -> Started:
         """Starts fresh containers of the services and `loadgens` load generators (0: keeps the one that is up).
 
         `any_cpu`: they may use every CPU until `pin`, so that they start quickly. `host_network`: the load generator is
-        on the host's network. If one of several services does not start, the others do; if the step as a whole
-        cannot be started, none is `up`.
+        on the host's network. `environment`: what the services are given besides their own. If one of several services
+        does not start, the others do; if the step as a whole cannot be started, none is `up`.
         """
 
     def start_log(self, service: str) -> Path:
@@ -68,6 +75,23 @@ class Engine(ABC):
 
     def pin(self, services: Sequence[str]) -> None:
         """Restricts them to the server's CPUs."""
+
+    @property
+    def cannot_act(self) -> str:
+        """Why nothing can be done to a service under load, as its signals and processes are out of reach."""
+        return "this engine cannot send signals to a service"
+
+    def processes(self, service: str) -> Processes:
+        """Its processes now."""
+        raise DockerError(self.cannot_act)
+
+    def usage(self, service: str) -> tuple[int | None, int | None]:
+        """Its CPU time so far in ns, and its memory now in bytes; None where that cannot be read."""
+        return None, None
+
+    def signal(self, service: str, signal: str, pid: int) -> None:
+        """Sends a signal to a process of its container; DockerError where that fails."""
+        raise DockerError(self.cannot_act)
 
     def freezer(self, services: Sequence[str]) -> AbstractContextManager[None]:
         """While this is open, the load generator can have services frozen; else load tools end within their turn."""

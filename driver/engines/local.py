@@ -23,6 +23,7 @@ from driver.engines.provenance import save_provenance
 from driver.failure import RUN, USER, Failure, warn
 from driver.files import last_line, save
 from driver.nodes.node import role_of
+from driver.processes import Processes, processes_of
 from driver.run import PROJECT, Run
 
 GONE = "the Docker daemon does not answer any more: start it (systemctl start docker)"
@@ -82,13 +83,19 @@ class LocalDocker(Engine):
         return ""
 
     def start(
-        self, services: Sequence[str], *, loadgens: int = 0, any_cpu: bool = False, host_network: bool = False
+        self,
+        services: Sequence[str],
+        *,
+        loadgens: int = 0,
+        any_cpu: bool = False,
+        host_network: bool = False,
+        environment: Mapping[str, str] | None = None,
     ) -> Started:
         ours = self._ours(services)
         targets = [name for name in services if name not in ours]
         if loadgens:
             self.before_load()
-        up = self._fresh(ours, loadgens, any_cpu) if ours else []
+        up = self._fresh(ours, loadgens, any_cpu, environment or {}) if ours else []
         if not up and not targets:
             return Started()
         facts = self.facts(up)
@@ -110,13 +117,17 @@ class LocalDocker(Engine):
     def before_load(self) -> None:
         """Failure if the counters could not be read."""
 
-    def _fresh(self, services: Sequence[str], loadgens: int, any_cpu: bool) -> list[str]:
+    def _fresh(
+        self, services: Sequence[str], loadgens: int, any_cpu: bool, environment: Mapping[str, str]
+    ) -> list[str]:
         """Starts them; those that are up."""
-        files = [self.run.lane_folder / "block.yml"] if any_cpu else []
-        if any_cpu:
-            cpus = self.read("online-cpus", services[0])
-            lines = "".join(f'  {name}: {{cpuset: "{cpus}"}}\n' for name in services)
-            save(files[0], f"services:\n{lines}")
+        more = {"cpuset": self.read("online-cpus", services[0])} if any_cpu else {}
+        # What a service was given by --vary is its own, and stays.
+        given = {name: self._given(name, environment) for name in services if environment}
+        files = [self.run.lane_folder / "block.yml"] if more or given else []
+        if files:
+            own = {name: more | ({"environment": given[name]} if given else {}) for name in services}
+            save(files[0], json.dumps({"services": own}) + "\n")
         loadgen = [LOADGEN] if loadgens else []
         log = self.start_log(services[0])
         if self.up([*services, *loadgen], log, files=files):
@@ -125,6 +136,11 @@ class LocalDocker(Engine):
         if len(services) == 1 or (loadgen and not self.up(loadgen, log, files=files)):
             return []
         return [name for name in services if self.up([name], self.start_log(name), files=files)]
+
+    def _given(self, service: str, environment: Mapping[str, str]) -> dict[str, str]:
+        settings = self.run.services[service].settings.split() if service in self.run.services else []
+        varied = {setting.partition("=")[0] for setting in settings}
+        return {name: value for name, value in environment.items() if name not in varied}
 
     def more_loadgens(self, count: int, log: Path) -> bool:
         """Scales to `count` load generators, the first of which is up; whether that worked."""
@@ -206,6 +222,21 @@ class LocalDocker(Engine):
     def freezer(self, services: Sequence[str]) -> AbstractContextManager[None]:
         pids = {} if self._why_not() else {name: self.pid_of(name) for name in self._ours(services)}
         return freezer.served(self.run.folder, freezer.Freezer(pids, self._pause))
+
+    @property
+    def cannot_act(self) -> str:
+        return f"{why}: its processes cannot be seen" if (why := self._why_not()) else ""
+
+    def processes(self, service: str) -> Processes:
+        return processes_of(self.pid_of(service))
+
+    def usage(self, service: str) -> tuple[int | None, int | None]:
+        return counters.usage(self.pid_of(service))
+
+    def signal(self, service: str, signal: str, pid: int) -> None:
+        # From inside: a user who may call Docker need not own the service's processes.
+        container, context = self.run.container(service), self.context_of(service)
+        docker("exec", container, "sh", "-c", 'kill -s "$0" "$1"', signal, str(pid), context=context, timeout=20)
 
     def _pause(self, verb: str, service: str) -> bool:
         return not docker(verb, self.run.container(service), check=False).status

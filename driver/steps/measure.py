@@ -22,6 +22,7 @@ from driver.messages import FINISHED, STEP, Finished, Step, as_json, read, step_
 from driver.nodes.node import nodes_of, read_lanes
 from driver.run import Run, open_run
 from driver.steps.clients import load_by_clients, merge_clients
+from driver.steps.events import acting, cannot
 
 DID_NOT_START = 10
 """The load generator's exit status for a service that gave no answer."""
@@ -80,10 +81,19 @@ class _Measuring:
 
     def measure(self) -> Finished:
         engine, step, begin_ns = self.engine, self.step, time_ns()
+        if step.event and engine.cannot_act:
+            cannot(engine, self.run.folder / step.folders[0])
+            return Finished(step.id, begin_ns, end_ns=time_ns(), statuses={"run": 0})
         ours = any(service not in self.run.host.targets for service in step.services)
         # The load generators are new too, as connections of the last load in TIME_WAIT would use up their ports.
         loadgens = max(1, len(step.clients)) if ours else 0
-        self.started = engine.start(step.services, loadgens=loadgens, any_cpu=step.held, host_network=step.host_network)
+        self.started = engine.start(
+            step.services,
+            loadgens=loadgens,
+            any_cpu=step.held,
+            host_network=step.host_network,
+            environment=step.event.environment if step.event else None,
+        )
         up, unreached = self.started.up, tuple[str, ...]()
         self.statuses["start"] = 0 if up else 1
         if up:
@@ -149,6 +159,7 @@ class _Measuring:
             else:
                 folder = self.run.folder / step.folders[0]
                 stack.enter_context(self.sampling(self.engine, step.services[0], folder))
+                stack.enter_context(acting(self.engine, step, folder))
             if step.clients:
                 self.statuses["run"] = load_by_clients(self.engine, step)
             else:

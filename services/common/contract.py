@@ -5,9 +5,11 @@ two apps differ in nothing but their framework.
 """
 
 import json
+import os
 import random
 import re
 import threading
+import time
 from collections.abc import Iterable
 from math import isfinite
 from operator import itemgetter
@@ -27,6 +29,9 @@ MAX_NESTING = 200
 # Give every thread the stack size that glibc gives it. On musl, CPython's build takes 1 MiB, and deeply nested JSON
 # overflows that in the C parser before Python's own limit is reached: the process would die, not only the request.
 threading.stack_size(8 << 20)
+
+# Where a reload of an app that boots slowly is measured (bench/plan/events.py).
+time.sleep(float(os.environ.get("BOOT_S") or 0))
 
 # One encoder for all requests: json.dumps() creates a new one on each call that passes separators.
 to_json = json.JSONEncoder(separators=(",", ":")).encode

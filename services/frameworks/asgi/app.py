@@ -14,7 +14,7 @@ from http import HTTPStatus
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs
 
-from common import contract, fast_json, jinja
+from common import contract, events, fast_json, jinja
 from common.async_backends import Backends, Store, UpstreamError, open_backends
 
 Message = MutableMapping[str, Any]
@@ -163,6 +163,7 @@ async def answer(scope: Message, receive: Receive) -> Answer:
     return await handler(scope, receive, last)
 
 
+@events.asgi
 async def app(scope: Message, receive: Receive, send: Send) -> None:
     if scope["type"] == "lifespan":
         await lifespan(scope, receive, send)

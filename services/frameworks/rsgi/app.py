@@ -14,7 +14,7 @@ from http import HTTPStatus
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs
 
-from common import contract, fast_json, jinja
+from common import contract, events, fast_json, jinja
 from common.async_backends import Backends, UpstreamError, open_backends
 
 # The server's own objects: the request's head; the source of its body and the sink of the response.
@@ -178,4 +178,13 @@ class App:
         protocol.response_bytes(*await answer(self._backends, scope, protocol))
 
 
-app = App()
+class EventApp(App):
+    """The same, with what events ask for."""
+
+    async def __rsgi__(self, scope: Scope, protocol: Protocol) -> None:
+        events.work()
+        status, headers, body = await answer(self._backends, scope, protocol)
+        protocol.response_bytes(status, [*headers, events.pid()], body)
+
+
+app = EventApp() if events.asked else App()

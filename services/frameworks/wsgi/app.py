@@ -13,7 +13,7 @@ from http import HTTPStatus
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs
 
-from common import contract, fast_json, jinja
+from common import contract, events, fast_json, jinja
 from common.sync_backends import Store, UpstreamError, backends
 
 Environ = dict[str, Any]
@@ -155,6 +155,7 @@ def answer(environ: Environ) -> Answer:
     return handler(environ, last)
 
 
+@events.wsgi
 def app(environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
     status, content_type, body, more = answer(environ)
     start_response(status, [("Content-Type", content_type), ("Content-Length", str(len(body))), *more])

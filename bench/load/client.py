@@ -1,0 +1,403 @@
+"""A small open-loop client on raw sockets, which logs what became of each request and of each other connection.
+
+One thread, asyncio. A request is begun when it is due, whatever became of those before it. Kept connections are used in
+the order in which they became free; a connection is chosen `look_s` before its request is sent and not looked at again,
+as a proxy does: whether the server closes it meanwhile is what is to be seen.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from bench.records.event import Fate
+
+SPARE_S = 0.2
+"""Until the first request is due; and between two looks at whether the load is over."""
+LONGEST_HEAD = 1 << 16
+OWN_FAULTS = (errno.EMFILE, errno.ENFILE, errno.EADDRNOTAVAIL, errno.ENOBUFS)
+"""Errors of a connection that are the client's own: it has no files, ports or memory for more."""
+
+
+@dataclass(slots=True)
+class Request:
+    """One request; times are in ns of the monotonic clock, 0: that did not happen. `kind` is `long` or empty."""
+
+    due_ns: int
+    kind: str = ""
+    begun_ns: int = 0
+    sent_ns: int = 0
+    first_ns: int = 0
+    end_ns: int = 0
+    connection: int = 0
+    nth: int = 0
+    """Which on its connection, from 1."""
+    fate: Fate | None = None
+    status: int = 0
+    worker: int = 0
+    """The pid that the response told."""
+    told_close: bool = False
+    body: bytes | None = None
+    """Where bodies are kept."""
+
+
+@dataclass(slots=True)
+class Other:
+    """A connection that is slow on purpose. `how` it ended: `held` to the end, `eof`, `reset`, `refused`."""
+
+    k: int
+    """How many there were with it."""
+    opened_ns: int = 0
+    closed_ns: int = 0
+    how: str = "held"
+    status: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What to send where, and how long to wait. `expected`: the body of a good response; None: any is good."""
+
+    host: str
+    port: int
+    head: bytes
+    expected: bytes | None
+    timeout_s: float
+    pool: int
+    look_s: float
+    long_head: bytes = b""
+
+
+@dataclass(slots=True)
+class _Answer:
+    """A response while it is read."""
+
+    data: bytearray = field(default_factory=bytearray)
+    status: int = 0
+    start: int = 0
+    """Where the body begins; 0 while the head is not complete."""
+    length: int | None = None
+    chunked: bool = False
+    close: bool = False
+    worker: int = 0
+
+    def feed(self, data: bytes) -> bytes | None:
+        """The body once it is complete, unless the end of the connection ends it."""
+        self.data += data
+        while not self.start:
+            end = self.data.find(b"\r\n\r\n")
+            if end < 0:
+                return None
+            self._read_head(bytes(self.data[:end]))
+            if 100 <= self.status < 200:
+                del self.data[: end + 4]
+            else:
+                self.start = end + 4
+        if self.chunked:
+            return _unchunked(self.data, self.start)
+        if self.length is None or len(self.data) - self.start < self.length:
+            return None
+        return bytes(self.data[self.start : self.start + self.length])
+
+    def at_eof(self) -> bytes | None:
+        """The body where the end of the connection is its end."""
+        ends = self.start and not self.chunked and self.length is None
+        return bytes(self.data[self.start :]) if ends else None
+
+    def _read_head(self, head: bytes) -> None:
+        first, *lines = head.split(b"\r\n")
+        version, _, rest = first.partition(b" ")
+        self.status = int(rest[:3]) if rest[:3].isdigit() else 0
+        self.close = version != b"HTTP/1.1"
+        for line in lines:
+            name, _, value = line.partition(b":")
+            name, value = name.strip().lower(), value.strip()
+            if name == b"content-length" and value.isdigit():
+                self.length = int(value)
+            elif name == b"transfer-encoding":
+                self.chunked = value.lower() == b"chunked"
+            elif name == b"connection":
+                self.close = value.lower() == b"close" or (self.close and value.lower() != b"keep-alive")
+            elif name == b"x-worker" and value.isdigit():
+                self.worker = int(value)
+        if self.status in (204, 304):
+            self.length = 0
+
+
+def _unchunked(data: bytearray, at: int) -> bytes | None:
+    """The body in chunks; None while it is not complete."""
+    body = b""
+    while (end := data.find(b"\r\n", at)) >= 0:
+        size = int(bytes(data[at:end]).partition(b";")[0] or b"0", 16)
+        at = end + 2 + size + 2
+        if len(data) < at:
+            return None
+        if not size:
+            return body
+        body += data[end + 2 : end + 2 + size]
+    return None
+
+
+class _Connection(asyncio.Protocol):
+    """One connection, with at most one request under way."""
+
+    def __init__(self, client: Client, number: int) -> None:
+        self.client, self.number, self.count = client, number, 0
+        self.transport: asyncio.Transport | None = None
+        self.request: Request | None = None
+        self.answer = _Answer()
+        self.chosen = self.ended = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+
+    def send(self, request: Request, head: bytes) -> None:
+        self.chosen, self.request, self.answer, self.count = False, request, _Answer(), self.count + 1
+        request.connection, request.nth = self.number, self.count
+        request.begun_ns = request.begun_ns or time.monotonic_ns()
+        if self.transport is not None and not self.transport.is_closing():
+            self.transport.write(head)
+        request.sent_ns = time.monotonic_ns()
+        if self.ended:
+            # The server closed it between the look and this: it answers what comes now with a reset.
+            self.finish(Fate.RESET)
+
+    def data_received(self, data: bytes) -> None:
+        if (request := self.request) is None:
+            self.drop()
+            return
+        request.first_ns = request.first_ns or time.monotonic_ns()
+        try:
+            body = self.answer.feed(data)
+        except ValueError:
+            self.finish(Fate.WRONG)
+            return
+        if body is not None:
+            self.whole(body)
+        elif len(self.answer.data) > LONGEST_HEAD and not self.answer.start:
+            self.finish(Fate.WRONG)
+
+    def eof_received(self) -> bool:
+        self.ended = True
+        if self.request is not None:
+            body = self.answer.at_eof()
+            if body is None:
+                self.finish(Fate.CUT_SHORT if self.request.first_ns else Fate.RESET)
+            else:
+                self.whole(body)
+        # One that was chosen is still sent on, as by a client that has looked already.
+        return self.chosen
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.ended = True
+        if self.request is not None:
+            body = None if error else self.answer.at_eof()
+            if body is None:
+                self.finish(Fate.CUT_SHORT if self.request.first_ns else Fate.RESET)
+            else:
+                self.whole(body)
+
+    def whole(self, body: bytes) -> None:
+        assert self.request is not None
+        if self.client.keep_bodies:
+            self.request.body = body
+        good, expected = self.answer.status // 100 == 2, self.client.asked.expected
+        if self.answer.status == 503:
+            fate = Fate.STATUS_503
+        elif not good:
+            fate = Fate.OTHER_STATUS
+        elif expected is not None and body != expected and self.request.kind != "long":
+            fate = Fate.WRONG
+        else:
+            fate = Fate.ANSWERED
+        self.finish(fate, reusable=not (self.answer.close or self.ended))
+
+    def finish(self, fate: Fate, *, reusable: bool = False) -> None:
+        request, self.request = self.request, None
+        assert request is not None
+        request.status, request.worker = self.answer.status, self.answer.worker
+        request.told_close = bool(self.answer.start) and self.answer.close
+        self.client.finish(request, fate)
+        if reusable and self.client.keeps(self):
+            return
+        self.drop()
+
+    def drop(self) -> None:
+        self.ended = True
+        if self.transport is not None:
+            self.transport.abort()
+
+
+class Client:
+    """The load of one window, and its log."""
+
+    def __init__(self, asked: Asked) -> None:
+        self.asked = asked
+        self.log: list[Request] = []
+        self.others: list[Other] = []
+        self.faults: Counter[str] = Counter()
+        """What kept the client itself from connecting."""
+        self.keep_bodies = False
+        self._idle: deque[_Connection] = deque()
+        self._connections = 0
+        self._open = 0
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def keeps(self, connection: _Connection) -> bool:
+        """Whether the connection goes back to those that are kept."""
+        if len(self._idle) >= self.asked.pool:
+            return False
+        self._idle.append(connection)
+        return True
+
+    def finish(self, request: Request, fate: Fate) -> None:
+        """Note what became of it, once."""
+        if request.fate is None:
+            request.fate, request.end_ns = fate, time.monotonic_ns()
+            self._open -= 1
+
+    async def load(self, due_s: Sequence[float], t0_ns: int, over: Callable[[], bool]) -> None:
+        """Send a request at each of these times, until they are over; wait for what is under way then."""
+        look_ns, checked = round(self.asked.look_s * 1e9), 0
+        loop = asyncio.get_running_loop()
+        for due in due_s:
+            due_ns = t0_ns + round(due * 1e9)
+            await _until(due_ns - look_ns)
+            now = time.monotonic_ns()
+            if now - checked > SPARE_S * 1e9:
+                checked = now
+                if over():
+                    break
+            request = Request(due_ns)
+            self.log.append(request)
+            self._open += 1
+            connection = self._choose()
+            loop.call_at(loop.time() + max(0, due_ns - now) / 1e9, self._begin, request, connection)
+        await self.drained()
+
+    async def drained(self) -> None:
+        """Until nothing is under way, which the timeout of each request bounds."""
+        while self._open:
+            await asyncio.sleep(0.01)
+
+    def ask_once(self, head: bytes, kind: str, timeout_s: float | None = None) -> None:
+        """One more request, now, on a connection of its own."""
+        request = Request(time.monotonic_ns(), kind)
+        self.log.append(request)
+        self._open += 1
+        self._begin(request, None, head, timeout_s)
+
+    def close(self) -> None:
+        """Drop all connections."""
+        while self._idle:
+            self._idle.popleft().drop()
+
+    def _choose(self) -> _Connection | None:
+        while self._idle:
+            connection = self._idle.popleft()
+            if not connection.ended:
+                connection.chosen = True
+                return connection
+            connection.drop()
+        return None
+
+    def _begin(
+        self, request: Request, connection: _Connection | None, head: bytes = b"", timeout_s: float | None = None
+    ) -> None:
+        request.begun_ns = time.monotonic_ns()
+        task = asyncio.get_running_loop().create_task(
+            self._ask(request, connection, head or self.asked.head, timeout_s or self.asked.timeout_s)
+        )
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _ask(self, request: Request, connection: _Connection | None, head: bytes, timeout_s: float) -> None:
+        loop = asyncio.get_running_loop()
+        left_s = (request.begun_ns - time.monotonic_ns()) / 1e9 + timeout_s
+        if connection is None:
+            self._connections += 1
+            connection = _Connection(self, self._connections)
+            made = connection
+            request.connection = connection.number
+            try:
+                async with asyncio.timeout(left_s):
+                    await loop.create_connection(lambda: made, self.asked.host, self.asked.port)
+            except OSError as error:
+                late = isinstance(error, TimeoutError)
+                self.finish(request, Fate.TIMED_OUT if late else self._not_connected(error))
+                connection.drop()
+                return
+        connection.send(request, head)
+        if request.fate is None:
+            loop.call_at(loop.time() + left_s, self._expire, request, connection)
+
+    def _expire(self, request: Request, connection: _Connection) -> None:
+        if request.fate is None and connection.request is request:
+            connection.finish(Fate.TIMED_OUT)
+
+    def _not_connected(self, error: OSError) -> Fate:
+        if error.errno in OWN_FAULTS:
+            self.faults[str(error.strerror)] += 1
+        return Fate.RESET if error.errno in (errno.ECONNRESET, errno.EPIPE) else Fate.REFUSED
+
+    async def slow(self, kind: str, k: int, until: asyncio.Event) -> None:
+        """Open connections until there are `k` of this kind; each is held until the event."""
+        while sum(1 for _ in self.others) < k:
+            other = Other(k)
+            self.others.append(other)
+            task = asyncio.get_running_loop().create_task(self._hold(kind, other, until))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+            # As fast as a kernel's queue takes them, not as a burst that overflows it.
+            await asyncio.sleep(0.002)
+
+    async def _hold(self, kind: str, other: Other, until: asyncio.Event) -> None:
+        other.opened_ns = time.monotonic_ns()
+        try:
+            reader, writer = await asyncio.open_connection(self.asked.host, self.asked.port)
+        except OSError as error:
+            other.how, other.closed_ns = self._not_connected(error).value, time.monotonic_ns()
+            return
+        sender = asyncio.get_running_loop().create_task(_send_slowly(kind, writer, self.asked.head))
+        waiter = asyncio.get_running_loop().create_task(until.wait())
+        try:
+            while True:
+                read = asyncio.get_running_loop().create_task(reader.read(65536))
+                await asyncio.wait((read, waiter), return_when=asyncio.FIRST_COMPLETED)
+                if not read.done():
+                    read.cancel()
+                    return
+                data = read.result()
+                if data[:5] == b"HTTP/" and data[9:12].isdigit() and not other.status:
+                    other.status = int(data[9:12])
+                if not data:
+                    other.how, other.closed_ns = "eof", time.monotonic_ns()
+                    return
+        except OSError:
+            other.how, other.closed_ns = "reset", time.monotonic_ns()
+        finally:
+            for task in (sender, waiter):
+                task.cancel()
+            writer.transport.abort()
+
+
+async def _send_slowly(kind: str, writer: asyncio.StreamWriter, head: bytes) -> None:
+    with suppress(OSError):
+        if kind == "idle":
+            writer.write(head)
+        elif kind == "header":
+            writer.write(head[: head.index(b"\r\n\r\n") + 2] + b"X-Slow: ")
+            while not writer.is_closing():
+                writer.write(b"a")
+                await asyncio.sleep(1)
+
+
+async def _until(at_ns: int) -> None:
+    left_s = (at_ns - time.monotonic_ns()) / 1e9
+    # Also when late: what has arrived is read before the next request is sent.
+    await asyncio.sleep(max(0.0, left_s))

@@ -1,0 +1,214 @@
+"""The load of an event: what the service holds easily, then requests at a share of that while things happen to it.
+
+The driver (driver/steps/events.py) is told when the load begins, and says when it may end, by files in the folder of
+the measurement.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import gc
+import gzip
+import json
+import os
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from bench.core.files import as_object, mapping, read_bytes, write_file
+from bench.core.programs import guarded
+from bench.load.answers import wait_until_ready, warm_up
+from bench.load.client import SPARE_S, Asked, Client, Request
+from bench.load.kernel_counters import counters, limits, sysctls
+from bench.load.save import TOOL_JSON, tool_json
+from bench.load.task import Say, Task, command_of, pinned
+from bench.load.words import TOOL_FAILED, Failed
+from bench.plan.events import BEFORE_S, LOOK_S, Event, event_of
+from bench.records.event import Fate
+from bench.tools import TOOLS, parse
+from bench.tools.sockets import CAPACITY, REQUESTS, SLOW
+from driver.messages import BEGUN, ENOUGH
+
+PROBE_S, PROBE_CONNECTIONS = 2.0, 64
+QUIET_S = 0.5
+"""After the probe, whose last requests the service still works off."""
+LOOKS, AT_ONCE = 96, 16
+"""Requests that find out which pids answer, and how many of them at once."""
+LONG_BEFORE_S, LONG_TIMEOUT_S = 0.5, 30.0
+STOPPED_SHARE = 0.5
+"""Service is stopped where fewer of the other requests are answered in time."""
+COLUMNS = ("kind", "due", "begun", "sent", "first", "end", "connection", "nth", "fate", "status", "worker", "close")
+SLOW_COLUMNS = ("k", "opened", "closed", "how", "status")
+
+
+def prepare_event(task: Task, say: Say) -> None:
+    """Wait for the first good answer, warm up, and find out what the service holds."""
+    wait_until_ready(task, say)
+    if task.entry.warmup_s:
+        warm_up(task, say)
+    event = event_of(task.entry.event)
+    task.folder.mkdir(parents=True, exist_ok=True)
+    for name in (BEGUN, ENOUGH, CAPACITY, REQUESTS, SLOW, TOOL_JSON):
+        (task.folder / name).unlink(missing_ok=True)
+    facts: dict[str, Any] = {"schema": 1, "connections": PROBE_CONNECTIONS, "seconds": PROBE_S, "rate": _capacity(task)}
+    time.sleep(QUIET_S)
+    found = asyncio.run(_look(_asked(replace(task, load=pinned(task.load)), event, None), event))
+    bodies = {one.body for one in found.log if one.fate is Fate.ANSWERED and one.body is not None}
+    # A body that differs from one response to the next, as a user's own app may give, is not compared.
+    same = len(bodies) == 1 and not task.entry.requests
+    facts["told"] = sorted({one.worker for one in found.log if one.worker})
+    facts["expected"] = base64.b64encode(bodies.pop()).decode() if same else None
+    write_file(task.folder / CAPACITY, json.dumps(facts) + "\n")
+
+
+def _capacity(task: Task) -> float:
+    """Good responses per second in a closed loop of a few seconds; Failed where there are none."""
+    load = replace(
+        pinned(task.load), connections=PROBE_CONNECTIONS, duration_s=PROBE_S, threads=1, timeout_s=10.0, rate=None
+    )
+    command = command_of(TOOLS["wrk"], load)
+    words = guarded(PROBE_S + 15, 5, *command.argv)
+    done = subprocess.run(
+        words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+    )
+    parsed = parse("wrk", done.stdout)
+    if not parsed.ok or not parsed.duration_s:
+        raise Failed(TOOL_FAILED, f"no response in {PROBE_S:g} s of closed loop: the capacity is not known")
+    return parsed.ok / parsed.duration_s
+
+
+async def _look(asked: Asked, event: Event) -> Client:
+    """A few requests on new connections, whose responses tell bodies and pids."""
+    client = Client(replace(asked, pool=0, look_s=0.0, timeout_s=10.0))
+    client.keep_bodies = True
+    for _ in range(0, LOOKS, AT_ONCE):
+        for _ in range(AT_ONCE):
+            client.ask_once(asked.head, "")
+        await client.drained()
+    return client
+
+
+def run_event(task: Task) -> None:
+    """Make the load, and save its log; tool.json comes last."""
+    folder, event = task.folder, event_of(task.entry.event)
+    found = mapping(as_object(read_bytes(str(folder / CAPACITY)) or b""))
+    if not isinstance(capacity := found.get("rate"), float):
+        raise Failed(TOOL_FAILED, f"{CAPACITY} has no capacity: the load was not prepared")
+    expected = base64.b64decode(found["expected"]) if found.get("expected") else None
+    asked = _asked(replace(task, load=pinned(task.load)), event, expected)
+    rates = rates_of(event, capacity)
+    facts: dict[str, Any] = {"limits": limits(), "sysctls": sysctls(), "before": counters()}
+    client = Client(asked)
+    gc.disable()
+    t0_ns = time.monotonic_ns() + round(SPARE_S * 1e9)
+    start_ns = time.time_ns() + round(SPARE_S * 1e9)
+    write_file(folder / BEGUN, f"{t0_ns} {start_ns}\n")
+    asyncio.run(_load(client, event, rates, t0_ns, folder))
+    gc.enable()
+    facts |= {"after": counters(), "start_ns": start_ns, "end_ns": time.time_ns(), "t0_ns": t0_ns}
+    facts |= {"capacity": capacity, "rates": rates, "timeout_s": event.timeout_s, "faults": dict(client.faults)}
+    facts |= {"exit_status": 0, "elapsed_ns": time.monotonic_ns() - t0_ns}
+    log = "".join("\t".join(map(str, row)) + "\n" for row in rows(client.log, t0_ns))
+    write_file(folder / REQUESTS, gzip.compress(log.encode(), mtime=0))
+    if client.others:
+        lines = (
+            f"{one.k}\t{one.opened_ns - t0_ns}\t{one.closed_ns and one.closed_ns - t0_ns}\t{one.how}\t{one.status}\n"
+            for one in client.others
+        )
+        write_file(folder / SLOW, "\t".join(SLOW_COLUMNS) + "\n" + "".join(lines))
+    write_file(folder / TOOL_JSON, tool_json(facts, task.tool.name, task.tool.version(), (), ""))
+
+
+def rates_of(event: Event, capacity: float) -> list[tuple[float, float]]:
+    """Requests/s and seconds of each phase; a rate is at least one that shows something within a second."""
+    most = event.most_rate or float("inf")
+    return [(round(max(4.0, min(most, one.share * capacity)), 1), one.seconds) for one in event.phases]
+
+
+def due_times(rates: Sequence[tuple[float, float]]) -> Iterator[float]:
+    """When each request is due, in seconds."""
+    begin = 0.0
+    for rate, seconds in rates:
+        yield from (begin + number / rate for number in range(round(rate * seconds)))
+        begin += seconds
+
+
+def rows(log: Sequence[Request], t0_ns: int) -> Iterator[Sequence[object]]:
+    """The lines of the log; times are in ns from the first that was due, 0 where that did not happen."""
+    yield COLUMNS
+    for one in log:
+        times = (one.due_ns, one.begun_ns, one.sent_ns, one.first_ns, one.end_ns)
+        moments = [at - t0_ns if at else "" for at in times]
+        fate = one.fate.value if one.fate else ""
+        yield one.kind, *moments, one.connection, one.nth, fate, one.status, one.worker, int(one.told_close)
+
+
+async def _load(client: Client, event: Event, rates: Sequence[tuple[float, float]], t0_ns: int, folder: Path) -> None:
+    ended = asyncio.Event()
+    beside = [asyncio.ensure_future(_slow(client, event, t0_ns, ended))] if event.slow else []
+    if event.long_path and event.actions:
+        beside.append(asyncio.ensure_future(_long(client, event, t0_ns)))
+    enough = str(folder / ENOUGH)
+    await client.load([*due_times(rates)], t0_ns, lambda: os.path.exists(enough))
+    ended.set()
+    for task in beside:
+        await task
+    client.close()
+
+
+async def _long(client: Client, event: Event, t0_ns: int) -> None:
+    """One request that takes long, under way when the first thing is done."""
+    await _at(t0_ns, event.actions[0].at_s - LONG_BEFORE_S)
+    client.ask_once(client.asked.long_head, "long", LONG_TIMEOUT_S)
+
+
+async def _slow(client: Client, event: Event, t0_ns: int, ended: asyncio.Event) -> None:
+    """More and more slow connections, until they have stopped the service."""
+    await _at(t0_ns, BEFORE_S)
+    for number, k in enumerate(event.slow_steps, 1):
+        begun_ns = time.monotonic_ns()
+        await client.slow(event.slow, k, ended)
+        await _at(t0_ns, BEFORE_S + number * event.slow_step_s)
+        if ended.is_set() or answered_share(client.log, begun_ns, event.timeout_s) < STOPPED_SHARE:
+            break
+
+
+def answered_share(log: Sequence[Request], begun_ns: int, timeout_s: float) -> float:
+    """Of the requests that were due since then, and whose time is over; 1 where there are none."""
+    decided_ns = time.monotonic_ns() - round(timeout_s * 1e9)
+    seen = [one for one in log if begun_ns <= one.due_ns <= decided_ns]
+    return sum(one.fate is Fate.ANSWERED for one in seen) / len(seen) if seen else 1.0
+
+
+async def _at(t0_ns: int, at_s: float) -> None:
+    await asyncio.sleep(max(0.0, t0_ns / 1e9 + at_s - time.monotonic()))
+
+
+def _asked(task: Task, event: Event, expected: bytes | None) -> Asked:
+    url = urlsplit(task.load.url)
+    body = b""
+    if task.load.request.body_file:
+        body = (task.entry.body or "").encode() or Path(task.load.request.body_file).read_bytes()
+    return Asked(
+        host=url.hostname or "",
+        port=url.port or 80,
+        head=_head(task, event, f"{url.path or '/'}{'?' * bool(url.query)}{url.query}", body),
+        expected=expected,
+        timeout_s=event.timeout_s,
+        pool=event.pool,
+        look_s=LOOK_S if event.pool else 0.0,
+        long_head=_head(task, event, event.long_path, b"") if event.long_path else b"",
+    )
+
+
+def _head(task: Task, event: Event, path: str, body: bytes) -> bytes:
+    lines = [f"{task.load.request.method} {path} HTTP/1.1", f"Host: {task.entry.service}:8080", "User-Agent: bench"]
+    lines += [line for line in task.load.request.headers if not line.lower().startswith("host:")]
+    lines += [f"Content-Length: {len(body)}"] if body else []
+    lines += [] if event.pool else ["Connection: close"]
+    return "\r\n".join((*lines, "", "")).encode() + body

@@ -1,0 +1,62 @@
+"""The processes of a service, as /proc of its machine shows them: the one that serves, and its workers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from driver.counters import PROC
+from driver.files import text_of
+
+HELPERS = (b"resource_tracker", b"forkserver")
+"""Python's own processes beside those that multiprocessing starts."""
+
+
+@dataclass(frozen=True)
+class Processes:
+    """Pids as the container numbers them. `main`: 0 once it has ended. `workers`: its children, or itself alone."""
+
+    main: int
+    workers: tuple[int, ...]
+
+
+def processes_of(first: int, proc: Path = PROC) -> Processes:
+    """Of the container whose first process this is: an init, whose child serves, or the one that serves."""
+    if not first or _ended(first, proc):
+        return Processes(0, ())
+    children = [*_children(first, proc)]
+    is_init = b"\0--\0" in _command(first, proc)
+    if is_init and not children:
+        return Processes(0, ())
+    main = children[0] if is_init else first
+    own = [pid for pid in _children(main, proc) if not any(word in _command(pid, proc) for word in HELPERS)]
+    return Processes(_inside(main, proc), tuple(sorted(_inside(pid, proc) for pid in own or [main])))
+
+
+def _children(pid: int, proc: Path) -> Iterator[int]:
+    """Its children that have not ended, whichever of its threads has started them."""
+    for file in sorted((proc / str(pid) / "task").glob("*/children")):
+        for word in (text_of(file) or "").split():
+            if not _ended(int(word), proc):
+                yield int(word)
+
+
+def _ended(pid: int, proc: Path) -> bool:
+    state = (text_of(proc / str(pid) / "stat") or "").rpartition(") ")[2][:1]
+    return state in ("", "Z", "X")
+
+
+def _command(pid: int, proc: Path) -> bytes:
+    try:
+        return (proc / str(pid) / "cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def _inside(pid: int, proc: Path) -> int:
+    """Its number in the innermost namespace."""
+    for line in (text_of(proc / str(pid) / "status") or "").splitlines():
+        if line.startswith("NSpid:"):
+            return int(line.split()[-1])
+    return pid

@@ -1,0 +1,179 @@
+"""What happens to a service while it is loaded: signals at their times, and a watch on its processes and memory.
+
+The load generator says when the load began, and is told when it may end, by files in the measurement's folder.
+EVENTS there gets what was done and seen. Times are in ns of the monotonic clock from the first request that was due.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from driver.docker import DockerError
+from driver.engines.engine import Engine
+from driver.files import save, save_json, text_of
+from driver.messages import BEGUN, ENOUGH, Action, Doings, Step
+from driver.processes import Processes
+
+EVENTS, SCHEMA = "events.json", 1
+CAPACITY = "capacity.json"
+"""In the same folder, from the load generator: the pids that have told themselves in responses."""
+LOOK_S, SAMPLE_S = 0.05, 0.2
+OTHER_CLOCK_S = 60.0
+"""A difference that says that the load generator's monotonic clock is not this machine's."""
+
+
+def cannot(engine: Engine, folder: Path) -> None:
+    """Notes that nothing was done, and why."""
+    save_json(folder / EVENTS, {"schema": SCHEMA, "cannot": engine.cannot_act})
+
+
+@contextmanager
+def acting(engine: Engine, step: Step, folder: Path) -> Iterator[None]:
+    """While this is open, the step's event takes place."""
+    if step.event is None:
+        yield
+        return
+    watch = _Watch(engine, step.services[0], step.event, folder)
+    thread = threading.Thread(target=watch.run, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        watch.over.set()
+        thread.join(30)
+        save_json(folder / EVENTS, watch.told())
+        for name in (BEGUN, ENOUGH):
+            with suppress(OSError):
+                (folder / name).unlink()
+
+
+@dataclass
+class _Watch:
+    """One event. It runs in a thread beside the load."""
+
+    engine: Engine
+    service: str
+    event: Doings
+    folder: Path
+    over: threading.Event = field(default_factory=threading.Event)
+    t0_ns: int = 0
+    told_ns: tuple[int, int] = (0, 0)
+    before: Processes = field(default_factory=lambda: Processes(0, ()))
+    done: list[dict[str, Any]] = field(default_factory=list)
+    workers: list[tuple[int, tuple[int, ...]]] = field(default_factory=list)
+    samples: list[tuple[int, int | None, int | None]] = field(default_factory=list)
+    targets: set[int] = field(default_factory=set)
+    others: set[int] = field(default_factory=set)
+    """Children that have never told themselves in a response while others did: a router, or a server's own helper."""
+    ended_ns: int | None = None
+    until_ns: int | None = None
+    error: str = ""
+
+    def run(self) -> None:
+        """Until the load is over."""
+        try:
+            if self._begun():
+                self._watch()
+        except DockerError as error:
+            self.error = str(error)
+
+    def told(self) -> dict[str, Any]:
+        """events.json."""
+        return {
+            "schema": SCHEMA,
+            "t0_ns": self.told_ns[0],
+            "t0_wall_ns": self.told_ns[1],
+            "same_clock": self.t0_ns == self.told_ns[0],
+            "main": self.before.main,
+            "before": self.before.workers,
+            "actions": self.done,
+            "workers": self.workers,
+            "samples": self.samples,
+            "ended_ns": self.ended_ns,
+            "until": self.event.until,
+            "until_ns": self.until_ns,
+            "error": self.error,
+        }
+
+    def _begun(self) -> bool:
+        """Waits for the first request; false if there is none."""
+        while not self.over.wait(0.005):
+            words = (text_of(self.folder / BEGUN) or "").split()
+            if len(words) == 2:
+                self.told_ns = int(words[0]), int(words[1])
+                now = time.monotonic_ns()
+                ours = abs(self.told_ns[0] - now) < OTHER_CLOCK_S * 1e9
+                self.t0_ns = self.told_ns[0] if ours else now
+                return True
+        return False
+
+    def _watch(self) -> None:
+        self.before = self._look()
+        self.workers.append((self._now(), self.before.workers))
+        left, sampled = sorted(self.event.actions, key=lambda one: one.at_s), 0
+        while not self.over.wait(LOOK_S):
+            if left and self._now() >= left[0].at_s * 1e9:
+                self._act(left.pop(0))
+            seen = self._look()
+            if self._now() - sampled > SAMPLE_S * 1e9:
+                sampled = self._now()
+                self.samples.append((sampled, *self.engine.usage(self.service)))
+            if seen.workers != self.workers[-1][1]:
+                self.workers.append((self._now(), seen.workers))
+            if not seen.main and self.ended_ns is None:
+                self.ended_ns = self._now()
+            if self.until_ns is None and not left and self._is_over(seen):
+                self.until_ns = self._now()
+            if self.until_ns is not None and self._now() > self.until_ns + self.event.settle_s * 1e9:
+                self._end_load()
+
+    def _look(self) -> Processes:
+        seen = self.engine.processes(self.service)
+        told = set() if self.workers else self._told_pids()
+        if told and told < set(seen.workers):
+            self.others = set(seen.workers) - told
+        return Processes(seen.main, tuple(pid for pid in seen.workers if pid not in self.others))
+
+    def _told_pids(self) -> set[int]:
+        with suppress(ValueError, TypeError, AttributeError):
+            return {int(pid) for pid in json.loads(text_of(self.folder / CAPACITY) or "{}").get("told", [])}
+        return set()
+
+    def _act(self, action: Action) -> None:
+        begun, wall = self._now(), time.time_ns()
+        seen, error = self._look(), ""
+        pid = seen.main if action.to == "main" else next(iter(seen.workers), 0)
+        self.targets.add(pid)
+        try:
+            if not pid:
+                raise DockerError("the service has ended")
+            self.engine.signal(self.service, action.signal, pid)
+        except DockerError as failed:
+            error = str(failed)
+        what = f"SIG{action.signal} to {'the main process' if action.to == 'main' else 'a worker'}"
+        self.done.append(
+            {"what": what, "pid": pid, "at_ns": begun, "took_ns": self._now() - begun, "wall_ns": wall, "error": error}
+        )
+
+    def _is_over(self, seen: Processes) -> bool:
+        before, now = set(self.before.workers), set(seen.workers)
+        if self.event.until == "swapped":
+            return bool(now) and not before & now and len(now) >= len(before)
+        if self.event.until == "restored":
+            return bool(now) and not self.targets & now and len(now) >= len(before)
+        return self.event.until == "ended" and not seen.main
+
+    def _end_load(self) -> None:
+        if not (self.folder / ENOUGH).exists():
+            with suppress(OSError):
+                save(self.folder / ENOUGH, "")
+
+    def _now(self) -> int:
+        return time.monotonic_ns() - self.t0_ns

@@ -1,0 +1,60 @@
+"""What an app does besides while events are measured (bench/plan/events.py); without the variables, nothing.
+
+TELL_PID each response names the process that gave it, in x-worker
+WORK_MS  milliseconds of CPU that each request takes
+"""
+
+import os
+import time
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from typing import Any
+
+PID = "x-worker"
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+tells = bool(os.environ.get("TELL_PID"))
+work_s = float(os.environ.get("WORK_MS") or 0) / 1000
+asked = tells or work_s > 0
+
+
+def pid() -> tuple[str, str]:
+    """The header that names this process."""
+    return PID, str(os.getpid())
+
+
+def work() -> None:
+    """Take the CPU for as long as WORK_MS says, by the thread's own clock."""
+    end = time.thread_time() + work_s
+    while time.thread_time() < end:
+        pass
+
+
+def wsgi(inner: Callable[..., Iterable[bytes]]) -> Callable[..., Iterable[bytes]]:
+    """The app, with what the variables ask for."""
+
+    def app(environ: Any, start_response: Any) -> Iterable[bytes]:
+        def start(status: str, headers: list[tuple[str, str]], *more: Any) -> Any:
+            return start_response(status, [*headers, pid()], *more)
+
+        work()
+        return inner(environ, start if tells else start_response)
+
+    return app if asked else inner
+
+
+def asgi(inner: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
+    """The app, with what the variables ask for."""
+
+    async def app(scope: Message, receive: Receive, send: Send) -> None:
+        async def tell(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", ()), tuple(map(str.encode, pid()))]
+            await send(message)
+
+        if scope["type"] == "http":
+            work()
+        await inner(scope, receive, tell if tells else send)
+
+    return app if asked else inner
