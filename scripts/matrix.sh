@@ -10,7 +10,7 @@
 # NO_COLOR). What may keep the run from an answer is said before it begins, and at its end what would help.
 #
 #   --list WHAT           print all names and what they mean; run nothing. WHAT: presets, stacks, servers, frameworks, pythons,
-#                         bases, scenarios, tools, levels, knobs, services
+#                         bases, scenarios, tools, levels, knobs, events, services
 #   --preset NAME         a named selection (quick); what follows narrows it, or widens it by name
 #   --stack --framework --server --python --base --scenario --tool    globs, and lists with commas; without
 #                         --python and --base the default ones ('*': all). Development servers (docs/catalogue.md)
@@ -22,6 +22,8 @@
 #   --vary NAME=V,V,...   each service once with each value of a knob: WORKERS, THREADS, KEEPALIVE (seconds), DB_POOL_TOTAL,
 #                         BACKLOG, PYTHON_JIT, CPU_QUOTA (CPUs), MEMORY, or a variable that server or app reads;
 #                         repeated, with every combination
+#   --event LIST          reload, stop, killed, hung, overload, slow, recycle, connections: what that costs in lost requests, in
+#                         place of a load (docs/events.md); --preset bad-day has all (--list events)
 #   --mode MODE           turns (default): services get the CPU in turns, and are ranked; solo: each service
 #                         alone, without a verdict
 #   --controls WHICH      null (default): the null server, which shows what each tool can do here; or none

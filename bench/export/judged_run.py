@@ -12,8 +12,8 @@ from bench.analysis.tables.judge import judge_tables
 from bench.core.files import write_file
 from bench.records.event import FILE as EVENTS
 from bench.records.event import dump as dump_events
-from bench.records.make_event import event_records
 from bench.records.file import read_events
+from bench.records.make_event import event_records
 from bench.records.record import Record, dump
 from bench.run.folder import UNPACKED, find_run
 from bench.run.reader import Run, ServiceFacts, read_run, read_service

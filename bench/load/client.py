@@ -19,6 +19,7 @@ from bench.records.event import Fate
 
 SPARE_S = 0.2
 """Until the first request is due; and between two looks at whether the load is over."""
+CALM_S = 2.0
 LONGEST_HEAD = 1 << 16
 OWN_FAULTS = (errno.EMFILE, errno.ENFILE, errno.EADDRNOTAVAIL, errno.ENOBUFS)
 """Errors of a connection that are the client's own: it has no files, ports or memory for more."""
@@ -279,6 +280,17 @@ class Client:
             connection = self._choose()
             loop.call_at(loop.time() + max(0, due_ns - now) / 1e9, self._begin, request, connection)
         await self.drained()
+
+    def is_calm(self) -> bool:
+        """Whether all that was due lately is answered well: what was done is over for the clients, too."""
+        now = time.monotonic_ns()
+        for request in reversed(self.log):
+            if request.due_ns < now - CALM_S * 1e9:
+                return request.fate is not None
+            decided = request.fate is not None or request.due_ns > now - CALM_S / 2 * 1e9
+            if not decided or request.fate not in (None, Fate.ANSWERED):
+                return False
+        return True
 
     async def drained(self) -> None:
         """Until nothing is under way, which the timeout of each request bounds."""

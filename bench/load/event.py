@@ -28,7 +28,7 @@ from bench.load.kernel_counters import counters, limits, sysctls
 from bench.load.save import TOOL_JSON, tool_json
 from bench.load.task import Say, Task, command_of, pinned
 from bench.load.words import TOOL_FAILED, Failed
-from bench.plan.events import BEFORE_S, LOOK_S, Event, event_of
+from bench.plan.events import BEFORE_S, ENDED, LOOK_S, Event, event_of
 from bench.records.event import Fate
 from bench.tools import TOOLS, parse
 from bench.tools.sockets import CAPACITY, REQUESTS, SLOW
@@ -154,7 +154,12 @@ async def _load(client: Client, event: Event, rates: Sequence[tuple[float, float
     if event.long_path and event.actions:
         beside.append(asyncio.ensure_future(_long(client, event, t0_ns)))
     enough = str(folder / ENOUGH)
-    await client.load([*due_times(rates)], t0_ns, lambda: os.path.exists(enough))
+    stays = event.until != ENDED
+
+    def over() -> bool:
+        return os.path.exists(enough) and (client.is_calm() or not stays)
+
+    await client.load([*due_times(rates)], t0_ns, over)
     ended.set()
     for task in beside:
         await task

@@ -47,9 +47,10 @@ class Phase:
 class Event:
     """One case of an event. Times are in seconds from the first request that is due.
 
-    `until` ends the window `settle_s` after it was seen. `slow`: what other connections do (`silent`: they send
-    nothing; `header`: a byte of a header each second; `idle`: nothing after one response), `slow_steps` how many of
-    them there are one after another. `long_path` is asked for once, just before the first action.
+    `until` ends the window `settle_s` after it was seen, once all are answered again. `slow`: what other connections do
+    (`silent`: they send nothing; `header`: a byte of a header each second; `idle`: nothing after one response),
+    `slow_steps` how many of them there are one after another. `long_path` is asked for once, just before the first
+    action.
     """
 
     name: str

@@ -233,7 +233,7 @@ class _Made:
         seconds: dict[int, list[Row]] = {}
         for row in self.log:
             if row.due >= self.at and not row.kind:
-                seconds.setdefault(int((row.due - self.at) / SECOND), []).append(row)
+                seconds.setdefault(_slot(row.due - self.at, SECOND), []).append(row)
         disturbed = [
             number
             for number, rows in seconds.items()
@@ -336,13 +336,13 @@ class _Made:
         found: dict[int, list[Row]] = {}
         for row in self.log:
             if not row.kind:
-                found.setdefault(int(row.due / BIN_S), []).append(row)
+                found.setdefault(_slot(row.due, BIN_S), []).append(row)
         for number, rows in sorted(found.items()):
             good = [row.latency for row in rows if row.good]
             yield Bin(round(number * BIN_S, 1), len(good), len(rows) - len(good), _p(99, good))
 
     def extras(self) -> dict[str, float | int | str | bool | None]:
-        """What this event alone counts; bench.records.event.EXTRAS says what each is."""
+        """What this event alone counts; docs/events.md says what each is."""
         found: dict[str, float | int | str | bool | None] = {"told_close": sum(row.told_close for row in self._after)}
         if self.event.actions:
             under_way = [row for row in self.log if row.begun is not None and row.begun <= self.at < _end(row)]
@@ -413,8 +413,7 @@ class _Made:
             "most_k": max((one["k"] for one in self.slow), default=0),
             "smallest_k": self.smallest_k(),
             "cut": len(ended),
-            "cut_first_s": min(ended, default=None),
-            "cut_last_s": max(ended, default=None),
+            "cut_after_s": median(ended) if ended else None,
             **{f"slow_{name}": count for name, count in sorted(how.items())},
         }
         first, held = self.actions[0].at_s if self.actions else 0.0, how["held"] + len(ended)
@@ -435,6 +434,11 @@ class _Made:
 
 
 _SLOW_WORDS = {"silent": "silent connections", "header": "slow headers", "idle": "idle connections"}
+
+
+def _slot(at: float, width: float) -> int:
+    """The number of the interval that a moment is in; one that is due at its beginning is in it."""
+    return int(at / width + 1e-6)
 
 
 def _end(row: Row) -> float:

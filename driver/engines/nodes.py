@@ -43,6 +43,10 @@ class Nodes(LocalDocker):
         super().__init__(replace(run, settings=settings, host=host))
         self.nodes = nodes_of(run)
 
+    @property
+    def cannot_act(self) -> str:
+        return "services on several machines are out of reach of signals"
+
     def context_of(self, service: str) -> str:
         return self.nodes[role_of(service)].context
 

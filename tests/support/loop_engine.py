@@ -32,9 +32,16 @@ class LoopEngine(NotingEngine):
         self.ended_now: tuple[str, ...] = ()
 
     def start(
-        self, services: Sequence[str], *, loadgens: int = 0, any_cpu: bool = False, host_network: bool = False
+        self,
+        services: Sequence[str],
+        *,
+        loadgens: int = 0,
+        any_cpu: bool = False,
+        host_network: bool = False,
+        environment: Mapping[str, str] | None = None,
     ) -> Started:
         how = [f"loadgens={loadgens}", *["any-cpu"] * any_cpu, *["host-network"] * host_network]
+        how += [f"{name}={value}" for name, value in (environment or {}).items()]
         self._note("start", *services, *how)
         for name in services:
             self.run.service_folder(name).mkdir(parents=True, exist_ok=True)

@@ -61,7 +61,8 @@ def test_services_in_turns_start_at_once_on_every_cpu_and_are_pinned_and_removed
     ]
     assert (started.up, started.image_id["b"]) == (["a", "b"], "sha256:b")
     assert started.started_ns["a"] == 1767225600_500000000
-    assert (folder / "block.yml").read_text() == 'services:\n  a: {cpuset: "0-3"}\n  b: {cpuset: "0-3"}\n'
+    cpus = {"cpuset": "0-3"}
+    assert json.loads((folder / "block.yml").read_text()) == {"services": {"a": cpus, "b": cpus}}
     assert (folder / "containers.tsv").read_text() == "".join(
         f"{name}\t/docker/id-{pid}\n" for name, pid in (("a", 1), ("b", 2), ("postgres", 4), ("upstream", 5))
     )

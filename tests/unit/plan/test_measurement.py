@@ -27,8 +27,8 @@ def test_every_measurement_of_a_plan_is_read_back_from_its_line_unchanged(planne
 
 
 def test_a_line_holds_what_its_mode_has_a_use_for_in_the_order_of_the_fields(planned: list[Measurement]) -> None:
-    # Only --vary gives settings, only --loadgens load generators, and only --target the others.
-    rare = {"settings", "url", "host_network", "loadgens", "share", "share_of"}
+    # Only --vary gives settings, only --loadgens load generators, only --target the others, and only --event events.
+    rare = {"settings", "url", "host_network", "loadgens", "share", "share_of", "event"}
     every = [field.name for field in fields(Measurement) if field.name not in rare]
     for mode, left_out in (
         ("turns", {"knee_p99_s", "knee_share"}),

@@ -107,6 +107,9 @@ def test_connections_are_kept_alive_but_in_presets_that_say_otherwise() -> None:
 @pytest.mark.parametrize("preset", [name for name in MATRIX.presets if not name.startswith("selftest-")])
 def test_every_preset_compares_its_services_in_turns(preset: str) -> None:
     made = plan(preset=preset)
+    if made.preset.events:
+        assert not made.tables and all(cell.event for cell in made.cells)
+        return
     assert made.tables
     if MATRIX.presets[preset].published:
         # The load as published is measured too, each service alone.

@@ -1,0 +1,187 @@
+"""An event: what is sent to which process when, what is seen of it, and what an engine that cannot act leaves."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loop_engine import LoopEngine, loop, outcomes
+from loop_runs import in_step, make_loop, solo
+from pretend_engine import PretendEngine, made_run
+
+from bench.plan.events import EVENTS as EVENTS_OF_PLAN
+from bench.plan.events import as_dict
+from bench.records.event import Ended
+from bench.records.make_event import event_records
+from bench.run.reader import read_run
+from driver.docker import DockerError
+from driver.messages import BEGUN, ENOUGH, Action, Doings, Step, as_json, step_of
+from driver.processes import Processes, processes_of
+from driver.steps.events import EVENTS, acting, cannot
+
+STEP = Step("r01-0001", "raw/r01/0001", ("a",), ("raw/r01/0001/a",), event=Doings())
+
+
+class Acting(PretendEngine):
+    """Workers that a script changes when a signal arrives."""
+
+    def __init__(self, root: Path, after: Callable[[str, int], Processes | None]) -> None:
+        super().__init__(made_run(root, "a"))
+        self.now, self.after, self.sent = Processes(2, (3, 4)), after, list[tuple[str, int]]()
+
+    cannot_act = ""
+
+    def processes(self, service: str) -> Processes:
+        return self.now
+
+    def usage(self, service: str) -> tuple[int | None, int | None]:
+        return 10**9, 5 << 20
+
+    def signal(self, service: str, signal: str, pid: int) -> None:
+        self.sent.append((signal, pid))
+        if (found := self.after(signal, pid)) is None:
+            raise DockerError("no such process")
+        self.now = found
+
+
+def happened(engine: Acting, event: Doings, told: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """events.json of a load that begins at once and ends when it may, or after half a second."""
+    folder = engine.run.folder / "raw/r01/0001/a"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "capacity.json").write_text(json.dumps({"told": [], **(told or {})}))
+    with acting(engine, replace(STEP, event=event), folder):
+        (folder / BEGUN).write_text(f"{time.monotonic_ns()} {time.time_ns()}\n")
+        until = time.monotonic() + 0.8
+        while time.monotonic() < until and not (folder / ENOUGH).exists():
+            time.sleep(0.01)
+        engine.run.folder.joinpath("ended-early").write_text(str((folder / ENOUGH).exists()))
+    assert not (folder / BEGUN).exists() and not (folder / ENOUGH).exists()
+    found: dict[str, Any] = json.loads((folder / EVENTS).read_text())
+    return found
+
+
+def ended_early(engine: Acting) -> bool:
+    return (engine.run.folder / "ended-early").read_text() == "True"
+
+
+def test_a_reload_goes_to_the_main_process_and_is_over_once_every_worker_is_another(tmp_path: Path) -> None:
+    engine = Acting(tmp_path, lambda *_: Processes(2, (5, 6)))
+    told = happened(engine, Doings((Action(0.1, "signal", "HUP", "main"),), "swapped"))
+    assert engine.sent == [("HUP", 2)] and ended_early(engine)
+    assert [told[name] for name in ("main", "before", "same_clock", "error")] == [2, [3, 4], True, ""]
+    assert [pids for _, pids in told["workers"]] == [[3, 4], [5, 6]]
+    (action,) = told["actions"]
+    assert (action["what"], action["pid"], action["error"]) == ("SIGHUP to the main process", 2, "")
+    assert 1e8 <= action["at_ns"] <= told["until_ns"] and told["samples"][0][1:] == [10**9, 5 << 20]
+
+
+def test_one_old_worker_left_is_no_reload(tmp_path: Path) -> None:
+    engine = Acting(tmp_path, lambda *_: Processes(2, (4, 6)))
+    told = happened(engine, Doings((Action(0.0, "signal", "HUP", "main"),), "swapped"))
+    assert told["until_ns"] is None and not ended_early(engine)
+
+
+def test_a_worker_is_killed_and_the_load_goes_on_until_as_many_work_again(tmp_path: Path) -> None:
+    engine = Acting(tmp_path, lambda *_: Processes(2, (4,)))
+    event = Doings((Action(0.0, "signal", "KILL", "worker"),), "restored")
+    threading.Timer(0.4, lambda: setattr(engine, "now", Processes(2, (4, 9)))).start()
+    told = happened(engine, event)
+    assert engine.sent == [("KILL", 3)] and ended_early(engine)
+    assert [pids for _, pids in told["workers"]] == [[3, 4], [4], [4, 9]]
+
+
+def test_a_service_that_ends_whole_is_seen_to_end(tmp_path: Path) -> None:
+    engine = Acting(tmp_path, lambda *_: Processes(0, ()))
+    told = happened(engine, Doings((Action(0.0, "stop", "TERM", "main"),), "ended"))
+    assert told["ended_ns"] is not None and told["until_ns"] is not None
+
+
+def test_a_signal_that_does_not_arrive_is_said(tmp_path: Path) -> None:
+    engine = Acting(tmp_path, lambda *_: None)
+    told = happened(engine, Doings((Action(0.0, "signal", "HUP", "main"),), "swapped"))
+    assert told["actions"][0]["error"] == "no such process" and told["until_ns"] is None
+
+
+def test_a_process_that_answers_nobody_is_no_worker_where_the_others_told_themselves(tmp_path: Path) -> None:
+    engine = Acting(tmp_path, lambda *_: Processes(2, (3,)))
+    told = happened(engine, Doings((Action(0.0, "signal", "KILL", "worker"),)), {"told": [4]})
+    assert told["before"] == [4] and engine.sent == [("KILL", 4)]
+
+
+def test_a_load_that_never_begins_leaves_nothing_done(tmp_path: Path) -> None:
+    engine = Acting(tmp_path, lambda *_: Processes(2, (5, 6)))
+    folder = engine.run.folder / "raw"
+    with acting(engine, replace(STEP, event=Doings((Action(0.0, "signal", "HUP", "main"),))), folder):
+        pass
+    assert engine.sent == [] and json.loads((folder / EVENTS).read_text())["actions"] == []
+
+
+def test_an_engine_that_cannot_act_says_so(tmp_path: Path) -> None:
+    engine = PretendEngine(made_run(tmp_path, "a"))
+    cannot(engine, tmp_path)
+    assert json.loads((tmp_path / EVENTS).read_text())["cannot"] == "this engine cannot send signals to a service"
+
+
+def test_a_step_and_its_message_say_the_same() -> None:
+    event = Doings((Action(3.0, "signal", "HUP", "main"),), "swapped", 4.0, 40.0, {"BOOT_S": "2"})
+    step = replace(STEP, event=event)
+    assert step_of(json.loads(json.dumps(as_json(step)))) == step
+    assert step_of(as_json(replace(STEP, event=None))).event is None
+
+
+def make_proc(root: Path, *processes: tuple[int, int, str, str, str]) -> Path:
+    """A /proc of (pid, pid inside, state, command line, children)."""
+    for pid, inside, state, command, children in processes:
+        folder = root / str(pid) / "task" / str(pid)
+        folder.mkdir(parents=True)
+        (folder / "children").write_text(children)
+        (root / str(pid) / "stat").write_text(f"{pid} (a b) c) {state} 1")
+        (root / str(pid) / "cmdline").write_text(command.replace(" ", "\0"))
+        (root / str(pid) / "status").write_text(f"Name:\ta\nNSpid:\t{pid}\t{inside}\n")
+    return root
+
+
+INIT = (10, 1, "S", "/sbin/docker-init -- start", "11 ")
+TRACKER = (13, 4, "S", "python3 -c from multiprocessing.resource_tracker import main", "")
+
+
+@pytest.mark.parametrize(
+    ("processes", "known"),
+    [
+        ([INIT, (11, 7, "S", "gunicorn", "12 14 "), (12, 8, "R", "gunicorn", ""), (14, 9, "S", "x", "")], (7, (8, 9))),
+        ([INIT, (11, 7, "S", "uvicorn", "12 13 "), (12, 8, "R", "x", ""), TRACKER], (7, (8,))),
+        ([INIT, (11, 7, "S", "x", "12 14 "), (12, 8, "Z", "x", ""), (14, 9, "T", "x", "")], (7, (9,))),
+        ([INIT, (11, 7, "S", "one process", "")], (7, (7,))),
+        ([(10, 1, "S", "without init", "")], (1, (1,))),
+        ([(10, 1, "S", "/sbin/docker-init -- start", "")], (0, ())),
+        ([(10, 1, "Z", "x", "")], (0, ())),
+        ([], (0, ())),
+    ],
+)
+def test_workers_are_the_living_children_of_the_process_that_serves(
+    tmp_path: Path, processes: list[tuple[int, int, str, str, str]], known: tuple[int, tuple[int, ...]]
+) -> None:
+    assert processes_of(10, make_proc(tmp_path, *processes)) == Processes(*known)
+
+
+def test_in_the_loop_a_row_says_that_it_cannot_be_done_and_the_rest_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("BENCH_BEGAN", "0")
+    monkeypatch.setenv("BENCH_QUIET", "1")
+    event = replace(EVENTS_OF_PLAN["reload"].cases[0], actions=(Action(3.0, "signal", "HUP", "main"),))
+    line = solo("aiohttp", 1) | {"tool": "sockets", "level": event.level, "event": as_dict(event)}
+    make_loop(tmp_path, [in_step(line), solo("tornado", 2)], [0, 4000])
+    engine = LoopEngine(tmp_path)
+    assert loop(engine) == 3
+    assert outcomes(tmp_path) == [("measured", ""), ("measured", "")]
+    assert len(engine.calls("start")) == 1
+    (record,) = event_records(read_run(str(tmp_path / "results/a-run")))
+    assert (record.ended, record.detail) == (Ended.CANNOT, "this engine cannot send signals to a service")

@@ -1,0 +1,218 @@
+"""The client of events against a scripted server on a real socket: each request's fate is what was done to it."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from bench.load.client import Asked, Client
+from bench.load.event import due_times, rates_of, rows
+from bench.plan.events import EVENTS
+from bench.records.event import Fate
+
+HELLO = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-Worker: 7\r\n\r\nhello"
+HEAD = b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"
+Scripted = Callable[[int, asyncio.StreamReader, asyncio.StreamWriter], Awaitable[bool]]
+"""What is done with a request, which counts from 0; whether the connection stays."""
+
+
+def answers(data: bytes, *, stays: bool = True) -> Scripted:
+    async def do(number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        writer.write(data)
+        return stays
+
+    return do
+
+
+def resets(writer: asyncio.StreamWriter) -> None:
+    writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    writer.transport.abort()
+
+
+async def loaded(script: Scripted, count: int = 20, **asked: object) -> Client:
+    """The client after so many requests, a millisecond apart."""
+    number = 0
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal number
+        while (await reader.read(4096)) and not writer.is_closing():
+            number += 1
+            if not await script(number - 1, reader, writer):
+                break
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    usual = {"expected": b"hello", "timeout_s": 0.5, "pool": 4, "look_s": 0.0, "long_head": HEAD}
+    client = Client(Asked(host="127.0.0.1", port=port, head=HEAD, **(usual | asked)))  # type: ignore[arg-type]
+    loop = asyncio.get_running_loop()
+    await client.load([number / 1000 for number in range(count)], round(loop.time() * 1e9), lambda: False)
+    client.close()
+    server.close()
+    return client
+
+
+def fates(client: Client) -> dict[str, int]:
+    assert all(one.fate and one.end_ns and one.due_ns <= one.begun_ns <= one.end_ns for one in client.log)
+    return dict(Counter(one.fate.value for one in client.log if one.fate))
+
+
+def run(script: Scripted, count: int = 20, **asked: object) -> Client:
+    return asyncio.run(loaded(script, count, **asked))
+
+
+def some(share: Scripted, every: int) -> Scripted:
+    """Done to every so-manieth request; the others are answered."""
+
+    async def do(number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        return await (share if number % every == 0 else answers(HELLO))(number, reader, writer)
+
+    return do
+
+
+async def _reset(number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+    resets(writer)
+    return False
+
+
+async def _silent(number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+    await asyncio.sleep(1.0)
+    return False
+
+
+CASES = {
+    "all are answered": (answers(HELLO), {"answered": 20}),
+    "in chunks": (
+        answers(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n"),
+        {"answered": 20},
+    ),
+    "ended by the end": (answers(b"HTTP/1.1 200 OK\r\n\r\nhello", stays=False), {"answered": 20}),
+    "every fifth is reset": (some(_reset, 5), {"answered": 16, "reset": 4}),
+    "closed without a word": (some(answers(b"", stays=False), 4), {"answered": 15, "reset": 5}),
+    "cut in the head": (some(answers(b"HTTP/1.1 200 O", stays=False), 4), {"answered": 15, "cut_short": 5}),
+    "cut in the body": (
+        some(answers(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhel", stays=False), 10),
+        {"answered": 18, "cut_short": 2},
+    ),
+    "a chunk without its end": (
+        some(answers(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", stays=False), 10),
+        {"answered": 18, "cut_short": 2},
+    ),
+    "503": (some(answers(b"HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n"), 2), {"answered": 10, "status_503": 10}),
+    "500": (some(answers(b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n"), 2), {"answered": 10, "other_status": 10}),
+    "another body": (some(answers(HELLO.replace(b"hello", b"hullo")), 10), {"answered": 18, "wrong": 2}),
+    "no HTTP": (some(answers(b"hello hello\r\n\r\n", stays=False), 10), {"answered": 18, "other_status": 2}),
+    "silent": (some(_silent, 10), {"answered": 18, "timed_out": 2}),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("pool", [0, 4])
+def test_each_request_has_the_fate_that_the_server_gave_it(case: str, pool: int) -> None:
+    script, known = CASES[case]
+    assert fates(run(script, pool=pool)) == known
+
+
+@contextmanager
+def refusing() -> Iterator[int]:
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield bound.getsockname()[1]
+
+
+def test_where_nobody_listens_all_are_refused() -> None:
+    async def load(port: int) -> Client:
+        client = Client(Asked(host="127.0.0.1", port=port, head=HEAD, expected=None, timeout_s=1, pool=2, look_s=0))
+        await client.load([0.0, 0.001, 0.002], round(asyncio.get_running_loop().time() * 1e9), lambda: False)
+        return client
+
+    with refusing() as port:
+        assert fates(asyncio.run(load(port))) == {"refused": 3}
+
+
+def test_a_connection_that_closes_between_the_look_and_the_request_has_lost_it() -> None:
+    async def closes_soon(number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        writer.write(HELLO)
+        await asyncio.sleep(0.03)
+        return False
+
+    async def load() -> dict[str, int]:
+        # The second request looks 20 ms after the first response, and is sent 40 ms after that.
+        client = await loaded_at([0.0, 0.06], closes_soon, look_s=0.04)
+        return fates(client)
+
+    async def loaded_at(due: list[float], script: Scripted, **asked: object) -> Client:
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.read(4096)
+            await script(0, reader, writer)
+            writer.close()
+
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        client = Client(Asked(host="127.0.0.1", port=port, head=HEAD, expected=None, timeout_s=1, pool=2, look_s=0.04))
+        await client.load(due, round((asyncio.get_running_loop().time() + 0.05) * 1e9), lambda: False)
+        client.close()
+        server.close()
+        return client
+
+    assert asyncio.run(load()) == {"answered": 1, "reset": 1}
+
+
+def test_kept_connections_are_used_again_and_the_log_says_who_answered_where() -> None:
+    client = run(answers(HELLO), 30)
+    assert max(one.connection for one in client.log) < 30 and max(one.nth for one in client.log) > 1
+    assert {one.worker for one in client.log} == {7}
+    alone = run(answers(HELLO.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")), 10)
+    assert [one.nth for one in alone.log] == [1] * 10 and all(one.told_close for one in alone.log)
+    head, first, *_ = rows(client.log, client.log[0].due_ns)
+    assert dict(zip(head, first, strict=True))["fate"] == "answered"
+
+
+def test_slow_connections_are_held_counted_and_say_when_they_were_cut() -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+        writer.close()
+
+    async def load(kind: str) -> Client:
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        client = Client(Asked(host="127.0.0.1", port=port, head=HEAD, expected=None, timeout_s=1, pool=2, look_s=0))
+        ended = asyncio.Event()
+        await client.slow(kind, 2, ended)
+        await client.slow(kind, 3, ended)
+        await asyncio.sleep(0.2)
+        ended.set()
+        await asyncio.sleep(0.05)
+        server.close()
+        return client
+
+    silent = asyncio.run(load("silent"))
+    assert [(one.k, one.how, one.closed_ns) for one in silent.others] == [
+        (2, "held", 0),
+        (2, "held", 0),
+        (3, "held", 0),
+    ]
+    slow = asyncio.run(load("header"))
+    assert all(one.how in ("eof", "reset") and one.closed_ns > one.opened_ns for one in slow.others)
+
+
+def test_a_schedule_is_open_and_its_rate_a_share_of_the_capacity() -> None:
+    (easy, *_) = EVENTS["reload"].cases
+    assert [rate for rate, _ in rates_of(easy, 80.0)] == [24.0]
+    assert [rate for rate, _ in rates_of(easy, 9000.0)] == [200.0]
+    (overload,) = EVENTS["overload"].cases
+    assert [rate for rate, _ in rates_of(overload, 190.0)] == [95.0, 285.0, 570.0, 95.0]
+    assert [*due_times([(2.0, 1.0), (4.0, 0.5)])] == [0.0, 0.5, 1.0, 1.25]
+
+
+def test_it_is_calm_once_everything_of_two_seconds_is_answered() -> None:
+    client = run(answers(HELLO), 5)
+    assert client.is_calm()
+    client.log[-1].fate = Fate.RESET
+    assert not client.is_calm()

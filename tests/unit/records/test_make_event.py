@@ -1,0 +1,209 @@
+"""The figures of an event, from raw files that are known: what is lost, when, who did it, and whether it counts."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from make_run import entry
+
+from bench.load.event import COLUMNS
+from bench.plan.events import EVENTS, Event, as_dict
+from bench.plan.measurement import Measurement, measurement_of
+from bench.records.event import Action, Ended, EventRecord, Fate
+from bench.records.make_event import event_record
+from bench.run.reader import read_raw
+from driver.messages import Action as Done
+
+S = 10**9
+Request = tuple[float, float | None, str]
+"""When it was due, how long it took (None: no end), its fate."""
+RELOAD = replace(EVENTS["reload"].cases[0], actions=(Done(3.0, "signal", "HUP", "main"),))
+
+
+def steady(seconds: float, rate: int = 10, takes: float = 0.05) -> list[Request]:
+    return [(number / rate, takes, "answered") for number in range(round(seconds * rate))]
+
+
+def write(
+    run: Path,
+    event: Event,
+    requests: Sequence[Request],
+    *,
+    late: float = 0.0,
+    rates: Sequence[tuple[float, float]] = ((10.0, 10.0),),
+    kinds: Sequence[str] = (),
+    workers: Sequence[int] = (),
+    slow: str = "",
+    outcome: str = "measured",
+    **told: Any,
+) -> Measurement:
+    """The raw files of a measurement."""
+    line = entry("gunicorn-sync-wsgi", "delay-50") | {"tool": "sockets", "level": event.level, "event": as_dict(event)}
+    line |= {"dir": f"raw/r01/0001/delay-50/sockets-{event.level}/w1/{line['service']}", "connections": None}
+    planned = measurement_of(json.loads(json.dumps(line)))
+    assert isinstance(planned, Measurement), planned
+    folder = run / planned.dir
+    folder.mkdir(parents=True)
+    lines = ["\t".join(COLUMNS)]
+    for number, (due, takes, fate) in enumerate(requests):
+        begun, end = round((due + late) * S), "" if takes is None else round((due + takes) * S)
+        kind = kinds[number] if kinds else ""
+        worker = workers[number] if workers else 0
+        lines.append("\t".join(map(str, (kind, round(due * S), begun, begun, "", end, 1, 1, fate, 200, worker, 0))))
+    (folder / "requests.tsv.gz").write_bytes(gzip.compress(("\n".join(lines) + "\n").encode()))
+    usual = {"t0_ns": 5, "same_clock": True, "main": 2, "before": [3, 4], "workers": [[0, [3, 4]], [4 * S, [5, 6]]]}
+    usual |= {"actions": [action(3.0)], "samples": [[S, 0, 100], [4 * S, S, 300]], "until_ns": 5 * S, "error": ""}
+    (folder / "events.json").write_text(json.dumps(usual | told))
+    (folder / "capacity.json").write_text(json.dumps({"rate": 40.0}))
+    (folder / "slow.tsv").write_text(slow)
+    (folder / "tool.json").write_text(json.dumps({"rates": rates, "faults": told.get("faults", {})}))
+    (folder / "meta.json").write_text(json.dumps({"id": planned.id, "outcome": outcome, "detail": "why"}))
+    return planned
+
+
+def action(at_s: float, pid: int = 2, error: str = "") -> dict[str, Any]:
+    what = {"what": "SIGHUP to the main process", "pid": pid, "took_ns": S // 10, "error": error}
+    return what | {"at_ns": round(at_s * S)}
+
+
+def made(run: Path, *args: Any, **more: Any) -> EventRecord:
+    planned = write(run, *args, **more)
+    return event_record(str(run), planned, read_raw(str(run), planned))
+
+
+def test_a_reload_that_loses_three_of_a_hundred(tmp_path: Path) -> None:
+    requests = steady(10.0)
+    for number in (31, 32, 35):
+        requests[number] = (number / 10, 0.01, "reset")
+    workers = [3] * 40 + [5] * 60
+    record = made(tmp_path, RELOAD, requests, workers=workers)
+    assert (record.sent, record.lost, record.fates) == (100, 3, {Fate.ANSWERED: 97, Fate.RESET: 3})
+    assert (record.rate, record.capacity, record.share) == (10.0, 40.0, 0.25)
+    assert record.actions == (Action("SIGHUP to the main process (2)", 3.0, 0.1),)
+    assert record.longest_gap_s == pytest.approx(0.3) and record.recovered_s == 1.0
+    assert record.p99_before_s == pytest.approx(0.05) and record.p99_around_s == pytest.approx(0.05)
+    assert (record.happened, record.happened_by) == (True, "2 of 2 workers were replaced")
+    assert (record.memory_before_bytes, record.memory_peak_bytes) == (100, 300)
+    assert record.extras["new_code_s"] == pytest.approx(1.05) and record.extras["swapped_s"] == pytest.approx(1.9)
+    assert record.counts and record.late_p99_s == 0.0
+    assert [(one.good, one.failed) for one in record.timeline[30:33]] == [(1, 0), (0, 1), (0, 1)]
+
+
+def test_a_worker_that_was_there_before_means_that_nothing_was_reloaded(tmp_path: Path) -> None:
+    record = made(tmp_path, RELOAD, steady(10.0), workers=[], **{"workers_after": 0})
+    assert record.happened
+    left = made(tmp_path / "left", RELOAD, steady(10.0), until_ns=None, **{"before": [3, 5]})
+    assert (left.happened, left.happened_by, left.counts) == (False, "1 of 2 workers were replaced", False)
+
+
+BROKEN: dict[str, tuple[Callable[[Path], EventRecord], str]] = {
+    "starved": (lambda run: made(run, RELOAD, steady(10.0), late=0.06), "the client was starved"),
+    "ports": (
+        lambda run: made(run, RELOAD, steady(10.0), faults={"Too many open files": 2}),
+        "the client itself failed 2 times: Too many open files",
+    ),
+    "signal": (
+        lambda run: made(run, RELOAD, steady(10.0), actions=[action(3.0, error="no such process")]),
+        "SIGHUP to the main process failed: no such process",
+    ),
+    "clock": (lambda run: made(run, RELOAD, steady(10.0), same_clock=False), "the clocks of client and host differ"),
+    "watch": (lambda run: made(run, RELOAD, steady(10.0), error="gone"), "the service could not be watched: gone"),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_a_window_that_does_not_count_says_why(tmp_path: Path, case: str) -> None:
+    make, words = BROKEN[case]
+    record = make(tmp_path)
+    assert not record.counts and record.causes[0].startswith(words)
+
+
+def test_a_request_without_an_end_is_unaccounted_for(tmp_path: Path) -> None:
+    record = made(tmp_path, RELOAD, [*steady(2.0), (2.0, None, "")])
+    assert (record.sent, sum(record.fates.values())) == (21, 20) and record.unaccounted and not record.counts
+
+
+def test_never_back_is_none_and_undisturbed_is_zero(tmp_path: Path) -> None:
+    never = [*steady(5.0), *((5 + number / 10, 5.0, "timed_out") for number in range(50))]
+    record = made(tmp_path / "never", RELOAD, never)
+    assert record.recovered_s is None and record.missing["recovered_s"] == "not in this window"
+    assert made(tmp_path / "always", RELOAD, steady(10.0)).recovered_s == 0.0
+    slow = [(due, 0.5 if 3 <= due < 5 else takes, fate) for due, takes, fate in steady(10.0)]
+    assert made(tmp_path / "slow", RELOAD, slow).recovered_s == 2.0
+
+
+def test_of_a_stop_only_what_was_begun_before_it_is_lost(tmp_path: Path) -> None:
+    (stop,) = EVENTS["stop"].cases
+    requests = [*steady(2.9), (2.5, 5.4, "answered"), (2.95, 0.3, "reset")]
+    requests += [(3.2, 0.01, "refused"), (3.3, 0.01, "refused")]
+    kinds = [*[""] * 29, "long", *[""] * 3]
+    record = made(tmp_path, stop, requests, kinds=kinds, ended_ns=9 * S)
+    assert (record.sent, record.lost, record.exit_s) == (31, 1, pytest.approx(5.9))
+    assert record.extras["under_way"] == 2 and record.extras["under_way_lost"] == 1
+    assert (record.extras["long_fate"], record.extras["long_s"]) == ("answered", pytest.approx(5.4))
+    assert (record.extras["sent_after"], record.extras["refused_after"]) == (2, 2)
+    assert record.longest_gap_s is None and record.happened
+
+
+@pytest.mark.parametrize(("after", "happened", "restored"), [([4, 9], True, 1.9), ([3, 4], False, 1.9)])
+def test_a_killed_worker_is_seen_by_its_pid(tmp_path: Path, after: list[int], happened: bool, restored: float) -> None:
+    (killed,) = EVENTS["killed"].cases
+    seen = [[0, [3, 4]], [4 * S, after]]
+    record = made(tmp_path, killed, steady(10.0), workers=[], **{"actions": [action(3.0, 3)], "workers_seen": seen})
+    assert record.happened is True
+    record = made(tmp_path / "b", killed, steady(10.0), actions=[action(3.0, 3)], **{"before": [3, 4]})
+    assert record.extras["restored_s"] == pytest.approx(restored)
+
+
+def test_goodput_of_an_overload_is_what_came_in_time_in_each_phase(tmp_path: Path) -> None:
+    (overload,) = EVENTS["overload"].cases
+    rates, requests, begin = ((10.0, 4.0), (20.0, 10.0), (40.0, 20.0), (10.0, 20.0)), list[Request](), 0.0
+    for number, (rate, seconds) in enumerate(rates):
+        for one in range(round(rate * seconds)):
+            fate = "timed_out" if (number == 2 and one % 4) or (number == 3 and one < 30) else "answered"
+            requests.append((begin + one / rate, 0.05, fate))
+        begin += seconds
+    record = made(
+        tmp_path, overload, requests, rates=rates, actions=[], samples=[[n * S, n * S // 2, 1] for n in range(55)]
+    )
+    assert [record.extras[f"goodput_{n}"] for n in ("1_0.5x", "2_1.5x", "3_3x", "4_0.5x")] == [10.0, 20.0, 10.0, 8.5]
+    assert record.recovered_s == 3.0 and record.extras["cpu_s_3_3x"] == pytest.approx(10.0)
+    assert [one.what for one in record.actions] == [f"{n} times the capacity" for n in ("1.5", "3", "0.5")]
+
+
+def test_the_smallest_number_of_slow_connections_that_stops_service(tmp_path: Path) -> None:
+    silent = EVENTS["slow"].cases[0]
+    requests = [
+        (due, 1.0 if due > 7.0 else takes, "timed_out" if due > 7.0 else fate) for due, takes, fate in steady(12.0)
+    ]
+    lines = "".join(f"{k}\t{at * S}\t{(at + 30) * S}\teof\t408\n" for k, at in ((1, 3), (2, 5), (4, 7), (4, 7)))
+    record = made(tmp_path, silent, requests, slow="k\topened\tclosed\thow\tstatus\n" + lines, actions=[])
+    assert (record.extras["smallest_k"], record.extras["most_k"], record.extras["cut"]) == (4, 4, 4)
+    assert record.extras["cut_after_s"] == 30.0
+    assert [one.what for one in record.actions] == [f"{k} silent connections" for k in (1, 2, 4)]
+
+
+def test_idle_connections_cost_memory(tmp_path: Path) -> None:
+    idle = EVENTS["connections"].cases[0]
+    lines = "".join(f"1000\t{3 * S}\t0\theld\t200\n" for _ in range(1000))
+    samples = [[S, 0, 1 << 20], [6 * S, 0, (1 << 20) + (2000 << 10)]]
+    record = made(tmp_path, idle, steady(10.0), slow="k\n" + lines, actions=[], samples=samples)
+    assert record.extras["kb_per_connection"] == 2.0 and record.extras["smallest_k"] is None
+
+
+def test_what_could_not_be_done_or_did_not_work_is_a_row_with_its_reason(tmp_path: Path) -> None:
+    cannot = made(tmp_path / "a", RELOAD, [], cannot="no Docker socket")
+    assert (cannot.ended, cannot.detail) == (Ended.CANNOT, "no Docker socket")
+    dead = made(tmp_path / "b", RELOAD, [], outcome="did not start")
+    assert (dead.ended, dead.detail) == (Ended.FAILED, "did not start: why")
+    planned = write(tmp_path / "c", RELOAD, steady(1.0))
+    log = tmp_path / "c" / planned.dir / "requests.tsv.gz"
+    log.write_bytes(log.read_bytes()[:50])
+    record = event_record(str(tmp_path / "c"), planned, read_raw(str(tmp_path / "c"), planned))
+    assert (record.ended, record.detail) == (Ended.FAILED, "requests.tsv.gz is missing or damaged")
