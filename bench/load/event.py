@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import csv
 import gc
 import gzip
 import json
 import os
 import subprocess
+import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from bench.core.files import as_object, mapping, read_bytes, write_file
-from bench.core.programs import guarded
+from bench.core.programs import guarded, memory_file
 from bench.load.answers import wait_until_ready, warm_up
 from bench.load.client import SPARE_S, Asked, Client, Request
 from bench.load.kernel_counters import counters, limits, sysctls
@@ -31,9 +34,13 @@ from bench.load.words import TOOL_FAILED, Failed
 from bench.plan.events import BEFORE_S, ENDED, LOOK_S, Event, event_of
 from bench.records.event import Fate
 from bench.tools import TOOLS, parse
+from bench.tools.reading import go_error_kind
 from bench.tools.sockets import CAPACITY, REQUESTS, SLOW
+from bench.tools.tool import Load
 from driver.messages import BEGUN, ENOUGH
 
+MOST_RATE = 1500.0
+"""Requests/s that the client in Python keeps on a CPU of its own; beyond it vegeta makes the load."""
 PROBE_S, PROBE_CONNECTIONS = 2.0, 64
 QUIET_S = 0.5
 """After the probe, whose last requests the service still works off."""
@@ -108,10 +115,14 @@ def run_event(task: Task) -> None:
     t0_ns = time.monotonic_ns() + round(SPARE_S * 1e9)
     start_ns = time.time_ns() + round(SPARE_S * 1e9)
     write_file(folder / BEGUN, f"{t0_ns} {start_ns}\n")
-    asyncio.run(_load(client, event, rates, t0_ns, folder))
+    if by_vegeta := max(rate for rate, _ in rates) > MOST_RATE:
+        client.log += load_by_vegeta(pinned(task.load), event, rates, t0_ns)
+    else:
+        asyncio.run(_load(client, event, rates, t0_ns, folder))
     gc.enable()
     facts |= {"after": counters(), "start_ns": start_ns, "end_ns": time.time_ns(), "t0_ns": t0_ns}
-    facts |= {"capacity": capacity, "rates": rates, "timeout_s": event.timeout_s, "faults": dict(client.faults)}
+    facts |= {"capacity": capacity, "rates": rates, "timeout_s": event.timeout_s, "by": "vegeta" if by_vegeta else "sockets"}
+    facts |= {"faults": dict(client.faults)}
     facts |= {"exit_status": 0, "elapsed_ns": time.monotonic_ns() - t0_ns}
     log = "".join("\t".join(map(str, row)) + "\n" for row in rows(client.log, t0_ns))
     write_file(folder / REQUESTS, gzip.compress(log.encode(), mtime=0))
@@ -122,6 +133,53 @@ def run_event(task: Task) -> None:
         )
         write_file(folder / SLOW, "\t".join(SLOW_COLUMNS) + "\n" + "".join(lines))
     write_file(folder / TOOL_JSON, tool_json(facts, task.tool.name, task.tool.version(), (), ""))
+
+
+def load_by_vegeta(
+    asked: Load, event: Event, rates: Sequence[tuple[float, float]], t0_ns: int
+) -> list[Request]:
+    """The same load at rates that Python cannot keep: an attack for each phase, begun while the last one drains."""
+    attacks, begin_ns = [], t0_ns
+    with ExitStack() as stack:
+        for rate, seconds in rates:
+            load = replace(asked, rate=round(rate), duration_s=seconds, timeout_s=event.timeout_s)
+            command = command_of(TOOLS["vegeta"], load)
+            results = stack.enter_context(tempfile.TemporaryFile())
+            time.sleep(max(0.0, (begin_ns - time.monotonic_ns()) / 1e9))
+            words = guarded(seconds + event.timeout_s + 10, 5, *command.argv)
+            stdin = memory_file(f"{command.stdin}\n".encode()) if command.stdin else None
+            process = subprocess.Popen(words, stdin=stdin or subprocess.DEVNULL, stdout=results)
+            attacks.append((process, results, begin_ns, round(rate)))
+            begin_ns += round(seconds * 1e9)
+        log = list[Request]()
+        for process, results, at_ns, rate in attacks:
+            if process.wait():
+                raise Failed(TOOL_FAILED, f"vegeta ended with status {process.returncode}")
+            results.seek(0)
+            done = subprocess.run(["vegeta", "encode", "-to", "csv"], stdin=results, capture_output=True, check=True)
+            log += attempts(done.stdout.decode(errors="replace").splitlines(), at_ns, rate)
+    return log
+
+
+def attempts(lines: Iterable[str], begin_ns: int, rate: float) -> Iterator[Request]:
+    """The attempts of an attack in vegeta's CSV that begins then, by the monotonic clock; it has no first bytes."""
+    shift_ns = time.monotonic_ns() - time.time_ns()
+    for row in csv.reader(lines):
+        sent_ns, code = int(row[0]) + shift_ns, int(row[1])
+        due_ns = begin_ns + round(int(row[8]) * 1e9 / rate)
+        fate = _fate_of(code, row[5])
+        yield Request(min(due_ns, sent_ns), "", sent_ns, sent_ns, 0, sent_ns + int(row[2]), fate=fate, status=code)
+
+
+def _fate_of(code: int, error: str) -> Fate:
+    """By what Go's client says of an attempt without a status."""
+    if code:
+        return Fate.STATUS_503 if code == 503 else Fate.ANSWERED if code // 100 == 2 else Fate.OTHER_STATUS
+    if go_error_kind(error) == "timeout":
+        return Fate.TIMED_OUT
+    if "unexpected EOF" in error or "malformed" in error:
+        return Fate.CUT_SHORT
+    return Fate.REFUSED if go_error_kind(error) == "connect" else Fate.RESET
 
 
 def rates_of(event: Event, capacity: float) -> list[tuple[float, float]]:

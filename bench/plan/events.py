@@ -104,8 +104,8 @@ def as_dict(event: Event) -> dict[str, Any]:
 class Kind:
     """What has a name: its cases, what it is asked, and how it is done on a server.
 
-    `on` gives a case as the server has it done, or says why it cannot be. `floor`: whether the null server shows what
-    the client itself sees.
+    `on` gives a case as the server has it done, or says why it cannot be. `floor`: whether the null server, which
+    has one process, shows what the client itself loses.
     """
 
     title: str
@@ -173,11 +173,13 @@ EVENTS: Mapping[str, Kind] = MappingProxyType(
             "SIGKILL to one of four workers",
             "delay-50",
             (_easy("killed", "", 25.0, actions=(Action(BEFORE_S, "signal", "KILL", "worker"),), until=RESTORED),),
+            floor=False,
         ),
         "hung": Kind(
             "SIGSTOP to one of four workers",
             "delay-50",
             (_easy("hung", "", 45.0, actions=(Action(BEFORE_S, "signal", "STOP", "worker"),), until=RESTORED),),
+            floor=False,
         ),
         "overload": Kind(
             "0.5, 1.5 and 3 times the capacity, then 0.5 again; each request takes 5 ms of CPU, the client waits 1 s",

@@ -387,3 +387,31 @@ def test_what_has_ended_is_started_again_and_said(
     assert engine.revive() == ("postgres",)
     assert capsys.readouterr().err == "postgres ended while the run went on: started again\n"
     assert (engine.ended(), engine.pid_of("postgres")) == ((), 8)
+
+
+def test_an_event_gives_a_service_what_it_needs_but_never_what_varies(engine: LocalDocker, docker: Docker) -> None:
+    engine.start(["a"], loadgens=1, environment={"A": "9", "BOOT_S": "2"})
+    given = {"services": {"a": {"environment": {"BOOT_S": "2"}}}}
+    assert json.loads((engine.run.folder / "block.yml").read_text()) == given
+    assert docker.asked("compose", "block.yml")
+    docker.calls.clear()
+    engine.start(["a"], loadgens=1)
+    assert not docker.asked("block.yml")
+
+
+def test_a_signal_is_sent_from_inside_the_container_and_one_that_fails_is_said(
+    engine: LocalDocker, docker: Docker
+) -> None:
+    engine.signal("a", "HUP", 7)
+    assert docker.calls == ['exec p-a-1 sh -c kill -s "$0" "$1" HUP 7']
+    docker.says("kill -s", "sh: kill: (7) - No such process", 1)
+    with pytest.raises(DockerError, match="No such process"):
+        engine.signal("a", "HUP", 7)
+
+
+def test_where_processes_cannot_be_seen_nothing_is_done_to_a_service(
+    engine: LocalDocker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert engine.cannot_act == "" and Composed(engine.run).cannot_act
+    monkeypatch.setattr(counters, "unreadable", lambda *_: "elsewhere")
+    assert LocalDocker(engine.run).cannot_act == "elsewhere: its processes cannot be seen"

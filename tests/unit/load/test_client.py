@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import socket
 import struct
+import subprocess
+import sys
+import threading
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from bench.load.client import Asked, Client
-from bench.load.event import due_times, rates_of, rows
-from bench.plan.events import EVENTS
+from bench.load.event import attempts, due_times, load_by_vegeta, rates_of, rows
+from bench.plan.events import EVENTS, Phase
 from bench.records.event import Fate
+from bench.tools.tool import Load
+from bench.tools.tool import Request as ToolRequest
 
 HELLO = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-Worker: 7\r\n\r\nhello"
 HEAD = b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"
@@ -216,3 +225,61 @@ def test_it_is_calm_once_everything_of_two_seconds_is_answered() -> None:
     assert client.is_calm()
     client.log[-1].fate = Fate.RESET
     assert not client.is_calm()
+
+
+@pytest.mark.skipif(shutil.which("vegeta") is None, reason="vegeta is not installed here")
+def test_vegeta_counts_the_same_of_a_server_that_is_killed(tmp_path: Path) -> None:
+    """It makes the load where Python cannot keep the rate: both must say the same of what they both can."""
+    serve = "import http.server as h; h.ThreadingHTTPServer(('127.0.0.1', {port}), h.SimpleHTTPRequestHandler).serve_forever()"
+    found = []
+    for by_vegeta in (False, True):
+        with refusing() as port:
+            pass
+        server = subprocess.Popen(
+            [sys.executable, "-c", serve.format(port=port)], cwd=tmp_path, stderr=subprocess.DEVNULL
+        )
+        wait_for(port)
+        threading.Timer(1.2, server.kill).start()
+        event = replace(EVENTS["overload"].cases[0], phases=(Phase(1.0, 2.0),), timeout_s=1.0)
+        rates, t0_ns = [(50.0, 2.0)], time.monotonic_ns() + 10**8
+        if by_vegeta:
+            load = Load(url=f"http://127.0.0.1:{port}/", request=ToolRequest(), timeout_s=1.0, keepalive=False)
+            log = load_by_vegeta(load, event, rates, t0_ns)
+        else:
+            asked = Asked(
+                **{"host": "127.0.0.1", "port": port, "head": HEAD, "expected": None, "timeout_s": 1, "pool": 0},
+                look_s=0.0,
+            )
+            client = Client(asked)
+            asyncio.run(client.load([*due_times(rates)], t0_ns, lambda: False))
+            log = client.log
+        server.wait()
+        found.append(Counter(one.fate for one in log))
+    ours, theirs = found
+    assert ours.total() == theirs.total() == 100 and ours[Fate.REFUSED] > 30
+    assert abs(ours[Fate.ANSWERED] - theirs[Fate.ANSWERED]) <= 4, found
+    assert abs(ours[Fate.REFUSED] - theirs[Fate.REFUSED]) <= 4, found
+
+
+def wait_for(port: int) -> None:
+    until = time.monotonic() + 20
+    while time.monotonic() < until:
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            return
+        time.sleep(0.02)
+
+
+def test_what_vegeta_says_of_an_attempt_is_one_of_the_fates() -> None:
+    texts = {
+        "": (200, "answered"),
+        "503 Service Unavailable": (503, "status_503"),
+        'Get "http://a/": dial tcp 1.2.3.4:80: connect: connection refused': (0, "refused"),
+        'Get "http://a/": EOF': (0, "reset"),
+        'Get "http://a/": read tcp 1.2.3.4:1->1.2.3.4:2: read: connection reset by peer': (0, "reset"),
+        'Get "http://a/": context deadline exceeded (Client.Timeout exceeded while awaiting headers)': (0, "timed_out"),
+        "unexpected EOF": (0, "cut_short"),
+    }
+    lines = [f'{10**18 + n * 10**7},{code},5000000,0,0,"{text.replace(chr(34), chr(34) * 2)}",,,{n}' for n, (text, (code, _)) in enumerate(texts.items())]
+    found = [*attempts(lines, 0, 100.0)]
+    assert [one.fate.value for one in found if one.fate] == [fate for _, fate in texts.values()]
+    assert all(one.end_ns - one.sent_ns == 5_000_000 for one in found)
