@@ -121,7 +121,12 @@ def run_event(task: Task) -> None:
         asyncio.run(_load(client, event, rates, t0_ns, folder))
     gc.enable()
     facts |= {"after": counters(), "start_ns": start_ns, "end_ns": time.time_ns(), "t0_ns": t0_ns}
-    facts |= {"capacity": capacity, "rates": rates, "timeout_s": event.timeout_s, "by": "vegeta" if by_vegeta else "sockets"}
+    facts |= {
+        "capacity": capacity,
+        "rates": rates,
+        "timeout_s": event.timeout_s,
+        "by": "vegeta" if by_vegeta else "sockets",
+    }
     facts |= {"faults": dict(client.faults)}
     facts |= {"exit_status": 0, "elapsed_ns": time.monotonic_ns() - t0_ns}
     log = "".join("\t".join(map(str, row)) + "\n" for row in rows(client.log, t0_ns))
@@ -135,9 +140,7 @@ def run_event(task: Task) -> None:
     write_file(folder / TOOL_JSON, tool_json(facts, task.tool.name, task.tool.version(), (), ""))
 
 
-def load_by_vegeta(
-    asked: Load, event: Event, rates: Sequence[tuple[float, float]], t0_ns: int
-) -> list[Request]:
+def load_by_vegeta(asked: Load, event: Event, rates: Sequence[tuple[float, float]], t0_ns: int) -> list[Request]:
     """The same load at rates that Python cannot keep: an attack for each phase, begun while the last one drains."""
     attacks, begin_ns = [], t0_ns
     with ExitStack() as stack:

@@ -7,6 +7,7 @@ EVENTS there gets what was done and seen. Times are in ns of the monotonic clock
 from __future__ import annotations
 
 import json
+import math
 import threading
 import time
 from collections.abc import Iterator
@@ -117,14 +118,14 @@ class _Watch:
     def _watch(self) -> None:
         self.before = self._look()
         self.workers.append((self._now(), self.before.workers))
-        left, sampled = sorted(self.event.actions, key=lambda one: one.at_s), 0
+        left, sampled = sorted(self.event.actions, key=lambda one: one.at_s), -math.inf
         while not self.over.wait(LOOK_S):
             if left and self._now() >= left[0].at_s * 1e9:
                 self._act(left.pop(0))
             seen = self._look()
             if self._now() - sampled > SAMPLE_S * 1e9:
-                sampled = self._now()
-                self.samples.append((sampled, *self.engine.usage(self.service)))
+                sampled = now = self._now()
+                self.samples.append((now, *self.engine.usage(self.service)))
             if seen.workers != self.workers[-1][1]:
                 self.workers.append((self._now(), seen.workers))
             if not seen.main and self.ended_ns is None:

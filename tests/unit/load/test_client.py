@@ -230,7 +230,8 @@ def test_it_is_calm_once_everything_of_two_seconds_is_answered() -> None:
 @pytest.mark.skipif(shutil.which("vegeta") is None, reason="vegeta is not installed here")
 def test_vegeta_counts_the_same_of_a_server_that_is_killed(tmp_path: Path) -> None:
     """It makes the load where Python cannot keep the rate: both must say the same of what they both can."""
-    serve = "import http.server as h; h.ThreadingHTTPServer(('127.0.0.1', {port}), h.SimpleHTTPRequestHandler).serve_forever()"
+    made = "ThreadingHTTPServer(('127.0.0.1', {port}), SimpleHTTPRequestHandler)"
+    serve = f"from http.server import *; {made}.serve_forever()"
     found = []
     for by_vegeta in (False, True):
         with refusing() as port:
@@ -279,7 +280,10 @@ def test_what_vegeta_says_of_an_attempt_is_one_of_the_fates() -> None:
         'Get "http://a/": context deadline exceeded (Client.Timeout exceeded while awaiting headers)': (0, "timed_out"),
         "unexpected EOF": (0, "cut_short"),
     }
-    lines = [f'{10**18 + n * 10**7},{code},5000000,0,0,"{text.replace(chr(34), chr(34) * 2)}",,,{n}' for n, (text, (code, _)) in enumerate(texts.items())]
+    lines = [
+        f'{10**18 + n * 10**7},{code},5000000,0,0,"{text.replace(chr(34), chr(34) * 2)}",,,{n}'
+        for n, (text, (code, _)) in enumerate(texts.items())
+    ]
     found = [*attempts(lines, 0, 100.0)]
     assert [one.fate.value for one in found if one.fate] == [fate for _, fate in texts.values()]
     assert all(one.end_ns - one.sent_ns == 5_000_000 for one in found)
