@@ -12,7 +12,7 @@ from bench.words.events import ToldEvents, ToldRow, outcome_words, seconds_words
 FLOOR = "The null server (nginx) under the same events is the floor: what it loses, the client or the machine loses."
 HOW = (
     "Each cell counts requests that were not answered well within the client's timeout, of all that were sent, over"
-    " all rounds. Services differ where two exact tests agree, corrected for the whole table (docs/events.md)."
+    " all rounds. Services differ where two exact tests agree, corrected for the whole table (docs/measuring.md)."
 )
 
 

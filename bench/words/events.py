@@ -159,7 +159,7 @@ FIGURES: Mapping[str, Callable[[list[float]], str]] = {
     "restored_s": lambda found: f"all workers again after {_seconds(found)}",
     "ended_s": lambda _: "the whole server ended",
     "smallest_k": lambda found: f"stopped by {_whole(found)} connections",
-    "cut_first_s": lambda found: f"cut after {_seconds(found)}",
+    "cut_after_s": lambda found: f"cut after {_seconds(found)}",
     "kb_per_connection": lambda found: f"{_span(found, number)} KB per connection",
     "recycled": lambda found: f"{_whole(found)} workers recycled",
 }

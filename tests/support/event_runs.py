@@ -169,7 +169,7 @@ def bad_day(rounds: int = 7) -> list[EventRecord]:
             ),
             event("gunicorn", "slow", "silent", timeout_s=1.0, round=number, extras={"smallest_k": 4, "most_k": 256}),
             event(
-                "uvicorn", "slow", "silent", timeout_s=1.0, round=number, extras={"cut_first_s": 30.0, "most_k": 256}
+                "uvicorn", "slow", "silent", timeout_s=1.0, round=number, extras={"cut_after_s": 30.0, "most_k": 256}
             ),
         ]
     return [one for one in found if one]

@@ -51,7 +51,7 @@ def cells_of_events() -> Said:
         ),
         "recycled": event("uvicorn", "recycle", "every 1000", extras={"recycled": 7}),
         "many connections": event("uvicorn", "connections", "1000 idle", extras={"kb_per_connection": 12.41}),
-        "slow clients are cut": event("uvicorn", "slow", "silent", extras={"cut_first_s": 30.0, "most_k": 256}),
+        "slow clients are cut": event("uvicorn", "slow", "silent", extras={"cut_after_s": 30.0, "most_k": 256}),
         "slow clients stop it": event("uvicorn", "slow", "silent", extras={"smallest_k": 4, "most_k": 256}),
         "cannot": cannot("waitress", "reload", "", "Waitress has no reload (https://example.org)"),
         "did not start": event(ended=Ended.FAILED, detail="it did not start", sent=None, fates={}, timeline=()),
