@@ -46,6 +46,7 @@ def own_app_verb(argv: Sequence[str]) -> int:
     parser.add_argument("--app", required=True)
     parser.add_argument("--source", type=Path, required=True)
     parser.add_argument("--interface")
+    parser.add_argument("--project", default="")
     for name in ("requirements", "targets", "expect", "env-file"):
         parser.add_argument(f"--{name}", default="")
         parser.add_argument(f"--{name}-here", type=Path)
@@ -71,7 +72,7 @@ def own_app_verb(argv: Sequence[str]) -> int:
         pythons=tuple(name for words in options.python for name in words.split(",") if name),
     )
     app, by = describe(given, load_matrix())
-    app = replace(app, options=tuple(_given(options)))
+    app = replace(app, options=tuple(_given(options)), project=options.project)
     name, text = requirements_of(options.source, options.requirements_here, Path(options.requirements).name)
     (options.out / "requirements").mkdir(exist_ok=True)
     write_file(options.out / "requirements" / name, text)

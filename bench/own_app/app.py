@@ -44,6 +44,8 @@ class OwnApp:
     expect: tuple[Mapping[str, Any], ...] = ()
     options: tuple[str, ...] = ()
     """As they were given, with the host's paths: what repeats the run."""
+    project: str = ""
+    """This project's folder on the host."""
 
     def facts(self) -> dict[str, Any]:
         """run.json's entry."""
@@ -56,6 +58,7 @@ class OwnApp:
             "services": self.services,
             "variables": self.variables,
             "options": self.options,
+            "project": self.project,
         }
 
     @property

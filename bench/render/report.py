@@ -84,7 +84,7 @@ class Report:
         self.event_tables = event_tables(events) if events else []
         self.own_app = own_app
         self.own_app_tables = own_app_tables(facts, told, records, services) if own_app else []
-        self.own_app_choices = own_app_choices(facts, told, services) if own_app else []
+        self.own_app_choices = own_app_choices(facts, told, services, events=bool(events)) if own_app else []
         self.conclusions = by_question(conclusions(told, records))
         self.advice = [*advice(facts, rankings, records, source.planned), *(events.advice if events else ())]
         self.rankings = [*map(ranking_table, told)]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from bench.analysis.services import Facts, own_app_of, service_of, worker_count
 from bench.analysis.tables.ranking import RankedRow, Ranking
 from bench.core.files import items, mapping
-from bench.core.formats import listed, megabytes, number
+from bench.core.formats import listed, megabytes, number, plural
 from bench.matrix.packages import normalised
 from bench.plan.measurement import settings_of
 from bench.run.reader import ServiceFacts
@@ -26,6 +26,10 @@ WIDELY_USED = (
     " interface the app has."
 )
 NOT_LOOKED_AT = "Not looked at: reloads, slow clients, overload, TLS, HTTP/2, static files; other loads and machines."
+BESIDE_EVENTS = "Not looked at: TLS, HTTP/2, static files; other loads and machines."
+"""Of a run that looked at the rest."""
+OWN_CHOICE = ("--server", "--vary", "--seed")
+"""Options that another run of one server has of its own."""
 TIMES = (0.25, 0.5, 1, 2, 4)
 """What to try next: so many times the threads, or workers, of this run."""
 
@@ -129,13 +133,20 @@ class Choices:
     notes: tuple[str, ...]
 
 
-def own_app_choices(facts: Facts, told: Iterable[ToldRanking], services: Services) -> list[Choices]:
-    """Of each ranking that names a best server; empty in a run of the matrix."""
-    app = own_app_of(facts)
-    return [found for one in told if (found := _choices(facts, app, one, services))] if app else []
+def own_app_choices(
+    facts: Facts, told: Iterable[ToldRanking], services: Services, *, events: bool = False
+) -> list[Choices]:
+    """Of each ranking that names a best server; empty in a run of the matrix, and in one without notes on its servers.
+
+    `events`: whether the run looked at what happens at reloads, with slow clients and under overload.
+    """
+    if not own_app_of(facts) or not any(_notes(facts, name) for name in mapping(facts.get("services"))):
+        return []
+    aside = BESIDE_EVENTS if events else NOT_LOOKED_AT
+    return [replace(found, notes=(*found.notes, aside)) for one in told if (found := _choices(facts, one, services))]
 
 
-def _choices(facts: Facts, app: Facts, told: ToldRanking, services: Services) -> Choices | None:
+def _choices(facts: Facts, told: ToldRanking, services: Services) -> Choices | None:
     ranking = told.ranking
     ranked = [row for row in ranking.rows if row.rank is not None]
     ours = [row for row in ranked if not service_of(facts, row.service).get("url")]
@@ -144,16 +155,18 @@ def _choices(facts: Facts, app: Facts, told: ToldRanking, services: Services) ->
     best = ours[0]
     used = next((row for row in ours if _notes(facts, row.service).get("documented")), None)
     base = _compared_with(facts, ranked, best)
-    leads = {best.service: ("The best", best)}
+    others = len(ranking.front([row.service for row in ranked])) - 1 if ranked[0] is best else 0
+    first = f"The best (tied with {plural(others, 'other')})" if others else "The best"
+    leads = {best.service: (first, best)}
     if used is best:
-        leads[best.service] = ("The best, and widely used", best)
+        leads[best.service] = (f"{first}, and widely used", best)
     elif used is not None:
         tied = "" if ranking.apart(best.service, used.service) else ", tied with the best"
         leads[used.service] = (f"The best of those widely used{tied}", used)
     found = [(lead, _choice(facts, told, services, row, base)) for lead, row in leads.values()]
-    notes = [WIDELY_USED if used is not None else f"None of these is widely used. {WIDELY_USED}", NOT_LOOKED_AT]
+    notes = [WIDELY_USED if used is not None else f"None of these is widely used. {WIDELY_USED}"]
     return Choices(
-        request_words(app, ranking.scenario),
+        request_words(own_app_of(facts), ranking.scenario),
         tuple(replace(one, words=f"{lead}: {one.words}") for lead, one in found),
         tuple(notes),
     )
@@ -248,6 +261,16 @@ def _beyond(facts: Facts, told: ToldRanking, service: str, *, program: bool) -> 
         yield f"Measured with, and not in the command: {'; '.join(lacks)}."
 
 
+def _kept(command: Sequence[str]) -> Iterator[str]:
+    """The words of a selection without those options, and their values, that the next run has of its own."""
+    kept = True
+    for word in command:
+        if word.startswith("--"):
+            kept = word.partition("=")[0] not in OWN_CHOICE
+        if kept:
+            yield word
+
+
 def _other_numbers(facts: Facts, app: Facts, told: ToldRanking, service: str) -> tuple[str, str]:
     """(what they are of, the command that looks for the best one): threads, else workers."""
     waits = told.waits.get(service)
@@ -255,6 +278,8 @@ def _other_numbers(facts: Facts, app: Facts, told: ToldRanking, service: str) ->
     knob, now = ("THREADS", waits.each or 1) if waits and threads else ("WORKERS", waits.workers if waits else 1)
     values = ",".join(dict.fromkeys(str(value) for times in TIMES if (value := int(now * times))))
     workers = [f"WORKERS={waits.workers}"] if waits and threads and waits.workers > 1 else []
-    words = [*workers, "./scripts/matrix.sh", *map(str, items(app.get("options"))), "--server"]
-    words += [str(service_of(facts, service).get("server")), "--vary", f"{knob}={values}"]
+    here = f"{app.get('project') or '/'}/"
+    options = [str(word).removeprefix(here) for word in items(app.get("options"))]
+    words = [*workers, "./scripts/matrix.sh", *options, *_kept([*map(str, items(facts.get("command")))])]
+    words += ["--server", str(service_of(facts, service).get("server")), "--vary", f"{knob}={values}"]
     return "threads" if threads else "workers", shlex.join(words)

@@ -45,6 +45,7 @@ def _describe(root: Path, own: Mapping[str, str], selection: Sequence[str], file
     """A folder with the description, and a line for each of its Pythons: label and version."""
     mounts = _mount(Path(own["folder"]), "/own/source")
     words = ["--folder", own["folder"], "--app", own["app"], "--source", "/own/source"]
+    words += ["--project", str(root)]
     for name in ("interface", "before"):
         words += [f"--{name}", own[name]] if own.get(name) else []
     for name in READ:

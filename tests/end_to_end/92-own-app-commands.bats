@@ -17,6 +17,7 @@ for name, entry in run.facts["services"].items():
 }
 
 # answers IMAGE COMMAND: whether the command, typed in the app's folder, serves it. The folder of this project is not on its path.
+# shellcheck disable=SC2016 # the container's shell expands it
 answers() {
 	"$docker" run --rm --network none --read-only --tmpfs /tmp --env PYTHONPATH= --env APP= --workdir /srv/app "$1" sh -c "$2 & "'
 for i in $(seq 50); do

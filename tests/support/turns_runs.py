@@ -157,10 +157,12 @@ def own_app_run(
     """run.json, the answer in words, and the facts about the services of a run of one's own app with 2 workers."""
     names = {server: service_of(f"{server}-wsgi") for server in speeds}
     matrix = load_matrix(ROOT / "services/matrix.toml")
-    own = {"name": "shop", "app": "main:app", "options": ["--app", "./my shop", "main:app"]} | app
+    own = {"name": "shop", "app": "main:app", "options": ["--app", "/home/a/bench/my shop", "main:app"]} | app
+    own["project"] = "/home/a/bench"
     own["targets"] = [{"scenario": "json", "request": "GET /", "weight": 1}]
     facts = facts_of(table([*names.values()], 12, waits=True)) | {"own_app": own, "knobs": {"WORKERS": "2"}}
     facts["services"] = {}
+    facts["command"] = ["--server", "gunicorn-*,waitress", "--level", "c64", "--vary=THREADS=8"]
     environment = {"PORT": "8080", "WORKERS": "2", "BACKLOG": "2048", "THREADS": "8"}
     services = {}
     for server, name in names.items():

@@ -156,7 +156,7 @@ def test_the_lock_of_an_own_app_is_that_of_the_run_as_long_as_the_app_asks_for_t
         assert len(docker.asked("buildx build", f"UV={UV}", "PYTHON=3.13")) == builds
         assert (folder / "locks/py313/requirements.txt").exists() == (not builds)
         (call,) = docker.asked("own-app", f'--mount type=bind,"source={project}",target=/own/source,readonly')
-        assert call.endswith(" --app main:app --source /own/source --python 3.13")
+        assert call.endswith(f" --app main:app --source /own/source --project {project} --python 3.13")
     assert not folder.exists()
 
 
