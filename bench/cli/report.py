@@ -15,6 +15,7 @@ from pathlib import Path
 from bench.analysis.cells.latency import merged_latencies
 from bench.analysis.profiles.sampled import profiles_of
 from bench.analysis.profiles.stacks import package_shares, worker_cpu_shares
+from bench.analysis.profiles.why import explanations
 from bench.core.arguments import Parser
 from bench.core.errors import UserError, unknown
 from bench.core.files import read_bytes, write_file
@@ -60,8 +61,9 @@ def _build(folder: Path) -> tuple[Run, Report, Sequence[ToldRanking]]:
         source, services, records, rankings = judge_run(folder, lambda raw: windows.append(window_details_of(raw)))
         latencies = merged_latencies(source.path, [record for record in records if record.mode == "solo"])
         profiles = [profiles_of(source, services, told.ranking) for told in rankings]
+        why = [explanations(told.ranking, own, records) for told, own in zip(rankings, profiles, strict=True)]
         events = tell_events(read_events(folder), source.facts)
-        report = Report(source, services, records, rankings, latencies, profiles=profiles, events=events)
+        report = Report(source, services, records, rankings, latencies, profiles=profiles, why=why, events=events)
         write_file(folder / "report.md", report.markdown())
         made = html(
             source,

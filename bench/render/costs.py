@@ -31,29 +31,34 @@ PROCESS_NOTE = (
 
 def cost_tables(records: Sequence[Record], context: Context, knobs: Mapping[str, Any]) -> list[Table]:
     """What each service costs, its CPU time where it was measured alone (the rankings have the others'), by process."""
-    alone = [record for record in records if record.mode == "solo"]
-    turns = [record for record in records if record.mode == "turns"]
+    services = grouped((record for record in records if record.mode != "null"), lambda record: record.service)
+    services = {name: services[name] for name in context.in_order(services)}
+    alone = {name: [one for one in own if one.mode == "solo"] for name, own in services.items()}
+    alone = {name: own for name, own in alone.items() if own}
     return [
-        *(_of_services(alone, context) if alone else [_service_costs(turns, context)] if turns else []),
-        *_process_table([record for record in records if record.mode in ("solo", "turns")], context, knobs),
+        *(_of_services(alone, context) if alone else [_service_costs(services)] if services else []),
+        *_process_table(services, knobs),
     ]
 
 
-def _of_services(records: Sequence[Record], context: Context) -> list[Table]:
+Services = Mapping[str, Sequence[Record]]
+"""The records of each, in the order of the report."""
+
+
+def _of_services(services: Services, context: Context) -> list[Table]:
     """One table of the services, and one of CPU time per tool and level; without any CPU time, a note says why."""
+    records = [record for own in services.values() for record in own]
     valid = [record for record in records if record.valid]
     if valid and all(record.cpu_per_success_s is None for record in valid):
-        return [_service_costs(records, context, f"CPU time is unknown: {valid[0].nulls['cpu_per_success_s']}.")]
+        return [_service_costs(services, f"CPU time is unknown: {valid[0].nulls['cpu_per_success_s']}.")]
     title = "CPU time per request (requests/s per core)"
-    return [_service_costs(records, context), *by_scenario(cells_of(records, context), context, title, _cpu_words)]
+    return [_service_costs(services), *by_scenario(cells_of(records, context), context, title, _cpu_words)]
 
 
-def _service_costs(records: Iterable[Record], context: Context, *notes: str) -> Table:
-    by_service = grouped(records, lambda record: record.service)
-
+def _service_costs(services: Services, *notes: str) -> Table:
     def figure(name: str, write: Callable[[Sequence[float]], str], service: str) -> str:
         """A figure of the service's records, or why there is none; the peak under load only of those that are valid."""
-        own = [record for record in by_service[service] if record.valid or name != "memory_peak_bytes"]
+        own = [record for record in services[service] if record.valid or name != "memory_peak_bytes"]
         values = [value for record in own if (value := getattr(record, name)) is not None]
         if values:
             return write(values)
@@ -69,7 +74,7 @@ def _service_costs(records: Iterable[Record], context: Context, *notes: str) -> 
         Column("start-up", partial(figure, "start_s", _seconds)),
         Column("image size", partial(figure, "image_bytes", most)),
     ]
-    return table_of("Costs of each service", columns, context.in_order(by_service), (*SERVICE_NOTES, *notes))
+    return table_of("Costs of each service", columns, services, (*SERVICE_NOTES, *notes))
 
 
 def _seconds(values: Sequence[float]) -> str:
@@ -88,12 +93,12 @@ def _cpu_words(cell: Cell) -> str:
     return milliseconds(fmean(cpu)) + (f" ({number(fmean(rates))}/s)" if rates else "")
 
 
-def _process_table(records: Iterable[Record], context: Context, knobs: Mapping[str, Any]) -> list[Table]:
+def _process_table(services: Services, knobs: Mapping[str, Any]) -> list[Table]:
     """How a service's CPU time spreads over its workers, and how long its quota stopped it, where it has either."""
-    by_service, rows = grouped(records, lambda record: record.service), []
-    for name in context.in_order(by_service):
-        spread = spread_of(by_service[name], knobs)
-        stopped = next(map(throttled_words, throttled(by_service[name])), NOTHING)
+    rows = []
+    for name, own in services.items():
+        stopped = next(map(throttled_words, throttled(own)), NOTHING)
+        spread = spread_of(own, knobs)
         if spread or stopped != NOTHING:
             uneven = ", uneven" if spread and spread.uneven else ""
             rows.append((name, f"{spread_words(spread)}{uneven}" if spread else NOTHING, stopped))

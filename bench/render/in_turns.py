@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from bench.analysis.profiles.sampled import Profile
-from bench.analysis.profiles.why import CostDifference, Why, explanations
+from bench.analysis.profiles.why import CostDifference, Why
 from bench.analysis.published import Beside, ReferenceComparison, published_beside
 from bench.analysis.runs.differences import CellFigure
 from bench.analysis.services import Places, own_app_of, price_of, service_of, worker_count
@@ -379,9 +379,8 @@ class Reason:
     early: bool
 
 
-def reasons(told: ToldRanking, profiles: Iterable[Profile], records: Sequence[Record]) -> list[Reason]:
+def reasons(told: ToldRanking, found: Iterable[Why]) -> list[Reason]:
     """Of every comparison of a table."""
-    found = explanations(told.ranking, profiles, records)
     return [_reason(told, one, early=place < FIRST) for place, one in enumerate(found)]
 
 

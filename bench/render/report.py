@@ -13,6 +13,7 @@ from jinja2 import Template
 from bench.analysis.cells.cell import Context
 from bench.analysis.cells.latency import LatenciesByCell
 from bench.analysis.profiles.sampled import Profile
+from bench.analysis.profiles.why import Why
 from bench.analysis.published import reference_results
 from bench.analysis.services import own_app_of, own_packages, places_of, service_of
 from bench.core.files import items, mapping
@@ -52,9 +53,9 @@ from bench.words.told import ToldRanking, by_question, conclusions
 
 
 class Report:
-    """The report of a run in the order of reading; `profiles` are those of each ranking, `events` None without any.
+    """The report of a run in the order of reading; `profiles` are those of each ranking, `why` what they explain.
 
-    The templates know its parts by these names, and leave out what is empty.
+    `events` is None without any. The templates know its parts by these names, and leave out what is empty.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class Report:
         latencies: LatenciesByCell,
         *,
         profiles: Sequence[Sequence[Profile]] = (),
+        why: Sequence[Sequence[Why]] = (),
         events: ToldEvents | None = None,
     ) -> None:
         solo = [record for record in records if record.mode == "solo"]
@@ -85,13 +87,16 @@ class Report:
         self.own_app = own_app
         self.own_app_tables = own_app_tables(facts, told, records, services) if own_app else []
         self.own_app_choices = own_app_choices(facts, told, services, events=bool(events)) if own_app else []
-        self.conclusions = by_question(conclusions(told, records))
+        concluded = conclusions(told, records)
+        self.conclusions = by_question(concluded)
         self.advice = [*advice(facts, rankings, records, source.planned), *(events.advice if events else ())]
         self.rankings = [*map(ranking_table, told)]
         self.grids = [grid_table(one, one.grid) for one in told if one.grid]
         self.ladders = ladder_tables(told, places_of(facts, records))
         self.published = published_table(told, reference, stacks)
-        self.why = [reason for table, own in sampled for reason in reasons(table, own, records)]
+        self.why = (
+            [reason for table, found in zip(told, why, strict=True) for reason in reasons(table, found)] if why else []
+        )
         self.not_sampled = [line for table, own in sampled for line in not_sampled(table.ranking, own)]
         self.facts = [
             *_facts(facts, records),
