@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 import shutil
 import time
@@ -43,8 +44,9 @@ def trials_of(folder: Path) -> list[Trial]:
         output = read_bytes(f"{path}/output.json")
         parsed = None if output is None else parse("vegeta", output)
         lag = read_lag(as_object(read_bytes(f"{path}/lag.json") or b""))
-        noise = (mapping(as_object(read_bytes(f"{path}/{HOST_JSON}") or b""))).get("noise") is True
-        trials.append(replace(trial_of(rate, parsed, lag, output or b""), noise=noise))
+        host = mapping(as_object(read_bytes(f"{path}/{HOST_JSON}") or b""))
+        busy = host.get("busy") if is_positive(host.get("busy")) else None
+        trials.append(replace(trial_of(rate, parsed, lag, output or b""), noise=host.get("noise") is True, busy=busy))
     return trials
 
 
@@ -127,12 +129,19 @@ class _Host:
         """From now on."""
         self._began, self._before = time.monotonic_ns(), self._counters.read(*self._names)
 
-    def is_noisy(self) -> bool:
-        """Whether other programs or the hypervisor took more than the limits allow; not if that is not known."""
+    def told(self) -> dict[str, Any]:
+        """`noise`: whether other programs or the hypervisor took more than the limits allow; not if that is not known.
+
+        `busy`: the share of its CPUs that the load generator used; None if that is not known.
+        """
         turns, after = Turns(), self._counters.read(*self._names)
         turns.add((self._began, now := time.monotonic_ns(), now), self._before, after, cut=False)
-        service = self._names[0]
-        return service in turns.cpu_ns and is_spoiled([turns], self._limits, self._counters.host_cpus)
+        known = self._names[0] in turns.cpu_ns
+        used_ns, cpus = turns.cpu_ns.get("loadgen"), len(os.sched_getaffinity(0))
+        return {
+            "noise": known and is_spoiled([turns], self._limits, self._counters.host_cpus),
+            "busy": None if used_ns is None or not turns.load_ns else round(used_ns / turns.load_ns / cpus, 4),
+        }
 
 
 def next_trial(task: Task, first: int | None = None) -> Task | None:
@@ -159,10 +168,10 @@ def next_trial(task: Task, first: int | None = None) -> Task | None:
         return at_rate(task, step.rate, step.seconds, trial_workers(step.rate, step.seconds, limit_s))
     seconds = max(step.seconds, math.ceil(task.entry.duration_s or 0.0))
     facts: dict[str, Any] = {"schema": 1, "p99_s": limit_s, "share": share, "rate": step.rate, "seconds": seconds}
-    facts |= {"reason": step.reason, "found_in": found_in}
+    facts |= {"reason": step.reason, "found_in": found_in, "ended_by": step.ended_by}
     facts["trials"] = [
         {"rate": t.rate, "sent_ratio": t.sent_ratio, "error_ratio": t.error_ratio, "p99_s": t.p99_s}
-        | {"due_p99_s": t.due_p99_s, "faults": t.faults(limit_s), "noise": t.noise}
+        | {"due_p99_s": t.due_p99_s, "faults": t.faults(limit_s), "noise": t.noise, "busy": t.busy}
         for t in trials
     ]
     write_file(folder / KNEE_JSON, json.dumps(facts) + "\n")
@@ -200,7 +209,7 @@ def _try_rate(trial: Task, host: _Host) -> None:
     trial.folder.mkdir(parents=True, exist_ok=True)
     host.begin()
     status = run_tool(trial, command)
-    write_file(trial.folder / HOST_JSON, json.dumps({"noise": host.is_noisy()}) + "\n")
+    write_file(trial.folder / HOST_JSON, json.dumps(host.told()) + "\n")
     saved = trial.tool.save(trial.load, trial.folder)
     publish(trial.folder)
     if status:

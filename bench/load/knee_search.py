@@ -15,7 +15,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from bench.records.knee import LIMITS, REQUESTS, Trial
+from bench.records.knee import CLIENT, LIMITS, REQUESTS, Trial
 
 START = 500
 """Requests/s of the first trial where nothing is known of the service."""
@@ -38,13 +38,15 @@ MOST_TRIALS = 60
 class SearchStep:
     """What to do next: a trial of `rate` for `seconds`, or (`done`) the measurement itself.
 
-    When done, `rate` is the knee; with a `reason` none was found, and `rate` is the closest to one.
+    When done, `rate` is the knee; with a `reason` none was found, and `rate` is the closest to one. `ended_by`: CLIENT
+    where the load generator could not send more.
     """
 
     rate: int
     seconds: int
     done: bool = False
     reason: str | None = None
+    ended_by: str | None = None
 
 
 def trial_seconds(rate: float, limit_s: float) -> int:
@@ -69,7 +71,8 @@ def first_rate(warmed: float | None) -> int | None:
 def next_search_step(trials: Sequence[Trial], limit_s: float, first: int | None = None) -> SearchStep:
     """What to do after these trials, given in their order; `first` is near the knee."""
     rate, done, reason = _next(trials, limit_s, first or START, NEAR if first else 2)
-    return SearchStep(rate, trial_seconds(rate, limit_s), done, reason)
+    ended_by = CLIENT if done and _client_ended(trials, rate, limit_s) else None
+    return SearchStep(rate, trial_seconds(rate, limit_s), done, reason, ended_by)
 
 
 def _next(trials: Sequence[Trial], limit_s: float, first: int, factor: float) -> tuple[int, bool, str | None]:
@@ -112,9 +115,16 @@ def _descend(least: int, faults: Sequence[str], factor: float) -> tuple[int, boo
     return least, True, f"it does not hold at {least}/s ({', '.join(faults)}), and lower rates take too long for a p99"
 
 
+def _client_ended(trials: Sequence[Trial], best: int, limit_s: float) -> bool:
+    """Whether this rate holds, and above it only the load generator failed."""
+    holds = any(trial.rate == best and not trial.faults(limit_s) for trial in trials)
+    above = [trial for trial in trials if trial.rate > best]
+    return holds and bool(above) and not any(fault for trial in above for fault in trial.server_faults(limit_s))
+
+
 def _client_bound(failures: Iterable[Trial], best: int, limit_s: float) -> str | None:
     """Why the server does not bound the search; None if a trial above `best` failed because of the server."""
     if any(any(trial.server_faults(limit_s)) for trial in failures):
         return None
     faults = ", ".join(dict.fromkeys(fault for trial in failures for fault in trial.client_faults(limit_s)))
-    return f"it holds at {best}/s, above which the load generator failed: {faults}"
+    return f"client-limited at {best}/s: the server's knee is higher (the load generator: {faults})"

@@ -14,6 +14,8 @@ MAX_ERRORS = 0.001
 """The largest share of attempts without the expected answer."""
 MIN_SENT = 0.99
 """The smallest share of the target rate that an open loop must have sent."""
+MAX_BUSY = 0.85
+"""The largest share of its CPUs that the load generator may use."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

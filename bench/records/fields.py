@@ -93,6 +93,7 @@ FIELDS: Mapping[str, Field] = MappingProxyType(
         "speed": Field("in turns: successes per second that other programs did not take; ranks a table", "1/s"),
         "server_busy_ratio": Field("in turns: share of the CPU time left by other programs that the service used"),
         "window_end": Field("in turns: frozen or interrupted, how the load tool was ended; null in older runs"),
+        "client_limit": Field("rate at which the load generator ended the search: the server's knee is higher", "1/s"),
     }
 )
 """Every field of `bench.records.record.Record`, in its order."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from bench.core.files import mapping
 from bench.plan.measurement import Measurement
-from bench.records.evidence import MAX_ERRORS, MIN_SENT, Evidence
+from bench.records.evidence import MAX_BUSY, MAX_ERRORS, MIN_SENT, Evidence
 from bench.tools.parsed import Parsed
 from bench.tools.send_lag import Lag, least_requests
 
@@ -20,6 +20,8 @@ REQUESTS = least_requests(0.99)
 CONFIRMATIONS = 3
 """Later rounds in which the rate must hold."""
 
+CLIENT = "client"
+"""What has ended a search (`ended_by` in knee.json), if not the server."""
 NO_SEARCH = "the level is not a search for a knee"
 _CLIENT = re.compile(rb"too many open files|cannot assign requested address", re.I)
 
@@ -30,7 +32,8 @@ class Trial:
 
     `due_p99_s` is the p99 counted from when requests were due. Where only that exceeds the limit, the load generator
     was late; lag that stays within the limit does no harm here, unlike in a table of latencies. `client` lists other
-    faults of the load generator. `noise`: other programs or the hypervisor took more than the run's limits allow.
+    faults of the load generator. `busy` is the share of its CPUs that it used; above `MAX_BUSY` a p99 is its own,
+    whatever the server did. `noise`: other programs or the hypervisor took more than the run's limits allow.
     """
 
     rate: int
@@ -40,10 +43,16 @@ class Trial:
     client: tuple[str, ...] = ()
     due_p99_s: float | None = None
     noise: bool = False
+    busy: float | None = None
+
+    @property
+    def is_client_bound(self) -> bool:
+        """Whether the load generator had hardly any CPU time left."""
+        return self.busy is not None and self.busy > MAX_BUSY
 
     def server_faults(self, limit_s: float) -> Iterator[str]:
         """The limits that the server exceeded."""
-        if self.p99_s is not None and self.p99_s > limit_s:
+        if self.p99_s is not None and self.p99_s > limit_s and not self.is_client_bound:
             yield f"p99 {1000 * self.p99_s:.3g} ms"
         if self.error_ratio is not None and self.error_ratio > MAX_ERRORS:
             yield f"{self.error_ratio:.2%} errors"
@@ -56,6 +65,8 @@ class Trial:
             yield f"p99 {1000 * self.due_p99_s:.3g} ms from when requests were due, {1000 * self.p99_s:.3g} ms as sent"
         if self.sent_ratio is not None and self.sent_ratio < MIN_SENT:
             yield f"{self.sent_ratio:.1%} of the rate sent"
+        if self.busy is not None and self.is_client_bound:
+            yield f"its CPUs were {self.busy:.0%} busy"
         yield from self.client
 
     def faults(self, limit_s: float) -> list[str]:
@@ -103,6 +114,12 @@ def knee_figure(evidence: Evidence, knee: Mapping[str, Any] | None, absent: str)
     trial = trial_of(round(planned.rate), evidence.parsed, evidence.lag, evidence.output)
     faults = trial.faults(planned.knee_p99_s)
     return (None, f"did not hold: {', '.join(faults)}") if faults else (planned.rate, "")
+
+
+def client_limit(knee: Mapping[str, Any] | None) -> float | None:
+    """The rate at which the load generator ended a search: the server's knee is higher. None where it did not."""
+    facts = mapping(knee)
+    return facts["rate"] if facts.get("ended_by") == CLIENT and is_positive(facts.get("rate")) else None
 
 
 def is_positive(value: Any) -> bool:

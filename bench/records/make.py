@@ -12,7 +12,7 @@ from bench.core.files import mapping
 from bench.plan.measurement import Measurement
 from bench.records.clock_step import is_clock_step
 from bench.records.evidence import Evidence, attempts_of, sent_rate_of
-from bench.records.knee import NO_SEARCH, as_searched, knee_figure
+from bench.records.knee import NO_SEARCH, as_searched, client_limit, knee_figure
 from bench.records.record import ERROR_KINDS, LATENCIES, MEASURED, Cause, Outcome, Record
 from bench.records.resource_usage import Figures, change, loadgen_cpu_s, lost_processes, resource_figures, span_s, whole
 from bench.records.turns import NO_LATENCY, in_turns, read_turns
@@ -124,6 +124,7 @@ def make_record(
         block=planned.block,
         settings=planned.settings,
         window_end=evidence.turns.end or None if evidence.turns else None,
+        client_limit=client_limit(raw.knee),
         node=_line(raw.meta.get("node")) if raw.meta and raw.meta.get("node") else None,
         **{name: value for name, (value, _) in figures.items()},
     )

@@ -201,6 +201,13 @@ class Record:
     speed: float | None = None
     server_busy_ratio: float | None = None
     window_end: str | None = None
+    # Where the open-loop client ended the search for a knee: the server's knee is higher than this rate.
+    client_limit: float | None = None
+
+    @property
+    def client_core_ratio(self) -> float | None:
+        """The share of a core that the load generator needs for 1,000 requests/s; None where that is not known."""
+        return 1000 * self.loadgen_cpu_s / self.attempts if self.loadgen_cpu_s is not None and self.attempts else None
 
     def __post_init__(self) -> None:
         missing = {name for name in FIGURES if getattr(self, name) is None}

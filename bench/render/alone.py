@@ -357,6 +357,10 @@ def latency(cells: Sequence[Cell], context: Context) -> Table:
         cell, _, found = row
         return f"{found.requests:,} in {found.rounds} of {len(cell.records)}" if found else NOTHING
 
+    def client(row: _Merged) -> str:
+        known = [one for record in row[0].valid if (one := record.client_core_ratio) is not None]
+        return f"{sum(known) / len(known):.3f}" if known else NOTHING
+
     def why_not(row: _Merged) -> str:
         return NOTHING if row[2] else details_words(row[0]) or NOTHING
 
@@ -366,6 +370,7 @@ def latency(cells: Sequence[Cell], context: Context) -> Table:
         Column("target/s", lambda row: written(row[1], number)),
         *(Column(name, partial(percentile, name)) for name in (*SHARES, "max")),
         Column("requests", requests),
+        Column("client's cores for 1,000/s", client, optional=True),
         Column("why not valid", why_not, left=True, optional=True),
     ]
     rows = [row for cell in cells for row in merged(cell)]

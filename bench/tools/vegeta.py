@@ -35,10 +35,11 @@ from bench.tools.tool import OUTPUT, Asked, CannotError, Command, Load, Tool, pr
 RESULTS, REPORT, LAG, LATENCIES = "results.bin", "output.json", "lag.json", "latencies.json"
 SPARE_FILES = 256
 """Files for everything but connections."""
-OPENED_PER_CPU = 1_000
+OPENED_PER_CPU = 2_000
 """Requests/s of each CPU up to which every request may open a connection, which costs half a millisecond of CPU."""
-CONNECTIONS_PER_CPU = 512
-"""Above that rate: so many connections. Once late, vegeta would else open one for each request, and stay late."""
+CONNECTIONS_PER_CPU = 128
+"""Above that rate: so many connections. Once late, as it is at its start, vegeta would else open one for each request,
+and stay late; all of these together take it 50 ms."""
 
 _START = r"Requests +\[total, rate"
 _LABELS: dict[str, tuple[str, ...]] = {
@@ -175,12 +176,12 @@ def workers(load: Load) -> int:
 def connections(load: Load) -> int:
     """As many connections as workers, or enough for the rate: a request that waits for one is late from when it is due.
 
-    The latency that the load allows for needs `rate * latency_s` of them; twice as many are enough for it.
+    A load whose p99 is `latency_s` has a mean of half of that at most, which needs `rate * latency_s / 2` of them.
     """
     most, rate, cpus = workers(load), load.rate or 0, len(os.sched_getaffinity(0))
     if rate <= OPENED_PER_CPU * cpus:
         return most
-    return min(most, max(CONNECTIONS_PER_CPU * cpus, math.ceil(2 * rate * load.latency_s)))
+    return min(most, max(CONNECTIONS_PER_CPU * cpus, math.ceil(rate * load.latency_s / 2)))
 
 
 def _reported(kind: str, results: Sequence[Path], *, stdout: IO[bytes], stderr: IO[bytes] | None) -> bool:

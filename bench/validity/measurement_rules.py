@@ -20,12 +20,12 @@ from bench.matrix.knobs import CPU_QUOTA
 from bench.plan.measurement import Measurement, settings_of
 from bench.records.clients import Together
 from bench.records.clock_step import is_clock_step
-from bench.records.evidence import MAX_ERRORS, MIN_SENT, Evidence, attack_s, attempts_of
+from bench.records.evidence import MAX_BUSY, MAX_ERRORS, MIN_SENT, Evidence, attack_s, attempts_of
 from bench.records.record import MEASURED, Cause
 from bench.records.turns import MAX_LATE
 from bench.tools import TOOLS, parse
 from bench.tools.parsed import Parsed
-from bench.validity.run_rules import BOUND, MAX_BUSY, NoiseLimits
+from bench.validity.run_rules import BOUND, NoiseLimits
 
 OUT_OF_MEMORY, CLOCK = "out of memory", "clock"
 """Causes that are told by no figure of the tool: the kernel's and the clocks'."""

@@ -19,6 +19,7 @@ from typing import Any
 
 from bench.core.files import mapping
 from bench.plan.measurement import IN_BLOCKS, settings_of
+from bench.records.evidence import MAX_BUSY
 from bench.records.make import NOT_RUN
 from bench.records.record import MEASURED, Cause, Record
 
@@ -31,8 +32,6 @@ TIMER_SLACK = 1.002
 _WAIT = re.compile(r"(delay|simple-request|late)-(\d{1,6})\Z", re.ASCII)
 MAX_OF_CEILING = 0.50
 """The largest goodput of a service, as a share of the tool's ceiling."""
-MAX_BUSY = 0.85
-"""The largest share of its CPUs that the load generator may use."""
 
 
 @dataclass(frozen=True, slots=True)

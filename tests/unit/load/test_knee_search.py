@@ -8,6 +8,7 @@ import random
 from array import array
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ from bench.load.knee_search import (
 )
 from bench.load.task import Task, task_of
 from bench.load.words import Failed
-from bench.records.knee import REQUESTS, Trial, trial_of
+from bench.records.knee import CLIENT, REQUESTS, Trial, trial_of
 from bench.tools import parse
 from bench.tools.send_lag import Attack, lag_facts, most_in_flight, quantile, read_lag
 from bench.tools.vegeta import Vegeta
@@ -149,7 +150,7 @@ def test_errors_end_what_holds(ratio: float, found: bool) -> None:
 def test_where_the_load_generator_ends_there_is_no_knee(fault: dict[str, Any], words: str) -> None:
     step, _ = search(faulty(1234, **fault))
     assert step.rate <= 1234
-    assert step.reason == f"it holds at {step.rate}/s, above which the load generator failed: {words}"
+    assert step.reason == f"client-limited at {step.rate}/s: the server's knee is higher (the load generator: {words})"
     both, _ = search(faulty(1234, **fault, p99_s=1.0))
     assert both.reason is None
 
@@ -173,7 +174,18 @@ def test_trials_without_figures_do_not_hold() -> None:
 
 def test_a_load_generator_that_hardly_sends_ends_no_search() -> None:
     step, _ = search(lambda rate, *_: Trial(rate, 1, 0, 0.001) if rate <= 1234 else Trial(rate, 0.03, 0, None))
-    assert step.reason is not None and "above which the load generator failed" in step.reason
+    assert step.reason is not None and "client-limited at 1189/s: the server's knee is higher" in step.reason
+    assert step.ended_by == CLIENT
+
+
+def test_a_busy_load_generator_ends_a_search_whatever_p99_it_saw() -> None:
+    def bound(rate: int, *_: object, busy: float = 0.9) -> Trial:
+        return Trial(rate, 1, 0, 0.001, busy=0.5) if rate <= 1234 else Trial(rate, 1, 0, 0.2, busy=busy)
+
+    step, _ = search(bound)
+    assert (step.ended_by, round(step.rate, -2)) == (CLIENT, 1200) and "CPUs were 90% busy" in str(step.reason)
+    step, _ = search(partial(bound, busy=0.8))
+    assert (step.ended_by, step.reason) == (None, None)
 
 
 @pytest.mark.parametrize("rate, limit_s", [(84, 0.05), (500, 0.005), (8000, 0.05), (8000, 2.0)])
@@ -383,6 +395,7 @@ def test_a_trial_waits_for_the_ports_that_the_one_before_it_took(
     monkeypatch.setattr(knee.time, "sleep", slept.append)
     search_knee(task(folder))
     assert len([*folder.glob("trials/*/output.json")]) == 9
-    assert {file.read_text() for file in folder.glob("trials/*/host.json")} == {'{"noise": false}\n'}
+    hosts = [json.loads(file.read_text()) for file in folder.glob("trials/*/host.json")]
+    assert {host["noise"] for host in hosts} == {False} and all(host["busy"] >= 0 for host in hosts)
     # One pause after each of nine trials, and four more for the ports.
     assert slept == [0.5] * 13

@@ -67,6 +67,13 @@ def test_a_later_round_that_does_not_hold_is_told(tmp_path: Path) -> None:
     assert "| no: round 2: did not hold: p99 61 ms; round 5: errors: 50 of 5000 attempts" in row
 
 
+def test_a_knee_that_the_client_ended_is_not_the_servers(tmp_path: Path) -> None:
+    reason = "client-limited at 1000/s: the server's knee is higher (the load generator: its CPUs were 90% busy)"
+    (record,) = records_of(tmp_path, [{"knee": {"reason": reason, "ended_by": "client"}}])
+    assert (record.knee_rate, record.client_limit) == (None, 1000)
+    assert reason in told(tmp_path) and told(tmp_path).startswith("| aiohttp-py313-debian | – |")
+
+
 def test_lag_that_voids_a_latency_does_not_void_a_knee(tmp_path: Path) -> None:
     late = Attack(
         array("q", (10**6 * n + (30 * 10**6 if n % 20 == 1 else 0) for n in range(5000))), array("q", [10**6] * 5000)

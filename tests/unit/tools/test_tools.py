@@ -149,14 +149,7 @@ def test_vegetas_workers(
 
 @pytest.mark.parametrize(
     ("rate", "latency_s", "cpus", "expected"),
-    [
-        (1000, 0, 1, 11000),
-        (1001, 0, 1, 512),
-        (8000, 0, 1, 512),
-        (8000, 0.05, 1, 800),
-        (8000, 0, 4, 2048),
-        (60, 0, 1, 660),
-    ],
+    [(2000, 0, 1, 22000), (2001, 0, 1, 128), (8000, 0.05, 1, 200), (8000, 2, 1, 8000), (9000, 0, 4, 512)],
 )
 def test_vegeta_opens_no_more_connections_than_its_rate_needs(
     rate: int, latency_s: float, cpus: int, expected: int, monkeypatch: pytest.MonkeyPatch
