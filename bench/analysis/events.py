@@ -10,6 +10,7 @@ from itertools import combinations
 from typing import Any
 
 from bench.core.groups import grouped
+from bench.plan.events import EVENTS
 from bench.plan.measurement import Pair
 from bench.records.event import LOST, Ended, EventRecord, Fate
 from bench.stats.estimates import ERRORS
@@ -197,7 +198,7 @@ def event_table(records: Sequence[EventRecord], pairs: Sequence[Pair] = (), orde
             groups[place] += refused if place[0] == event else []
     rows = [
         (event, case, {name: EventCell(name, found) for name in services if (found := _own(name, own))})
-        for (event, case), own in groups.items()
+        for (event, case), own in sorted(groups.items(), key=lambda group: _place(*group[0]))
     ]
     compared = [*pairs] or [*combinations([name for name in services if name != NULL], 2)]
     judged = [[(a, b) for a, b in compared if _comparable(cells, a, b)] for _, _, cells in rows]
@@ -215,6 +216,12 @@ def event_table(records: Sequence[EventRecord], pairs: Sequence[Pair] = (), orde
         made.append(EventRow(event, case, cells, tuple(contrasts)))
     rounds = max((len(cell.records) for row in made for cell in row.cells.values()), default=0)
     return EventTable(tuple(services), tuple(made), rounds, tests, (*pairs,))
+
+
+def _place(event: str, case: str) -> tuple[int, int]:
+    """Where an event is reported: as they are listed, those of another version last."""
+    cases = [one.case for one in EVENTS[event].cases] if event in EVENTS else []
+    return [*EVENTS, event].index(event), [*cases, case].index(case)
 
 
 def _own(service: str, records: Iterable[EventRecord]) -> tuple[EventRecord, ...]:

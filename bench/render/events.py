@@ -18,7 +18,8 @@ HOW = (
 
 def event_tables(told: ToldEvents) -> list[Table]:
     """The table of counts first, and then what is behind it."""
-    return [counts_table(told), outcomes_table(told), *_listed(told)]
+    outcomes = outcomes_table(told)
+    return [counts_table(told), *([outcomes] if outcomes.rows else []), *_listed(told)]
 
 
 def counts_table(told: ToldEvents) -> Table:

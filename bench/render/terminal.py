@@ -112,6 +112,8 @@ def _events(told: ToldEvents, width: int) -> Iterator[RenderableType]:
 
 
 def _said(sentences: Sequence[str], most: int) -> Iterator[RenderableType]:
+    if not sentences:
+        return
     said = Table.grid(padding=(0, 1, 0, 0))
     for words in sentences[:most]:
         said.add_row("-", _text(words))

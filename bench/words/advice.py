@@ -43,6 +43,7 @@ class WantedRun:
     max_time_s: float | None = None
     rounds: int | None = None
     first_look: int = 0
+    events: bool = False
     composed: bool = False
 
     def option(self, name: str, value: object) -> str:
@@ -65,6 +66,8 @@ def expectations(host: HostState, wanted: WantedRun) -> tuple[str, ...]:
 def _of_selection(wanted: WantedRun) -> Iterator[str]:
     if wanted.services == 1:
         yield "Only one service is selected: there will be figures, and nothing to compare; select two (--stack A,B)."
+    elif wanted.events:
+        return  # their counts are compared over rounds, whatever the mode
     elif wanted.mode == "solo":
         yield (
             "--mode solo measures each service alone: there will be figures, and no verdict on a difference;"

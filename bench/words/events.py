@@ -116,7 +116,10 @@ def cell_words(cell: EventCell) -> CellWords:
     """What a cell says."""
     if cell.kind is not Kind.COUNTED:
         heads = {Kind.CANNOT: "cannot", Kind.FAILED: "failed", Kind.UNSEEN: "did not happen", Kind.REFUSED: "not valid"}
-        return CellWords(heads[cell.kind], (cell.reason,) if cell.kind is not Kind.CANNOT else ())
+        seen = [one for one in cell.records if one.sent and not one.unaccounted]
+        counts = f"lost {sum(one.lost for one in seen):,} of {sum(one.sent or 0 for one in seen):,}, not compared"
+        more = [cell.reason] * (cell.kind is not Kind.CANNOT) + [counts] * bool(seen)
+        return CellWords(heads[cell.kind], (*more,))
     rounds = len(cell.counted)
     counts = f"lost {cell.lost:,} of {cell.sent:,}"
     more = [*_figures(cell)]
