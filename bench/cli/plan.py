@@ -244,7 +244,7 @@ def wanted_of(plan: Plan, max_time_s: float | None, present: Collection[str] | N
     images = {f"{service.image}:latest" for service in plan.services if not service.url}
     missing = 0 if present is None else sum(image not in present for image in images)
     return WantedRun(
-        mode=plan.preset.mode,
+        mode="events" if plan.preset.events else plan.preset.mode,
         services=len(plan.services),
         tables=len(plan.tables),
         prepared_s=VERIFY_S * len(plan.services) + BUILD_S * missing,

@@ -151,21 +151,21 @@ class _Connection(asyncio.Protocol):
         self.transport: asyncio.Transport | None = None
         self.request: Request | None = None
         self.answer = _Answer()
-        self.chosen = self.ended = False
+        self.ended = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
 
     def send(self, request: Request, head: bytes) -> None:
-        self.chosen, self.request, self.answer, self.count = False, request, _Answer(), self.count + 1
+        self.request, self.answer, self.count = request, _Answer(), self.count + 1
         request.connection, request.nth = self.number, self.count
         request.begun_ns = request.begun_ns or time.monotonic_ns()
         if self.transport is not None and not self.transport.is_closing():
             self.transport.write(head)
         request.sent_ns = time.monotonic_ns()
         if self.ended:
-            # The server closed it between the look and this: it answers what comes now with a reset.
+            # The server closed it between the look and this: it would answer with a reset.
             self.finish(Fate.RESET)
 
     def data_received(self, data: bytes) -> None:
@@ -183,7 +183,7 @@ class _Connection(asyncio.Protocol):
         elif len(self.answer.data) > LONGEST_HEAD and not self.answer.start:
             self.finish(Fate.WRONG)
 
-    def eof_received(self) -> bool:
+    def eof_received(self) -> None:
         self.ended = True
         if self.request is not None:
             body = self.answer.at_eof()
@@ -191,8 +191,6 @@ class _Connection(asyncio.Protocol):
                 self.finish(Fate.CUT_SHORT if self.request.first_ns else Fate.RESET)
             else:
                 self.whole(body)
-        # One that was chosen is still sent on, as by a client that has looked already.
-        return self.chosen
 
     def connection_lost(self, error: Exception | None) -> None:
         self.ended = True
@@ -313,7 +311,6 @@ class Client:
         while self._idle:
             connection = self._idle.popleft()
             if not connection.ended:
-                connection.chosen = True
                 return connection
             connection.drop()
         return None

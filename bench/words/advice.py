@@ -64,6 +64,8 @@ def expectations(host: HostState, wanted: WantedRun) -> tuple[str, ...]:
 
 
 def _of_selection(wanted: WantedRun) -> Iterator[str]:
+    if wanted.mode == "events":
+        return  # Counts are figures of one service, too; which two differ is said where rounds suffice.
     if wanted.services == 1:
         yield "Only one service is selected: there will be figures, and nothing to compare; select two (--stack A,B)."
     elif wanted.events:
