@@ -416,7 +416,7 @@ class _Made:
             "cut_after_s": median(ended) if ended else None,
             **{f"slow_{name}": count for name, count in sorted(how.items())},
         }
-        first, held = self.actions[0].at_s if self.actions else 0.0, how["held"] + len(ended)
+        first, held = self.actions[0].at_s if self.actions else 0.0, how["held"]
         later = [size for at, size in self._memory if at > first]
         if self.event.slow == "idle" and later and self.memory_before is not None and held:
             found["kb_per_connection"] = (max(later) - self.memory_before) / held / 1024
