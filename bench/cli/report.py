@@ -59,7 +59,7 @@ def _build(folder: Path) -> tuple[Run, Report, Sequence[ToldRanking]]:
     windows: list[WindowDetails] = []
     try:
         source, services, records, rankings = judge_run(folder, lambda raw: windows.append(window_details_of(raw)))
-        latencies = merged_latencies(source.path, [record for record in records if record.mode == "solo"])
+        latencies = merged_latencies(source.path, [record for record in records if record.mode in ("solo", "rate")])
         profiles = [profiles_of(source, services, told.ranking) for told in rankings]
         why = [explanations(told.ranking, own, records) for told, own in zip(rankings, profiles, strict=True)]
         events = tell_events(read_events(folder), source.facts)

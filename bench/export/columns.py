@@ -26,7 +26,7 @@ Key = tuple[str, str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class AgainstBest:
-    """The verdict on a service against the best of its table; `smallest_visible` is null if it is called."""
+    """The verdict on a service against the best of its table, or the lowest p99; `smallest_visible`: null if called."""
 
     verdict: str | None = None
     smallest_visible: float | None = None
@@ -36,7 +36,7 @@ NONE = AgainstBest()
 
 
 def key_of(record: Record) -> Key:
-    """Where a record's verdict is; only what was measured in turns has one."""
+    """Where a record's verdict is; only what was measured in turns, or at a common rate, has one."""
     return record.scenario, record.tool, record.level, record.service
 
 
@@ -46,18 +46,27 @@ def contrasts_of(source: Run) -> list[Mapping[str, Any]]:
 
 
 def against_best(source: Run) -> dict[Key, AgainstBest]:
-    """Of each service that is compared with the best of its table."""
-    lines = list(_lines(source))
+    """Of each service that is compared with the best of its table, or by p99 with the lowest at its common rate."""
+    lines = [
+        line for line in _lines(source) if line.get("kind") not in ("latency", "latency-contrast") or _is_p99(line)
+    ]
     best = {_table(line): str(line.get("service")) for line in lines if line.get("rank") == 1}
+    for line in lines:
+        if line.get("kind") == "latency":  # the lowest comes first
+            best.setdefault(_table(line), str(line.get("service")))
     found = {}
     for line in lines:
         a, b, verdict = (str(line.get(name)) for name in ("a", "b", "verdict"))
         first = best.get(_table(line))
-        if line.get("kind") != "contrast" or first not in (a, b):
+        if line.get("kind") not in ("contrast", "latency-contrast") or first not in (a, b):
             continue
         other, word = (b, verdict) if first == a else (a, TURNED.get(verdict, verdict))
         found[(*_table(line), other)] = AgainstBest(word, line.get("smallest_visible"))
     return found
+
+
+def _is_p99(line: Mapping[str, Any]) -> bool:
+    return line.get("judge") == "p99"
 
 
 def _table(line: Mapping[str, Any]) -> tuple[str, str, str]:
@@ -155,7 +164,10 @@ _SPECIAL: Mapping[str, Callable[[str, Field], Iterator[Column]]] = {
 COLUMNS: tuple[Column, ...] = tuple(_columns())
 """All columns except `run`, which comes first."""
 VERDICT_COLUMNS: Mapping[str, tuple[str, Field]] = {
-    "verdict": ("VARCHAR", Field("in turns: what its service is against the best of its table (verdicts.jsonl)")),
+    "verdict": (
+        "VARCHAR",
+        Field("in turns: what its service is against the best of its table; at a common rate: by p99 (verdicts.jsonl)"),
+    ),
     "smallest_visible": (
         "DOUBLE",
         Field("in turns, unless that is called: the smallest difference detectable with 90 % power"),
@@ -180,7 +192,7 @@ def types() -> dict[str, str]:
 def rows(run: str, records: Iterable[Record], verdicts: Mapping[Key, AgainstBest]) -> Iterator[list[Value]]:
     """One row per record, in order."""
     for record in records:
-        found = verdicts.get(key_of(record), NONE) if record.mode == "turns" else NONE
+        found = verdicts.get(key_of(record), NONE) if record.mode in ("turns", "rate") else NONE
         yield [run, *(column.get(record) for column in COLUMNS), found.verdict, found.smallest_visible]
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from bench.analysis.tables.judge import judge_tables
+from bench.analysis.tables.latency import read_at_common_rates
+from bench.analysis.tables.ranking import TableLatency
 from bench.core.files import write_file
 from bench.records.event import FILE as EVENTS
 from bench.records.event import dump as dump_events
@@ -30,7 +32,8 @@ def judge_run(
     services = {name: read_service(source.path, name) for name in service_names(source)}
     records = reviewed(source, services, seen)
     absent = {name: ": ".join(facts.failure) for name, facts in services.items() if facts.failure}
-    rankings = tell(judge_tables(source.facts, records, absent), source.facts, records, services)
+    loaded = read_at_common_rates(source.path, source.facts, records)
+    rankings = tell(judge_tables(source.facts, records, absent, loaded), source.facts, records, services)
     write_file(folder / "records.jsonl", "".join(dump(records)))
     if made := event_records(source):
         write_file(folder / EVENTS, "".join(dump_events(made)))
@@ -49,7 +52,7 @@ def find_judged(name: str, needs: str = "plan.jsonl") -> Path:
 
 
 def verdict_lines(told: ToldRanking) -> Iterator[dict[str, Any]]:
-    """The objects of verdicts.jsonl: a line for each service of a table, then one for each contrast."""
+    """The objects of verdicts.jsonl: a line for each service of a table, then for each contrast; then of latency."""
     ranking = told.ranking
     table: dict[str, Any] = dict(zip(("scenario", "tool", "level"), ranking.table, strict=True))
     table |= {"judge": str(ranking.metric), "rounds": ranking.rounds, "confidence": ranking.confidence}
@@ -61,6 +64,8 @@ def verdict_lines(told: ToldRanking) -> Iterator[dict[str, Any]]:
         yield {"kind": "service", **table, **words, **figures, **last, "settled": ranking.settled}
     for contrast in ranking.contrasts:
         yield {"kind": "contrast", **table, **asdict(contrast), "settled": ranking.settled}
+    for latency in ranking.latencies:
+        yield from _latency_lines({"scenario": ranking.scenario, "table": " ".join(ranking.table[1:])}, latency)
 
 
 def event_lines(told: ToldEvents | None) -> Iterator[dict[str, Any]]:
@@ -74,3 +79,17 @@ def event_lines(told: ToldEvents | None) -> Iterator[dict[str, Any]]:
             yield {"kind": "event", **place, "service": name, **figures, **words}
         for one in row.row.contrasts:
             yield {"kind": "event-contrast", **place, **asdict(one)}
+
+
+def _latency_lines(table: Mapping[str, Any], found: TableLatency) -> Iterator[dict[str, Any]]:
+    """A line for each service and percentile, in seconds, then one for each contrast of it."""
+    for one in found.percentiles:
+        load = {**table, "tool": found.tool, "level": found.level, "rate": found.rate, "judge": str(one.metric)}
+        load |= {"rounds": found.rounds, "confidence": found.confidence}
+        for service in one.ordered:
+            yield {"kind": "latency", **load, "service": service, **asdict(one.figures[service]), "missing": None}
+        for service, why in one.missing.items():
+            none = dict.fromkeys(("mean", "low", "high"))
+            yield {"kind": "latency", **load, "service": service, **none, "missing": why}
+        for contrast in one.contrasts:
+            yield {"kind": "latency-contrast", **load, **asdict(contrast)}

@@ -16,7 +16,7 @@ from bench.analysis.services import Places, own_app_of, price_of, service_of, wo
 from bench.analysis.tables.grid import Grid
 from bench.analysis.tables.ladder import Ladder, ladders
 from bench.analysis.tables.planned import wait_of
-from bench.analysis.tables.ranking import Contrast, Figure, Metric, RankedRow, Ranking
+from bench.analysis.tables.ranking import Contrast, Figure, Metric, Percentile, RankedRow, Ranking
 from bench.core.files import mapping
 from bench.core.formats import NOTHING, megabytes, number, plural, size
 from bench.plan.levels import parse_level
@@ -27,6 +27,8 @@ from bench.run.reader import ServiceFacts
 from bench.stats.table_verdicts import NOT_ENOUGH
 from bench.words.changes import change, change_of, column_name
 from bench.words.grid import line_words
+from bench.words.latency import notes as latency_notes
+from bench.words.latency import spread, standing
 from bench.words.names import knob_words, scenario_words, setting_words
 from bench.words.own_app import request_words, server_words
 from bench.words.picture import estimate_words, seen_words
@@ -47,11 +49,30 @@ def ranking_table(told: ToldRanking) -> Table:
         Column("requests/s", lambda row: _figure(row.goodput)),
         Column("CPU per request", lambda row: written(row.cpu_us, _microseconds)),
         Column("peak memory", lambda row: written(row.memory_peak_bytes, megabytes)),
+        *latency_columns(ranking),
         Column("remarks", lambda row: told.notes[row.service] or NOTHING, left=True, optional=True),
     ]
     title = f"{_load(ranking)}: {ranking.metric}, {plural(ranking.rounds, 'round')}"
-    notes = (*_undecided(ranking), *systematic_words(ranking), *told.beside)
+    latency = [words for one in ranking.latencies for words in latency_notes(one, told.labels)]
+    notes = (*_undecided(ranking), *systematic_words(ranking), *told.beside, *latency)
     return table_of(title, columns, ranking.rows, notes)
+
+
+def latency_columns(ranking: Ranking) -> Iterator[Column[RankedRow]]:
+    """A column for each percentile of latency that any of its services has, at each common rate."""
+    for latency in ranking.latencies:
+        at = f" at {latency.rate:,.0f}/s" if len(ranking.latencies) > 1 else ""
+        for one in latency.percentiles:
+            yield Column(f"{one.metric}{at}", partial(_percentile, one))
+
+
+def _percentile(found: Percentile, row: RankedRow) -> str:
+    """`2.10 (1.80 to 2.60) ms, tied`."""
+    figure = found.figures.get(row.service)
+    if figure is None:
+        return NOTHING
+    span, where = spread(figure), standing(found, row.service)
+    return f"{number(1000 * figure.mean)}{f' ({span})' * bool(span)} ms{f', {where}' * bool(where)}"
 
 
 def _load(ranking: Ranking) -> str:
@@ -331,7 +352,12 @@ def own_app_tables(
         columns.append(Column("cost of a million requests", price))
         notes.append(f"The cost is that of the server's CPU time alone, at {app['cpu_hour_price']:g} per CPU hour.")
     return [
-        table_of(request_words(app, one.ranking.scenario), columns, one.ranking.rows, [*_waiting(one), *notes])
+        table_of(
+            request_words(app, one.ranking.scenario),
+            [*columns, *latency_columns(one.ranking)],
+            one.ranking.rows,
+            [*_waiting(one), *notes],
+        )
         for one in told
     ]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,9 @@ from bench.analysis.runs.compatibility import Compatibility, compatibility_of, r
 from bench.analysis.runs.differences import INVALID
 from bench.analysis.services import pairs_of
 from bench.analysis.tables.judge import judge_tables
+from bench.analysis.tables.latency import read_at_common_rates
 from bench.analysis.tables.planned import tables_of
-from bench.analysis.tables.ranking import Contrast, Metric, RankedRow, Ranking
+from bench.analysis.tables.ranking import Contrast, Metric, Percentile, RankedRow, Ranking, TableLatency
 from bench.core.errors import UserError
 from bench.core.formats import NOTHING, plural, size
 from bench.records.file import read_events, read_records
@@ -87,7 +88,8 @@ def parse_policy(text: str) -> Policy:
 class Comparison:
     """Base and head of a table with the verdict on the head; `contrast` is None where it gives none.
 
-    `failed` are those of them that could not be measured.
+    `failed` are those of them that could not be measured. `latency` has the percentile that is compared, where it is
+    not what ranks the table.
     """
 
     ranking: Ranking
@@ -95,10 +97,31 @@ class Comparison:
     head: RankedRow
     contrast: Contrast | None
     failed: tuple[str, ...] = ()
+    latency: tuple[TableLatency, Percentile] | None = None
+
+    @property
+    def metric(self) -> Metric:
+        """What is compared."""
+        return self.latency[1].metric if self.latency else self.ranking.metric
+
+    @property
+    def load(self) -> str:
+        """Of the table, or the rate at which its latency was measured."""
+        if self.latency is None:
+            return " ".join(self.ranking.table)
+        found, one = self.latency
+        return f"{self.ranking.scenario} {found.tool} {found.rate:,.0f}/s, {one.metric}"
+
+    @property
+    def rounds(self) -> int:
+        """How many it rests on."""
+        return self.latency[0].rounds if self.latency else self.ranking.rounds
 
     @property
     def invalid(self) -> str:
-        """Why one of them has no figure; empty if both have, or if nothing was measured yet."""
+        """Why one of them has no figure; empty if both have, if nothing was measured yet, or of a latency."""
+        if self.latency:
+            return ""
         lost = (
             one
             for one in (self.base, self.head)
@@ -115,11 +138,11 @@ class Comparison:
 
     @property
     def slower_percent(self) -> float:
-        """How many percent more CPU per request the head needs, or fewer requests/s it served; negative if faster."""
+        """How many percent more CPU or time the head needs, or fewer requests/s it served; negative if faster."""
         if not self.contrast:
             return 0.0
-        found = change_of(self.ranking.metric, self.contrast)
-        more = found.ratio - 1 if found.metric is Metric.CPU else 1 - found.ratio
+        found = change_of(self.metric, self.contrast)
+        more = found.ratio - 1 if found.metric.less_is_better else 1 - found.ratio
         return round(100 * more, 6)  # what a policy says is decimal
 
     def remarks(self) -> Iterator[str]:
@@ -128,19 +151,27 @@ class Comparison:
         if self.invalid:
             yield self.invalid
             return
-        if ranking.look is None:
+        if self.latency and one is None:
+            missing = self.latency[1].missing
+            yield from (
+                f"{side.service}: {why}" for side in (self.base, self.head) if (why := missing.get(side.service))
+            )
+        elif ranking.look is None and not self.latency:
             yield f"{ranking.rounds} of the {ranking.looks[0]} rounds before the first look"
         elif self.kind in (NOT_ENOUGH, NO_DIFFERENCE) and one and one.smallest_visible is not None:
             yield f"differences above {size(one.smallest_visible)} would probably have been detected"
         if self.kind == NOT_ENOUGH and one and one.more_rounds is not None:
             yield f"{plural(one.more_rounds, 'more round')} would probably decide it"
-        yield from (f"{side.service}: {note_of(side)}" for side in (self.base, self.head) if side.remarks)
+        if not self.latency:
+            yield from (f"{side.service}: {note_of(side)}" for side in (self.base, self.head) if side.remarks)
 
 
 def violated_by(policy: Policy, row: Comparison) -> bool:
     """Whether one comparison violates it."""
     if policy.name == SLOWER:
         return row.kind == SLOWER and row.slower_percent > policy.percent
+    if row.latency and policy.name == "not-enough-data":
+        return False  # what a run is judged by is its ranking
     return policy.name == row.kind.replace(" ", "-")
 
 
@@ -151,7 +182,9 @@ def of_one(folder: Path, policies: Sequence[Policy]) -> Comment:
     source = read_run(str(folder))
     failures = {name: failed for name in service_names(source) if (failed := read_service(source.path, name).failure)}
     absent = {name: ": ".join(failed) for name, failed in failures.items()}
-    rows = rows_of(judge_tables(source.facts, read_records(folder), absent), source.facts, absent)
+    records = read_records(folder)
+    loaded = read_at_common_rates(source.path, source.facts, records)
+    rows = rows_of(judge_tables(source.facts, records, absent, loaded), source.facts, absent)
     events = tell_events(read_events(folder), source.facts)
     refs = against(source.facts)
     sides = f"{HEAD_AND_BASE}, {code(refs)}" if refs else HEAD_AND_BASE
@@ -248,8 +281,18 @@ def rows_of(rankings: Iterable[Ranking], facts: Mapping[str, Any], absent: Colle
         first, *others = table.services
         for base, head in own or [(first, other) for other in others]:
             failed = tuple(name for name in (base, head) if name in absent)
-            rows.append(Comparison(ranking, places[base], places[head], contrasts.get((base, head)), failed))
+            whole = Comparison(ranking, places[base], places[head], contrasts.get((base, head)), failed)
+            rows += [whole, *_latencies(whole)]
     return rows
+
+
+def _latencies(whole: Comparison) -> Iterator[Comparison]:
+    """The same two by each percentile that one of them has."""
+    base, head = whole.base.service, whole.head.service
+    for found in whole.ranking.latencies:
+        for one in found.percentiles:
+            if one.figures.keys() & {base, head}:
+                yield replace(whole, contrast=one.ahead(head, base), latency=(found, one))
 
 
 def verdict_comment(
@@ -295,16 +338,16 @@ def _policy_line(policy: Policy, count: int, unknown: int = 0) -> str:
 
 def _change(row: Comparison) -> str:
     """`needs 93 % more CPU per request (85 to 101 %)`; what is not called is a change with its sign."""
-    return NOTHING if row.invalid or not row.contrast else change_words(row.ranking.metric, row.contrast)
+    return NOTHING if row.invalid or not row.contrast else change_words(row.metric, row.contrast)
 
 
 COLUMNS: tuple[Column[Comparison], ...] = (
     Column("head", lambda row: code(row.head.service)),
     Column("base", lambda row: code(row.base.service)),
-    Column("load", lambda row: code(" ".join(row.ranking.table))),
+    Column("load", lambda row: code(row.load)),
     Column("verdict", lambda row: row.kind),
     Column("head against base", _change),
-    Column("rounds", lambda row: str(row.ranking.rounds)),
+    Column("rounds", lambda row: str(row.rounds)),
     Column("remarks", lambda row: code("; ".join(row.remarks()))),
 )
 

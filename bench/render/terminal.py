@@ -11,8 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from bench.analysis.tables.grid import Grid
-from bench.analysis.tables.ranking import RankedRow, Ranking
-from bench.core.formats import NOTHING, listed, megabytes, number, plural
+from bench.analysis.tables.ranking import Percentile, RankedRow, Ranking
+from bench.core.formats import NOTHING, listed, number, plural
 from bench.core.groups import grouped
 from bench.matrix.start_command import in_lines
 from bench.render.in_turns import grid_table
@@ -134,21 +134,23 @@ def _table(told: ToldRanking) -> Iterator[RenderableType]:
         yield _grid(told, told.grid)
         yield from _said(told.sentences, 2 * MOST_SENTENCES)
         return
-    # Another column has to fit.
-    table = _plain_table(1 if told.waits else 2)
+    percentiles = ranking.latency.percentiles if ranking.latency else ()
+    # Other columns have to fit.
+    table = _plain_table(1 if told.waits or percentiles else 2)
     table.add_column("tier", no_wrap=True)
     table.add_column("service", overflow="fold")
     for name in (
         f"{column_name(ranking.metric, 'best, %')}".replace(" ", "\n", 1),
-        "requests/s",
-        "CPU/\nrequest" if told.waits else "CPU/request",
-        "memory",
+        "requests\n/s",
+        "CPU/req.\nµs",
+        "memory\nMB",
+        *(["can\nwait"] if told.waits else []),
+        *(f"{one.metric}\nms" for one in percentiles),
     ):
         table.add_column(name, justify="right", no_wrap=True)
-    if told.waits:
-        table.add_column("can\nwait", justify="right", no_wrap=True)
     for row in rows:
-        table.add_row(*map(_text, _cells(told, row)), style="bold" if row.tier == 1 else "")
+        latency = (_percentile(one, row) for one in percentiles)
+        table.add_row(*map(_text, (*_cells(told, row), *latency)), style="bold" if row.tier == 1 else "")
     yield table
     if told.waits:
         yield _text("can wait: requests that wait at once, in threads or workers; all: each connection", "dim")
@@ -160,7 +162,7 @@ def _table(told: ToldRanking) -> Iterator[RenderableType]:
         yield Padding(_text(f"{told.name(row.service)}: {told.notes[row.service] or 'no figure'}", "dim"), (0, 0, 0, 2))
     if marked := [told.name(row.service) for row in rows if row.service in told.development]:
         yield Padding(_text(f"Development servers, not for production: {listed(marked)}", "dim"), (0, 0, 0, 2))
-    yield from _said(told.sentences, MOST_SENTENCES)
+    yield from _said(told.sentences, MOST_SENTENCES + bool(percentiles))
 
 
 def _plain_table(space: int = 2) -> Table:
@@ -185,8 +187,8 @@ def _cells(told: ToldRanking, row: RankedRow) -> tuple[str, ...]:
         told.name(row.service),
         _of_best(told.ranking, row),
         written(rate, lambda found: number(found.mean)),
-        written(cpu, lambda found: f"{number(found.mean)} µs"),
-        written(row.memory_peak_bytes, megabytes),
+        written(cpu, lambda found: number(found.mean)),
+        written(row.memory_peak_bytes, lambda size: number(size / 1e6)),
         *([_waiting(told, row.service)] if told.waits else []),
     )
 
@@ -195,6 +197,10 @@ def _waiting(told: ToldRanking, service: str) -> str:
     """How many requests can wait at once: a number, or all."""
     found = told.waits.get(service)
     return NOTHING if found is None else "all" if found.total is None else str(found.total)
+
+
+def _percentile(found: Percentile, row: RankedRow) -> str:
+    return written(found.figures.get(row.service), lambda figure: number(1000 * figure.mean))
 
 
 def _of_best(ranking: Ranking, row: RankedRow) -> str:

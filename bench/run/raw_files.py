@@ -24,6 +24,22 @@ HASHES = "sha256"
 """The key in meta.json, which those of older runs do not have, and in run.json."""
 
 
+README = "raw/README.md"
+"""Says what the raw output of a run is, and what in it is no figure."""
+OF_TURNS = (
+    "The tool was stopped while other services had their turns: its latencies and requests/s in this output include the"
+    " stops, and no figure is taken from them."
+)
+ABOUT_RAW = f"""# Raw output
+
+What the load tools and the containers' counters said, unchanged; docs/architecture.md has the layout.
+
+Of windows in turns (`rNN/bN/`, of wrk, ab or hey): {OF_TURNS}
+Their requests/s are computed from responses and turns alone. Latency is measured apart, at a fixed rate and without
+stops (`vegeta-share50` and the like).
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Places:
     """Where the raw files of a measurement are, relative to the run's folder.

@@ -20,6 +20,7 @@ from bench.plan.cells import Plan
 from bench.plan.interim_looks import table_looks
 from bench.plan.measurement import Measurement
 from bench.run.provenance import provenance
+from bench.run.raw_files import ABOUT_RAW, README
 from bench.run.reader import SOURCES
 from driver.messages import HOST, Host, OwnApp, as_json
 from driver.messages import Service as HostService
@@ -46,6 +47,8 @@ def write_run(
     write_file(folder / "plan.jsonl", "".join(f"{one.to_line()}\n" for one in planned))
     write_file(folder / SOURCES, json.dumps(sources_of(services), indent=1) + "\n")
     write_file(folder / HOST, host_json(facts["services"], facts.get("own_app")))
+    (folder / README).parent.mkdir(exist_ok=True)
+    write_file(folder / README, ABOUT_RAW)
     names = ("services.yml", "knobs.env", "plan.jsonl", SOURCES)
     hashes = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names}
     write_file(folder / "run.json", json.dumps({**facts, "sha256": hashes}, indent=1) + "\n")

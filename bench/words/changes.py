@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from bench.analysis.tables.ranking import Bounds, Contrast, Metric
+from bench.analysis.tables.ranking import PERCENTILES, Bounds, Contrast, Metric
 from bench.core.formats import size_number
 
+_MUCH, _MANY, _HIGHER = ("more", "less", "much"), ("more", "fewer", "many"), ("higher", "lower", "high")
 FACTOR = 2.0
 """A change to so many times as much or more is told as a factor in sentences; in columns all are percent."""
 CPU, REQUESTS = "CPU per request", "requests per second"
@@ -27,7 +28,9 @@ class Change:
 
     @property
     def of(self) -> str:
-        """`CPU per request` or `requests per second`."""
+        """`CPU per request`, `requests per second` or `p99`."""
+        if self.metric in PERCENTILES:
+            return str(self.metric)
         return CPU if self.metric is Metric.CPU else REQUESTS
 
     def signed(self) -> str:
@@ -58,18 +61,20 @@ class Change:
 
     def much(self) -> str:
         """`1.9 times as much`, `12 % more`, `11 % less` (or `fewer`)."""
-        requests = self.metric is not Metric.CPU
+        more, less, many = _HIGHER if self.metric in PERCENTILES else _MUCH if self.metric is Metric.CPU else _MANY
         if self.is_factor():
-            return f"{self.ratio:.{self._digits()}f} times as {'many' if requests else 'much'}"
-        less = "fewer" if requests else "less"
-        return f"{_part(self.ratio)} % {'more' if self.ratio >= 1 else less}"
+            return f"{self.ratio:.{self._digits()}f} times as {many}"
+        return f"{_part(self.ratio)} % {more if self.ratio >= 1 else less}"
 
     def much_of_it(self) -> str:
         """`1.9 times as much CPU per request as`, `12 % more requests per second than`."""
         return f"{self.much()} {self.of} {'as' if self.is_factor() else 'than'}"
 
     def verb(self, than: str = "") -> str:
-        """`needs 93 % more CPU per request (85 to 101 %)`, or than whom."""
+        """`needs 93 % more CPU per request (85 to 101 %)`, or than whom; `has a p99 93 % higher`."""
+        if self.metric in PERCENTILES:
+            ends = f" {'as' if self.is_factor() else 'than'} {than}" if than else ""
+            return f"has a {self.of} {self.much()}{ends} ({self.interval()})"
         much = f"{self.much_of_it()} {than}" if than else f"{self.much()} {self.of}"
         return f"{'needs' if self.metric is Metric.CPU else 'served'} {much} ({self.interval()})"
 
@@ -84,7 +89,7 @@ class Change:
 def change(metric: Metric, difference: float, interval: Bounds | None) -> Change:
     """The change of what a metric counts, from a difference of speeds (a ratio - 1) and its interval."""
     ratio, bounds = 1 + difference, interval and (1 + interval[0], 1 + interval[1])
-    if metric is not Metric.CPU:
+    if not metric.less_is_better:
         return Change(metric, ratio, bounds)
     return Change(metric, _inverse(ratio), bounds and (_inverse(bounds[1]), _inverse(bounds[0])))
 
@@ -96,7 +101,7 @@ def change_of(metric: Metric, gap: Contrast) -> Change:
 
 def column_name(metric: Metric, against: str) -> str:
     """The name of a column of changes: `CPU against the best`."""
-    return f"{'CPU' if metric is Metric.CPU else 'requests/s'} against {against}"
+    return f"{metric if metric in PERCENTILES else 'CPU' if metric is Metric.CPU else 'requests/s'} against {against}"
 
 
 def change_words(metric: Metric, gap: Contrast) -> str:

@@ -6,7 +6,7 @@ from statistics import median
 
 from bench.analysis.tables.ranking import Figure, Metric, RankedRow, Ranking
 from bench.core.formats import NOTHING, listed, number, plural, size
-from bench.plan.levels import LEVEL
+from bench.plan.levels import LEVEL, SHARE
 from bench.words.names import wait_words
 from bench.words.told import ToldRanking, systematic_words
 
@@ -18,6 +18,8 @@ def load_words(ranking: Ranking) -> str:
 
 def level_words(level: str) -> str:
     """`c16` is "16 connections"; as the page's scripts say it."""
+    if share := SHARE.match(level):
+        return f"{share[1]} % of the slowest one's speed"
     found = LEVEL.match(level)
     if not found or not level:
         return level

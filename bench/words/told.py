@@ -25,6 +25,7 @@ from bench.records.record import MEASURED, Record
 from bench.run.reader import ServiceFacts
 from bench.stats.table_verdicts import NOT_ENOUGH
 from bench.words.answers import ref_question, ref_sentences, sentences
+from bench.words.latency import latency_sentences
 from bench.words.names import Question, labels_of, question, scenario_words, table_question
 from bench.words.remarks import along_sentence, beside_words, limits_words, note_of, published_sentence
 
@@ -96,6 +97,7 @@ def told_ranking(
     # What the machine cannot show comes before what it does; a grid shows that itself.
     told = [*limits_words(places, services, knobs or {})]
     told += [cheapest_words(ranking.cheapest, labels)] if ranking.cheapest else []
+    told += [words for one in ranking.latencies for words in latency_sentences(one, labels)]
     told = [first, *rest, *told] if grid else [first, *told, *rest]
     if ranking.unknown_cpu:
         told.append(f"CPU per request is unknown ({ranking.unknown_cpu}), so requests/s are compared.")

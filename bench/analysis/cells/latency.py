@@ -73,13 +73,14 @@ def merged_latencies(path: str, records: Iterable[Record]) -> dict[LatencyKey, L
     wanted = [record for record in records if record.valid and record.connections is None]
     wanted.sort(key=lambda record: (*latency_key(record)[:3], record.rate or 0))
     return {
-        key: merge(found for record in group if (found := read_distribution(f"{path}/{_folder(record)}")))
+        key: merge(found for record in group if (found := read_distribution(folder_of(path, record))))
         for key, group in groupby(wanted, key=latency_key)
     }
 
 
-def _folder(record: Record) -> PurePath:
-    return PurePath(record.raw_file).parent
+def folder_of(path: str, record: Record) -> str:
+    """Where a measurement of the run at `path` left its files."""
+    return f"{path}/{PurePath(record.raw_file).parent}"
 
 
 def read_distribution(folder: str) -> Distribution | None:

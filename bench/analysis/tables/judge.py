@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from bench.analysis.tables.latency import NOTHING_LOADED, AtCommonRates, latencies_of
 from bench.analysis.tables.observations import (
     TableRecords,
     by_table,
@@ -62,14 +63,20 @@ class _Look:
 
 
 def judge_tables(
-    facts: Mapping[str, Any], records: Iterable[Record], absent: Mapping[str, str] | None = None
+    facts: Mapping[str, Any],
+    records: Iterable[Record],
+    absent: Mapping[str, str] | None = None,
+    loaded: AtCommonRates = NOTHING_LOADED,
 ) -> tuple[Ranking, ...]:
     """The answer of every table that run.json lists, given the records of a run; pure.
 
-    `absent` says of a service without any record why it was not measured.
+    `absent` says of a service without any record why it was not measured, `loaded` has the loads at common rates.
     """
-    knobs = mapping(facts.get("knobs"))
-    return tuple(_ranking(measured, absent or {}, knobs) for measured in by_table(tables_of(facts), records))
+    every, knobs = [*records], mapping(facts.get("knobs"))
+    found = by_table(tables_of(facts), every)
+    return tuple(
+        replace(_ranking(one, absent or {}, knobs), latencies=latencies_of(one.table, every, loaded)) for one in found
+    )
 
 
 def looks_reached(facts: Mapping[str, Any], records: Iterable[Record]) -> dict[tuple[str, str, str], int]:

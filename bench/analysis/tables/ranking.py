@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum
 from functools import cached_property
 from itertools import combinations
@@ -17,15 +17,28 @@ class Metric(StrEnum):
     """A speed: successes per second that other programs did not take, per CPU second, or per second.
 
     CPU per request judges tables of runs made before the speed was saved, goodput those whose CPU time is not known.
+    Percentiles of latency are compared beside it.
     """
 
     SPEED = "requests/s"
     CPU = "CPU per request"
     GOODPUT = "goodput"
+    P50 = "p50"
+    P99 = "p99"
+    P999 = "p99.9"
 
+    @property
+    def less_is_better(self) -> bool:
+        """Whether it is the inverse of a speed."""
+        return self not in (Metric.SPEED, Metric.GOODPUT)
+
+
+PERCENTILES = (Metric.P50, Metric.P99, Metric.P999)
+"""Of latency, at a rate that is the same for all services of a table: they rank none."""
 
 Bounds = tuple[float, float]
 """From low to high."""
+HALF = 0.5
 UNEVEN = 1.5
 """From so many times its even share on, the busiest worker has an uneven one."""
 
@@ -160,50 +173,11 @@ class Contrast:
         return replace(self, a=a, b=b, verdict=verdict, difference=_inverse(self.difference), interval=ends)
 
 
-@dataclass(frozen=True, slots=True)
-class Cheapest:
-    """The services that need the least CPU per request, by intervals of their own, and what they need, in µs."""
-
-    services: tuple[str, ...]
-    least_us: float
-    most_us: float
-
-
 @dataclass(frozen=True, kw_only=True)
-class Ranking:
-    """A table's answer. Rows are in the order of their rank, those without one last.
+class Compared:
+    """Services of which every two are compared once."""
 
-    `look` is the number of rounds that the verdicts rest on; None before the first of `looks`. `confidence` is that of
-    all its intervals at once. `unknown_cpu` says why requests/s are compared where servers do not wait; empty else.
-    `late`: responses from after the services' turns are in its figures, as in all runs made before that was mended.
-    `bias` is how far taking turns may move its ratios, `credit` by how much more requests/s services that idle may have
-    served without other programs, at most, as a ratio - 1. `connections_kept` says whether the load tool asked for
-    connections that stay open, and `workers` how many each service has; None where that is not known.
-    """
-
-    scenario: str
-    tool: str
-    level: str
-    metric: Metric
-    rounds: int
-    looks: tuple[int, ...]
-    look: int | None
-    confidence: float
-    settled: bool
-    rows: tuple[RankedRow, ...]
     contrasts: tuple[Contrast, ...]
-    unknown_cpu: str = ""
-    cheapest: Cheapest | None = None
-    late: bool = False
-    bias: TurnBias | None = None
-    credit: float = 0.0
-    connections_kept: bool | None = None
-    workers: int | None = None
-
-    @property
-    def table(self) -> tuple[str, str, str]:
-        """Scenario, tool, level."""
-        return self.scenario, self.tool, self.level
 
     @cached_property
     def _by_pair(self) -> dict[tuple[str, str], Contrast]:
@@ -236,6 +210,103 @@ class Ranking:
         intervals = [found.interval if (found := self.ahead(a, b)) else None for a, b in pairs]
         ends = [max(abs(low), abs(high)) for low, high in filter(None, intervals)]
         return max(ends) if ends and len(ends) == len(intervals) else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Percentile(Compared):
+    """A percentile of latency: of all rounds merged, in seconds, by service; `missing` says why others have none."""
+
+    metric: Metric
+    figures: Mapping[str, Figure]
+    missing: Mapping[str, str]
+
+    @property
+    def ordered(self) -> list[str]:
+        """The services with a figure, the lowest first."""
+        return sorted(self.figures, key=lambda name: (self.figures[name].mean, name))
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableLatency:
+    """Latency of a table's services at one rate (open loop, 1/s), each loaded alone while the others were stopped.
+
+    The rate is `share` of the speed of `slowest`, or `by_client` the most that the load tool is asked for; it is None
+    and `reason` says why where there is none. `left_out` services would drag the rate down, or have no speed.
+    `confidence` is that of all intervals of a percentile's differences at once.
+    """
+
+    tool: str
+    level: str
+    share: float
+    rate: float | None
+    rounds: int
+    slowest: str | None = None
+    by_client: bool = False
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    reason: str = ""
+    confidence: float = 0.95
+    percentiles: tuple[Percentile, ...] = ()
+
+    def of(self, metric: Metric) -> Percentile | None:
+        """A percentile that any service has."""
+        return next((one for one in self.percentiles if one.metric is metric), None)
+
+    def figure(self, metric: Metric, service: str) -> Figure | None:
+        """A percentile of a service."""
+        found = self.of(metric)
+        return found.figures.get(service) if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class Cheapest:
+    """The services that need the least CPU per request, by intervals of their own, and what they need, in µs."""
+
+    services: tuple[str, ...]
+    least_us: float
+    most_us: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ranking(Compared):
+    """A table's answer. Rows are in the order of their rank, those without one last.
+
+    `look` is the number of rounds that the verdicts rest on; None before the first of `looks`. `confidence` is that of
+    all its intervals at once. `unknown_cpu` says why requests/s are compared where servers do not wait; empty else.
+    `late`: responses from after the services' turns are in its figures, as in all runs made before that was mended.
+    `bias` is how far taking turns may move its ratios, `credit` by how much more requests/s services that idle may have
+    served without other programs, at most, as a ratio - 1. `connections_kept` says whether the load tool asked for
+    connections that stay open, and `workers` how many each service has; None where that is not known. `latencies` are
+    at each of the common rates of its services.
+    """
+
+    scenario: str
+    tool: str
+    level: str
+    metric: Metric
+    rounds: int
+    looks: tuple[int, ...]
+    look: int | None
+    confidence: float
+    settled: bool
+    rows: tuple[RankedRow, ...]
+    unknown_cpu: str = ""
+    cheapest: Cheapest | None = None
+    late: bool = False
+    bias: TurnBias | None = None
+    credit: float = 0.0
+    connections_kept: bool | None = None
+    workers: int | None = None
+    latencies: tuple[TableLatency, ...] = ()
+
+    @property
+    def latency(self) -> TableLatency | None:
+        """At half of the slowest one's speed if it is there."""
+        return next((one for one in self.latencies if one.share == HALF), next(iter(self.latencies), None))
+
+    @property
+    def table(self) -> tuple[str, str, str]:
+        """Scenario, tool, level."""
+        return self.scenario, self.tool, self.level
 
 
 def _inverse(difference: float) -> float:

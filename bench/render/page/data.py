@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from statistics import fmean, stdev
 from typing import Any
@@ -18,7 +18,7 @@ from bench.analysis.cells.latency import LatenciesByCell, latency_key
 from bench.analysis.profiles.sampled import Profile
 from bench.analysis.profiles.stacks import NO_PYTHON, Stack
 from bench.analysis.services import own_app_of, own_packages, service_of, waits_of
-from bench.analysis.tables.ranking import RankedRow, Ranking
+from bench.analysis.tables.ranking import Percentile, RankedRow, Ranking
 from bench.core.files import as_object, items, mapping, read_bytes
 from bench.core.formats import number as written
 from bench.core.groups import grouped
@@ -30,6 +30,7 @@ from bench.render.text import brief, rounded, short
 from bench.run.reader import SOURCES, Run, ServiceFacts
 from bench.stats.estimates import t_quantile
 from bench.validity.run_rules import NoiseLimits, ceilings_of, noise_limits_of, noise_of
+from bench.words import latency
 from bench.words.cells import state_words
 from bench.words.order import PAGE, pair_words
 from bench.words.own_app import elsewhere
@@ -96,6 +97,7 @@ def page_data(
         },
         "rankings": [*map(_ranking, rankings)],
         "said": PAGE,
+        "latencies": [one for told in rankings for one in _latencies(told)],
         "words": [*words.places],
     }
     if flames := [_flame(one) for one in profiles if not one.missing]:
@@ -115,26 +117,49 @@ def _ranking(told: ToldRanking) -> dict[str, Any]:
     }
 
 
-def pairs_data(rankings: Iterable[ToldRanking]) -> list[dict[str, Any]]:
+def _latencies(told: ToldRanking) -> Iterator[dict[str, Any]]:
+    """The same of each percentile at a common rate: services from the lowest to those without a figure."""
+    for found in told.ranking.latencies:
+        for one in found.percentiles:
+            services = [*one.ordered, *one.missing]
+            yield {
+                **{"scenario": told.ranking.scenario, "tool": found.tool, "level": found.level},
+                **{"metric": str(one.metric), "rate": found.rate, "services": services},
+                **{"labels": [told.labels[name] for name in services], "ranked": len(one.figures)},
+            }
+
+
+def pairs_data(rankings: Sequence[ToldRanking]) -> list[dict[str, Any]]:
     """The sentences on every two ranked services of each table, in the order of the rows: first with second, third, ...
+    Then those of each percentile.
 
     `{0}` and `{1}` in a sentence stand for the earlier and the later one; None: they were never compared. `tied` has a
     letter for each: t where no difference is shown.
     """
-    return [_pairs(told.ranking) for told in rankings]
+    tables = [
+        _pairs(told.ranking, [row.service for row in told.ranking.rows if row.rank is not None]) for told in rankings
+    ]
+    rated = (found for told in rankings for found in told.ranking.latencies)
+    return tables + [_pairs(one, one.ordered) for found in rated for one in found.percentiles]
 
 
-def _pairs(ranking: Ranking) -> dict[str, Any]:
-    pairs = [*combinations([row.service for row in ranking.rows if row.rank is not None], 2)]
+def _pairs(ranking: Ranking | Percentile, names: Sequence[str]) -> dict[str, Any]:
+    pairs = [*combinations(names, 2)]
     compared = [ranking.ahead(a, b) is not None for a, b in pairs]
     return {
-        "count": sum(row.rank is not None for row in ranking.rows),
+        "count": len(names),
         "tied": "".join("-" if ranking.apart(a, b) else "t" for a, b in pairs),
         "words": [
-            pair_words(ranking, a, b, {a: "{0}", b: "{1}"}) if known else None
+            _said(ranking, a, b, {a: "{0}", b: "{1}"}) if known else None
             for (a, b), known in zip(pairs, compared, strict=True)
         ],
     }
+
+
+def _said(found: Ranking | Percentile, a: str, b: str, names: Mapping[str, str]) -> str:
+    if isinstance(found, Percentile):
+        return latency.pair_words(found, a, b, names)
+    return pair_words(found, a, b, names)
 
 
 def _cells_and_places(records: Iterable[Record]) -> list[tuple[Cell, list[int]]]:
@@ -220,13 +245,14 @@ def _cells(
     figures: Mapping[tuple[str, ...], RankedRow],
 ) -> Columns:
     ceilings = ceilings_of(records)
+    rated = any(record.mode == "rate" for record in records)
     rows = []
     for cell, places in groups:
         first = cell.first
         values = [record.goodput for record in cell.valid if record.goodput is not None]
         ceiling = ceilings.of(first)
         bounds = interval(values) or (None, None)
-        p99 = _p99(cell, latencies)
+        p50, p99 = _merged(cell, latencies, "p50"), _p99(cell, latencies)
         rows.append(
             {
                 **{name: words(str(getattr(first, name) or "")) for name in COORDINATES},
@@ -247,6 +273,7 @@ def _cells(
                 "knee": _knee(cell),
                 "state": words(state_words(cell)) if not values else None,
                 "measurements": places,
+                **({"p50_s": p50} if rated else {}),
                 **(_in_turns(cell, figures) if first.mode == "turns" else {}),
             }
         )
@@ -273,13 +300,19 @@ def _p99(cell: Cell, latencies: LatenciesByCell) -> tuple[float | None, float | 
     are never averaged: the median round is shown, with the lowest and the highest.
     """
     if cell.first.connections is None:
-        keys = list(dict.fromkeys(map(latency_key, cell.valid)))
-        found = latencies.get(keys[0]) if len(keys) == 1 and cell.first.mode == "solo" else None
-        return (None if found is None else found.percentiles_s["p99"]), None, None, True
+        return _merged(cell, latencies, "p99"), None, None, True
     values = sorted(value for record in cell.valid if (value := record.latency_s["p99"]) is not None)
     if not values:
         return None, None, None, False
     return values[(len(values) - 1) // 2], values[0], values[-1], False
+
+
+def _merged(cell: Cell, latencies: LatenciesByCell, percentile: str) -> float | None:
+    """A percentile of the merged rounds of an open loop."""
+    keys = list(dict.fromkeys(map(latency_key, cell.valid)))
+    known = cell.first.connections is None and cell.first.mode != "null" and len(keys) == 1
+    found = latencies.get(keys[0]) if known else None
+    return None if found is None else found.percentiles_s[percentile]
 
 
 def _knee(cell: Cell) -> list[Any] | None:
@@ -330,7 +363,7 @@ def _curves(groups: Iterable[tuple[Cell, list[int]]], latencies: LatenciesByCell
     found: Columns = {}
     for number, (cell, _) in enumerate(groups):
         keys = list(dict.fromkeys(map(latency_key, cell.valid)))
-        if cell.first.mode == "solo" and len(keys) == 1 and keys[0] in latencies and latencies[keys[0]].curve:
+        if cell.first.mode in ("solo", "rate") and len(keys) == 1 and keys[0] in latencies and latencies[keys[0]].curve:
             found[str(number)] = [[brief(share), brief(s)] for share, s in latencies[keys[0]].curve]
     return found
 

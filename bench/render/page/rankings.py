@@ -7,15 +7,18 @@ Pure: rankings in, words and numbers for rankings.html.jinja out.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate, groupby
 
-from bench.analysis.tables.ranking import Metric, RankedRow
+from bench.analysis.tables.ranking import Metric, Percentile, RankedRow, Ranking, TableLatency
 from bench.core.formats import NOTHING, number
 from bench.render.in_turns import grid_columns, grid_figures, grid_title
 from bench.render.table import Column, Table, table_of, written
 from bench.words.changes import Change, change, column_name
+from bench.words.latency import milliseconds, spread, standing
+from bench.words.latency import notes as latency_notes
 from bench.words.picture import (
     caption_words,
     certainty_words,
@@ -84,6 +87,9 @@ class Answer:
             for row in unranked
         ]
         self.certainty = certainty_words(told)
+        self.latency = [words for one in ranking.latencies for words in latency_notes(one, told.labels)]
+        tailed = _tailed(ranking.latency)
+        self.tail = str(tailed.metric) if tailed else ""
         self.grid_of = grid_figures(told, told.grid) if told.grid else []
         self.grid_title, self.grid_columns = (
             (grid_title(told, told.grid), grid_columns(told.grid)) if told.grid else ("", [])
@@ -133,10 +139,24 @@ class Place:
         self.rate = requests_words(row.given)
         seen = seen_words(row.given)
         self.seen = f"detectable from {seen}" if seen else ""
+        self.tail = _tail(told.ranking.latency, self.service)
         self.note = told.notes[row.given.service]
         self.at, self.left = scale.at(row.factor), scale.at(low)
         self.width = round(scale.at(high) - self.left, 2)
         self.beyond, self.below = high > scale.high * 1.0001, low < scale.low * 0.9999
+
+
+def _tailed(latency: TableLatency | None) -> Percentile | None:
+    return (latency.of(Metric.P99) or latency.of(Metric.P50)) if latency else None
+
+
+def _tail(latency: TableLatency | None, service: str) -> tuple[str, str, str] | None:
+    """Its p99, or p50 where nobody has that: name, value, and whether it is the lowest; None where it has none."""
+    found = _tailed(latency)
+    figure = found.figures.get(service) if found else None
+    if not found or figure is None:
+        return None
+    return str(found.metric), milliseconds(figure.mean), standing(found, service)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,9 +256,26 @@ def _figures(told: ToldRanking, ranked: Iterable[_Ranked], unranked: Iterable[Ra
         Column("CPU µs per request", lambda row: estimate_words(row.cpu_us)[0] or NOTHING),
         Column("CPU, interval", lambda row: estimate_words(row.cpu_us)[1] or NOTHING),
         Column("peak memory, MB", lambda row: written(row.memory_peak_bytes, lambda size: number(size / 1e6))),
+        *_latency_columns(told.ranking),
         Column("windows", lambda row: str(row.windows)),
         Column("left out", lambda row: str(row.left_out)),
         Column("note", lambda row: told.notes[row.service], left=True),
     ]
     rows = [*(row.given for row in ranked), *unranked]
     return table_of(f"All figures of {load_words(told.ranking)}", columns, rows, told.beside)
+
+
+def _latency_columns(ranking: Ranking) -> Iterator[Column[RankedRow]]:
+    """Each percentile, and the interval of that in the picture."""
+    tailed = _tailed(ranking.latency)
+    for latency in ranking.latencies:
+        at = f" at {latency.rate:,.0f}/s" if len(ranking.latencies) > 1 else ""
+        for one in latency.percentiles:
+            yield Column(f"{one.metric}{at}, ms", partial(_of, one, 0))
+            if one is tailed:
+                yield Column(f"{one.metric}{at}, interval", partial(_of, one, 1), optional=True)
+
+
+def _of(found: Percentile, part: int, row: RankedRow) -> str:
+    figure = found.figures.get(row.service)
+    return (number(1000 * figure.mean), spread(figure))[part] if figure else NOTHING

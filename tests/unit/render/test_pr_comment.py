@@ -13,11 +13,14 @@ from compared_runs import build_failed, in_turns
 from golden import same_as
 from make_run import entry, output_of, write_measurement, write_run
 from places import GOLDEN
+from rated_tables import rated
+from turns_runs import service_of
 
 from bench.__main__ import main
+from bench.analysis.tables.judge import judge_tables
 from bench.analysis.tables.ranking import Contrast, Metric, NoFigure, RankedRow, Ranking
 from bench.cli.report import build_verb
-from bench.render.pr_comment import MOST_BYTES, Comparison, Policy, code, parse_policy, verdict_comment
+from bench.render.pr_comment import MOST_BYTES, Comparison, Policy, code, parse_policy, rows_of, verdict_comment
 
 HOSTILE = "x`|\\| @octocat #1 <script>alert(1)</script> ![i](http://b.example) \u202eback\nnext \x1b[31m"
 
@@ -169,6 +172,41 @@ def test_a_wrong_call_is_a_one_line_error(argv: list[str], message: str, capsys:
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
     assert message in err
+
+
+def of_latency(word: str, ratio: float, **how: Any) -> list[Comparison]:
+    """Head and base of a table that was loaded at a common rate: the head's p99 is `ratio` times the base's."""
+    tails = {"aiohttp": (1.0, 5.0), "gunicorn-sync-flask": (1.0, 5.0 * ratio)}
+    speeds = {"aiohttp": 4000.0, "gunicorn-sync-flask": 4010.0}
+    facts, records, loaded = rated(tails, services=speeds, **how)
+    rows = rows_of(judge_tables(facts, records, None, loaded), facts, ())
+    (found,) = [row for row in rows if row.metric is Metric.P99]
+    assert found.kind == word
+    return rows
+
+
+def test_a_regression_of_p99_is_a_change_like_others() -> None:
+    slower = of_latency("slower", 2.0)
+    assert [str(row.metric) for row in slower] == ["CPU per request", "p50", "p99"]
+    text, violations = comment(*slower, policies=["slower:50%", "not-enough-data"])
+    assert violations == 1
+    (line,) = [line for line in text.splitlines() if "p99" in line]
+    assert "`json vegeta 1,800/s, p99` | slower | has a p99 " in line and "| 5 |" in line
+    assert re.search(r"has a p99 (\d\.\d times as high|\d\d % higher) \(", line)
+    text, violations = comment(*of_latency("faster", 0.5), policies=["slower"])
+    assert violations == 0
+    assert re.search(r"faster \| has a p99 \d\d % lower \(", text)
+
+
+def test_a_p99_without_a_verdict_breaks_no_policy_on_missing_data() -> None:
+    rows = of_latency("not enough data", 1.0, spread=0.5)
+    assert comment(*rows[1:], policies=["not-enough-data", "invalid", "slower"])[1] == 0
+
+
+def test_a_missing_p99_says_why() -> None:
+    left = {service_of("gunicorn-sync-flask"): "left out: 49 requests/s"}
+    rows = of_latency("not enough data", 1.0, rates={"left_out": left})
+    assert "left out: 49 requests/s" in comment(*rows)[0]
 
 
 def test_hostile_words_are_spans_of_code() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from golden import Said, cases, same_as
 from known_rankings import place, ranking, rungs, sentences_of
+from rated_tables import SPEEDS, TAILS_MS, rated_ranking, rated_told
 from turns_runs import facts_of, measured, service_of, table, told_of, told_tables
 
 from bench.analysis.published import Along, Beside, Published, ReferenceGroup, Sign
@@ -22,6 +23,7 @@ from bench.analysis.tables.ranking import (
     LeftOut,
     Metric,
     NoFigure,
+    Percentile,
     Ranking,
     Spread,
     Throttled,
@@ -30,6 +32,8 @@ from bench.analysis.tables.ranking import (
 from bench.records.record import Cause, Record
 from bench.words.answers import against, ref_question, ref_sentences
 from bench.words.changes import change, change_of, change_words
+from bench.words.latency import latency_sentences, standing
+from bench.words.latency import notes as latency_notes
 from bench.words.names import labels_of, question, scenario_words, setting_words, table_question
 from bench.words.order import pair_words
 from bench.words.remarks import (
@@ -343,6 +347,45 @@ def undecided() -> Said:
     }
 
 
+def latency() -> Said:
+    """Latency at a common rate."""
+    labels = {service_of(stack): stack for stack in SPEEDS}
+    left = {service_of("tornado"): "left out: 49 requests/s would drag it down"}
+
+    def told(*how: Any, **named: Any) -> list[str]:
+        (found,) = rated_ranking(*how, **named).latencies
+        return [*latency_sentences(found, labels), *(f"note: {words}" for words in latency_notes(found, labels))]
+
+    alike = dict.fromkeys(SPEEDS, (1.0, 3.0))
+    return {
+        "two are lowest": told(),
+        "one is lowest": told(TAILS_MS | {"aiohttp": (0.9, 4.5)}),
+        "all are tied": told(alike),
+        "two services": told({stack: TAILS_MS[stack] for stack in ("aiohttp", "gunicorn-sync-flask")}),
+        "one service": told({"aiohttp": TAILS_MS["aiohttp"]}),
+        "p99.9 too": told(requests=10_001),
+        "too few requests for p99": told(requests=999),
+        "too few rounds": told(rounds=[2, 3]),
+        "the load tool is the limit": told(rates={"capped": ("share50",)}),
+        "a service is left out": told(rates={"left_out": left}),
+        "no rate": told(rates={"rates": {}, "reason": "what vegeta can send is not known"}),
+        "standing": [standing(p99_of(rated_ranking()), name) or "neither" for name in (*labels, "unknown")],
+        "the slowest has no name": told(rates={"slowest": None}, services={"gunicorn-sync-flask": 1.0, "aiohttp": 2.0}),
+        "changes": [
+            change(metric, 1 / ratio - 1, (1 / (1.1 * ratio) - 1, 1 / (0.9 * ratio) - 1)).verb()
+            for metric in (Metric.P50, Metric.P99)
+            for ratio in (0.6, 1.4, 4.7)
+        ],
+        "which the table's sentences have": rated_told().sentences,
+    }
+
+
+def p99_of(found: Ranking) -> Percentile:
+    one = found.latencies[0].of(Metric.P99)
+    assert one is not None
+    return one
+
+
 def pairs() -> Said:
     """What two services differ in, as a question."""
     flask = {
@@ -414,6 +457,7 @@ def conclusions_of_a_run() -> Said:
         names,
         remarks,
         undecided,
+        latency,
         pairs,
         conclusions_of_a_run,
     ],

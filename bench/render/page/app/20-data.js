@@ -37,11 +37,11 @@ function nameCell(cell) {
 const MEASUREMENTS = rowsOf(DATA.measurements);
 for (const one of MEASUREMENTS) one.causes = one.causes.map(word);
 
-/** Whether a cell has figures of one service alone: measured solo, or alone on the CPU in its turns. */
-const isAlone = (cell) => cell.mode === "solo" || cell.mode === "turns";
+/** Whether a cell has figures of one service alone: measured solo, alone on the CPU in its turns, or at a common rate. */
+const isAlone = (cell) => ["solo", "turns", "rate"].includes(cell.mode);
 const ALONE = CELLS.filter(isAlone);
 /** Whether a load was measured both ways, so that its name has to say which. */
-const BOTH_WAYS = new Set(ALONE.map((cell) => cell.mode)).size > 1;
+const BOTH_WAYS = ["solo", "turns"].every((mode) => ALONE.some((cell) => cell.mode === mode));
 
 /** The first where the page begins with rankings, else the second. */
 const answered = (first, second) => (DATA.rankings.length ? first : second);
@@ -62,8 +62,13 @@ async function inflate(text) {
   return JSON.parse(await new Response(stream).text());
 }
 
+/** The rankings, and percentiles of latency at a common rate, in the order of their verdicts on every two services. */
+const JUDGED = [...DATA.rankings, ...DATA.latencies];
+const PERCENTILES = ["p50", "p99", "p99.9"];
+
 /** The load of a ranking, as its cells have it. */
-const rankedLoad = ({ scenario, tool, level }) => [scenario, tool, level, "turns"].join(" ");
+const rankedLoad = ({ scenario, tool, level, metric }) =>
+  [scenario, tool, level, ...(PERCENTILES.includes(metric) ? [] : ["turns"])].join(" ");
 
 let pairs = null;
 
@@ -82,7 +87,7 @@ async function loadSources() {
 
 /** What is said of two services of a ranking, by their places in it, and whether they are tied; null: nothing. */
 function pairOf(ranking, one, other) {
-  const found = pairs?.[DATA.rankings.indexOf(ranking)];
+  const found = pairs?.[JUDGED.indexOf(ranking)];
   if (!found || one === other) return null;
   const [i, j] = one < other ? [one, other] : [other, one];
   const at = i * found.count - (i * (i + 1)) / 2 + j - i - 1;

@@ -38,10 +38,10 @@ function pair() {
 }
 
 function pairParts(a, b) {
-  const verdicts = DATA.rankings.flatMap((ranking) => {
+  const verdicts = JUDGED.flatMap((ranking) => {
     const [one, other] = [a, b].map((name) => ranking.services.indexOf(name));
     if (one < 0 || other < 0) return [];
-    const load = DATA.rankings.length > 1 ? `${ranking.scenario}, ${ranking.tool}, ${levelText(ranking.level)}: ` : "";
+    const load = JUDGED.length > 1 ? `${ranking.scenario}, ${ranking.tool}, ${levelText(ranking.level)}: ` : "";
     const words = pairOf(ranking, one, other)?.words;
     return [load + (words ? `${words}.` : said("none"))];
   });
@@ -61,6 +61,7 @@ const listOf = (texts) => make("ul", { class: "findings" }, ...texts.map((text) 
 
 const PAIR_FIGURES = [
   ["requests/s", "goodput", (cell) => number(cell.goodput) + (cell.low === null ? "" : ` (${intervalText(cell)})`)],
+  ["p50", "p50_s", (cell) => milliseconds(cell.p50_s)],
   ["p99", "p99_s", (cell) => milliseconds(cell.p99_s)],
   ["CPU per request", "cpu_s", (cell) => milliseconds(cell.cpu_s)],
   ["peak memory", "memory_bytes", (cell) => megabytes(cell.memory_bytes)],
@@ -72,7 +73,7 @@ function pairFigures(a, b) {
   const [ofA, ofB] = [own(a), own(b)];
   return [...new Set([...ofA.keys(), ...ofB.keys()])].sort(natural).map((load) => {
     const both = [ofA.get(load), ofB.get(load)];
-    const figures = PAIR_FIGURES.filter(([, key]) => both.some((cell) => cell?.valid && cell[key] !== null));
+    const figures = PAIR_FIGURES.filter(([, key]) => both.some((cell) => cell?.valid && cell[key] != null));
     const write = (cell, key, text) => {
       if (!cell) return "not measured";
       if (!cell.valid) return cell.state || "not valid";

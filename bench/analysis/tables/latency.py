@@ -1,0 +1,165 @@
+"""Latency of a table's services at their common rates, from the records of its loads: merged percentiles, verdicts."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+from bench.analysis.causes import HARMLESS_TO_LATENCY, causes_beside
+from bench.analysis.cells.latency import Distribution, folder_of, merge, read_distribution
+from bench.analysis.tables.planned import PlannedTable, tables_of
+from bench.analysis.tables.ranking import PERCENTILES, Bounds, Contrast, Figure, Metric, Percentile, TableLatency
+from bench.core.files import as_object, read_bytes
+from bench.plan.levels import parse_level
+from bench.records.record import MEASURED, Record
+from bench.run.common_rates import CommonRates, common_rates, path_of
+from bench.stats.estimates import Interval
+from bench.stats.table_quantiles import LEAST_ROUNDS, differences_of, family_level, merged_interval
+from bench.stats.table_verdicts import FASTER, SLOWER, Difference
+from bench.tools.send_lag import SHARES, quantile_of
+
+CONFIDENCE = 0.95
+"""Of the interval of a service's own percentile."""
+
+
+@dataclass(frozen=True, slots=True)
+class AtCommonRates:
+    """What a run has of its loads at common rates: distributions by the record's id, and the rates of each table."""
+
+    distributions: Mapping[str, Distribution] = field(default_factory=dict)
+    rates: Mapping[tuple[str, str, str], CommonRates] = field(default_factory=dict)
+
+
+NOTHING_LOADED = AtCommonRates()
+
+
+def read_at_common_rates(path: str, facts: Mapping[str, Any], records: Iterable[Record]) -> AtCommonRates:
+    """From the folder of a run: of its tables' loads at common rates."""
+    tables = [table for table in tables_of(facts) if table.shares]
+    if not tables:
+        return NOTHING_LOADED
+    decided = {one.key: common_rates(as_object(read_bytes(f"{path}/{path_of(one.key)}") or b"")) for one in tables}
+    found = {one.id: read_distribution(folder_of(path, one)) for one in records if one.mode == "rate"}
+    return AtCommonRates(
+        {name: one for name, one in found.items() if one}, {key: rates for key, rates in decided.items() if rates}
+    )
+
+
+def latencies_of(table: PlannedTable, records: Iterable[Record], loaded: AtCommonRates) -> tuple[TableLatency, ...]:
+    """At each common rate of a table; pure. Empty before any is decided."""
+    rates = loaded.rates.get(table.key)
+    if rates is None:
+        return ()
+    own = [
+        one
+        for one in records
+        if one.mode == "rate" and one.scenario == table.scenario and one.service in table.services
+    ]
+    return tuple(
+        _at(table, level, rates, [one for one in own if one.level == level], loaded.distributions)
+        for level in table.shares
+    )
+
+
+def _at(
+    table: PlannedTable,
+    level: str,
+    rates: CommonRates,
+    records: Iterable[Record],
+    distributions: Mapping[str, Distribution],
+) -> TableLatency:
+    rounds: dict[str, dict[int, Distribution]] = defaultdict(dict)
+    why: dict[str, str] = {}
+    for record in records:
+        against = causes_beside(record, HARMLESS_TO_LATENCY)
+        found = distributions.get(record.id)
+        if found is not None and found.requests and record.outcome == MEASURED and not against:
+            rounds[record.service][record.round] = found
+        elif record.service not in why:
+            why[record.service] = f"{against[0].cause}: {against[0].detail}" if against else "no latencies were saved"
+    percentiles = [_percentile(metric, table, rounds, why, rates.left_out) for metric in PERCENTILES]
+    known = [one for one in percentiles if one.figures]
+    confidence = family_level(len(known))
+    return TableLatency(
+        tool=rates.client,
+        level=level,
+        share=parse_level(level).share or math.nan,
+        rate=rates.rates.get(level),
+        rounds=max(map(len, rounds.values()), default=0),
+        slowest=rates.slowest,
+        by_client=level in rates.capped,
+        left_out=rates.left_out,
+        reason=rates.reason or "",
+        confidence=confidence,
+        percentiles=tuple(_judged(one, rounds, table.services, confidence) for one in known),
+    )
+
+
+def _percentile(
+    metric: Metric,
+    table: PlannedTable,
+    rounds: Mapping[str, Mapping[int, Distribution]],
+    why: Mapping[str, str],
+    left_out: Mapping[str, str],
+) -> Percentile:
+    """The merged figures, without verdicts."""
+    figures, missing = dict[str, Figure](), dict[str, str]()
+    for service in table.services:
+        own = rounds.get(service, {})
+        if service in left_out:
+            missing[service] = left_out[service]
+        elif len(own) < LEAST_ROUNDS:
+            few = f"{len(own)} of at least {LEAST_ROUNDS} rounds"
+            missing[service] = f"{few}: {why[service]}" if service in why else few
+        else:
+            merged = merge(own.values())
+            seconds = merged.percentiles_s[metric]
+            if seconds is None:
+                missing[service] = merged.missing[metric]
+                continue
+            interval = merged_interval(seconds, _values(metric, own).values(), CONFIDENCE)
+            low, high = (interval.low, interval.high) if interval else (seconds, seconds)
+            figures[service] = Figure(seconds, low, high)
+    return Percentile(metric=metric, figures=figures, missing=missing, contrasts=())
+
+
+def _values(metric: Metric, rounds: Mapping[int, Distribution]) -> dict[int, float]:
+    return {turn: quantile_of(one.counts, SHARES[metric]) / 1e9 for turn, one in rounds.items()}
+
+
+def _judged(
+    one: Percentile, rounds: Mapping[str, Mapping[int, Distribution]], services: Iterable[str], confidence: float
+) -> Percentile:
+    values = {name: _values(one.metric, rounds[name]) for name in one.figures}
+    found = differences_of(values, {name: figure.mean for name, figure in one.figures.items()}, confidence)
+    contrasts = tuple(_contrasts(services, found))
+    return Percentile(metric=one.metric, figures=one.figures, missing=one.missing, contrasts=contrasts)
+
+
+def _contrasts(services: Iterable[str], found: Mapping[tuple[str, str], Difference]) -> Iterator[Contrast]:
+    for a, b in combinations(services, 2):
+        one = found.get((b, a))
+        if one is not None:
+            yield Contrast(
+                a=a,
+                b=b,
+                verdict=one.word,
+                difference=math.expm1(one.estimate),
+                interval=_bounds(one.interval),
+                smallest_visible=_visible(one),
+                more_rounds=int(one.more_rounds) if 0 < one.more_rounds < math.inf else None,
+            )
+
+
+def _bounds(interval: Interval) -> Bounds | None:
+    known = all(map(math.isfinite, (interval.low, interval.high))) and interval.high < 700
+    return (math.expm1(interval.low), math.expm1(interval.high)) if known else None
+
+
+def _visible(one: Difference) -> float | None:
+    called = one.word in (FASTER, SLOWER)
+    return None if called or not one.detectable < 700 else math.expm1(one.detectable)

@@ -1,0 +1,129 @@
+"""What a table's latency at its common rate says: which percentile is lowest with whom, who is tied, who has none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from bench.analysis.tables.ranking import HALF, Figure, Metric, Percentile, TableLatency
+from bench.core.formats import joined, listed, number, plural, size
+from bench.words.changes import change_of
+
+LOWEST, TIED = "lowest", "tied"
+
+
+def latency_sentences(found: TableLatency, labels: Mapping[str, str]) -> Iterator[str]:
+    """A sentence on the highest percentile that is known; then which services have no part in the rate."""
+    if found.rate is None:
+        yield f"No latency: {found.reason or 'no common rate was decided'}."
+        return
+    lead = f"At {rate_words(found, labels)}"
+    told = next((one for metric in (Metric.P99, Metric.P50) if (one := found.of(metric))), None)
+    if told is None:
+        yield f"{lead}: not enough data for latency{_why_none(found)}."
+    else:
+        missing = "" if told.metric is Metric.P99 else f"; too few requests for {Metric.P99}"
+        yield f"{lead}: {percentile_words(told, labels)}{missing}."
+    if found.left_out:
+        names = [f"{labels[name]} ({why.removeprefix('left out: ')})" for name, why in found.left_out.items()]
+        yield f"Without latency: {listed(names, 3, 2)}."
+
+
+def rate_words(found: TableLatency, labels: Mapping[str, str]) -> str:
+    """`1,800 requests/s (half of what gunicorn-sync-flask, the slowest, serves)`."""
+    rate = f"{found.rate or 0:,.0f} requests/s"
+    if found.by_client:
+        return f"{rate} (the most that {found.tool} is asked for here, which is the limit and no service)"
+    share = "half" if found.share == HALF else f"{100 * found.share:.0f} %"
+    slowest = labels.get(found.slowest or "")
+    whose = f"what {slowest}, the slowest, serves" if slowest else "what the slowest service serves"
+    return f"{rate} ({share} of {whose})"
+
+
+def percentile_words(found: Percentile, labels: Mapping[str, str]) -> str:
+    """Who has the lowest, who is tied with it, and the highest where that is shown to be one."""
+    best, *rest = found.ordered
+    tied = [name for name in rest if _is_tied(found, best, name)]
+    words = f"{found.metric} of {labels[best]} is {_with_interval(found.figures[best])}"
+    if not rest:
+        return f"{words}; no other service has one"
+    words += f", the {LOWEST}" if len(tied) < len(rest) else ""
+    if tied:
+        others = [f"{labels[name]} ({milliseconds(found.figures[name].mean)})" for name in tied]
+        words += f", {TIED} with {listed(others)}"
+    gap = found.ahead(rest[-1], best)
+    if gap is None or not gap.called:
+        return words
+    more = change_of(found.metric, gap)
+    much = f"{more.much()} ({more.interval()})"
+    last = f"{labels[rest[-1]]} has the highest, {_with_interval(found.figures[rest[-1]])}"
+    return f"{words}; {last}: {much}"
+
+
+def pair_words(found: Percentile, one: str, other: str, names: Mapping[str, str]) -> str:
+    """The sentence on two services."""
+    gap = found.ahead(one, other)
+    if gap is None:
+        return f"{names[one]} and {names[other]} cannot be compared by {found.metric}"
+    if not gap.called:
+        most = found.farthest([(one, other)])
+        apart = "" if most is None else f" (at most {size(most)} apart)"
+        return f"{names[one]} and {names[other]} are {TIED} by {found.metric}{apart}"
+    if gap.difference > 0:
+        return pair_words(found, other, one, names)
+    return f"{names[one]} {change_of(found.metric, gap).verb(names[other])}"
+
+
+def standing(found: Percentile, service: str) -> str:
+    """`lowest`, or `tied` with it; empty where it is neither, or where only one service has a figure."""
+    if service not in found.figures or len(found.figures) < 2:
+        return ""
+    best = found.ordered[0]
+    if service == best:
+        return LOWEST
+    return TIED if _is_tied(found, best, service) else ""
+
+
+def _is_tied(found: Percentile, best: str, service: str) -> bool:
+    gap = found.ahead(service, best)
+    return gap is not None and not gap.called
+
+
+def notes(found: TableLatency, labels: Mapping[str, str]) -> Iterator[str]:
+    """What the columns of a table do not say: the load, and why services have no figure."""
+    if not found.percentiles:
+        return  # the sentence says why
+    names = [str(one.metric) for one in found.percentiles]
+    yield (
+        f"Latency ({', '.join(names)}): {found.tool} sends {rate_words(found, labels)} to one service after the other,"
+        f" on time however slow the responses are; {plural(found.rounds, 'round')} merged. Tied: not shown to differ"
+        f" from the lowest; {100 * found.confidence:.3g} % confidence for all comparisons of a percentile together."
+    )
+    reasons: dict[str, dict[str, list[str]]] = {}
+    for one in found.percentiles:
+        for name, why in one.missing.items():
+            reasons.setdefault(why.removeprefix("left out: "), {}).setdefault(labels[name], []).append(str(one.metric))
+    for why, who in reasons.items():
+        for metrics in dict.fromkeys(map(joined, who.values())):
+            alike = [name for name, own in who.items() if joined(own) == metrics]
+            yield f"No {metrics} of {listed(alike)}: {why}."
+
+
+def milliseconds(seconds: float) -> str:
+    """As `2.10 ms`."""
+    return f"{number(1000 * seconds)} ms"
+
+
+def spread(figure: Figure) -> str:
+    """`1.80 to 2.60`, in ms; empty where the rounds do not vary."""
+    known = figure.low != figure.high
+    return f"{number(1000 * figure.low)} to {number(1000 * figure.high)}" if known else ""
+
+
+def _with_interval(figure: Figure) -> str:
+    span = spread(figure)
+    return f"{milliseconds(figure.mean)} ({span})" if span else milliseconds(figure.mean)
+
+
+def _why_none(found: TableLatency) -> str:
+    reasons = dict.fromkeys(why for one in found.percentiles for why in one.missing.values())
+    return f" ({next(iter(reasons))})" if reasons else f" ({plural(found.rounds, 'round')} of at least 3)"

@@ -1,0 +1,88 @@
+"""Latencies of a table's services at its common rate: figures that are known, and were not measured."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from turns_runs import facts_of, measured, record, service_of, table
+
+from bench.analysis.cells.latency import Distribution
+from bench.analysis.tables.judge import judge_tables
+from bench.analysis.tables.latency import AtCommonRates
+from bench.analysis.tables.ranking import Ranking
+from bench.records.record import Cause, Record
+from bench.run.common_rates import CommonRates
+from bench.words.told import ToldRanking, tell
+
+MS = 1e-3
+SPEEDS = {"uvicorn-asgi": 9000, "aiohttp": 8900, "tornado": 5000, "gunicorn-sync-flask": 3600}
+TAILS_MS = {
+    "uvicorn-asgi": (0.5, 2.1),
+    "aiohttp": (0.52, 2.2),
+    "tornado": (0.9, 4.4),
+    "gunicorn-sync-flask": (1.2, 9.8),
+}
+"""p50 and p99 of stacks, in ms."""
+
+
+def distribution(p50_ms: float, p99_ms: float, requests: int = 1440, late: Sequence[str] = ()) -> Distribution:
+    """Ninety-seven in a hundred take p50, the others p99."""
+    slow, of_p50, of_p99 = round(0.03 * requests), round(p50_ms * 1e6), round(p99_ms * 1e6)
+    return Distribution(requests, of_p99, {of_p50: requests - slow, of_p99: slow}, frozenset(late))
+
+
+def rounds_of(
+    stack: str,
+    tails_ms: tuple[float, float],
+    rounds: Sequence[int],
+    *,
+    spread: float = 0.05,
+    causes: Sequence[Cause] = (),
+    level: str = "share50",
+    **how: Any,
+) -> tuple[list[Record], dict[str, Distribution]]:
+    """The records of a service in these rounds, and their distributions by id."""
+    rng, records, found = random.Random(stack), list[Record](), dict[str, Distribution]()
+    for number in rounds:
+        made = replace(record(stack, round=number, causes=causes), mode="rate", tool="vegeta", level=level)
+        made = replace(made, id=f"{made.id}-{level}", connections=None, rate=1800.0, latency_kind="open loop")
+        found[made.id] = distribution(*(one * (1 + rng.gauss(0, spread)) for one in tails_ms), **how)
+        records.append(made)
+    return records, found
+
+
+def rated(
+    tails_ms: Mapping[str, tuple[float, float]] = TAILS_MS,
+    rounds: Sequence[int] = range(2, 7),
+    rates: Mapping[str, Any] | None = None,
+    services: Mapping[str, float] = SPEEDS,
+    **how: Any,
+) -> tuple[dict[str, Any], list[Record], AtCommonRates]:
+    """run.json, records and loads of a table of these services that were also loaded at a common rate."""
+    records, found = measured(services, 6), dict[str, Distribution]()
+    for stack, own in tails_ms.items():
+        more, distributions = rounds_of(stack, own, rounds, **how)
+        records, found = [*records, *more], found | distributions
+    levels = ("share50",)
+    facts = facts_of(table(map(service_of, services)) | {"shares": [*levels]})
+    decided = {"client": "vegeta", "slowest": service_of("gunicorn-sync-flask"), "rates": {"share50": 1800}} | (
+        rates or {}
+    )
+    return facts, records, AtCommonRates(found, {("json", "wrk", "c16"): CommonRates(**decided)})
+
+
+def rated_ranking(*how: Any, **named: Any) -> Ranking:
+    """The answer of such a table."""
+    facts, records, loaded = rated(*how, **named)
+    (found,) = judge_tables(facts, records, None, loaded)
+    return found
+
+
+def rated_told(*how: Any, **named: Any) -> ToldRanking:
+    """The same in words."""
+    facts, records, loaded = rated(*how, **named)
+    (found,) = tell(judge_tables(facts, records, None, loaded), facts, records)
+    return found

@@ -1,0 +1,162 @@
+"""Latency at a common rate: merged figures, verdicts, and why a service has neither."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rated_tables import SPEEDS, TAILS_MS, distribution, rated, rated_ranking, rounds_of
+from turns_runs import service_of
+
+from bench.analysis.tables.judge import judge_tables
+from bench.analysis.tables.latency import AtCommonRates, read_at_common_rates
+from bench.analysis.tables.ranking import Metric, Percentile, Ranking, TableLatency
+from bench.export.judged_run import verdict_lines
+from bench.records.record import Cause
+from bench.run.common_rates import CommonRates, path_of
+from bench.words.told import tell
+
+BEST, LIKE, SLOW = (service_of(stack) for stack in ("uvicorn-asgi", "aiohttp", "gunicorn-sync-flask"))
+
+
+def latency(found: Ranking) -> TableLatency:
+    (one,) = found.latencies
+    return one
+
+
+def p99(found: Ranking) -> Percentile:
+    one = latency(found).of(Metric.P99)
+    assert one is not None
+    return one
+
+
+def test_merged_figures_and_which_services_are_apart() -> None:
+    found = p99(rated_ranking())
+    assert found.figures[BEST].mean == pytest.approx(2.1e-3, rel=0.1)
+    assert found.figures[BEST].low < found.figures[BEST].mean < found.figures[BEST].high
+    assert found.ordered == [service_of(stack) for stack in TAILS_MS]
+    assert not found.apart(BEST, LIKE)
+    gap = found.ahead(SLOW, BEST)
+    assert gap is not None and gap.verdict == "slower"
+    # As a speed: at 9.8 ms instead of 2.1 it is to 0.21 as fast.
+    assert 1 / (1 + gap.difference) == pytest.approx(9.8 / 2.1, rel=0.15)
+
+
+def test_p999_needs_fifty_requests_above_it_in_all_rounds_together() -> None:
+    found = latency(rated_ranking())
+    assert [str(one.metric) for one in found.percentiles] == ["p50", "p99"]
+    many = latency(rated_ranking(requests=10_001))
+    assert [str(one.metric) for one in many.percentiles] == ["p50", "p99", "p99.9"]
+    few = latency(rated_ranking(requests=999))
+    assert [str(one.metric) for one in few.percentiles] == ["p50"]
+
+
+def test_percentiles_with_figures_share_the_errors_of_the_table() -> None:
+    assert latency(rated_ranking()).confidence == 0.975
+    assert latency(rated_ranking(requests=999)).confidence == 0.95
+
+
+@pytest.mark.parametrize("rounds", [[2], [2, 3]])
+def test_two_rounds_have_no_figure_and_no_verdict(rounds: Sequence[int]) -> None:
+    found = latency(rated_ranking(rounds=rounds, requests=20_000))
+    assert found.percentiles == () and found.rate == 1800 and found.rounds == len(rounds)
+
+
+def missing_of(stack: str, **how: Any) -> str:
+    facts, records, loaded = rated({name: own for name, own in TAILS_MS.items() if name != stack})
+    more, distributions = rounds_of(stack, TAILS_MS[stack], range(2, 7), **how)
+    rates = loaded.rates
+    loaded = AtCommonRates({**loaded.distributions, **distributions}, rates)
+    (found,) = judge_tables(facts, [*records, *more], None, loaded)
+    one = p99(found)
+    assert service_of(stack) not in one.figures
+    assert not any(service_of(stack) in (pair.a, pair.b) for pair in one.contrasts)
+    return one.missing[service_of(stack)]
+
+
+def test_why_a_service_has_no_p99() -> None:
+    late = Cause("not the asked load", "p99 of the send lag is 12 ms")
+    assert (
+        missing_of("aiohttp", causes=[late])
+        == "0 of at least 3 rounds: not the asked load: p99 of the send lag is 12 ms"
+    )
+    assert missing_of("aiohttp", late=["p99"]) == "sent too late"
+    assert missing_of("aiohttp", requests=900) == "too few: 4,500 of 5,000"
+
+
+def test_noise_of_the_host_is_in_the_intervals() -> None:
+    noisy = rated_ranking(causes=[Cause("host", "steal 4 %")])
+    assert len(p99(noisy).figures) == len(TAILS_MS)
+
+
+def test_a_service_that_is_left_out_is_named_with_its_reason() -> None:
+    why = {service_of("tornado"): "left out: 49 requests/s would drag the rate down"}
+    found = p99(rated_ranking(rates={"left_out": why}))
+    assert found.missing[service_of("tornado")] == why[service_of("tornado")]
+    assert len(found.figures) == 3
+
+
+def test_the_client_may_limit_the_rate() -> None:
+    assert not latency(rated_ranking()).by_client
+    assert latency(rated_ranking(rates={"capped": ("share50",)})).by_client
+
+
+def test_a_table_without_a_common_rate_has_no_latency() -> None:
+    facts, records, _ = rated()
+    (found,) = judge_tables(facts, records)
+    assert found.latencies == () and found.latency is None
+    none = rated_ranking(rates={"rates": {}, "reason": "no service has a speed"})
+    assert latency(none).rate is None and latency(none).reason == "no service has a speed"
+
+
+def test_loads_at_a_rate_are_no_windows_of_the_table() -> None:
+    facts, records, loaded = rated()
+    alone = [one for one in records if one.mode == "turns"]
+    (with_rate,), (without,) = judge_tables(facts, records, None, loaded), judge_tables(facts, alone)
+    assert (with_rate.rows, with_rate.contrasts) == (without.rows, without.contrasts)
+
+
+def test_lines_of_verdicts_name_rate_and_reason() -> None:
+    facts, records, loaded = rated(rates={"left_out": {service_of("tornado"): "left out: slow"}})
+    (told,) = tell(judge_tables(facts, records, None, loaded), facts, records)
+    lines = [*verdict_lines(told)]
+    own = [one for one in lines if one["kind"] == "latency" and one["judge"] == "p99"]
+    assert {one["service"]: one["missing"] for one in own} == {
+        service_of(stack): "left out: slow" if stack == "tornado" else None for stack in SPEEDS
+    }
+    assert {(one["rate"], one["tool"], one["level"], one["table"]) for one in own} == {
+        (1800, "vegeta", "share50", "wrk c16")
+    }
+    pairs = [one for one in lines if one["kind"] == "latency-contrast" and one["judge"] == "p99"]
+    assert len(pairs) == 3 and {one["verdict"] for one in pairs} <= {
+        "faster",
+        "slower",
+        "no difference shown",
+        "not enough data",
+    }
+    assert json.dumps(lines)
+
+
+def test_what_is_read_from_a_run(tmp_path: Path) -> None:
+    facts, records, _ = rated(rounds=[2, 3])
+    rates = CommonRates(client="vegeta", rates={"share50": 1800}, slowest=SLOW)
+    file = tmp_path / path_of(("json", "wrk", "c16"))
+    file.parent.mkdir(parents=True)
+    file.write_text(rates.text())
+    one = next(record for record in records if record.mode == "rate")
+    saved = distribution(1, 5)
+    made = {
+        "requests": saved.requests,
+        "max_ns": saved.max_ns,
+        "ns": [*saved.counts],
+        "counts": [*saved.counts.values()],
+    }
+    (tmp_path / "latencies.json").write_text(json.dumps(made))
+    found = read_at_common_rates(str(tmp_path), facts, [one, records[0]])
+    assert found.distributions == {one.id: saved}
+    assert found.rates == {("json", "wrk", "c16"): rates}
+    file.write_text("{")
+    assert read_at_common_rates(str(tmp_path), facts, []).rates == {}

@@ -1,0 +1,115 @@
+"""Latency at a common rate on the page: in the rows of the ranking, in its table, and of two services side by side."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from page_browser import Opened
+from ranking_run import page, two_tables
+from rated_tables import rated_ranking
+from turns_runs import service_of
+
+from bench.analysis.tables.ranking import Figure, Metric, Percentile, TableLatency
+from bench.render.page.rankings import rankings_of
+from bench.words.told import ToldRanking
+
+pytest_plugins = ["page_fixtures"]
+
+
+def with_latency(told: ToldRanking) -> ToldRanking:
+    """The table, with the figures of another one for those of its services that this one has."""
+    (found,) = rated_ranking().latencies
+    return replace(told, ranking=replace(told.ranking, latencies=(_named(found, told),)))
+
+
+def _named(found: TableLatency, told: ToldRanking) -> TableLatency:
+    services = {row.service for row in told.ranking.rows}
+    kept = (replace(one, figures={s: f for s, f in one.figures.items() if s in services}) for one in found.percentiles)
+    return replace(found, percentiles=tuple(_with_long_names(one, told) for one in kept))
+
+
+def _with_long_names(one: Percentile, told: ToldRanking) -> Percentile:
+    """Every service has a figure, so that rows are as full as they get."""
+    missing = {
+        row.service: Figure(0.0123, 0.0110, 0.0140) for row in told.ranking.rows if row.service not in one.figures
+    }
+    return replace(one, figures={**one.figures, **missing})
+
+
+@pytest.fixture(scope="module")
+def rated_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    first, second = two_tables()
+    return page(tmp_path_factory.mktemp("rated") / "a-run", [with_latency(first), second])
+
+
+@pytest.fixture(scope="module")
+def one_table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return page(tmp_path_factory.mktemp("rated") / "one", [with_latency(two_tables()[0])])
+
+
+def test_rows_have_p99_and_who_is_lowest() -> None:
+    told = with_latency(two_tables()[0])
+    (found,) = rankings_of([told])
+    rows = {row.name: row.tail for tier in found.tiers for row in tier.rows}
+    assert rows["uvicorn-asgi"] == ("p99", "2.18 ms", "lowest")
+    assert rows["aiohttp"] == ("p99", "2.20 ms", "tied")
+    assert rows["gunicorn-sync-flask"] == ("p99", "10.2 ms", "")
+    assert found.tail == "p99" and found.latency[0].startswith("Latency (p50, p99): vegeta sends 1,800 requests/s")
+    columns = found.figures.columns
+    (row,) = [row for row in found.figures.rows if row[0] == "uvicorn-asgi"]
+    said = {name: row[columns.index(name)] for name in ("p50, ms", "p99, ms", "p99, interval")}
+    assert said == {"p50, ms": "0.514", "p99, ms": "2.18", "p99, interval": "1.99 to 2.38"}
+
+
+def test_without_latency_there_is_no_column_of_it() -> None:
+    for found in rankings_of(two_tables()):
+        assert found.tail == "" and found.latency == [] and "p99, ms" not in found.figures.columns
+
+
+def test_p50_where_nobody_has_p99() -> None:
+    told = with_latency(two_tables()[0])
+    (latency,) = told.ranking.latencies
+    p50 = replace(latency, percentiles=tuple(one for one in latency.percentiles if one.metric is Metric.P50))
+    (found,) = rankings_of([replace(told, ranking=replace(told.ranking, latencies=(p50,)))])
+    assert found.tail == "p50" and found.tiers[0].rows[0].tail is not None
+
+
+@pytest.mark.parametrize("width", [1280, 1000, 760, 390])
+@pytest.mark.parametrize("name", ["rated_page", "one_table"])
+def test_rows_with_latency_fit(name: str, width: int, opened: Opened, request: pytest.FixtureRequest) -> None:
+    made = opened(request.getfixturevalue(name), width=width)
+    assert "p99 2.18 ms lowest" in " ".join(made.locator("#ranking-1 .place .tail").all_text_contents()).replace(
+        "\n", " "
+    )
+    assert made.evaluate("document.documentElement.scrollWidth") <= width
+    outside = made.evaluate(
+        "[...document.querySelectorAll('#answers .place > *')].filter(e => {"
+        " const box = e.getBoundingClientRect(); return box.right > innerWidth + 1 || box.left < 0 }).length"
+    )
+    assert outside == 0
+    # No two parts of a row lie on each other.
+    crossed = made.evaluate(
+        "[...document.querySelectorAll('#ranking-1 .place')].flatMap(row => { const all = [...row.children].filter("
+        "e => e.checkVisibility() && e.getBoundingClientRect().width > 2).map(e => e.getBoundingClientRect());"
+        " return all.flatMap((a, i) => all.slice(i + 1).filter(b => a.left < b.right - 1 && b.left < a.right - 1 &&"
+        " a.top < b.bottom - 1 && b.top < a.bottom - 1)) }).length"
+    )
+    assert crossed == 0
+
+
+def test_memory_and_p99_of_all_figures_are_in_view(one_table: Path, opened: Opened) -> None:
+    made = opened(one_table, width=1280)
+    made.locator("#ranking-1 > details.fold > summary").click()
+    for name in ("peak memory", "p99, ms", "p99, interval"):
+        head = made.locator("#ranking-1 th", has_text=name)
+        assert head.evaluate("one => one.getBoundingClientRect().right <= innerWidth")
+
+
+def test_two_services_are_compared_by_p99(rated_page: Path, opened: Opened) -> None:
+    best, slow = service_of("uvicorn-asgi"), service_of("gunicorn-sync-flask")
+    made = opened(rated_page, f"#pick={best}&pick={slow}")
+    said = made.locator("#pair .findings").first
+    said.get_by_text("gunicorn-sync-flask has a p99 4.7 times as high as uvicorn-asgi (4.1 to 5.5).").wait_for()
+    assert "json, vegeta, 50 % of the slowest one's speed: " in said.inner_text()

@@ -1,0 +1,65 @@
+"""Percentiles of latency: how often equal services are called apart, what is called, and what is not enough."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from scipy import stats
+from simulate_latency import HOSTS, called_pairs, false_tables
+
+from bench.stats.table_quantiles import differences_of, family_level, merged_interval
+from bench.stats.table_verdicts import FASTER, NO_DIFFERENCE, NOT_ENOUGH, SLOWER
+
+LEVEL = family_level(1)
+CLEAR = {"a": {2: 0.0050, 3: 0.0052, 4: 0.0049, 5: 0.0051}, "b": {2: 0.0100, 3: 0.0103, 4: 0.0099, 5: 0.0101}}
+MERGED = {"a": 0.0051, "b": 0.0101}
+
+
+@pytest.mark.parametrize("rounds, name", [(5, name) for name in HOSTS] + [(3, "drifting"), (8, "calm")])
+def test_equal_services_are_rarely_called_apart(rounds: int, name: str) -> None:
+    false = false_tables(HOSTS[name], rounds, 40)
+    assert stats.binomtest(false, 40, 0.05, alternative="greater").pvalue > 0.01
+
+
+def test_a_p99_that_is_twice_as_high_is_called() -> None:
+    assert called_pairs(HOSTS["calm"], 5, 10, 4.0) > 0.95
+    # What a host does to all of them hides it.
+    assert called_pairs(HOSTS["three stalls of 20 ms in every round"], 5, 4, 4.0) < 0.2
+
+
+def test_a_higher_latency_is_slower() -> None:
+    found = differences_of(CLEAR, MERGED, LEVEL)
+    assert (found["b", "a"].word, found["a", "b"].word) == (SLOWER, FASTER)
+    assert math.exp(-found["b", "a"].estimate) == pytest.approx(2, rel=0.01)
+
+
+def test_less_than_three_rounds_have_no_verdict() -> None:
+    two = {name: dict([*own.items()][:2]) for name, own in CLEAR.items()}
+    assert differences_of(two, MERGED, LEVEL) == {}
+    assert differences_of({"a": CLEAR["a"], "b": two["b"]}, MERGED, LEVEL) == {}
+
+
+def test_what_the_merged_percentiles_do_not_show_is_not_called() -> None:
+    for ratio, word in ((1.2, SLOWER), (1.03, NOT_ENOUGH), (0.5, NOT_ENOUGH)):
+        found = differences_of(CLEAR, {"a": 0.005, "b": 0.005 * ratio}, LEVEL)
+        assert found["b", "a"].word == word
+
+
+def test_less_than_what_a_tool_may_be_wrong_by_is_no_difference() -> None:
+    alike = {"a": CLEAR["a"], "b": {turn: value * 1.03 for turn, value in CLEAR["a"].items()}}
+    alike["b"][3] *= 1.002
+    assert differences_of(alike, {"a": 0.005, "b": 0.00515}, LEVEL)["b", "a"].word == NO_DIFFERENCE
+
+
+def test_interval_is_around_the_merged_value() -> None:
+    found = merged_interval(0.0051, CLEAR["a"].values(), 0.95)
+    assert found is not None and found.low < 0.0051 < found.high
+    narrow = merged_interval(0.0051, CLEAR["a"].values(), 0.5)
+    assert narrow is not None and found.low < narrow.low < narrow.high < found.high
+    assert merged_interval(0.0051, [0.005, 0.005, 0.005], 0.95) is None
+    assert merged_interval(0.0051, [0.005, 0.006], 0.95) is None
+
+
+def test_percentiles_of_a_table_share_its_errors() -> None:
+    assert [family_level(count) for count in (0, 1, 2)] == [0.95, 0.95, 0.975]
