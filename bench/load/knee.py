@@ -132,7 +132,7 @@ class _Host:
     def told(self) -> dict[str, Any]:
         """`noise`: whether other programs or the hypervisor took more than the limits allow; not if that is not known.
 
-        `busy`: the share of its CPUs that the load generator used; None if that is not known.
+        `busy`: the share of its CPUs that the load generator used; None if that is not known, or of less than a second.
         """
         turns, after = Turns(), self._counters.read(*self._names)
         turns.add((self._began, now := time.monotonic_ns(), now), self._before, after, cut=False)
@@ -140,7 +140,7 @@ class _Host:
         used_ns, cpus = turns.cpu_ns.get("loadgen"), len(os.sched_getaffinity(0))
         return {
             "noise": known and is_spoiled([turns], self._limits, self._counters.host_cpus),
-            "busy": None if used_ns is None or not turns.load_ns else round(used_ns / turns.load_ns / cpus, 4),
+            "busy": None if used_ns is None or turns.load_ns < 1e9 else round(used_ns / turns.load_ns / cpus, 4),
         }
 
 
