@@ -14,6 +14,7 @@ from typing import cast
 import pytest
 from golden import same_as
 from places import GOLDEN, ROOT
+from rated_tables import rated_told
 from turns_runs import own_app_run
 
 from bench.analysis.cells.latency import merged_latencies
@@ -78,6 +79,13 @@ def test_no_line_is_wider_than_the_terminal(answer: Answer, width: int) -> None:
     lines = terminal(*answer, width).splitlines()
     assert max(map(len, lines)) <= max(width, NARROWEST)
     assert any("bjoern-wsgi" in line for line in lines)
+
+
+def test_latency_beside_speed_cost_and_memory(answer: Answer) -> None:
+    report, _ = answer
+    shown = terminal(report, [rated_told()])
+    same_as(GOLDEN / "terminal-latency.txt", shown)
+    assert max(map(len, shown.splitlines())) <= 80
 
 
 def test_colors_only_where_they_are_wanted(answer: Answer) -> None:
