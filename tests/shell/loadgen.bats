@@ -184,7 +184,7 @@ knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"r
 	run -0 "$measure" prepare "$run_dir"
 	[[ $(ls "$found/trials") == $'01-500-10\n02-1000-5\n03-1000-5\n04-707-8\n05-707-8\n06-595-9\n07-649-8\n08-677-8\n09-707-8' ]]
 	[[ $(jq -c '[.rate, .seconds, .reason, (.trials | length)]' "$found/knee.json") == '[677,8,null,9]' ]]
-	[[ $(cd "$found/trials/01-500-10" && echo *) == 'lag.json latencies.json output.json output.txt results.bin' ]]
+	[[ $(cd "$found/trials/01-500-10" && echo *) == 'host.json lag.json latencies.json output.json output.txt results.bin' ]]
 	run -0 "$measure" run "$run_dir"
 	[[ $(tool_json '.argv | join(" ")' "$found") == 'vegeta attack -rate 677 -duration 8s '* && -e $found/trials/08-677-8/results.bin ]]
 }
