@@ -22,7 +22,7 @@ from bench.load.turns import Turns
 from bench.plan.measurement import Measurement
 from bench.plan.running import NO_COUNTERS
 
-SETTLE_S = 0.2
+SETTLE_S = 0.1
 MOST_FROZEN_S = 12.0
 """How long services stay frozen, about: gunicorn takes a worker that is silent for 30 s for dead, and an idle one of it
 speaks every 15 s."""

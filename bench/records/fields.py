@@ -77,7 +77,9 @@ FIELDS: Mapping[str, Field] = MappingProxyType(
         "lag_s": Field("how late an open loop's requests were sent", "s"),
         "knee_rate": Field("highest rate at which p99 stays within the level's limit", "1/s"),
         "nulls": Field("why a figure is null, by field"),
-        "mode": Field("solo, null (the null server, a control) or turns (one service of a table)"),
+        "mode": Field(
+            "solo, null (the null server, a control), turns (one service of a table) or rate (alone, at a common rate)"
+        ),
         "slot": Field("in turns: the service's place in their order, from 1"),
         "window": Field("in turns: window of the block, from 1"),
         "block": Field("in turns: which of the round's blocks of services it was in, from 1"),
