@@ -94,7 +94,13 @@ CASES: dict[str, tuple[dict[str, Any], list[str], dict[str, Any]]] = {
     "a preset has the server of each side": (
         SYNC_GEVENT,
         [],
-        {"preset": "quick", "stacks": ("gunicorn-$WORKER_CLASS-flask",), "tools": ("vegeta",), **JSON},
+        {
+            "preset": "quick",
+            "stacks": ("gunicorn-$WORKER_CLASS-flask",),
+            "tools": ("vegeta",),
+            "levels": ("r500",),
+            **JSON,
+        },
     ),
     "settings of a side, for services that read them": (
         {"head": {"WORKERS": "3", "MEMORY": "256m", "PIDS": "99"}},
