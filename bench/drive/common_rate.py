@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from bench.analysis.causes import HARMLESS_TO_CPU, causes_beside
 from bench.analysis.tables.observations import TableRecords, by_table
 from bench.analysis.tables.planned import tables_of
+from bench.core.errors import UserError
 from bench.core.files import as_object, read_bytes, write_file
 from bench.core.formats import number
 from bench.drive import journal
 from bench.drive.steps import Step
+from bench.load.knee import slowest_knee
 from bench.plan.levels import parse_level
 from bench.records.evidence import MIN_SENT
 from bench.records.record import MEASURED, Record
@@ -39,7 +43,20 @@ def decide(source: Run, lines: Sequence[journal.Line]) -> None:
         if one.records:
             file = run / path_of(one.table.key)
             file.parent.mkdir(parents=True, exist_ok=True)
-            write_file(file, rates_of(one, client_most(records)).text())
+            write_file(file, rates_of(one, client_most(records), partial(_knee, run)).text())
+
+
+def of_knees(source: Run) -> bool:
+    """Whether common rates are shares of a knee, which has to be found first."""
+    return any(parse_level(level).knee_share for table in tables_of(source.facts) for level in table.shares)
+
+
+def _knee(run: Path, scenario: str, limit_s: float) -> tuple[str, int] | None:
+    """The lowest knee of a scenario's services, and whose it is; None where none was found."""
+    with suppress(UserError):
+        where, rate = slowest_knee(run / f"raw/r01/step/{scenario}/level/w1/service", limit_s)
+        return where.partition(" ")[2], rate
+    return None
 
 
 def client_most(records: Iterable[Record]) -> float | None:
@@ -55,8 +72,12 @@ def client_most(records: Iterable[Record]) -> float | None:
     return None
 
 
-def rates_of(found: TableRecords, most: float | None) -> CommonRates:
-    """Pure: the common rates of a table."""
+def rates_of(
+    found: TableRecords,
+    most: float | None,
+    knee: Callable[[str, float], tuple[str, int] | None] = lambda *_: None,
+) -> CommonRates:
+    """Pure: the common rates of a table; `knee` is the lowest one of a scenario's services, given the limit of p99."""
     speeds, left_out = _speeds(found)
     told = CommonRates(client=OPEN_LOOP, client_most=most, speeds=speeds, left_out=left_out)
     if most is None:
@@ -65,7 +86,8 @@ def rates_of(found: TableRecords, most: float | None) -> CommonRates:
         )
     if not speeds:
         return replace(told, reason="no service has a speed: none of their windows in the first round counts")
-    shares = {level: parse_level(level).share or 1.0 for level in found.table.shares}
+    levels = {name: parse_level(name) for name in found.table.shares}
+    shares = {name: level.share or level.knee_share or 1.0 for name, level in levels.items()}
     # At all shares the same services: at the largest one the client is the limit first.
     best = min(max(speeds.values()), most / max(shares.values()))
     slow = {name: speed for name, speed in speeds.items() if speed < LEAST_OF_BEST * best}
@@ -74,13 +96,20 @@ def rates_of(found: TableRecords, most: float | None) -> CommonRates:
         for name, speed in slow.items()
     }
     slowest = min(speeds.keys() - slow.keys(), key=lambda name: (speeds[name], name))
-    wanted = {level: share * speeds[slowest] for level, share in shares.items()}
+    found_knees = {
+        name: lowest
+        for name, level in levels.items()
+        if level.knee_p99_s and (lowest := knee(found.table.scenario, level.knee_p99_s))
+    }
+    wanted = {name: shares[name] * speeds[slowest] for name, level in levels.items() if not level.knee_p99_s}
+    wanted |= {name: shares[name] * rate for name, (_, rate) in found_knees.items()}
     return replace(
         told,
         slowest=slowest,
         left_out=left_out,
         rates={level: _rounded(min(rate, most)) for level, rate in wanted.items()},
         capped=tuple(level for level, rate in wanted.items() if rate > most),
+        knees={level: service for level, (service, _) in found_knees.items()},
     )
 
 

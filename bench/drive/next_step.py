@@ -72,7 +72,9 @@ def _after_step(folder: Path, source: Run, state: RunState, shown: Shown, at: Pa
         if not (shown.screen.quiet or shown.screen.columns):
             shown.lines.append(f"{step.label}: to be measured again, because {lost}")
         return run_state.set_aside(folder, step, state, spoiled.LOST)
-    again = not (step.held or step.tells_rates or step.first.get("event")) and step.seconds <= state.retry_s
+    # A search repeats by itself, trial by trial, what noise has spoiled.
+    alone = not (step.held or step.tells_rates or step.finds_knee or step.first.get("event"))
+    again = alone and step.seconds <= state.retry_s
     again = again and spoiled.may_be_noisy(folder / step.dir, null=step.mode == "null")
     if again and (noise := journal.noise(source, step)):
         if not (shown.screen.quiet or shown.screen.columns):

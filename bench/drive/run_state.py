@@ -15,7 +15,7 @@ from typing import Any
 from bench.core.errors import UserError
 from bench.core.files import write_file
 from bench.drive import journal
-from bench.drive.common_rate import decide, with_rates
+from bench.drive.common_rate import decide, of_knees, with_rates
 from bench.drive.failures import reopen
 from bench.drive.finished import FILE as FINISHED
 from bench.drive.finished import lost_of, read_finished, record_step
@@ -93,7 +93,8 @@ def next_round(source: Run, state: RunState, now: float) -> RunState:
     progress = state.progress.expect(sum(step.seconds for step in left), len(left))
     # The tables first: they are the answer, and the time may be up before all is measured.
     first = tuple(step for step in left if step.held)
-    first = (*(step for step in left if step.tells_rates), *first) if first else left
+    knees = of_knees(source)
+    first = (*(step for step in left if step.tells_rates or (knees and step.finds_knee)), *first) if first else left
     if state.max_time_s is not None:
         # Before any step, nothing shows yet how much faster several lanes are.
         times = 1 if progress.spent else state.lanes

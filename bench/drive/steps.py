@@ -44,6 +44,11 @@ class Step:
         return self.mode == "null" and self.first.get("connections") is None
 
     @property
+    def finds_knee(self) -> bool:
+        """Whether it searches a knee, and does not confirm one or load a share of it."""
+        return self.round == 1 and self.first.get("knee_p99_s") is not None and self.first.get("knee_share") is None
+
+    @property
     def round(self) -> int:
         """The round, from 1."""
         return int(self.first["round"])

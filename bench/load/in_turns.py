@@ -26,6 +26,7 @@ from bench.load.at_rate import at_once, load_at_rate
 from bench.load.cpu_counters import SHARED, CpuCounters, address_of, cgroup_root, find_cgroups, limits_of
 from bench.load.far_counters import FarCounters, far_reader
 from bench.load.held import Freezer, HeldTool, freezer_of
+from bench.load.idle import run_held
 from bench.load.kernel_counters import sysctls
 from bench.load.save import TOOL_JSON, publish, tool_json
 from bench.load.task import Say, Step, Task, at_address, command_of
@@ -236,7 +237,11 @@ def _load_window(
             rest = max(rest_s(asked), rests_s.get(one.service, 0.0))
             runners.append(Runner(one.service, tool, load.peer, *quiet, seconds, frozen, rest))
         began, clock = time.time_ns(), time.monotonic_ns()
-        taken = run_window(runners, counters, shared, turn_s=first.turn_s or 0.1, rng=rng, freezer=freezer)
+        if TOOLS[first.tool].holds:
+            outputs = {load.planned.service: temporary(run / load.planned.dir, OUTPUT) for load in loads}
+            taken = run_held(runners, outputs, counters)
+        else:
+            taken = run_window(runners, counters, shared, turn_s=first.turn_s or 0.1, rng=rng, freezer=freezer)
         span = Span(began, time.time_ns(), time.monotonic_ns() - clock)
         check_room(run)
     health = _health(step, [load.planned for load in loads])
@@ -276,7 +281,7 @@ def seconds_for(one: Measurement, warmed: float | None, services: int) -> float:
     an even share would mean is counted on.
     """
     planned = one.duration_s or 1.0
-    if not warmed or not one.warmup_s:
+    if not warmed or not one.warmup_s or TOOLS[one.tool].holds:
         return planned
     rate = warmed / one.warmup_s * max(1.0, services / 2)
     return min(MOST_LONGER * planned, max(planned, ENOUGH_PER_CONNECTION * (one.connections or 1) / rate))

@@ -24,7 +24,7 @@ from bench.load.task import Task, pinned
 from bench.load.turns import Turns, is_spoiled
 from bench.load.words import TOOL_FAILED, Failed
 from bench.plan.levels import SEARCHED
-from bench.records.knee import REQUESTS, Trial, is_positive, trial_of
+from bench.records.knee import CLIENT, REQUESTS, Trial, is_positive, trial_of
 from bench.tools import parse
 from bench.tools.send_lag import read_lag
 from bench.tools.tool import OUTPUT
@@ -54,17 +54,21 @@ def _found(path: Path) -> int | None:
     """The knee in a search's knee.json; None if it found none, or took one over from elsewhere."""
     facts = mapping(as_object(read_bytes(str(path)) or b""))
     rate = facts.get("rate")
-    searched = facts.get("reason") is None and facts.get("found_in") is None and facts.get("share") is None
+    known = facts.get("reason") is None or facts.get("ended_by") == CLIENT
+    searched = known and facts.get("found_in") is None and facts.get("share") is None
     return rate if searched and isinstance(rate, int) and is_positive(rate) else None
 
 
-def earlier_knee(folder: Path) -> tuple[str, int] | None:
-    """(round, knee) of the first earlier round that found this cell's, whose measurement is in `folder`."""
+def earlier_knee(folder: Path) -> tuple[str, int, bool] | None:
+    """Round and knee of the first earlier round that found this cell's; whether more could not be asked.
+
+    The cell's measurement is in `folder`.
+    """
     own, _, scenario, cell, _, service = folder.parts[-6:]
     for path in _searches(folder, f"{scenario}/{cell}/w1/{service}"):
         name = path.parts[-7]
         if name < own and (rate := _found(path)) is not None:
-            return name, rate
+            return name, rate, mapping(as_object(read_bytes(str(path)) or b"")).get("ended_by") == CLIENT
     return None
 
 
@@ -160,8 +164,9 @@ def next_trial(task: Task, first: int | None = None) -> Task | None:
         rate = max(1, math.floor(share * least))
         step = SearchStep(rate, min(LONGEST_S, math.ceil(REQUESTS / rate)), done=True)
     elif not trials and (earlier := earlier_knee(folder)):
-        found_in, rate = earlier
-        step = SearchStep(rate, trial_seconds(rate, limit_s), done=True)
+        found_in, rate, by_client = earlier
+        ended_by = CLIENT if by_client else None
+        step = SearchStep(rate, trial_seconds(rate, limit_s), done=True, ended_by=ended_by)
     else:
         step = next_search_step(trials, limit_s, first)
     if not step.done:

@@ -64,7 +64,8 @@ class Turns:
 
     `end` is FROZEN or INTERRUPTED; empty where the tool has ended by itself. After `late` turns something came that the
     turn had not waited for: it is in the counts, and not in the time. From then on `rest_s` is waited for more;
-    `received` are the bytes that had come when the last turn ended.
+    `received` are the bytes that had come when the last turn ended. `memory_bytes`: before connections were held, and
+    with them.
     """
 
     count: int = 0
@@ -78,6 +79,7 @@ class Turns:
     late: int = 0
     rest_s: float = 0.0
     received: int = 0
+    memory_bytes: tuple[int, int] | None = None
 
     def told(self, missing: Mapping[str, str]) -> dict[str, Any]:
         """What tool.json says of them; `missing`: why a container's CPU time is not known."""
@@ -92,7 +94,7 @@ class Turns:
             "each_ns": self.each_ns,
             "end": self.end,
             "missing": missing,
-        }
+        } | ({"memory_bytes": self.memory_bytes} if self.memory_bytes else {})
 
     @property
     def too_late(self) -> bool:

@@ -12,10 +12,10 @@ from bench.matrix.knobs import CPU_QUOTA
 from bench.matrix.model import Matrix, Preset, Route, Service
 from bench.plan.cpus import parse_list
 from bench.plan.events import Event
-from bench.plan.interim_looks import LOOKS
+from bench.plan.interim_looks import RATED_FROM, table_looks
 from bench.plan.levels import Level, parse_level
 from bench.plan.measurement import Pair
-from bench.tools import OPEN_LOOP, TOOLS
+from bench.tools import OPEN_LOOP, TOOLS, tool_of
 
 # Estimates for the expected time, in seconds.
 OVERHEAD_S = 2.5
@@ -24,8 +24,8 @@ COUNT_S = 5.0
 """Of a load with a fixed number of requests."""
 PROBE_S, UNTIL_S = 2.5, 12.0
 """Of an event: the search for its capacity, and a window that ends when the event is over."""
-SEARCH_S = 60.0
-"""Of a search for a knee: about ten trials of 3 to 10 s, half of them repeated."""
+SEARCH_S = 40.0
+"""Of a search for a knee: about nine trials of 2 to 6 s, with what their results take to be read."""
 
 TURN_S, LONGEST_TURN_S = 0.1, 0.5
 """The length of a turn, in seconds; docs/measuring.md says what was tried."""
@@ -36,6 +36,8 @@ The kernel grants a quota anew every 100 ms, also to one that is not loaded: in 
 """
 CYCLE_S = 1.2
 """The turns of all services of a block that wait, one after another."""
+HOLD_S, OPEN_S = 4.0, 2.0
+"""How long connections are held in a window, and about how long it takes to open them, in seconds."""
 MOST_IN_BLOCK = 8
 """Services that are up side by side, and loaded in turns."""
 BLOCK_OVERHEAD_S = 6.0
@@ -45,8 +47,6 @@ RATE_OVERHEAD_S = 0.5
 RATE_SECONDS, MOST_RATE_SECONDS = 0.8, 10.0
 """Seconds of load at a common rate of each service in a round; while others have theirs a service is frozen, and longer
 than the most gunicorn would take its workers for dead."""
-RATE_ROUNDS = range(2, LOOKS[0] + 1)
-"""The rounds with such loads: the first one tells the speeds, and no table ends before the first interim look."""
 CLIENT_RATE = 1000
 """Requests/s at which the open-loop tool loads the null server, which tells what it can send."""
 
@@ -98,9 +98,14 @@ class TurnsTable:
         return self.cells[0]
 
     @property
+    def holds(self) -> bool:
+        """Whether its services are under load at once, each with connections that have nothing to do."""
+        return TOOLS[self.first.tool].holds
+
+    @property
     def waits(self) -> bool:
         """Whether its metric is goodput: the server waits, be it for a quota, or may use more CPUs, or nobody knows."""
-        return self.first.route.waits or self.capacity or self.has_running
+        return (self.first.route.waits or self.capacity or self.has_running) and not self.holds
 
     @property
     def has_running(self) -> bool:
@@ -119,6 +124,8 @@ class TurnsTable:
         All turns of a block together stay below 5 s, after which gunicorn closes a connection that is not used.
         """
         side_by_side = min(len(self.cells), MOST_IN_BLOCK)
+        if self.holds:
+            return HOLD_S
         if self.has_quotas:
             return round(min(QUOTA_TURN_S, QUOTA_CYCLE_S / side_by_side), 3)
         if not self.first.route.waits:
@@ -127,7 +134,13 @@ class TurnsTable:
 
     def load_s(self, planned: float) -> float:
         """Seconds of load of each service in a window, where `planned` are asked for."""
+        if self.holds:
+            return HOLD_S
         return max(planned, QUOTA_TURNS * self.turn_s) if self.has_quotas else planned
+
+    def window_s(self, planned: float, services: int) -> float:
+        """Expected wall time of a window with so many of its services, in seconds."""
+        return OPEN_S + HOLD_S if self.holds else 1.2 * services * self.load_s(planned)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,22 +202,27 @@ class Plan:
         return max(self.solo_rounds, self.turn_rounds)
 
     @property
+    def rate_rounds(self) -> range:
+        """The rounds with loads at common rates: no table ends before its first interim look."""
+        return range(RATED_FROM, table_looks(self.turn_rounds)[0] + 1)
+
+    @property
     def solo_rounds(self) -> int:
         """Rounds with solo windows."""
         return self.preset.rounds if self.alone else 0
 
-    @property
-    def null_rounds(self) -> int:
-        """Rounds with the null server: tables in turns need it once."""
-        return max(1, self.solo_rounds)
+    def null_rounds(self, null: PlannedCell) -> int:
+        """Rounds with a load of the null server: one, but as many as solo windows of the same tool have."""
+        alone = any(_shows_speed(cell) and cell.tool == null.tool for cell in self.alone)
+        return max(1, self.solo_rounds) if alone else 1
 
     def block_seconds(self, services: int, tables: Sequence[TurnsTable]) -> float:
         """Expected wall time of a block, in seconds."""
-        windows = (self.preset.warmup + 1 + 1.2 * services * table.load_s(self.turn_seconds) for table in tables)
+        windows = (self.preset.warmup + 1 + table.window_s(self.turn_seconds, services) for table in tables)
         return BLOCK_OVERHEAD_S + sum(windows)
 
     def rates_seconds(self, services: int, tables: Sequence[TurnsTable]) -> float:
-        """Expected wall time of the loads at common rates of a block in one of `RATE_ROUNDS`, in seconds."""
+        """Expected wall time of the loads at common rates of a block in one of `rate_rounds`, in seconds."""
         return services * sum(len(table.shares) for table in tables) * (self.rate_seconds + RATE_OVERHEAD_S)
 
     def round_seconds(self) -> float:
@@ -228,7 +246,7 @@ class Plan:
         alone = self.solo_rounds * sum(self.seconds(cell) for cell in self.alone)
         turn_rounds = min(turn_rounds, self.turn_rounds)
         in_turns = turn_rounds * self.round_seconds() + max(0, turn_rounds - 1) * self.rates_round_seconds()
-        return alone + in_turns + self.null_rounds * sum(self.seconds(null) for null in self.nulls)
+        return alone + in_turns + sum(self.null_rounds(null) * self.seconds(null) for null in self.nulls)
 
 
 def _usual_s(event: Event) -> float:
@@ -256,7 +274,7 @@ def turn_tables(
     settings: Mapping[str, str],
     shares: Mapping[str, Sequence[Level]],
 ) -> Iterator[TurnsTable]:
-    """The tables that are measured in turns: two services or more under the same closed loop.
+    """The tables that are measured in turns: two services or more under the same closed loop, or with idle connections.
 
     `shares` has common rates by scenario; of several tables of one the first has them.
     """
@@ -264,13 +282,13 @@ def turn_tables(
         return
     tables: dict[tuple[str, str, str], list[PlannedCell]] = {}
     for cell in cells:
-        if _shows_speed(cell) and not cell.alone:
+        if (_shows_speed(cell) or tool_of(cell.tool).holds) and not cell.alone:
             tables.setdefault((cell.scenario, cell.tool, cell.level.name), []).append(cell)
     several_cpus = len(parse_list(settings.get("SERVER_CPUS") or "0")) > 1
     left = dict(shares)
     for group in tables.values():
-        if len(group) > 1:
-            own = tuple(left.pop(group[0].scenario, ()))
+        if len(group) > 1 or TOOLS[group[0].tool].holds:
+            own = () if TOOLS[group[0].tool].holds else tuple(left.pop(group[0].scenario, ()))
             yield TurnsTable(tuple(group), capacity=_varies_capacity(group, several_cpus), shares=own)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 LOOKS = (6, 8, 12)
 """In rounds; the last look is the end. No verdict comes before the first: a service whose containers are of two kinds,
 5 % apart, has false verdicts in 13 % of tables after four rounds, in 5 % after five, in 4.4 % after six (simulated)."""
+RATED_FROM = 2
+"""The first round with loads at common rates, which go on to the first look: the round before tells the speeds."""
 LOOKS_BEFORE = (4, 6, 8, 12)
 """Of runs whose run.json does not name its looks."""
 

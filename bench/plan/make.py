@@ -29,7 +29,7 @@ from bench.plan.levels import Level, parse_level, refusal
 from bench.plan.running import check_running, with_running
 from bench.plan.selection import Selection, any_match, narrows, override, select_loads, with_settings
 from bench.plan.variants import Chosen, Variant, choose, in_pairs, with_default_stacks
-from bench.tools import OPEN_LOOP, SOCKETS
+from bench.tools import OPEN_LOOP, SOCKETS, tool_of
 
 MOST_LOADGENS = 32
 """Load generators on one cell (`--loadgens N`)."""
@@ -83,6 +83,9 @@ def make_plan(here: Variant, wanted: Selection, refs: Sequence[Variant] = ()) ->
     if len(variants) > 1 or narrows(replace(wanted, preset=None)) or wanted.vary:
         preset = replace(preset, title=title_of(kept, [one.label for one in variants]))
     tables = tuple(turn_tables(preset, kept, settings, {name: tuple(own) for name, own in shares.items()}))
+    rated = {(table.first.scenario, level.name) for table in tables for level in table.shares}
+    kept = tuple(cell for cell in kept if (cell.scenario, cell.level.name) not in rated)
+    _check_holds(preset, kept)
     if any(parse_level(text).share for text in wanted.levels) and not any(table.shares for table in tables):
         raise UserError("share50 is a rate for a table in turns: select two services or more, without --mode solo")
     turn_rounds = (wanted.rounds or preset.turn_rounds or LOOKS[-1]) if tables else 0
@@ -219,10 +222,16 @@ def _cells(matrix: Matrix, service: Service, load: Load, skips: list[SkippedCell
 
 
 def _common_rates(matrix: Matrix, load: Load, scenario: str) -> list[Level]:
-    """The levels of a load that are shares of its table's slowest speed, as far as the open-loop tool can make them."""
+    """The levels of a load that are shares of the slowest speed or knee, as far as their tool can make them."""
     route, _ = matrix.route_of(scenario)
-    levels = [level for level in map(parse_level, load.levels) if level.share is not None]
+    levels = [level for level in map(parse_level, load.levels) if (level.share or level.knee_share) is not None]
     return [level for level in levels if not refusal(OPEN_LOOP, level, route.method, route.targets)]
+
+
+def _check_holds(preset: Preset, cells: Iterable[PlannedCell]) -> None:
+    """UserError for connections that would be held by one service alone: its load would be that of opening them."""
+    if preset.mode == "solo" and any(tool_of(cell.tool).holds for cell in cells):
+        raise UserError("hold is measured with services side by side: leave out --mode solo")
 
 
 def _check_knees(cells: Iterable[PlannedCell]) -> None:

@@ -9,9 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from bench.own_app.targets import folder_of
-from bench.plan.cells import NULL, RATE_ROUNDS, Plan, PlannedCell, TurnsTable, blocks
+from bench.plan.cells import NULL, Plan, PlannedCell, TurnsTable, blocks
 from bench.plan.measurement import Measurement, most_threads, window_folder
 
+Place = tuple[int, int]
+"""A round, and the position in it; from 1."""
 LEAST_TIMEOUT_S = 10.0
 """Of a request in turns."""
 
@@ -22,7 +24,7 @@ def measurements(plan: Plan, seed: int) -> list[Measurement]:
     planned: list[Measurement] = []
     for number in range(1, plan.rounds + 1):
         units: list[PlannedCell | Block] = [*plan.alone] if number <= plan.solo_rounds else []
-        units += plan.nulls if number <= plan.null_rounds else []
+        units += [null for null in plan.nulls if number <= plan.null_rounds(null)]
         units += _blocks(plan, rng) if number <= plan.turn_rounds else []
         rng.shuffle(units)
         if number == 1:
@@ -54,52 +56,68 @@ def _blocks(plan: Plan, rng: random.Random) -> Iterator[Block]:
 
 
 def _of_block(plan: Plan, block: Block, number: int, position: int, rng: random.Random) -> Iterator[Measurement]:
-    """A window of each table, with a measurement of each service; then one of each common rate."""
-    unit = f"r{number:02}-b{block.number}"
-    rated = [table for table in block.tables if number in RATE_ROUNDS]
+    """A window of each table, with a measurement of each service; then one of each common rate.
+
+    Held connections come last: a server may keep the memory that they took.
+    """
+    rated = [table for table in block.tables if number in plan.rate_rounds]
     seconds = plan.block_seconds(len(block.services), block.tables) + plan.rates_seconds(len(block.services), rated)
-    for table in block.tables:
-        cells = [cell for cell in table.cells if cell.service.name in block.services]
-        rng.shuffle(cells)
-        for slot, cell in enumerate(cells, 1):
+    windows = [
+        list(_in_turns(plan, block, table, (number, position), rng)) for table in block.tables if not table.holds
+    ]
+    windows += [list(_at_rates(plan, block, table, (number, position))) for table in rated]
+    windows += [list(_in_turns(plan, block, table, (number, position), rng)) for table in block.tables if table.holds]
+    yield from (replace(one, seconds=seconds) for window in windows for one in window)
+
+
+def _in_turns(plan: Plan, block: Block, table: TurnsTable, place: Place, rng: random.Random) -> Iterator[Measurement]:
+    number, position = place
+    unit = f"r{number:02}-b{block.number}"
+    cells = [cell for cell in table.cells if cell.service.name in block.services]
+    rng.shuffle(cells)
+    for slot, cell in enumerate(cells, 1):
+        planned = _of_cell(plan, cell, number, position)
+        yield replace(
+            planned,
+            id=f"{unit}-{cell.scenario}-{cell.tool}-{cell.level.name}-w1-{slot}",
+            mode="turns",
+            unit=unit,
+            block=block.number,
+            window=1,
+            slot=slot,
+            duration_s=table.load_s(plan.turn_seconds),
+            turn_s=table.turn_s,
+            # One load generator for all of a table.
+            host_network=table.has_running,
+            # For the tool, a request under way also lasts while it is stopped.
+            timeout_s=max(plan.preset.timeout, LEAST_TIMEOUT_S),
+            dir=window_folder(f"raw/r{number:02}/b{block.number}", planned),
+        )
+
+
+def _at_rates(plan: Plan, block: Block, table: TurnsTable, place: Place) -> Iterator[Measurement]:
+    number, position = place
+    unit, slots = f"r{number:02}-b{block.number}", Counter[str]()
+    for cell in table.rate_cells:
+        if cell.service.name in block.services:
+            slots[cell.level.name] += 1
             planned = _of_cell(plan, cell, number, position)
             yield replace(
                 planned,
-                id=f"{unit}-{cell.scenario}-{cell.tool}-{cell.level.name}-w1-{slot}",
-                mode="turns",
+                id=f"{unit}-{cell.scenario}-{cell.tool}-{cell.level.name}-w1-{slots[cell.level.name]}",
+                mode="rate",
                 unit=unit,
                 block=block.number,
                 window=1,
-                slot=slot,
-                duration_s=table.load_s(plan.turn_seconds),
-                turn_s=table.turn_s,
-                # One load generator for all of a table.
+                slot=slots[cell.level.name],
+                share_of=f"{table.first.tool} {table.first.level.name}",
+                # Of the knee that the rate is a share of, all that counts is the rate.
+                knee_p99_s=None,
+                knee_share=None,
+                duration_s=plan.rate_seconds,
                 host_network=table.has_running,
-                # For the tool, a request under way also lasts while it is stopped.
-                timeout_s=max(plan.preset.timeout, LEAST_TIMEOUT_S),
-                seconds=seconds,
                 dir=window_folder(f"raw/r{number:02}/b{block.number}", planned),
             )
-    for table in rated:
-        slots = Counter[str]()
-        for cell in table.rate_cells:
-            if cell.service.name in block.services:
-                slots[cell.level.name] += 1
-                planned = _of_cell(plan, cell, number, position)
-                yield replace(
-                    planned,
-                    id=f"{unit}-{cell.scenario}-{cell.tool}-{cell.level.name}-w1-{slots[cell.level.name]}",
-                    mode="rate",
-                    unit=unit,
-                    block=block.number,
-                    window=1,
-                    slot=slots[cell.level.name],
-                    share_of=f"{table.first.tool} {table.first.level.name}",
-                    duration_s=plan.rate_seconds,
-                    host_network=table.has_running,
-                    seconds=seconds,
-                    dir=window_folder(f"raw/r{number:02}/b{block.number}", planned),
-                )
 
 
 def _of_cell(plan: Plan, cell: PlannedCell, number: int, position: int) -> Measurement:

@@ -22,6 +22,7 @@ CONFIRMATIONS = 3
 
 CLIENT = "client"
 """What has ended a search (`ended_by` in knee.json), if not the server."""
+NOT_HELD = "did not hold"
 NO_SEARCH = "the level is not a search for a knee"
 _CLIENT = re.compile(rb"too many open files|cannot assign requested address", re.I)
 
@@ -107,13 +108,17 @@ def knee_figure(evidence: Evidence, knee: Mapping[str, Any] | None, absent: str)
         return None, NO_SEARCH
     if knee is None or planned.rate is None:
         return None, absent if knee is None else "knee.json does not say"
-    if knee.get("reason") is not None:
-        return None, str(knee["reason"])
-    if knee.get("found_in") is None:
-        return planned.rate, ""
-    trial = trial_of(round(planned.rate), evidence.parsed, evidence.lag, evidence.output)
-    faults = trial.faults(planned.knee_p99_s)
-    return (None, f"did not hold: {', '.join(faults)}") if faults else (planned.rate, "")
+    if (reason := knee.get("reason")) is None and knee.get("found_in") is not None:
+        reason = _why_not(evidence, planned.knee_p99_s, planned.rate, by_client=client_limit(knee) is not None)
+    return (planned.rate, "") if reason is None else (None, str(reason))
+
+
+def _why_not(evidence: Evidence, limit_s: float, rate: float, *, by_client: bool) -> str | None:
+    """Why a later round confirms no knee; None if it does."""
+    trial = trial_of(round(rate), evidence.parsed, evidence.lag, evidence.output)
+    if faults := trial.faults(limit_s):
+        return f"{NOT_HELD}: {', '.join(faults)}"
+    return f"client-limited at {rate:g}/s: the server's knee is higher" if by_client else None
 
 
 def client_limit(knee: Mapping[str, Any] | None) -> float | None:

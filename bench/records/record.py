@@ -203,6 +203,8 @@ class Record:
     window_end: str | None = None
     # Where the open-loop client ended the search for a knee: the server's knee is higher than this rate.
     client_limit: float | None = None
+    # Of held connections only.
+    memory_held_bytes: int | None = None
 
     @property
     def client_core_ratio(self) -> float | None:

@@ -152,7 +152,7 @@ def _speed(
     is always ready to run has half of the CPU; one that had less was not.
     """
     turns, planned = evidence.turns, evidence.planned
-    rated = None if planned.held else "loaded at a rate: its speed is that of its turns"
+    rated = None if planned.held and planned.rate is None else "loaded at a rate: its speed is that of its turns"
     if turns is None:
         reason = unmeasured or "measured alone: a table in turns is ranked by it"
         return {"speed": (None, reason), "server_busy_ratio": (None, reason)}

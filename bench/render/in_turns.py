@@ -29,7 +29,7 @@ from bench.words.changes import change, change_of, column_name
 from bench.words.grid import line_words
 from bench.words.latency import notes as latency_notes
 from bench.words.latency import spread, standing
-from bench.words.names import knob_words, scenario_words, setting_words
+from bench.words.names import knob_words, loaded_words, scenario_words, setting_words
 from bench.words.own_app import request_words, server_words
 from bench.words.picture import estimate_words, seen_words
 from bench.words.remarks import SIGNS, waits_words
@@ -49,6 +49,7 @@ def ranking_table(told: ToldRanking) -> Table:
         Column("requests/s", lambda row: _figure(row.goodput)),
         Column("CPU per request", lambda row: written(row.cpu_us, _microseconds)),
         Column("peak memory", lambda row: written(row.memory_peak_bytes, megabytes)),
+        Column("memory per connection", lambda row: written(row.connection_kb, _kilobytes), optional=True),
         *latency_columns(ranking),
         Column("remarks", lambda row: told.notes[row.service] or NOTHING, left=True, optional=True),
     ]
@@ -76,7 +77,9 @@ def _percentile(found: Percentile, row: RankedRow) -> str:
 
 
 def _load(ranking: Ranking) -> str:
-    return f"{scenario_words(ranking.scenario)} {ranking.tool} {ranking.level}"
+    usual = f"{ranking.tool} {ranking.level}"
+    load = loaded_words(ranking, usual)
+    return f"{scenario_words(ranking.scenario)}{'' if load == usual else ','} {load}"
 
 
 def _from_the_best(ranking: Ranking, row: RankedRow) -> str:
@@ -89,6 +92,10 @@ def _figure(found: Figure | None) -> str:
     """`5,120 (5,100 to 5,140)`."""
     mean, span = estimate_words(found)
     return f"{mean} ({span})" if span else mean
+
+
+def _kilobytes(found: Figure) -> str:
+    return f"{_figure(found)} KB"
 
 
 def _microseconds(found: Figure) -> str:

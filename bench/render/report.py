@@ -49,7 +49,7 @@ from bench.words.setup import (
     package_facts,
     side_by_side,
 )
-from bench.words.told import ToldRanking, by_question, conclusions
+from bench.words.told import ToldRanking, by_question, conclusions, knee_conclusions
 
 
 class Report:
@@ -89,6 +89,7 @@ class Report:
         self.own_app_choices = own_app_choices(facts, told, services, events=bool(events)) if own_app else []
         concluded = conclusions(told, records)
         self.conclusions = by_question(concluded)
+        self.knees = knee_conclusions(records)
         self.advice = [*advice(facts, rankings, records, source.planned), *(events.advice if events else ())]
         self.rankings = [*map(ranking_table, told)]
         self.grids = [grid_table(one, one.grid) for one in told if one.grid]

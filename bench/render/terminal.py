@@ -21,7 +21,7 @@ from bench.render.table import written
 from bench.render.text import visible
 from bench.words.changes import change, column_name
 from bench.words.events import ToldEvents
-from bench.words.names import scenario_words
+from bench.words.names import loaded_words, scenario_words
 from bench.words.told import ToldRanking
 
 WIDTH = 80
@@ -64,6 +64,8 @@ def _answer(report: Report, told: Sequence[ToldRanking], width: int) -> Iterator
             yield from ("", _text(question, "bold"))
             for table in tables:
                 yield from _table(table)
+        for one in report.knees:
+            yield from ("", _text(one.question, "bold"), *_said((one.sentence, *one.more), MOST_SENTENCES))
     else:
         for question, found in report.conclusions:
             yield ""
@@ -128,7 +130,8 @@ def _command(words: str) -> RenderableType:
 def _table(told: ToldRanking) -> Iterator[RenderableType]:
     ranking = told.ranking
     rows = ranking.rows[:MOST_ROWS]
-    title = f"{scenario_words(ranking.scenario)}, {ranking.tool} {ranking.level}, {plural(ranking.rounds, 'round')}"
+    load = loaded_words(ranking, f"{ranking.tool} {ranking.level}")
+    title = f"{scenario_words(ranking.scenario)}, {load}, {plural(ranking.rounds, 'round')}"
     yield from ("", _text(title, "underline"))
     if told.grid and {row.service for row in ranking.rows} == set(told.grid.services):
         yield _grid(told, told.grid)

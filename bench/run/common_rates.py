@@ -24,7 +24,7 @@ class CommonRates:
 
     `speeds` are those of the first round in 1/s, that of `slowest` sets the rates. `client_most` is the most that the
     open-loop `client` is asked for, which is the rate at the levels in `capped`. `left_out` has services that are not
-    loaded, with the reason.
+    loaded, with the reason. Of levels that are a share of a knee, `knees` has the service with the lowest.
     """
 
     client: str
@@ -33,6 +33,7 @@ class CommonRates:
     slowest: str | None = None
     rates: Mapping[str, int] = field(default_factory=dict)
     capped: tuple[str, ...] = ()
+    knees: Mapping[str, str] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
     reason: str | None = None
 
@@ -68,6 +69,7 @@ def common_rates(facts: Mapping[str, Any] | None) -> CommonRates | None:
         slowest=slowest if isinstance(slowest, str) else None,
         rates={str(level): int(value) for level, value in rates.items()},
         capped=tuple(map(str, items(facts.get("capped")))),
+        knees={str(level): str(name) for level, name in mapping(facts.get("knees")).items()},
         left_out={str(name): str(why) for name, why in mapping(facts.get("left_out")).items()},
         reason=reason if isinstance(reason, str) else None,
     )

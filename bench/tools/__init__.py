@@ -7,13 +7,14 @@ from types import MappingProxyType
 
 from bench.tools.ab import Ab
 from bench.tools.hey import Hey
+from bench.tools.hold import Hold
 from bench.tools.parsed import Parsed
 from bench.tools.sockets import Sockets
 from bench.tools.tool import Tool
 from bench.tools.vegeta import Vegeta
 from bench.tools.wrk import Wrk
 
-TOOLS: Mapping[str, Tool] = MappingProxyType({tool.name: tool for tool in (Wrk(), Ab(), Hey(), Vegeta())})
+TOOLS: Mapping[str, Tool] = MappingProxyType({tool.name: tool for tool in (Wrk(), Ab(), Hey(), Vegeta(), Hold())})
 """By name, in the order of reports: those that a selection may choose."""
 OPEN_LOOP = "vegeta"
 """The tool for loads at a rate where nobody names one."""

@@ -102,6 +102,8 @@ class Tool(Protocol):
     """Whether it can make one report, with percentiles, from the results of several load generators."""
     ends_frozen: bool = False
     """Whether it exits while the service is frozen: it does not wait for responses that are under way."""
+    holds: bool = False
+    """Whether its connections have nothing to do: all services of a table are then under it at once, without turns."""
     told_status: int = 0
     """Its exit status after SIGINT, when it has printed its result."""
     uncounted: tuple[str, ...] = ("connect", "read", "write")

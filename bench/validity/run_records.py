@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from bench.core.files import mapping
-from bench.plan.cells import RATE_ROUNDS
+from bench.plan.interim_looks import RATED_FROM
 from bench.plan.measurement import Measurement
 from bench.records.clients import record_of, together
 from bench.records.make import evidence_of, make_record
@@ -65,7 +65,7 @@ def build_records(source: Run, services: Mapping[str, ServiceFacts], seen: Seen 
 
 def _is_spare(planned: Measurement, solo_rounds: int) -> bool:
     """Whether it was only for verdicts that are not there yet: what never started of it needs no record."""
-    spare_from = {"turns": 2, "rate": RATE_ROUNDS[1], "null": solo_rounds + 1}
+    spare_from = {"turns": 2, "rate": RATED_FROM + 1, "null": solo_rounds + 1}
     return planned.round >= spare_from.get(planned.mode, planned.round + 1)
 
 

@@ -8,10 +8,13 @@ from itertools import combinations
 
 from bench.analysis.services import Coordinates, Places, differing
 from bench.analysis.tables.planned import WaitsFor, wait_of
+from bench.analysis.tables.ranking import Ranking
 from bench.core.formats import joined, listed
 from bench.matrix.knobs import REF
+from bench.plan.levels import parse_level
 from bench.plan.measurement import settings_of
 from bench.plan.running import UNKNOWN
+from bench.tools import TOOLS
 
 BARE = {"wsgi": "a bare WSGI app", "asgi": "a bare ASGI app", "rsgi": "a bare RSGI app"}
 """Apps without a framework, by the name that the matrix has for them."""
@@ -56,6 +59,16 @@ def scenario_words(scenario: str) -> str:
     """`delay-20 (every answer waits for 20 ms)`; the name alone where it waits for nothing."""
     waits = wait_words(scenario)
     return f"{scenario} (every answer waits for {waits})" if waits else scenario
+
+
+def loaded_words(ranking: Ranking, usual: str) -> str:
+    """What the services of a table were under: a rate, or connections without requests; `usual` is any other load."""
+    level = parse_level(ranking.level)
+    if TOOLS[ranking.tool].holds:
+        return f"{level.connections or 0:,} idle connections and {level.rate} requests/s"
+    if ranking.rate is not None and (level.share or level.knee_share):
+        return f"{ranking.rate:,.0f} requests/s"
+    return usual
 
 
 _COUNTED = {"WORKERS": "worker", "THREADS": "thread", "DB_POOL_TOTAL": "database connection"}

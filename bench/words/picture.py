@@ -7,13 +7,17 @@ from statistics import median
 from bench.analysis.tables.ranking import Figure, Metric, RankedRow, Ranking
 from bench.core.formats import NOTHING, listed, number, plural, size
 from bench.plan.levels import LEVEL, SHARE
-from bench.words.names import wait_words
+from bench.words.names import loaded_words, wait_words
 from bench.words.told import ToldRanking, systematic_words
 
 
 def load_words(ranking: Ranking) -> str:
     """What a table was loaded with: `json, wrk, 16 connections`."""
-    return f"{ranking.scenario}, {ranking.tool}, {level_words(ranking.level)}"
+    return f"{ranking.scenario}, {_load(ranking)}"
+
+
+def _load(ranking: Ranking) -> str:
+    return loaded_words(ranking, f"{ranking.tool}, {level_words(ranking.level)}")
 
 
 def level_words(level: str) -> str:
@@ -35,7 +39,7 @@ def level_words(level: str) -> str:
 def question_words(ranking: Ranking) -> str:
     """The heading of a table: what it ranks by, of what, how many, under which load."""
     scenario, waits, cpu = ranking.scenario, wait_words(ranking.scenario), ranking.metric is Metric.CPU
-    services, load = plural(len(ranking.rows), "service"), f"{ranking.tool}, {level_words(ranking.level)}"
+    services, load = plural(len(ranking.rows), "service"), _load(ranking)
     if waits:
         asked = "Least CPU per response" if cpu else "Most requests/s"
         return f"{asked} if every answer waits for {waits}, {services}: {scenario}, {load}"

@@ -25,8 +25,9 @@ from bench.records.record import MEASURED, Record
 from bench.run.reader import ServiceFacts
 from bench.stats.table_verdicts import NOT_ENOUGH
 from bench.words.answers import ref_question, ref_sentences, sentences
+from bench.words.knees import told_knees
 from bench.words.latency import latency_sentences
-from bench.words.names import Question, labels_of, question, scenario_words, table_question
+from bench.words.names import Question, labels_of, loaded_words, question, scenario_words, table_question
 from bench.words.remarks import along_sentence, beside_words, limits_words, note_of, published_sentence
 
 LEAST_CREDIT = 0.01
@@ -97,6 +98,7 @@ def told_ranking(
     # What the machine cannot show comes before what it does; a grid shows that itself.
     told = [*limits_words(places, services, knobs or {})]
     told += [cheapest_words(ranking.cheapest, labels)] if ranking.cheapest else []
+    told += [lightest_words(ranking, ranking.lightest, labels)] if ranking.lightest else []
     told += [words for one in ranking.latencies for words in latency_sentences(one, labels)]
     told = [first, *rest, *told] if grid else [first, *told, *rest]
     if ranking.unknown_cpu:
@@ -123,11 +125,23 @@ def told_ranking(
 
 def cheapest_words(found: Cheapest, labels: Mapping[str, str]) -> str:
     """Which services need the least CPU per request."""
+    return f"Cheapest: {_least_words(found, labels, 'CPU per request', 'µs')}."
+
+
+def lightest_words(ranking: Ranking, found: Cheapest, labels: Mapping[str, str]) -> str:
+    """Which services need the least memory for a held connection, and what the others need."""
+    rows = {row.service: row.connection_kb for row in ranking.rows if row.service not in found.services}
+    known = sorted((figure.mean, labels[name]) for name, figure in rows.items() if figure)
+    others = [f"{label} {number(kilobytes)} KB" for kilobytes, label in known]
+    least = _least_words(found, labels, "memory per connection", "KB")
+    return f"Memory: {least}{f'; {listed(others)}' if others else ''}."
+
+
+def _least_words(found: Cheapest, labels: Mapping[str, str], what: str, unit: str) -> str:
     one = len(found.services) == 1
-    needs = f"{number(found.least_us)} µs" if one else f"{number(found.least_us)} to {number(found.most_us)} µs"
+    needs = f"{number(found.least)} {unit}" if one else f"{number(found.least)} to {number(found.most)} {unit}"
     who = listed([labels[name] for name in found.services])
-    tied = "" if one else ", and are tied"
-    return f"Cheapest: {who} need{'s' * one} the least CPU per request ({needs}){tied}."
+    return f"{who} need{'s' * one} the least {what} ({needs}){'' if one else ', and are tied'}"
 
 
 def systematic_words(ranking: Ranking) -> list[str]:
@@ -177,10 +191,11 @@ class Conclusion:
 
 
 def conclusions(rankings: Sequence[ToldRanking], records: Iterable[Record]) -> tuple[Conclusion, ...]:
-    """A conclusion for every table of the run, in the order of the plan; without tables, the questions left open."""
-    if rankings:
-        return tuple(map(_of_table, rankings))
+    """A conclusion for every table and search of the run; without any, the questions left open."""
     every = list(records)
+    found = (*map(_of_table, rankings), *knee_conclusions(every))
+    if found:
+        return found
     places = {record.service: coordinates_of(record) for record in every if record.mode != "null"}
     return tuple(
         _without_verdicts(
@@ -189,10 +204,19 @@ def conclusions(rankings: Sequence[ToldRanking], records: Iterable[Record]) -> t
     )
 
 
+def knee_conclusions(records: Sequence[Record]) -> tuple[Conclusion, ...]:
+    """What each search for a knee has found."""
+    places = {record.service: coordinates_of(record) for record in records if record.mode != "null"}
+    return tuple(
+        Conclusion(asked, where, first, True, more=tuple(more))
+        for asked, where, (first, *more) in told_knees(records, places)
+    )
+
+
 def _of_table(told: ToldRanking) -> Conclusion:
     scenario, tool, level = told.ranking.table
     decided = any(one.verdict != NOT_ENOUGH for one in told.ranking.contrasts)
-    where = f"{scenario_words(scenario)} under {tool} {level}"
+    where = f"{scenario_words(scenario)} under {loaded_words(told.ranking, f'{tool} {level}')}"
     return Conclusion(told.question, where, told.sentences[0], decided, more=told.sentences[1:])
 
 

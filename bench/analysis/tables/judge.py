@@ -23,8 +23,8 @@ from bench.analysis.tables.observations import (
     limited_services,
     observations,
 )
-from bench.analysis.tables.planned import tables_of
-from bench.analysis.tables.ranking import Bounds, Cheapest, Contrast, Figure, Metric, RankedRow, Ranking
+from bench.analysis.tables.planned import PlannedTable, tables_of
+from bench.analysis.tables.ranking import Bounds, Cheapest, Contrast, Figure, Metric, RankedRow, Ranking, TableLatency
 from bench.analysis.tables.remarks import remarks_on
 from bench.core.files import mapping
 from bench.records.record import MEASURED, Record
@@ -44,8 +44,9 @@ from bench.stats.table_verdicts import (
     rank,
     settled,
 )
+from bench.tools import TOOLS
 
-MICROSECONDS = 1e6
+MICROSECONDS, KILOBYTES = 1e6, 1e-3
 CONTRADICTED = 1.05
 """Requests/s that differ by more than this, with separate intervals, contradict a verdict by CPU time."""
 
@@ -73,9 +74,20 @@ def judge_tables(
     `absent` says of a service without any record why it was not measured, `loaded` has the loads at common rates.
     """
     every, knobs = [*records], mapping(facts.get("knobs"))
-    found = by_table(tables_of(facts), every)
+    tables = tables_of(facts)
+    keys = {table.key for table in tables}
+    at = {(table.scenario, one.level): one for table in tables for one in latencies_of(table, every, loaded)}
+
+    def beside(table: PlannedTable) -> Iterable[TableLatency]:
+        """At its common rates; a rate that has a table of its own is there."""
+        of_table = (at.get((table.scenario, level)) for level in (*table.shares, table.level))
+        return (
+            one for one in of_table if one and (not table.shares or (table.scenario, one.tool, one.level) not in keys)
+        )
+
     return tuple(
-        replace(_ranking(one, absent or {}, knobs), latencies=latencies_of(one.table, every, loaded)) for one in found
+        replace(_ranking(one, absent or {}, knobs), latencies=(*beside(table),))
+        for one, table in zip(by_table(tables, every), tables, strict=True)
     )
 
 
@@ -188,6 +200,8 @@ def _ranking(measured: TableRecords, absent: Mapping[str, str], knobs: Mapping[s
         contrasts=tuple(_contrasts(table.services, look)),
         unknown_cpu=measured.unknown_cpu,
         cheapest=_cheapest(measured),
+        lightest=_least(measured, Metric.MEMORY, KILOBYTES) if TOOLS[table.tool].holds else None,
+        rate=next((record.rate for record in measured.records if record.rate), None),
         bias=table.stated_bias,
         credit=math.expm1(max(look.credits.values(), default=0.0)),
         connections_kept=connections_kept(measured.records),
@@ -219,6 +233,7 @@ def _row(
         goodput=goodput,
         cpu_us=figure(own, Metric.CPU, MICROSECONDS),
         memory_peak_bytes=max(memory, default=None),
+        connection_kb=figure(own, Metric.MEMORY, KILOBYTES),
         windows=len(own) - unused,
         left_out=unused,
         remarks=(*remarks_on(measured, service, ranked, goodput, absent=absent, knobs=knobs),),
@@ -229,15 +244,17 @@ def _cheapest(measured: TableRecords) -> Cheapest | None:
     """Which services need the least CPU per request: a question of its own, with intervals of its own."""
     if measured.metric is not Metric.SPEED or measured.table.waits:
         return None
-    look = _look(measured, Metric.CPU)
+    return _least(measured, Metric.CPU, MICROSECONDS)
+
+
+def _least(measured: TableRecords, metric: Metric, scale: float) -> Cheapest | None:
+    look = _look(measured, metric)
     if look.rounds is None or look.fit is None:
         return None
     best = [one.service for one in rank(look.fit, look.found) if one.tier == 1]
-    costs = [figure(measured.of(name), Metric.CPU) for name in best]
+    costs = [figure(measured.of(name), metric, scale) for name in best]
     means = [cost.mean for cost in costs if cost]
-    if not best or len(means) < len(costs):
-        return None
-    return Cheapest(tuple(best), MICROSECONDS * min(means), MICROSECONDS * max(means))
+    return Cheapest(tuple(best), min(means), max(means)) if best and len(means) == len(costs) else None
 
 
 def _contrasts(services: Sequence[str], look: _Look) -> Iterable[Contrast]:

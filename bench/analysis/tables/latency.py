@@ -87,10 +87,10 @@ def _at(
     return TableLatency(
         tool=rates.client,
         level=level,
-        share=parse_level(level).share or math.nan,
+        share=parse_level(level).share or parse_level(level).knee_share or math.nan,
         rate=rates.rates.get(level),
         rounds=max(map(len, rounds.values()), default=0),
-        slowest=rates.slowest,
+        slowest=rates.knees.get(level, rates.slowest),
         by_client=level in rates.capped,
         left_out=rates.left_out,
         reason=rates.reason or "",

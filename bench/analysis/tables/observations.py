@@ -12,9 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 
-from bench.analysis.causes import HARMLESS_TO_CPU, HARMLESS_TO_RATES, causes_beside
+from bench.analysis.causes import ASKED, HARMLESS_TO_CPU, HARMLESS_TO_RATES, causes_beside
 from bench.analysis.tables.planned import PlannedTable
 from bench.analysis.tables.ranking import Figure, Metric
+from bench.plan.measurement import IN_BLOCKS
 from bench.records.make import NOT_RUN
 from bench.records.record import Cause, Record
 from bench.stats.estimates import t_quantile
@@ -25,6 +26,8 @@ from bench.validity.run_rules import BOUND
 LEAST_SUCCESSES = 30
 LEAST_PER_CONNECTION = 2
 """A window counts if it has this many successes, and as many of them for each connection."""
+LEAST_SENT = 0.9
+"""The least share of a common rate at which a request costs about what it does at all of it."""
 BUSY = 0.85
 """A service that used less than this share of its CPU while it was under load was waiting for something."""
 CONFIDENCE = 0.95
@@ -33,6 +36,7 @@ _HARMLESS: Mapping[Metric, frozenset[str]] = {
     Metric.SPEED: HARMLESS_TO_CPU,
     Metric.CPU: HARMLESS_TO_CPU,
     Metric.GOODPUT: HARMLESS_TO_RATES,
+    Metric.MEMORY: HARMLESS_TO_CPU,
 }
 """Causes against a record that do not concern its figure."""
 
@@ -88,7 +92,7 @@ def by_table(tables: Sequence[PlannedTable], records: Iterable[Record]) -> list[
     """The records of each table; those of windows that were never begun say nothing."""
     found: dict[tuple[str, str, str], list[Record]] = {table.key: [] for table in tables}
     for record in records:
-        if record.mode == "turns" and record.outcome != NOT_RUN:
+        if record.mode in IN_BLOCKS and record.outcome != NOT_RUN:
             found.get((record.scenario, record.tool, record.level), []).append(record)
     kept = {table.key: tuple(r for r in found[table.key] if r.service in table.services) for table in tables}
     return [TableRecords(replace(t, stacks={r.service: _stack(r) for r in kept[t.key]}), kept[t.key]) for t in tables]
@@ -96,13 +100,19 @@ def by_table(tables: Sequence[PlannedTable], records: Iterable[Record]) -> list[
 
 def causes_against(record: Record, metric: Metric) -> list[Cause]:
     """The causes that concern this figure of a record."""
-    return causes_beside(record, _HARMLESS[metric])
+    harmless = _HARMLESS[metric]
+    if metric is Metric.CPU and record.mode == "rate" and (record.sent_rate or 0) >= LEAST_SENT * (record.rate or 0):
+        # What left late changes latencies, and hardly what a request costs.
+        harmless |= {ASKED}
+    return causes_beside(record, harmless)
 
 
 def is_thin(record: Record) -> bool:
     """Whether a window has too few answers to count."""
     successes = record.successes or 0
-    return successes < LEAST_SUCCESSES or successes < LEAST_PER_CONNECTION * (record.connections or 0)
+    # At a rate, connections have nothing to do most of the time.
+    connections = 0 if record.rate else record.connections or 0
+    return successes < LEAST_SUCCESSES or successes < LEAST_PER_CONNECTION * connections
 
 
 def value_of(record: Record, metric: Metric) -> float | None:
@@ -110,12 +120,15 @@ def value_of(record: Record, metric: Metric) -> float | None:
     read = _read(record, metric)
     if causes_against(record, metric) or is_thin(record) or not read or not math.isfinite(read):
         return None
-    return -math.log(read) if metric is Metric.CPU else math.log(read)
+    return -math.log(read) if metric in (Metric.CPU, Metric.MEMORY) else math.log(read)
 
 
 def _read(record: Record, metric: Metric) -> float | None:
     if metric is Metric.SPEED:
         return record.speed
+    if metric is Metric.MEMORY:
+        held = record.memory_held_bytes
+        return held / record.connections if held is not None and held > 0 and record.connections else None
     return record.cpu_per_success_s if metric is Metric.CPU else record.goodput
 
 

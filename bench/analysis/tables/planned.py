@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
 from bench.core.files import items, mapping
-from bench.plan.interim_looks import looks_before
+from bench.plan.interim_looks import LOOKS, RATED_FROM, looks_before
+from bench.tools import OPEN_LOOP, TOOLS
 
 _DELAY = re.compile(r"delay-(\d+)\Z")
 _UPSTREAM = re.compile(r"simple-request-(\d+)\Z")
@@ -100,6 +101,17 @@ class PlannedTable:
         return self.bias if len(set(self.stacks.values())) > 1 else None
 
     @property
+    def at_rates(self) -> Iterator[PlannedTable]:
+        """A table of each of its common rates, by CPU per request, if these have rounds enough for verdicts."""
+        # From the second round to the first look. Each service is alone for all of its load, as nothing takes turns.
+        rounds = self.looks[0] - RATED_FROM + 1
+        if rounds >= LOOKS[0]:
+            for level in self.shares:
+                yield replace(
+                    self, tool=OPEN_LOOP, level=level, waits=False, rounds=rounds, looks=(rounds,), bias=None, shares=()
+                )
+
+    @property
     def key(self) -> tuple[str, str, str]:
         """Scenario, tool, level."""
         return self.scenario, self.tool, self.level
@@ -111,20 +123,26 @@ def tables_of(facts: Mapping[str, Any]) -> tuple[PlannedTable, ...]:
     for entry in map(mapping, items(facts.get("tables_in_turns"))):
         names, rounds = items(entry.get("services")), entry.get("rounds")
         words = [*(entry.get(key) for key in ("scenario", "tool", "level")), *names]
-        if all(isinstance(word, str) for word in words) and names and type(rounds) is int and rounds > 0:
+        if (
+            all(isinstance(word, str) for word in words)
+            and names
+            and words[1] in TOOLS
+            and type(rounds) is int
+            and rounds > 0
+        ):
             scenario, tool, level, *services = map(str, words)
             planned = {look for look in items(entry.get("looks")) if type(look) is int and look > 0}
-            found.append(
-                PlannedTable(
-                    scenario,
-                    tool,
-                    level,
-                    waits=entry.get("waits") is True,
-                    services=tuple(dict.fromkeys(services)),
-                    rounds=rounds,
-                    looks=tuple(sorted(planned)) or looks_before(rounds),
-                    bias=turn_bias(scenario, cpu if isinstance(cpu, str) else None),
-                    shares=tuple(map(str, items(entry.get("shares")))),
-                )
+            table = PlannedTable(
+                scenario,
+                tool,
+                level,
+                waits=entry.get("waits") is True,
+                services=tuple(dict.fromkeys(services)),
+                rounds=rounds,
+                looks=tuple(sorted(planned)) or looks_before(rounds),
+                # All are under such a load at once.
+                bias=None if TOOLS[tool].holds else turn_bias(scenario, cpu if isinstance(cpu, str) else None),
+                shares=tuple(map(str, items(entry.get("shares")))),
             )
+            found += [table, *table.at_rates]
     return tuple(found)

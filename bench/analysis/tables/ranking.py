@@ -23,6 +23,7 @@ class Metric(StrEnum):
     SPEED = "requests/s"
     CPU = "CPU per request"
     GOODPUT = "goodput"
+    MEMORY = "memory per connection"
     P50 = "p50"
     P99 = "p99"
     P999 = "p99.9"
@@ -140,6 +141,8 @@ class RankedRow:
     left_out: int
     remarks: tuple[Remark, ...] = ()
     smallest_visible: float | None = None
+    connection_kb: Figure | None = None
+    """What a held connection takes of memory; None where none were held."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,11 +262,11 @@ class TableLatency:
 
 @dataclass(frozen=True, slots=True)
 class Cheapest:
-    """The services that need the least CPU per request, by intervals of their own, and what they need, in µs."""
+    """The services that need the least of a metric, by intervals of their own, and what they need: µs, or KB."""
 
     services: tuple[str, ...]
-    least_us: float
-    most_us: float
+    least: float
+    most: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -291,6 +294,10 @@ class Ranking(Compared):
     rows: tuple[RankedRow, ...]
     unknown_cpu: str = ""
     cheapest: Cheapest | None = None
+    lightest: Cheapest | None = None
+    """By memory per held connection."""
+    rate: float | None = None
+    """Requests/s of a table of a common rate, or of held connections."""
     late: bool = False
     bias: TurnBias | None = None
     credit: float = 0.0

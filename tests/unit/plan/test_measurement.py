@@ -22,7 +22,7 @@ def planned() -> list[Measurement]:
 
 
 def test_every_measurement_of_a_plan_is_read_back_from_its_line_unchanged(planned: list[Measurement]) -> None:
-    assert {one.mode for one in planned} == {"solo", "turns", "null"}
+    assert {one.mode for one in planned} == {"solo", "turns", "rate", "null"}
     assert [measurement_of(json.loads(one.to_line())) for one in planned] == planned
 
 

@@ -1,0 +1,165 @@
+"""hold - hold connections open, and ask a few requests beside them.
+
+usage: python3 -m bench.load.hold --connections N --rate R --duration S --timeout S [--method M] URL
+
+Opens N connections on which nothing is sent. Then a further one is opened, on which the requests are sent, R a second:
+a server that accepts connections in their order answers them only if it has accepted all the others. Prints a line when
+it has answered one, or does not, from when on requests and time are counted; and a line when the time is up or SIGINT
+comes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import queue
+import select
+import signal
+import socket
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from http.client import HTTPConnection, HTTPException
+from urllib.parse import urlsplit
+
+CONNECT_S = 2.0
+"""How long a connection may take to open: in this network they take a tenth of a millisecond, or a full backlog."""
+OPEN_S = 10.0
+"""And all of them: a full backlog takes one in every second."""
+ACCEPT_S = 3.0
+"""How long the server may take to accept all of them, and to answer the first request."""
+SETTLE_S = 0.3
+"""What it does after that is no part of holding them."""
+POLL_S = 0.05
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Hold the connections, and print what became of them."""
+    signal.signal(signal.SIGINT, _interrupted)
+    parser = argparse.ArgumentParser(prog="hold", description=__doc__)
+    for name in ("connections", "rate", "duration", "timeout"):
+        parser.add_argument(f"--{name}", type=float, required=True)
+    parser.add_argument("--method", default="GET")
+    parser.add_argument("url")
+    asked = parser.parse_args(argv)
+    url = urlsplit(asked.url)
+    peer = (url.hostname or "", url.port or 80)
+    began = time.monotonic()
+    held, why = _opened(peer, int(asked.connections))
+    opened = time.monotonic()
+    path = url.path + (f"?{url.query}" if url.query else "")
+    requests = _Requests(peer, asked.method, path, asked.rate, asked.timeout)
+    told = {"opened": len(held), "why": why, "seconds": opened - began, "accepted": requests.first()}
+    print(json.dumps(told), flush=True)
+    requests.start()
+    watched = _watch(held, asked.duration, opened)
+    print(json.dumps(watched | requests.ended()), flush=True)
+    return 0
+
+
+def _interrupted(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def _opened(peer: tuple[str, int], number: int) -> tuple[list[socket.socket], str | None]:
+    """The connections, fewer if one could not be opened, and why it could not."""
+    held, began = list[socket.socket](), time.monotonic()
+    with contextlib.suppress(KeyboardInterrupt):
+        while len(held) < number:
+            if time.monotonic() - began > OPEN_S:
+                return held, f"no more in {OPEN_S:g} s"
+            try:
+                held.append(socket.create_connection(peer, CONNECT_S))
+            except OSError as error:
+                return held, "timeout" if isinstance(error, TimeoutError) else (error.strerror or str(error)).lower()
+    return held, None
+
+
+def _watch(held: Sequence[socket.socket], seconds: float, opened: float) -> dict[str, object]:
+    """Until the time is up: how many were closed, and how long after they were `opened` the first and last."""
+    began, closed_s = time.monotonic(), list[float]()
+    poll, by_number = select.poll(), {one.fileno(): one for one in held}
+    for number in by_number:
+        poll.register(number, select.POLLIN)
+    with contextlib.suppress(KeyboardInterrupt):
+        while time.monotonic() - began < seconds:
+            for number, _ in poll.poll(1000 * POLL_S):
+                if _is_closed(by_number[number]):
+                    poll.unregister(number)
+                    closed_s.append(time.monotonic() - opened)
+    ends = (round(closed_s[0], 3), round(closed_s[-1], 3)) if closed_s else None
+    left = len(held) - len(closed_s)
+    return {"duration_s": time.monotonic() - began, "held": left, "closed": len(closed_s), "closed_s": ends}
+
+
+def _is_closed(one: socket.socket) -> bool:
+    """Whether the server has ended it; what it sends without a request (a 408) is read and counts as nothing."""
+    try:
+        return not one.recv(1 << 16)
+    except OSError:
+        return True
+
+
+class _Requests:
+    """Requests at a rate on one connection, which is opened again where the server closes it; from a thread."""
+
+    def __init__(self, peer: tuple[str, int], method: str, path: str, rate: float, timeout_s: float) -> None:
+        self._method, self._path, self._rate, self._timeout_s = method, path, rate, timeout_s
+        self._sent, self._status, self._errors = 0, Counter[str](), Counter[str]()
+        self._ended = queue.SimpleQueue[None]()
+        self._connection = HTTPConnection(*peer, timeout=min(timeout_s, ACCEPT_S))
+
+    def first(self) -> bool:
+        """Whether a request that does not count is answered."""
+        answered = isinstance(self._ask(), int)
+        if self._connection.sock:
+            self._connection.sock.settimeout(self._timeout_s)
+        self._connection.timeout = self._timeout_s
+        time.sleep(SETTLE_S)
+        return answered
+
+    def start(self) -> None:
+        """Send them, from now on."""
+        threading.Thread(target=self._send, daemon=True).start()
+
+    def ended(self) -> dict[str, object]:
+        """The counts so far. A request that is under way has no answer."""
+        self._ended.put(None)
+        sent, status, errors = self._sent, dict(self._status), dict(self._errors)
+        unanswered = sent - sum(status.values()) - sum(errors.values())
+        return {"requests": sent, "status": status, "errors": errors, "unanswered": unanswered}
+
+    def _send(self) -> None:
+        for _ in self._due():
+            self._sent += 1
+            answer = self._ask()
+            counted = self._status if isinstance(answer, int) else self._errors
+            counted[str(answer)] += 1
+
+    def _ask(self) -> int | str:
+        """The status of an answer, or why there is none."""
+        try:
+            self._connection.request(self._method, self._path)
+            answer = self._connection.getresponse()
+            answer.read()
+            return answer.status
+        except (OSError, HTTPException) as error:
+            self._connection.close()
+            return "timeout" if isinstance(error, TimeoutError) else type(error).__name__
+
+    def _due(self) -> Iterator[None]:
+        """When requests are due: in the middle of each of its intervals, or later if an answer takes longer."""
+        began, number = time.monotonic(), 0
+        while True:
+            due_s = began + (number + 0.5) / self._rate - time.monotonic()
+            with contextlib.suppress(queue.Empty):
+                self._ended.get(timeout=max(0.0, due_s))
+                return
+            yield
+            number = max(number + 1, int((time.monotonic() - began) * self._rate))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

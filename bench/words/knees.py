@@ -1,0 +1,120 @@
+"""What searches for a knee have found: the highest rate of each service within the p99 limit, and which are apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from bench.analysis.causes import HARMLESS_TO_KNEES, causes_beside
+from bench.analysis.services import Places
+from bench.core.formats import joined, number, plural
+from bench.core.groups import grouped
+from bench.load.knee_search import APART
+from bench.plan.levels import SEARCHED, parse_level
+from bench.records.knee import NOT_HELD
+from bench.records.record import Record
+from bench.words.names import labels_of, scenario_words
+
+
+@dataclass(frozen=True, slots=True)
+class Knee:
+    """The highest rate of a service (1/s) that kept its p99 within the limit, and in how many `later` rounds it `held`.
+
+    `at_least`: above it the load generator failed, and not the service. Without a rate, `why` says what was found.
+    """
+
+    service: str
+    rate: float | None
+    held: int = 0
+    later: int = 0
+    at_least: bool = False
+    why: str = ""
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether it held in most of the later rounds."""
+        return self.rate is not None and self.held > 0 and 2 * self.held > self.later
+
+
+def knees_of(records: Iterable[Record]) -> dict[tuple[str, str], list[Knee]]:
+    """By scenario and level, the knee of each service that was searched for one, the highest first."""
+    found: dict[tuple[str, str], list[Knee]] = {}
+    for (scenario, level, service), own in grouped(
+        (one for one in records if one.mode == "solo" and one.level.startswith(SEARCHED)),
+        lambda one: (one.scenario, one.level, one.service),
+    ).items():
+        found.setdefault((scenario, level), []).append(_knee(service, sorted(own, key=lambda one: one.round)))
+    return {key: sorted(knees, key=lambda one: (-(one.rate or 0), one.service)) for key, knees in found.items()}
+
+
+def _knee(service: str, rounds: Sequence[Record]) -> Knee:
+    first = next((one for one in rounds if _holds(one)), None)
+    if first is None or first.rate is None:
+        why = dict.fromkeys(one.nulls.get("knee_rate", one.outcome) for one in rounds)
+        return Knee(service, None, why="; ".join(why))
+    later = [one for one in rounds if one.round > first.round]
+    held = sum(_holds(one) and one.rate == first.rate for one in later)
+    return Knee(service, first.rate, held, len(later), at_least=first.knee_rate is None)
+
+
+def _holds(record: Record) -> bool:
+    if causes_beside(record, HARMLESS_TO_KNEES):
+        return False
+    if record.knee_rate is not None:
+        return True
+    return record.client_limit is not None and not record.nulls.get("knee_rate", "").startswith(NOT_HELD)
+
+
+def knee_sentences(knees: Sequence[Knee], labels: Mapping[str, str]) -> Iterator[str]:
+    """What each can take; then which of them are apart."""
+    known = [one for one in knees if one.rate is not None]
+    if known:
+        yield f"{'; '.join(_one(one, labels) for one in known)}."
+    for one in knees:
+        if one.rate is None:
+            yield f"{labels[one.service]}: no such rate was found ({one.why})."
+    if len(known) > 1:
+        yield from _apart(known, labels)
+
+
+def _one(knee: Knee, labels: Mapping[str, str]) -> str:
+    least = "at least " if knee.at_least else ""
+    rounds = plural(knee.later, "later round")
+    held = f"held in {knee.held} of {rounds}" if knee.later else "not tried in a later round"
+    limit = ", the load generator is the limit" if knee.at_least else ""
+    return f"{labels[knee.service]} takes {least}{number(knee.rate or 0)} requests/s ({held}{limit})"
+
+
+def _apart(known: Sequence[Knee], labels: Mapping[str, str]) -> Iterator[str]:
+    """The first is apart from whom its rate was too much for: one that it has held in later rounds too."""
+    best, *others = known
+    below = [
+        one for one in others if best.confirmed and not one.at_least and (one.rate or 0) * APART <= (best.rate or 0)
+    ]
+    if below:
+        names = joined([labels[one.service] for one in below])
+        yield f"{labels[best.service]} takes more than {names}: it held a rate at which {_failed(below)}."
+    if left := [one for one in others if one not in below]:
+        names = joined([labels[one.service] for one in (best, *left)])
+        why = (
+            "the load generator ended a search" if any(one.at_least for one in (best, *left)) else "they are too close"
+        )
+        why = why if best.confirmed else "the highest rate did not hold in most later rounds"
+        yield f"{names} are not shown to differ: {why}."
+
+
+def _failed(below: Sequence[Knee]) -> str:
+    return "the other failed" if len(below) == 1 else "the others failed"
+
+
+def knee_question(level: str) -> str:
+    """`How many requests/s keep p99 within 50 ms?`."""
+    return f"How many requests/s keep p99 within {1000 * (parse_level(level).knee_p99_s or 0):g} ms?"
+
+
+def told_knees(records: Iterable[Record], places: Places) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """Question, load and sentences of each search of a run."""
+    for (scenario, level), knees in knees_of(records).items():
+        labels = labels_of([one.service for one in knees], places)
+        labels = {name: label or name for name, label in labels.items()}
+        yield knee_question(level), scenario_words(scenario), tuple(knee_sentences(knees, labels))
