@@ -23,6 +23,9 @@ def latency_sentences(found: TableLatency, labels: Mapping[str, str]) -> Iterato
     else:
         missing = "" if told.metric is Metric.P99 else f"; too few requests for {Metric.P99}"
         yield f"{lead}: {percentile_words(told, labels)}{missing}."
+        middle = found.of(Metric.P50)
+        if found.of_knee and middle and middle is not told:
+            yield f"There, {percentile_words(middle, labels)}."
     if found.left_out:
         names = [f"{labels[name]} ({why.removeprefix('left out: ')})" for name, why in found.left_out.items()]
         yield f"Without latency: {listed(names, 3, 2)}."
@@ -35,6 +38,8 @@ def rate_words(found: TableLatency, labels: Mapping[str, str]) -> str:
         return f"{rate} (the most that {found.tool} is asked for here, which is the limit and no service)"
     share = "half" if found.share == HALF else f"{100 * found.share:.0f} %"
     slowest = labels.get(found.slowest or "")
+    if found.of_knee:
+        return f"{rate} ({share} of the lowest rate within the p99 limit{f', that of {slowest}' if slowest else ''})"
     whose = f"what {slowest}, the slowest, serves" if slowest else "what the slowest service serves"
     return f"{rate} ({share} of {whose})"
 

@@ -191,17 +191,14 @@ class Conclusion:
 
 
 def conclusions(rankings: Sequence[ToldRanking], records: Iterable[Record]) -> tuple[Conclusion, ...]:
-    """A conclusion for every table and search of the run; without any, the questions left open."""
+    """A conclusion for every table and every search of the run; without tables, the questions left open too."""
     every = list(records)
     found = (*map(_of_table, rankings), *knee_conclusions(every))
-    if found:
+    if rankings:
         return found
     places = {record.service: coordinates_of(record) for record in every if record.mode != "null"}
-    return tuple(
-        _without_verdicts(
-            places, [record.service for record in every if record.mode == "solo" and record.outcome == MEASURED]
-        )
-    )
+    alone = [record.service for record in every if record.mode == "solo" and record.outcome == MEASURED]
+    return (*found, *_without_verdicts(places, alone))
 
 
 def knee_conclusions(records: Sequence[Record]) -> tuple[Conclusion, ...]:

@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import combinations
 
 from bench.analysis.tables.planned import TurnBias
+from bench.plan.levels import parse_level
 from bench.records.record import Cause
 from bench.stats.table_verdicts import FASTER, SLOWER, TURNED
 
@@ -249,6 +250,11 @@ class TableLatency:
     reason: str = ""
     confidence: float = 0.95
     percentiles: tuple[Percentile, ...] = ()
+
+    @property
+    def of_knee(self) -> bool:
+        """Whether the rate is a share of the lowest knee, and not of a speed."""
+        return parse_level(self.level).knee_share is not None
 
     def of(self, metric: Metric) -> Percentile | None:
         """A percentile that any service has."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
+from bench.analysis.causes import ASKED
 from bench.analysis.tables.observations import (
     BUSY,
     TableRecords,
@@ -32,6 +33,7 @@ from bench.matrix.knobs import CPU_QUOTA
 from bench.plan.measurement import settings_of
 from bench.records.record import MEASURED, Record
 from bench.stats.table_verdicts import RankedService
+from bench.tools import TOOLS
 from bench.validity.run_rules import BOUND
 
 
@@ -49,7 +51,7 @@ def remarks_on(
     unused = left_out(own, metric)
     has_rank = ranked is not None and ranked.rank is not None
     if len(own) == unused.total():
-        yield _no_figure(own, metric, absent)
+        yield _no_figure(own, metric, absent, ASKED if TOOLS[measured.table.tool].holds else "")
     else:
         if not has_rank:
             yield Unranked.ALONE if ranked is None else Unranked.APART
@@ -78,10 +80,12 @@ def throttled(records: Iterable[Record]) -> Iterator[Throttled]:
         yield Throttled(None, own[0].nulls["throttled_s"])
 
 
-def _no_figure(own: Sequence[Record], metric: Metric, absent: str) -> NoFigure:
+def _no_figure(own: Sequence[Record], metric: Metric, absent: str, tells: str = "") -> NoFigure:
+    """The first cause, or the first of those that `tells` names: of held connections, what became of them."""
     if not own:
         return NoFigure(absent)
-    return NoFigure(next((cause for record in own for cause in causes_against(record, metric)), None))
+    causes = [cause for record in own for cause in causes_against(record, metric)]
+    return NoFigure(next((cause for cause in causes if cause.cause == tells), next(iter(causes), None)))
 
 
 def _idles(records: Sequence[Record]) -> Iterator[Idles]:

@@ -1,0 +1,69 @@
+"""What is said of searches for a knee: how often it held, which are apart, and where the client was the limit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from turns_runs import record, service_of
+
+from bench.records.record import Cause, Record
+from bench.words.told import knee_conclusions
+
+LEVEL = "knee-p99-50ms"
+
+
+def rounds(stack: str, rate: float, held: str, *, client: bool = False) -> list[Record]:
+    """A search and later rounds: in each `y` the rate held."""
+    found = []
+    for number, letter in enumerate(f"y{held}", 1):
+        one = replace(record(stack, round=number), mode="solo", tool="vegeta", level=LEVEL, connections=None, rate=rate)
+        nulls = {name: why for name, why in one.nulls.items() if name != "knee_rate"}
+        knee = rate if letter == "y" and not client else None
+        if knee is None:
+            nulls["knee_rate"] = "client-limited at it" if letter == "y" else "did not hold: p99 80 ms"
+        limit = rate if client else None
+        found.append(replace(one, id=f"{stack}-{number}", knee_rate=knee, nulls=nulls, client_limit=limit))
+    return found
+
+
+def said(*searches: list[Record]) -> list[str]:
+    (one,) = knee_conclusions([record for search in searches for record in search])
+    assert (one.question, one.where) == ("How many requests/s keep p99 within 50 ms?", "json")
+    return [one.sentence, *one.more]
+
+
+def test_how_often_each_held_and_which_takes_more() -> None:
+    assert said(rounds("aiohttp", 4000, "yyy"), rounds("uvicorn-asgi", 5000, "yny")) == [
+        "uvicorn-asgi takes 5,000 requests/s (held in 2 of 3 later rounds);"
+        " aiohttp takes 4,000 requests/s (held in 3 of 3 later rounds).",
+        "uvicorn-asgi takes more than aiohttp: it held a rate at which the other failed.",
+    ]
+
+
+def test_what_did_not_hold_again_is_above_none() -> None:
+    assert said(rounds("aiohttp", 4000, "yyy"), rounds("uvicorn-asgi", 5000, "nny"))[1:] == [
+        "uvicorn-asgi and aiohttp are not shown to differ: the highest rate did not hold in most later rounds."
+    ]
+
+
+def test_rates_within_the_step_of_a_search_are_not_apart() -> None:
+    assert said(rounds("aiohttp", 4900, "yyy"), rounds("uvicorn-asgi", 5000, "yyy"))[1:] == [
+        "uvicorn-asgi and aiohttp are not shown to differ: they are too close."
+    ]
+
+
+def test_where_the_load_generator_is_the_limit_it_is_a_lower_bound() -> None:
+    assert said(rounds("aiohttp", 4000, "yyy", client=True), rounds("uvicorn-asgi", 5000, "yyy")) == [
+        "uvicorn-asgi takes 5,000 requests/s (held in 3 of 3 later rounds); aiohttp takes at least 4,000 requests/s"
+        " (held in 3 of 3 later rounds, the load generator is the limit).",
+        "uvicorn-asgi and aiohttp are not shown to differ: the load generator ended a search.",
+    ]
+
+
+def test_a_search_that_found_none_says_why() -> None:
+    lost = [replace(one, causes=(Cause("errors", "all"),), valid=False) for one in rounds("aiohttp", 84, "")]
+    nulls = {**lost[0].nulls, "knee_rate": "it does not hold at 84/s"}
+    lost = [replace(lost[0], knee_rate=None, nulls=nulls)]
+    assert said(lost) == ["aiohttp-py313-debian: no such rate was found (it does not hold at 84/s)."] or said(lost) == [
+        f"{service_of('aiohttp')}: no such rate was found (it does not hold at 84/s)."
+    ]
