@@ -107,8 +107,9 @@ def rates_of(
         told,
         slowest=slowest,
         left_out=left_out,
-        rates={level: _rounded(min(rate, most)) for level, rate in wanted.items()},
-        capped=tuple(level for level, rate in wanted.items() if rate > most),
+        # At a knee the client was on time and had CPU time left, which a load of 1,000/s tells but roughly.
+        rates={level: _rounded(rate if level in found_knees else min(rate, most)) for level, rate in wanted.items()},
+        capped=tuple(level for level, rate in wanted.items() if rate > most and level not in found_knees),
         knees={level: service for level, (service, _) in found_knees.items()},
     )
 

@@ -75,6 +75,9 @@ def noise(source: Run, step: Step) -> str:
     limits = noise_limits_of(mapping(source.facts.get("knobs")))
     (planned,) = (one for one in source.planned if one.id in step.ids)
     record = _record(source, planned, read_raw(source.path, planned))
+    if record.knee_rate is not None:
+        # Noise makes a rate harder to hold, and it held.
+        return ""
     return noise_of(record, limits) or next((one.detail for one in record.causes if one.cause == CLOCK), "")
 
 

@@ -9,11 +9,13 @@ from bench.analysis.causes import HARMLESS_TO_KNEES, causes_beside
 from bench.analysis.services import Places
 from bench.core.formats import joined, number, plural
 from bench.core.groups import grouped
-from bench.load.knee_search import APART
 from bench.plan.levels import SEARCHED, parse_level
 from bench.records.knee import NOT_HELD
 from bench.records.record import Record
 from bench.words.names import labels_of, scenario_words
+
+APART = 1.25
+"""Two rates are apart from this ratio on: searches are minutes apart, end in steps of 5 %, and have no interval."""
 
 
 @dataclass(frozen=True, slots=True)

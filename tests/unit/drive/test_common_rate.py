@@ -180,3 +180,13 @@ def test_the_record_has_the_rate_or_says_why_it_has_none(tmp_path: Path) -> None
     services = {name: read_service(str(run), name) for name in (AIOHTTP, TORNADO, UVICORN)}
     ids = [one.id for one in build_records(read_run(str(run)), services) if one.mode == "rate"]
     assert ids == [line["id"] for line in rated.values()] and third
+
+
+def test_a_share_of_a_knee_is_of_the_lowest_one_that_was_found() -> None:
+    table = found(dict(zip(STACKS, (9000, 12_000, 10_000), strict=True)), shares=("knee50-p99-50ms", "share10"))
+    told = rates_of(table, MOST, lambda scenario, limit_s: (TORNADO, 12_345) if limit_s == 0.05 else None)
+    # The client was on time at the knee itself, whatever a load of 1,000/s lets expect of it.
+    assert told.rates == {"knee50-p99-50ms": 6100, "share10": 900} and told.capped == ()
+    assert told.knees == {"knee50-p99-50ms": TORNADO} and common_rates(json.loads(told.text())) == told
+    none = rates_of(table, MOST)
+    assert none.of("knee50-p99-50ms", AIOHTTP) == "no common rate was decided for knee50-p99-50ms"

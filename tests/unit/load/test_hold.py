@@ -119,7 +119,7 @@ class Counters(CpuCounters):
 
     def read(self, *names: str) -> Reading:
         self.readings += 1
-        return Reading({**dict.fromkeys(names, 5_000_000 * self.readings), "loadgen": 1}, (9,) * 8)
+        return Reading({**dict.fromkeys(names, 5_000_000 * self.readings), "loadgen": 1}, (self.readings,) * 8)
 
     def memory_bytes(self, name: str) -> int | None:
         return None if name == self.unread else 1_000_000 + 2048 * self.readings
