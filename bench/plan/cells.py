@@ -245,7 +245,8 @@ class Plan:
         """Expected wall time in seconds if every table takes so many rounds to its verdicts."""
         alone = self.solo_rounds * sum(self.seconds(cell) for cell in self.alone)
         turn_rounds = min(turn_rounds, self.turn_rounds)
-        in_turns = turn_rounds * self.round_seconds() + max(0, turn_rounds - 1) * self.rates_round_seconds()
+        rated = sum(number <= turn_rounds for number in self.rate_rounds)
+        in_turns = turn_rounds * self.round_seconds() + rated * self.rates_round_seconds()
         return alone + in_turns + sum(self.null_rounds(null) * self.seconds(null) for null in self.nulls)
 
 

@@ -55,8 +55,8 @@ MUTANTS = (
     Mutant(
         "a pull request's comment compares with the head",
         "bench/render/pr_comment.py",
-        "contrasts.get((base, head))",
-        "contrasts.get((head, base))",
+        "places[base], places[head], contrasts.get((base, head))",
+        "places[base], places[head], contrasts.get((head, base))",
         ("tests/unit/render/test_pr_comment.py",),
     ),
     Mutant(

@@ -21,7 +21,7 @@ from pathlib import Path
 from bench.cli.arguments import parse_selection
 from bench.cli.plan import plan_of
 from bench.core.errors import UserError
-from bench.plan.cells import OVERHEAD_S, Plan, blocks
+from bench.plan.cells import Plan, blocks
 
 MACHINES = (2, 8, 32)
 TIMES = 200
@@ -37,16 +37,17 @@ def planned_units(plan: Plan) -> list[list[float]]:
 
     A block of services in turns is one such unit, and so is a window alone.
     """
-    in_turns = [plan.block_seconds(len(names), tables) for tables in plan.table_groups for names in blocks(tables)]
+    groups = [(len(names), tables) for tables in plan.table_groups for names in blocks(tables)]
+    in_turns = [plan.block_seconds(count, tables) for count, tables in groups]
+    rated = [plan.block_seconds(count, tables) + plan.rates_seconds(count, tables) for count, tables in groups]
     alone = [plan.seconds(cell) for cell in plan.alone]
-    null = [plan.preset.duration + plan.preset.warmup + OVERHEAD_S] * len(plan.nulls)
     return [
         [
-            *(in_turns if number < plan.turn_rounds else ()),
-            *(alone if number < plan.solo_rounds else ()),
-            *(null if number < plan.null_rounds else ()),
+            *((rated if number in plan.rate_rounds else in_turns) if number <= plan.turn_rounds else ()),
+            *(alone if number <= plan.solo_rounds else ()),
+            *(plan.seconds(null) for null in plan.nulls if number <= plan.null_rounds(null)),
         ]
-        for number in range(plan.rounds)
+        for number in range(1, plan.rounds + 1)
     ]
 
 

@@ -11,7 +11,8 @@ SHELL = re.compile(r"(?<![\[\w])SECONDS\b(?!\])|EPOCHREALTIME|EPOCHSECONDS|date 
 PYTHON = re.compile(r"\btime\.time\(|\btime_ns\(\)")
 ALLOWED = {
     ("scripts/lib/common.sh", "where there is no /proc/uptime"): 1,
-    ("driver/steps/measure.py", "when a step began, had its load, and ended"): 3,
+    ("driver/steps/measure.py", "when a step began, had its load, and ended, with a load or without one"): 4,
+    ("driver/steps/events.py", "when something was done to a service"): 1,
     ("driver/steps/clients.py", "how far the clocks of several load generators are apart, and when they begin"): 3,
     ("driver/services/verify.py", "when a service had started"): 1,
     ("driver/lifecycle/leftovers.py", "how old a network is, whose time of day the engine has"): 1,
@@ -23,6 +24,7 @@ ALLOWED = {
     ("driver/planning/refs.py", "how old a folder is"): 1,
     ("driver/steps/stacks.py", "of a profile, no figure that is ranked"): 1,
     ("bench/load/kernel_counters.py", "when the tool's threads were seen"): 1,
+    ("bench/load/event.py", "when a window begins and ended, and how far two clocks are apart"): 3,
     ("bench/load/in_turns.py", "when a window began and ended"): 2,
 }
 """Lines that read the time of day, by file and reason."""
