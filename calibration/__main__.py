@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from bench.core.errors import UserError
 from bench.export.judged_run import find_judged
 from calibration.alone import alone
+from calibration.events import events
 from calibration.hog import hog
 from calibration.latency import latency
 from calibration.quick import quick
@@ -21,6 +22,7 @@ CHECKS = {
     "alone": (alone, "records.jsonl"),
     "hog": (hog, "records.jsonl"),
     "quick": (quick, "verdicts.jsonl"),
+    "events": (events, "events.jsonl"),
     "waits": (waits, "records.jsonl"),
     "truths": (truths, "verdicts.jsonl"),
 }

@@ -23,7 +23,7 @@
 #                         BACKLOG, PYTHON_JIT, CPU_QUOTA (CPUs), MEMORY, or a variable that server or app reads;
 #                         repeated, with every combination
 #   --event LIST          reload, stop, killed, hung, overload, slow, recycle, connections: what that costs in lost requests, in
-#                         place of a load (docs/events.md); --preset bad-day has all (--list events)
+#                         place of a load (docs/events.md), or a case: slow-silent; --preset bad-day has all
 #   --mode MODE           turns (default): services get the CPU in turns, and are ranked; solo: each service
 #                         alone, without a verdict
 #   --controls WHICH      null (default): the null server, which shows what each tool can do here; or none

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
-# Usage: scripts/selftest.sh latency|tables|hog|quick|truths [--hog] [SELECTION...]
-#        scripts/selftest.sh judge alone|tables|hog|quick|truths|waits RUN...
+# Usage: scripts/selftest.sh latency|tables|hog|quick|truths|events [--hog] [SELECTION...]
+#        scripts/selftest.sh judge alone|tables|hog|quick|truths|events|waits RUN...
 #
 # Measures apps whose figures are known beforehand, and prints truth, measured value and error of each
 # figure. The run stays under results/, with the table in its selftest.md. Exit status 1 if an error is
@@ -15,6 +15,9 @@
 #   truths      tables whose answers are known: what each service can serve at most, which one serves more whatever
 #               its CPU per request, which are the same (in bursts and one by one; 5 % more CPU or not by a coin of
 #               each container), which one idles, and that Cheroot loses nothing by the start of the matrix
+#   events      a server that loses 7 requests at a reload and is back after 1.5 s, cuts what is under way at SIGTERM and
+#               ends 1.5 s later, stalls for 3 s beside 20 silent connections and closes them after 15 s: whether each
+#               of these comes out (scripts/matrix.sh --event; three minutes)
 #   hog         four services, each alone, beside another process that takes 0, 5, 20 or 50 % of the server's CPU:
 #               how far that moves CPU per request and requests/s
 #   quick       the preset quick, for --hog: how many of its rows have figures
@@ -34,7 +37,7 @@ source "${BASH_SOURCE[0]%/*}/lib/engine.sh"
 trap_errors
 
 case ${1:-} in
-latency | tables | hog | truths) kind=$1 preset=selftest-$1 ;;
+latency | tables | hog | truths | events) kind=$1 preset=selftest-$1 ;;
 quick) kind=quick preset=quick ;;
 judge)
 	need_tools
@@ -57,6 +60,8 @@ elif [[ ${1:-} == --hog ]]; then
 	hog=$!
 fi
 status=0
+# What the null server loses under the same events is not asked here.
+[[ $kind != events ]] || set -- --controls none "$@"
 report=$("$root/scripts/matrix.sh" --preset "$preset" "$@") || status=$?
 ((status == 0)) || fail "$status" "the run of the self-test failed"
 run=${report%/report.md}

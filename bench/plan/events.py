@@ -237,6 +237,14 @@ EVENTS: Mapping[str, Kind] = MappingProxyType(
 """In the order in which they are planned and reported."""
 
 
+def kind_of(name: str) -> Kind | None:
+    """The event of this name, or one case of it (`slow-silent`); None where there is none."""
+    for event, kind in EVENTS.items():
+        if cases := tuple(case for case in kind.cases if name in (event, case.level)):
+            return replace(kind, cases=cases)
+    return None
+
+
 def of_app(event: Event) -> Event:
     """As a user's own app can have it: it reads none of our variables, and has none of our routes."""
     ours = ("TELL_PID", "BOOT_S", "WORK_MS")

@@ -23,7 +23,7 @@ from bench.plan.cells import (
     turn_tables,
 )
 from bench.plan.cpus import parse_list
-from bench.plan.events import EVENTS, Event, Kind, of_app, with_signal
+from bench.plan.events import EVENTS, Event, Kind, kind_of, of_app, with_signal
 from bench.plan.interim_looks import LOOKS
 from bench.plan.levels import Level, parse_level, refusal
 from bench.plan.running import check_running, with_running
@@ -111,7 +111,7 @@ _NOT_OF_EVENTS = ("scenarios", "tools", "levels", "duration", "running")
 def check_events(preset: Preset, wanted: Selection) -> None:
     """UserError for an event that there is not, and for what an event decides itself."""
     for name in preset.events:
-        if name not in EVENTS:
+        if kind_of(name) is None:
             raise unknown("event", name, EVENTS)
     for option in _NOT_OF_EVENTS:
         if getattr(wanted, option):
@@ -123,8 +123,8 @@ def event_cells(
     matrix: Matrix, service: Service, preset: Preset, reads: Reads, skips: list[SkippedCell]
 ) -> Iterable[PlannedCell]:
     """A cell for each case of each event; what the server has no way to do is skipped with what it says of that."""
-    for name in preset.events:
-        kind = EVENTS[name]
+    for kind in filter(None, map(kind_of, preset.events)):
+        name = kind.cases[0].name
         route, path, scenario = _asked(matrix, service, preset, kind)
         if lacking := service.lacking(route):
             skips.append(SkippedCell(service.name, f"{service.framework.name}: {lacking}", scenario, event=name))
@@ -157,7 +157,8 @@ def null_controls(
 def null_events(matrix: Matrix, names: Iterable[str]) -> tuple[PlannedCell, ...]:
     """The same done to the null server, once for each event: what the client itself loses there is the floor."""
     route, path = matrix.route_of(NULL_ROUTES[0])
-    events = (replace(EVENTS[name].cases[0], long_path="", environment={}) for name in names if EVENTS[name].floor)
+    kinds = filter(None, map(kind_of, names))
+    events = (replace(kind.cases[0], long_path="", environment={}) for kind in kinds if kind.floor)
     return tuple(
         PlannedCell(NULL, route, route.scenario, path, SOCKETS.name, Level(event.level), event=with_signal(event))
         for event in events

@@ -89,8 +89,11 @@ class Engine(ABC):
         """Its CPU time so far in ns, and its memory now in bytes; None where that cannot be read."""
         return None, None
 
-    def signal(self, service: str, signal: str, pid: int) -> None:
-        """Sends a signal to a process of its container; DockerError where that fails."""
+    def signal(self, service: str, signal: str, pid: int) -> int | None:
+        """Sends a signal to a process of its container; DockerError where that fails.
+
+        The result is when it was sent, in ns since the epoch; None where that is not known.
+        """
         raise DockerError(self.cannot_act)
 
     def freezer(self, services: Sequence[str]) -> AbstractContextManager[None]:

@@ -140,7 +140,11 @@ class _Watch:
         told = set() if self.workers else self._told_pids()
         if told and told < set(seen.workers):
             self.others = set(seen.workers) - told
-        return Processes(seen.main, tuple(pid for pid in seen.workers if pid not in self.others))
+        without = self.others
+        if self.workers and seen.main not in self.before.workers:
+            # It has workers: where none of them is left, it is none itself.
+            without = without | {seen.main}
+        return Processes(seen.main, tuple(pid for pid in seen.workers if pid not in without))
 
     def _told_pids(self) -> set[int]:
         with suppress(ValueError, TypeError, AttributeError):
@@ -148,20 +152,22 @@ class _Watch:
         return set()
 
     def _act(self, action: Action) -> None:
-        begun, wall = self._now(), time.time_ns()
-        seen, error = self._look(), ""
+        seen, error, sent = self._look(), "", None
         pid = seen.main if action.to == "main" else next(iter(seen.workers), 0)
         self.targets.add(pid)
+        begun, wall = self._now(), time.time_ns()
         try:
             if not pid:
                 raise DockerError("the service has ended")
-            self.engine.signal(self.service, action.signal, pid)
+            sent = self.engine.signal(self.service, action.signal, pid)
         except DockerError as failed:
             error = str(failed)
+        took = self._now() - begun
+        if sent is not None and 0 <= sent - wall <= took:
+            # Who was under way then is known, and not only who was when the command began.
+            begun, wall, took = begun + sent - wall, sent, 0
         what = f"SIG{action.signal} to {'the main process' if action.to == 'main' else 'a worker'}"
-        self.done.append(
-            {"what": what, "pid": pid, "at_ns": begun, "took_ns": self._now() - begun, "wall_ns": wall, "error": error}
-        )
+        self.done.append({"what": what, "pid": pid, "at_ns": begun, "took_ns": took, "wall_ns": wall, "error": error})
 
     def _is_over(self, seen: Processes) -> bool:
         before, now = set(self.before.workers), set(seen.workers)

@@ -21,7 +21,7 @@ behaviour of its own. SLOWER_US in the environment adds that many microseconds o
 
 `app` speaks ASGI, or WSGI where INTERFACE is wsgi: there, without `body` and `database_ms`; `nagle` is for gunicorn
 alone. With OWN_BIND=cheroot, importing this module serves, on a socket that Cheroot binds itself: the start of the
-matrix, which imports it, does not come to its own.
+matrix, which imports it, does not come to its own. With BAD_DAY it becomes the server of bad_day.py, in the same way.
 
 Shares are not random: a low-discrepancy sequence keeps any stretch of requests within a request or two of them.
 The timers of event loops have millisecond resolution: a wait is up to 2 ms longer than requested. It may also end a
@@ -32,6 +32,7 @@ import asyncio
 import os
 import random
 import socket
+import sys
 import tempfile
 import threading
 import time
@@ -320,3 +321,7 @@ if OWN_BIND:
     # As under the start of the matrix: what is compared is the socket.
     server.keep_alive_conn_limit = None
     server.start()
+
+if os.environ.get("BAD_DAY"):
+    # In the place of the server that imports this: what is done to that one is done to it.
+    os.execv(sys.executable, [sys.executable, os.path.join(os.path.dirname(__file__), "bad_day.py")])

@@ -38,6 +38,8 @@ class Acting(PretendEngine):
         self.looks, self.later = 0, dict[int, Callable[[], None]]()
 
     cannot_act = ""
+    told, takes_s = 0, 0.0
+    """When the signal was sent, where the engine knows that; how long its command takes before."""
 
     def processes(self, service: str) -> Processes:
         self.looks += bool(self.sent)
@@ -47,11 +49,14 @@ class Acting(PretendEngine):
     def usage(self, service: str) -> tuple[int | None, int | None]:
         return 10**9, 5 << 20
 
-    def signal(self, service: str, signal: str, pid: int) -> None:
+    def signal(self, service: str, signal: str, pid: int) -> int | None:
         self.sent.append((signal, pid))
         if (found := self.after(signal, pid)) is None:
             raise DockerError("no such process")
         self.now = found
+        time.sleep(self.takes_s)
+        told, self.told = self.told, time.time_ns()
+        return self.told if told else None
 
 
 def happened(engine: Acting, event: Doings, told: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -85,6 +90,15 @@ def test_a_reload_goes_to_the_main_process_and_is_over_once_every_worker_is_anot
     assert 1e8 <= action["at_ns"] <= told["until_ns"] and told["samples"][0][1:] == [10**9, 5 << 20]
 
 
+@pytest.mark.parametrize("known", [False, True])
+def test_a_signal_counts_from_when_it_was_sent_where_that_is_known(tmp_path: Path, known: bool) -> None:
+    engine = Acting(tmp_path, lambda *_: Processes(2, (5, 6)))
+    engine.told, engine.takes_s = int(known), 0.2
+    (action,) = happened(engine, Doings((Action(0.0, "signal", "HUP", "main"),), "swapped"))["actions"]
+    assert (action["took_ns"] == 0) == known and (action["wall_ns"] == engine.told) == known
+    assert (action["at_ns"] >= 2e8) or (not known and action["took_ns"] >= 2e8)
+
+
 def test_one_old_worker_left_is_no_reload(tmp_path: Path) -> None:
     engine = Acting(tmp_path, lambda *_: Processes(2, (4, 6)))
     told = happened(engine, Doings((Action(0.0, "signal", "HUP", "main"),), "swapped"))
@@ -98,6 +112,14 @@ def test_a_worker_is_killed_and_the_load_goes_on_until_as_many_work_again(tmp_pa
     told = happened(engine, event)
     assert engine.sent == [("KILL", 3)] and ended_early(engine)
     assert [pids for _, pids in told["workers"]] == [[3, 4], [4], [4, 9]]
+
+
+def test_a_main_process_without_workers_is_none_itself(tmp_path: Path) -> None:
+    engine = Acting(tmp_path, lambda *_: Processes(2, (2,)))
+    engine.now = Processes(2, (3,))
+    engine.later[5] = lambda: setattr(engine, "now", Processes(2, (9,)))
+    told = happened(engine, Doings((Action(0.0, "signal", "KILL", "worker"),), "restored"))
+    assert [pids for _, pids in told["workers"]] == [[3], [], [9]] and ended_early(engine)
 
 
 def test_a_service_that_ends_whole_is_seen_to_end(tmp_path: Path) -> None:

@@ -402,8 +402,11 @@ def test_an_event_gives_a_service_what_it_needs_but_never_what_varies(engine: Lo
 def test_a_signal_is_sent_from_inside_the_container_and_one_that_fails_is_said(
     engine: LocalDocker, docker: Docker
 ) -> None:
-    engine.signal("a", "HUP", 7)
-    assert docker.calls == ['exec p-a-1 sh -c kill -s "$0" "$1" HUP 7']
+    docker.says("kill -s", "1764000000123456789")
+    assert engine.signal("a", "HUP", 7) == 1764000000123456789
+    assert docker.calls == ['exec p-a-1 sh -c date +%s%N; kill -s "$0" "$1" HUP 7']
+    docker.says("kill -s", "1764000000%N")
+    assert engine.signal("a", "HUP", 7) is None
     docker.says("kill -s", "sh: kill: (7) - No such process", 1)
     with pytest.raises(DockerError, match="No such process"):
         engine.signal("a", "HUP", 7)

@@ -117,3 +117,31 @@ def test_pairs_of_packages_are_compared_and_nothing_else() -> None:
     pair = (records[0].service, records[5].service)
     assert [(one.a, one.b) for one in event_table(records, [pair]).rows[0].contrasts] == [pair]
     assert len(event_table(records).rows[0].contrasts) == 3
+
+
+SLOW_AT_THE_END = event(lost=5, recovered_s=None)
+CALM = SLOW_AT_THE_END.timeline
+ENDS: dict[str, tuple[EventRecord, tuple[int, int]]] = {
+    "never answered again": (event(gone=True), (1, 0)),
+    "answers at the end, and not as before": (SLOW_AT_THE_END, (0, 1)),
+    "the last good answer is older than a second": (
+        replace(SLOW_AT_THE_END, timeline=(*CALM[:-10], *(replace(one, good=0, failed=1) for one in CALM[-10:]))),
+        (1, 0),
+    ),
+    "one answer in the last second": (
+        replace(SLOW_AT_THE_END, timeline=(*CALM[:-9], *(replace(one, good=0, failed=1) for one in CALM[-9:]))),
+        (0, 1),
+    ),
+    "nothing was due in the last second": (
+        replace(SLOW_AT_THE_END, timeline=(*CALM[:-9], *(replace(one, good=0, failed=0) for one in CALM[-9:]))),
+        (0, 1),
+    ),
+    "it is as before": (event(lost=5), (0, 0)),
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_gone_is_who_answers_nothing_in_the_last_second(end: str) -> None:
+    record, known = ENDS[end]
+    cell = EventCell(record.service, (record,))
+    assert (cell.gone, cell.disturbed) == known

@@ -1,0 +1,154 @@
+"""Events whose outcome is known: services/frameworks/synthetic/bad_day.py does what its BAD_DAY says, and nothing else.
+
+Counts are exact. Times have a least, which the server itself keeps to, and `SLACK_S` above it for a machine on which
+processes wait for each other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import parse_qsl
+
+from bench.core.errors import UserError
+from bench.core.files import as_object, mapping, read_bytes
+from bench.matrix.load import load_matrix
+from bench.plan.events import LOOK_S
+from bench.records.event import EventRecord, Fate
+from bench.records.file import read_events
+from calibration.report import head, row, verdict
+
+APP = "synthetic-bad-day"
+SLACK_S = 0.6
+TURNED_S = 0.25
+"""How long at most the worker that is told to end still has connections that were kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What the server does, as bad_day.py explains it."""
+
+    drops: float
+    back_s: float
+    exit_s: float
+    slow: float
+    stall_s: float
+    idle_s: float
+
+
+def known_of(text: str) -> Known:
+    """What a BAD_DAY says."""
+    return Known(**{name: float(value) for name, value in parse_qsl(text, strict_parsing=True)})
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A figure of a record: what it must be, and what it is."""
+
+    what: str
+    truth: str
+    measured: str
+    holds: bool
+
+
+def exactly(what: str, truth: object, measured: object) -> Check:
+    """Of a count or a word."""
+    return Check(what, str(truth), str(measured), measured == truth)
+
+
+def within(what: str, least: float, measured: object, more: float = SLACK_S) -> Check:
+    """Of a time in seconds: no shorter, and not much longer."""
+    holds = isinstance(measured, int | float) and least <= measured <= least + more
+    found = f"{measured:.3f} s" if isinstance(measured, int | float) else str(measured)
+    return Check(what, f"{least:.3f} to {least + more:.3f} s", found, holds)
+
+
+def checks(record: EventRecord, known: Known) -> list[Check]:
+    """What this record must say of the server."""
+    of_event = {"reload": _reload, "stop": _stop, "killed": _killed, "slow": _slow}
+    found = [exactly("window counts", "yes", "yes" if record.counts else record.detail or "; ".join(record.causes))]
+    if record.sent is None or record.rate is None or record.window_s is None:
+        return found
+    # The schedule says how many were due until the last one: a request that is not in the log is not forgotten.
+    due, after = round(record.window_s * record.rate) + 1, record.extras.get("sent_after", 0)
+    long = record.extras.get("long_fate") is not None
+    assert isinstance(after, int)
+    return [
+        *found,
+        exactly("requests in the log", due + long, record.sent + after),
+        *of_event[record.event](record, known),
+    ]
+
+
+def _reload(record: EventRecord, known: Known) -> Iterator[Check]:
+    back_s = known.back_s + float(record.environment.get("BOOT_S", 0))
+    yield exactly("lost requests", int(known.drops), record.lost)
+    yield exactly("of these, reset", int(known.drops), record.fates.get(Fate.RESET, 0))
+    yield within("longest gap", back_s - TURNED_S, record.longest_gap_s, TURNED_S + SLACK_S)
+    yield within("until the new code answers", back_s, record.extras["new_code_s"])
+    yield within("until all workers are others", back_s, record.extras["swapped_s"])
+
+
+def _stop(record: EventRecord, known: Known) -> Iterator[Check]:
+    """Of those under way, one may still be answered in the millisecond between the clock's reading and the signal."""
+    under_way = record.extras["under_way"]
+    assert isinstance(under_way, int)
+    truth = f"all of {under_way} under way, or one less"
+    yield Check("lost requests", truth, str(record.lost), record.lost > 0 and under_way - 1 <= record.lost <= under_way)
+    yield exactly("of these, reset", record.lost, record.fates.get(Fate.RESET, 0))
+    yield exactly("fate of the response that takes 5 s", Fate.RESET.value, record.extras["long_fate"])
+    yield within("until it ended", known.exit_s, record.exit_s)
+
+
+def _killed(record: EventRecord, known: Known) -> Iterator[Check]:
+    """Besides those under way, a connection that was looked at just before is lost, and its request with it."""
+    under_way = record.extras["under_way_lost"]
+    assert isinstance(under_way, int)
+    most = under_way + math.ceil(2 * LOOK_S * (record.rate or 0))
+    yield Check("lost requests", f"{under_way} to {most}", str(record.lost), 0 < under_way <= record.lost <= most)
+    yield exactly("of these, refused or timed out", 0, sum(record.fates.get(one, 0) for one in WAITED))
+    yield within("until as many workers again", known.back_s, record.extras["restored_s"])
+    yield within("longest gap", known.back_s - TURNED_S, record.longest_gap_s, TURNED_S + SLACK_S)
+
+
+WAITED = (Fate.REFUSED, Fate.TIMED_OUT)
+"""What cannot be where connections wait for the next worker, for less than the client's timeout."""
+
+
+def _slow(record: EventRecord, known: Known) -> Iterator[Check]:
+    steps = [int(action.what.split()[0]) for action in record.actions]
+    first = next((k for k in steps if k >= known.slow), None)
+    yield exactly("fewest slow connections that stop service", first, record.extras["smallest_k"])
+    yield within("longest gap", known.stall_s, record.longest_gap_s)
+    yield exactly("slow connections that were closed", record.extras["opened"], record.extras["cut"])
+    yield within("after", known.idle_s, record.extras["cut_after_s"])
+
+
+HEADS = ("event", "figure", "truth", "measured", "")
+
+
+def events(folders: Sequence[str]) -> tuple[str, bool]:
+    """(table, whether it holds): each figure of each event of these runs against what the server does."""
+    known = known_of(load_matrix().selftests[APP].environment["BAD_DAY"] or "")
+    found = [(folder, record) for folder in folders for record in read_events(Path(folder))]
+    records = [record for folder, record in found if _is_known(folder, record)]
+    if not records:
+        raise UserError(f"{folders[0]} has no event of {APP}")
+    return report(records, known)
+
+
+def _is_known(folder: str, record: EventRecord) -> bool:
+    facts = mapping(as_object(read_bytes(f"{folder}/run.json") or b""))
+    return APP in record.service and record.service in mapping(facts.get("services"))
+
+
+def report(records: Sequence[EventRecord], known: Known) -> tuple[str, bool]:
+    """As `events`, of these records."""
+    rows = [*head(HEADS, 2)[:1], row(["---"] * len(HEADS))]
+    seen: Mapping[str, list[Check]] = {record.id: checks(record, known) for record in records}
+    for record in records:
+        name = f"{record.event}, {record.case}" if record.case else record.event
+        rows += [row([name, one.what, one.truth, one.measured, verdict(one.holds)]) for one in seen[record.id]]
+    return "\n".join(rows), all(one.holds for every in seen.values() for one in every)

@@ -1,0 +1,193 @@
+"""A server of known behaviour under the events of a bad day (bench/plan/events.py), to test what is reported of them.
+
+One process listens and another one serves, so that what is done to either is exact. BAD_DAY says what it does:
+
+    drops=N      at SIGHUP the worker finishes what it has and ends, and the next one resets the first N requests
+    back_s=S     so long there is no worker, at SIGHUP (and BOOT_S longer) or where it was killed: requests wait
+    exit_s=S     at SIGTERM the worker resets all requests under way at once; so much later the service ends
+    slow=K       the first time that so many connections have sent no request for SILENT_S, ...
+    stall_s=S    ... the worker does nothing for so long
+    idle_s=S     a connection without a request for so long is closed
+
+On `/?duration=MS` a response comes so much later. SIGHUP closes no connection: the next response on each says that it
+is the last. What the worker has counted it prints when it ends.
+"""
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import struct
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Optional
+from urllib.parse import parse_qsl, urlsplit
+
+SILENT_S = 0.2
+LINGER_S = 0.1
+"""Before a worker ends that has no connections: the last that it took may not have a place yet."""
+PENDING = 1024
+
+
+class Connection(asyncio.Protocol):
+    """One connection, with one request at a time."""
+
+    def __init__(self, worker: "Worker") -> None:
+        self.worker, self.data, self.head = worker, b"", b""
+        self.transport: Optional[asyncio.Transport] = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+        self.worker.connections.add(self)
+        self.slow = self.worker.loop.call_later(SILENT_S, self.worker.waits_for, self)
+        self.idle = self.worker.loop.call_later(self.worker.known["idle_s"], transport.close)
+
+    def data_received(self, data: bytes) -> None:
+        self.data += data
+        self.head, end, rest = self.data.partition(b"\r\n\r\n")
+        if not end:
+            self.head = b""
+            return
+        self.data = rest
+        self.slow.cancel()
+        self.idle.cancel()
+        self.worker.silent.discard(self)
+        self.worker.received += 1
+        if self.worker.drops:
+            self.worker.drops -= 1
+            self.reset()
+            return
+        url = urlsplit(self.head.split(b" ")[1].decode("latin-1"))
+        duration = int(dict(parse_qsl(url.query)).get("duration", 0))
+        body = b"Hello" if url.path == "/plaintext" else json.dumps({"duration": duration}).encode()
+        self.worker.loop.call_later(duration / 1000, self.respond, body)
+
+    def respond(self, body: bytes) -> None:
+        assert self.transport
+        last = self.worker.draining or b"\r\nconnection: close" in self.head.lower()
+        self.head = b""
+        if self.transport.is_closing():
+            return
+        words = [b"HTTP/1.1 200 OK", b"content-length: %d" % len(body), b"x-worker: %d" % os.getpid()]
+        words += [b"connection: close"] if last else []
+        self.transport.write(b"\r\n".join([*words, b"", body]))
+        self.worker.answered += 1
+        if last:
+            self.transport.close()
+        else:
+            self.idle = self.worker.loop.call_later(self.worker.known["idle_s"], self.transport.close)
+
+    def reset(self) -> None:
+        assert self.transport
+        self.worker.resets += 1
+        own = self.transport.get_extra_info("socket")
+        own.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.transport.abort()
+
+    def connection_lost(self, error: Optional[Exception]) -> None:
+        self.slow.cancel()
+        self.idle.cancel()
+        self.worker.silent.discard(self)
+        self.worker.connections.discard(self)
+        self.worker.may_end()
+
+
+class Worker:
+    """The process that serves; `drops`: so many requests are reset first."""
+
+    def __init__(self, listener: socket.socket, known: Mapping[str, float], drops: int) -> None:
+        self.listener, self.known, self.drops = listener, known, drops
+        self.received = self.answered = self.resets = 0
+        self.connections: set[Connection] = set()
+        self.silent: set[Connection] = set()
+        self.draining = self.stalled = False
+
+    async def serve(self) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.ended = asyncio.Event()
+        self.loop.add_signal_handler(signal.SIGUSR1, self.drain)
+        self.loop.add_signal_handler(signal.SIGTERM, self.cut)
+        self.server = await self.loop.create_server(lambda: Connection(self), sock=self.listener, backlog=PENDING)
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        await self.ended.wait()
+
+    def waits_for(self, connection: Connection) -> None:
+        self.silent.add(connection)
+        if len(self.silent) >= self.known["slow"] and not self.stalled:
+            self.stalled = True
+            time.sleep(self.known["stall_s"])
+
+    def drain(self) -> None:
+        self.draining = True
+        self.loop.remove_reader(self.listener.fileno())
+        self.may_end()
+
+    def may_end(self) -> None:
+        if self.draining and not self.connections:
+            self.loop.call_later(LINGER_S, self.end)
+
+    def end(self) -> None:
+        if not self.connections:
+            self.tell()
+            self.ended.set()
+
+    def cut(self) -> None:
+        for connection in [one for one in self.connections if one.head]:
+            connection.reset()
+        self.tell()
+        # abort() closes in the next turn of the loop.
+        self.loop.call_soon(self.ended.set)
+
+    def tell(self) -> None:
+        print(json.dumps({name: getattr(self, name) for name in ("received", "answered", "resets")}), flush=True)
+
+
+def started(listener: socket.socket, known: Mapping[str, float], drops: int = 0) -> int:
+    """The pid of a new worker."""
+    if pid := os.fork():
+        return pid
+    status = 1
+    try:
+        asyncio.run(Worker(listener, known, drops).serve())
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def serve(known: Mapping[str, float]) -> None:
+    """Listens, and does what the signals ask for, until SIGTERM."""
+    asked = (signal.SIGHUP, signal.SIGTERM, signal.SIGCHLD)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.pthread_sigmask(signal.SIG_BLOCK, asked)
+    listener = socket.create_server(("", int(os.environ["PORT"])), backlog=PENDING)
+    worker = started(listener, known)
+    while (what := signal.sigwait(asked)) != signal.SIGTERM:
+        if what == signal.SIGHUP:
+            os.kill(worker, signal.SIGUSR1)
+            time.sleep(known["back_s"] + float(os.environ.get("BOOT_S") or 0))
+            worker = started(listener, known, int(known["drops"]))
+            continue
+        ended = set()
+        with suppress(ChildProcessError):
+            while pid := os.waitpid(-1, os.WNOHANG)[0]:
+                ended.add(pid)
+        if worker in ended:
+            time.sleep(known["back_s"])
+            worker = started(listener, known)
+    listener.close()
+    os.kill(worker, signal.SIGTERM)
+    time.sleep(known["exit_s"])
+
+
+def known_of(text: str) -> dict[str, float]:
+    """`drops=7&back_s=1.5` -> {"drops": 7.0, "back_s": 1.5}."""
+    return {name: float(value) for name, value in parse_qsl(text, strict_parsing=True)}
+
+
+if __name__ == "__main__":
+    serve(known_of(os.environ["BAD_DAY"]))
+    sys.exit(0)

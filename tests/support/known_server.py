@@ -1,0 +1,111 @@
+"""The server of known behaviour (services/frameworks/synthetic/bad_day.py) under an event, without Docker.
+
+The client, the watch of the driver, the raw files and the record are those of a run; only the container is none.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from make_run import entry
+from pretend_engine import PretendEngine, made_run
+
+from bench.drive.step_file import Patience, load_of
+from bench.load.event import run_event
+from bench.load.task import task_of
+from bench.plan.events import Event, as_dict
+from bench.plan.measurement import Measurement, measurement_of
+from bench.records.event import EventRecord
+from bench.records.make_event import event_record
+from bench.run.reader import read_raw
+from calibration.events import Known
+from driver.messages import Doings, Step
+from driver.processes import Processes, processes_of
+from driver.steps.events import acting
+
+SERVER = Path("services/frameworks/synthetic/bad_day.py").resolve()
+RATE = 100.0
+PATHS = {"slow": ("/plaintext", b"Hello")}
+DELAYED = ("/?duration=50", b'{"duration": 50}')
+
+
+class OnThisMachine(PretendEngine):
+    """Its service is a process here."""
+
+    cannot_act = ""
+
+    def __init__(self, root: Path, pid: int) -> None:
+        super().__init__(made_run(root, "a"))
+        self.pid = pid
+
+    def processes(self, service: str) -> Processes:
+        return processes_of(self.pid)
+
+    def usage(self, service: str) -> tuple[int | None, int | None]:
+        return None, None
+
+    def signal(self, service: str, signal_name: str, pid: int) -> int | None:
+        now = time.time_ns()
+        os.kill(pid, getattr(signal, f"SIG{signal_name}"))
+        return now
+
+
+def happened(root: Path, event: Event, known: Known) -> tuple[EventRecord, dict[str, int]]:
+    """(the record of the event, what the server's own workers have counted, as far as they could say it)."""
+    path, body = PATHS.get(event.name, DELAYED)
+    line = entry("gunicorn-sync-wsgi", "delay-50") | {"tool": "sockets", "level": event.level, "event": as_dict(event)}
+    line |= {"dir": f"raw/r01/0001/delay-50/sockets-{event.level}/w1/{line['service']}", "connections": None}
+    planned = measurement_of(json.loads(json.dumps(line)))
+    assert isinstance(planned, Measurement), planned
+    with serving(root, known, event.environment) as (process, port):
+        loaded = planned.as_dict() | {"url": f"http://127.0.0.1:{port}", "path": path, "timeout_s": event.timeout_s}
+        task = task_of(str(root), load_of(loaded, Patience()))
+        task.folder.mkdir(parents=True)
+        facts = {"rate": RATE / 0.3, "told": [], "expected": base64.b64encode(body).decode()}
+        (task.folder / "capacity.json").write_text(json.dumps(facts))
+        doings = Doings(event.actions, event.until, event.settle_s, event.seconds, event.environment)
+        step = Step("r01-0001", "raw/r01/0001", ("a",), (planned.dir,), event=doings)
+        with acting(OnThisMachine(root / "engine", process.pid), step, task.folder):
+            run_event(task)
+    (task.folder / "meta.json").write_text(json.dumps({"id": planned.id, "outcome": "measured", "detail": ""}))
+    told: dict[str, int] = {}
+    for line_of_one in (root / "told").read_text().splitlines():
+        for name, count in json.loads(line_of_one).items():
+            told[name] = told.get(name, 0) + count
+    return event_record(str(root), planned, read_raw(str(root), planned)), told
+
+
+@contextmanager
+def serving(root: Path, known: Known, more: Mapping[str, str]) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    """The server, with its port; it has ended afterwards."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    environment: dict[str, Any] = {**os.environ, **more, "PORT": str(port)}
+    environment["BAD_DAY"] = "&".join(f"{name}={value:g}" for name, value in asdict(known).items())
+    with (root / "told").open("wb") as told:
+        process = subprocess.Popen([sys.executable, str(SERVER)], env=environment, stdout=told)
+        try:
+            until = time.monotonic() + 20
+            while time.monotonic() < until:
+                with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1) as one:
+                    one.sendall(b"GET /plaintext HTTP/1.1\r\nConnection: close\r\n\r\n")
+                    if one.recv(4096):
+                        break
+                time.sleep(0.02)
+            yield process, port
+        finally:
+            process.terminate()
+            process.wait(20)

@@ -1,0 +1,104 @@
+"""The self-test of events: a record of the known server holds, and one that differs in any figure does not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from event_runs import event, write_events
+
+from bench.core.errors import UserError
+from bench.matrix.load import load_matrix
+from bench.records.event import EventRecord, Fate
+from calibration.events import APP, events, known_of, report
+
+KNOWN = known_of(load_matrix().selftests[APP].environment["BAD_DAY"] or "")
+"""That of the run of scripts/selftest.sh."""
+
+
+def reload(**changes: Any) -> EventRecord:
+    values: dict[str, Any] = {"window_s": 9.99, "longest_gap_s": 1.6, "extras": {"new_code_s": 1.56, "swapped_s": 1.7}}
+    return replace(event(lost=int(KNOWN.drops)), service=f"uvicorn-{APP}-py313-debian", **values | changes)
+
+
+def stop(**changes: Any) -> EventRecord:
+    extras = {"under_way": 6, "long_fate": "reset", "sent_after": 600}
+    values: dict[str, Any] = {"window_s": 9.99, "exit_s": 1.52, "extras": extras}
+    return replace(event(name="stop", case="", sent=401, lost=6), **values | changes)
+
+
+def killed(**changes: Any) -> EventRecord:
+    extras = {"under_way_lost": 5, "restored_s": 1.6}
+    values: dict[str, Any] = {"window_s": 9.99, "longest_gap_s": 1.6, "extras": extras}
+    return replace(event(name="killed", case="", lost=6), **values | changes)
+
+
+def slow(**changes: Any) -> EventRecord:
+    opened = tuple(replace(event().actions[0], what=f"{k} silent connections", at_s=k) for k in (8, 16, 32))
+    extras = {"smallest_k": 32, "opened": 32, "cut": 32, "cut_after_s": 15.01}
+    values: dict[str, Any] = {"window_s": 9.99, "longest_gap_s": 3.1, "extras": extras, "actions": opened}
+    return replace(event(name="slow", case="silent"), **values | changes)
+
+
+def test_what_the_server_does_holds() -> None:
+    text, holds = report([reload(), stop(), killed(), slow()], KNOWN)
+    assert holds, text
+    assert "| reload, keep-alive | lost requests | 7 | 7 | holds |" in text.splitlines()
+
+
+WRONG = {
+    "one more lost": (reload(fates={Fate.ANSWERED: 992, Fate.RESET: 8}), {"lost requests", "of these, reset"}),
+    "one less lost": (reload(fates={Fate.ANSWERED: 994, Fate.RESET: 6}), {"lost requests", "of these, reset"}),
+    "another fate": (reload(fates={Fate.ANSWERED: 993, Fate.REFUSED: 7}), {"of these, reset"}),
+    "a request without a line": (
+        reload(sent=999, fates={Fate.ANSWERED: 992, Fate.RESET: 7}),
+        {"requests in the log"},
+    ),
+    "back too soon": (
+        reload(extras={"new_code_s": 1.4, "swapped_s": 0.1}),
+        {"until the new code answers", "until all workers are others"},
+    ),
+    "never back": (
+        reload(extras={"new_code_s": None, "swapped_s": None}),
+        {"until the new code answers", "until all workers are others"},
+    ),
+    "a gap": (reload(longest_gap_s=2.3), {"longest gap"}),
+    "not reloaded": (reload(happened=False), {"window counts"}),
+    "cut, and not counted": (
+        stop(sent=401, fates={Fate.ANSWERED: 401}, extras=stop().extras | {"under_way": 1}),
+        {"lost requests"},
+    ),
+    "one of them twice": (stop(extras=stop().extras | {"under_way": 5}), {"lost requests"}),
+    "the long one was answered": (
+        stop(extras=stop().extras | {"long_fate": "answered"}),
+        {"fate of the response that takes 5 s"},
+    ),
+    "ended late": (stop(exit_s=2.4), {"until it ended"}),
+    "a restart unseen": (killed(extras={"under_way_lost": 5, "restored_s": 0.05}), {"until as many workers again"}),
+    "refused": (
+        killed(fates={Fate.ANSWERED: 994, Fate.RESET: 5, Fate.REFUSED: 1}),
+        {"of these, refused or timed out"},
+    ),
+    "stopped by fewer": (
+        slow(extras=slow().extras | {"smallest_k": 16}),
+        {"fewest slow connections that stop service"},
+    ),
+    "left open": (slow(extras=slow().extras | {"cut": 31}), {"slow connections that were closed"}),
+    "closed early": (slow(extras=slow().extras | {"cut_after_s": 14.9}), {"after"}),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_it_does_not_do_is_missed(case: str) -> None:
+    record, figures = WRONG[case]
+    text, holds = report([record], KNOWN)
+    assert not holds
+    assert {line.split(" | ")[1] for line in text.splitlines() if line.endswith("MISSED |")} == figures
+
+
+def test_a_run_is_read_and_one_of_other_services_is_refused(tmp_path: Path) -> None:
+    assert events([str(write_events(tmp_path / "known", [reload()]))])[1]
+    with pytest.raises(UserError, match="has no event of synthetic-bad-day"):
+        events([str(write_events(tmp_path / "other", [event()]))])

@@ -1,0 +1,108 @@
+"""A server of known behaviour under each event, with the real client over 127.0.0.1: what it does is what is reported.
+
+Its own account, which it prints, and the record of the event have the same counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from known_server import RATE, happened
+
+import bench.load.event
+from bench.load.client import Client, Request
+from bench.plan.events import EVENTS, Event, Phase, kind_of
+from bench.records.event import EventRecord, Fate
+from calibration.events import Check, Known, checks
+from driver.messages import Action
+
+KNOWN = Known(drops=7, back_s=0.5, exit_s=0.5, slow=20, stall_s=1.5, idle_s=3.7)
+AT_S, FIRST = 1.0, 1
+"""When something is done; and the request that finds out whether the server is there."""
+
+
+def short(name: str, signal: str = "") -> Event:
+    """The event of that name as it is planned, within seconds."""
+    kind = kind_of(name)
+    assert kind
+    (event,) = kind.cases
+    actions = tuple(replace(one, at_s=AT_S) for one in event.actions)
+    if signal:
+        actions = (Action(AT_S, "signal", signal, "main"),)
+    return replace(event, phases=(Phase(event.phases[0].share, 12.0),), actions=actions, settle_s=0.5)
+
+
+def wrong(record: EventRecord, known: Known = KNOWN) -> list[Check]:
+    """What does not hold, but for a client that had to wait for this machine: that moves no count."""
+    return [
+        one for one in checks(record, known) if not one.holds and not one.measured.startswith("the client was starved")
+    ]
+
+
+@pytest.mark.parametrize("name", ["reload-keep-alive", "reload-new-connections"])
+def test_a_reload_that_loses_exactly_so_many(tmp_path: Path, name: str) -> None:
+    record, told = happened(tmp_path, short(name, "HUP"), KNOWN)
+    assert not wrong(record)
+    assert (record.lost, record.fates[Fate.RESET], told["resets"]) == (7, 7, 7)
+    assert told["received"] == FIRST + (record.sent or 0) and told["answered"] == FIRST + record.answered
+    assert record.recovered_s == 1.0
+
+
+def test_a_reload_that_loses_nothing(tmp_path: Path) -> None:
+    known = replace(KNOWN, drops=0)
+    event = replace(short("reload-new-connections", "HUP"), environment={"BOOT_S": "0.5"})
+    record, told = happened(tmp_path, event, known)
+    assert not wrong(record, known)
+    assert (record.lost, told["resets"]) == (0, 0) and told["received"] == FIRST + (record.sent or 0)
+
+
+def test_one_more_that_is_dropped_is_seen(tmp_path: Path) -> None:
+    record, _ = happened(tmp_path, short("reload-new-connections", "HUP"), replace(KNOWN, drops=8))
+    assert [(one.what, one.measured) for one in wrong(record)] == [("lost requests", "8"), ("of these, reset", "8")]
+
+
+def test_a_request_that_the_client_loses_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Forgets(list[Request]):
+        begun = 0
+
+        def append(self, request: Request) -> None:
+            self.begun += 1
+            if self.begun != 50:
+                super().append(request)
+
+    class Losing(Client):
+        def __init__(self, *words: object) -> None:
+            super().__init__(*words)  # type: ignore[arg-type]
+            self.log = Forgets()
+
+    monkeypatch.setattr(bench.load.event, "Client", Losing)
+    record, _ = happened(tmp_path, short("reload-new-connections", "HUP"), KNOWN)
+    assert [one.what for one in wrong(record)] == ["requests in the log"]
+
+
+def test_what_is_under_way_at_sigterm_is_cut(tmp_path: Path) -> None:
+    record, told = happened(tmp_path, short("stop"), KNOWN)
+    assert not wrong(record)
+    after = record.extras.get("reset_after", 0)
+    assert isinstance(after, int) and record.fates[Fate.RESET] + after >= told["resets"] >= record.lost > 1
+    assert record.extras["refused_after"]
+
+
+def test_a_killed_worker_takes_along_what_it_has_and_the_rest_waits(tmp_path: Path) -> None:
+    record, told = happened(tmp_path, short("killed"), KNOWN)
+    assert not wrong(record)
+    assert told["answered"] < record.answered and record.recovered_s == 1.0
+
+
+def test_slow_connections_stop_service_and_are_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench.load.event, "BEFORE_S", 0.5)
+    silent = EVENTS["slow"].cases[0]
+    event = replace(
+        silent, phases=(Phase(0.3, 6.5),), slow_steps=(19, 20), slow_step_s=1.8, timeout_s=0.4, most_rate=RATE
+    )
+    record, told = happened(tmp_path, event, KNOWN)
+    assert not wrong(record)
+    assert (record.extras["smallest_k"], record.extras["cut"]) == (20, 20) and told["resets"] == 0
+    assert record.fates.keys() == {Fate.ANSWERED, Fate.TIMED_OUT}
