@@ -37,8 +37,8 @@ from driver.steps.events import acting
 
 SERVER = Path("services/frameworks/synthetic/bad_day.py").resolve()
 RATE = 100.0
-PATHS = {"slow": ("/plaintext", b"Hello")}
-DELAYED = ("/?duration=50", b'{"duration": 50}')
+PATHS = {"slow": ("/plaintext", b"Hello, World!")}
+DELAYED = ("/?duration=50", b'{"duration":50}')
 
 
 class OnThisMachine(PretendEngine):
@@ -93,7 +93,7 @@ def serving(root: Path, known: Known, more: Mapping[str, str]) -> Iterator[tuple
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    environment: dict[str, Any] = {**os.environ, **more, "PORT": str(port)}
+    environment: dict[str, Any] = {**os.environ, **more, "PORT": str(port), "PYTHONPATH": "services"}
     environment["BAD_DAY"] = "&".join(f"{name}={value:g}" for name, value in asdict(known).items())
     with (root / "told").open("wb") as told:
         process = subprocess.Popen([sys.executable, str(SERVER)], env=environment, stdout=told)

@@ -9,8 +9,8 @@ One process listens and another one serves, so that what is done to either is ex
     stall_s=S    ... the worker does nothing for so long
     idle_s=S     a connection without a request for so long is closed
 
-On `/?duration=MS` a response comes so much later. SIGHUP closes no connection: the next response on each says that it
-is the last. What the worker has counted it prints when it ends.
+Its routes are `/?duration=MS`, which answers so much later, and `/plaintext`. SIGHUP closes no connection: the next
+response on each says that it is the last. What the worker has counted it prints when it ends.
 """
 
 import asyncio
@@ -23,8 +23,15 @@ import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from email.utils import formatdate
+from http import HTTPStatus
 from typing import Optional
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qs, parse_qsl, urlsplit
+
+# With it, the app would become this.
+BAD_DAY = os.environ.pop("BAD_DAY", "")
+import app  # noqa: E402
+from common import contract  # noqa: E402
 
 SILENT_S = 0.2
 LINGER_S = 0.1
@@ -49,10 +56,11 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         self.data += data
         self.head, end, rest = self.data.partition(b"\r\n\r\n")
-        if not end:
+        length = int((self.head.lower() + b"\r\n").partition(b"\r\ncontent-length:")[2].partition(b"\r\n")[0] or 0)
+        if not end or len(rest) < length:
             self.head = b""
             return
-        self.data = rest
+        self.data = rest[length:]
         self.slow.cancel()
         self.idle.cancel()
         self.worker.silent.discard(self)
@@ -61,20 +69,26 @@ class Connection(asyncio.Protocol):
             self.worker.drops -= 1
             self.reset()
             return
-        url = urlsplit(self.head.split(b" ")[1].decode("latin-1"))
-        duration = int(dict(parse_qsl(url.query)).get("duration", 0))
-        body = b"Hello" if url.path == "/plaintext" else json.dumps({"duration": duration}).encode()
-        self.worker.loop.call_later(duration / 1000, self.respond, body)
+        method, target = self.head.decode("latin-1").split(" ")[:2]
+        url = urlsplit(target)
+        answer, _ = app.refused(url.path, method)
+        duration = contract.clamp_duration(parse_qs(url.query).get("duration", [None])[0]) if url.path == "/" else 0
+        plain = app.Answer(200, app.TEXT, app.GREETING)
+        answer = answer or (app.json_answer({"duration": duration}) if url.path == "/" else plain)
+        self.worker.loop.call_later(duration / 1000, self.respond, answer)
 
-    def respond(self, body: bytes) -> None:
+    def respond(self, answer: app.Answer) -> None:
         assert self.transport
         last = self.worker.draining or b"\r\nconnection: close" in self.head.lower()
         self.head = b""
         if self.transport.is_closing():
             return
-        words = [b"HTTP/1.1 200 OK", b"content-length: %d" % len(body), b"x-worker: %d" % os.getpid()]
-        words += [b"connection: close"] if last else []
-        self.transport.write(b"\r\n".join([*words, b"", body]))
+        status = HTTPStatus(answer.status)
+        words = [f"HTTP/1.1 {status.value} {status.phrase}".encode(), b"server: bad-day"]
+        words += [b"date: " + formatdate(usegmt=True).encode(), b"x-worker: %d" % os.getpid()]
+        words += [b"content-type: " + answer.content_type, b"content-length: %d" % len(answer.body)]
+        words += [b"allow: GET"] * (status == HTTPStatus.METHOD_NOT_ALLOWED) + [b"connection: close"] * last
+        self.transport.write(b"\r\n".join([*words, b"", answer.body]))
         self.worker.answered += 1
         if last:
             self.transport.close()
@@ -189,5 +203,5 @@ def known_of(text: str) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    serve(known_of(os.environ["BAD_DAY"]))
+    serve(known_of(BAD_DAY))
     sys.exit(0)

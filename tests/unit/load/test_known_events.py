@@ -9,9 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from known_server import RATE, happened
+from known_server import RATE, happened, serving
 
 import bench.load.event
+from bench.cli.verify import LATE, PASSED, verify_verb
 from bench.load.client import Client, Request
 from bench.plan.events import EVENTS, Event, Phase, kind_of
 from bench.records.event import EventRecord, Fate
@@ -106,3 +107,9 @@ def test_slow_connections_stop_service_and_are_closed(tmp_path: Path, monkeypatc
     assert not wrong(record)
     assert (record.extras["smallest_k"], record.extras["cut"]) == (20, 20) and told["resets"] == 0
     assert record.fates.keys() == {Fate.ANSWERED, Fate.TIMED_OUT}
+
+
+def test_it_keeps_the_contract_and_so_is_measured(tmp_path: Path) -> None:
+    with serving(tmp_path, KNOWN, {}) as (_, port):
+        words = ["--service", "known", "--base-url", f"http://127.0.0.1:{port}", "--routes", "delay,plaintext"]
+        assert verify_verb(words) in (PASSED, LATE)
