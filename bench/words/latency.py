@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 
 from bench.analysis.tables.ranking import HALF, Figure, Metric, Percentile, TableLatency
 from bench.core.formats import joined, listed, number, plural, size
@@ -23,8 +23,11 @@ def latency_sentences(found: TableLatency, labels: Mapping[str, str]) -> Iterato
     else:
         missing = "" if told.metric is Metric.P99 else f"; too few requests for {Metric.P99}"
         yield f"{lead}: {percentile_words(told, labels)}{missing}."
+        # The services that are left out have a sentence of their own.
+        none_of = [*_none_of([told], labels, without=found.left_out)]
+        yield from none_of
         middle = found.of(Metric.P50)
-        if found.of_knee and middle and middle is not told:
+        if (found.of_knee or none_of) and middle and middle is not told:
             yield f"There, {percentile_words(middle, labels)}."
     if found.left_out:
         names = [f"{labels[name]} ({why.removeprefix('left out: ')})" for name, why in found.left_out.items()]
@@ -103,9 +106,18 @@ def notes(found: TableLatency, labels: Mapping[str, str]) -> Iterator[str]:
         f" on time however slow the responses are; {plural(found.rounds, 'round')} merged. Tied: not shown to differ"
         f" from the lowest; {100 * found.confidence:.3g} % confidence for all comparisons of a percentile together."
     )
+    yield from _none_of(found.percentiles, labels)
+
+
+def _none_of(
+    percentiles: Sequence[Percentile], labels: Mapping[str, str], *, without: Container[str] = ()
+) -> Iterator[str]:
+    """`No p99 of aiohttp and bjoern: sent too late.`, a sentence for each reason."""
     reasons: dict[str, dict[str, list[str]]] = {}
-    for one in found.percentiles:
+    for one in percentiles:
         for name, why in one.missing.items():
+            if name in without:
+                continue
             reasons.setdefault(why.removeprefix("left out: "), {}).setdefault(labels[name], []).append(str(one.metric))
     for why, who in reasons.items():
         for metrics in dict.fromkeys(map(joined, who.values())):
