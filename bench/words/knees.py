@@ -50,7 +50,8 @@ def knees_of(records: Iterable[Record]) -> dict[tuple[str, str], list[Knee]]:
 
 
 def _knee(service: str, rounds: Sequence[Record]) -> Knee:
-    first = next((one for one in rounds if _holds(one)), None)
+    # What is against its window is not against what the search found; the later rounds tell whether that holds.
+    first = next((one for one in rounds if _found(one)), None)
     if first is None or first.rate is None:
         why = dict.fromkeys(one.nulls.get("knee_rate", one.outcome) for one in rounds)
         return Knee(service, None, why="; ".join(why))
@@ -60,8 +61,10 @@ def _knee(service: str, rounds: Sequence[Record]) -> Knee:
 
 
 def _holds(record: Record) -> bool:
-    if causes_beside(record, HARMLESS_TO_KNEES):
-        return False
+    return _found(record) and not causes_beside(record, HARMLESS_TO_KNEES)
+
+
+def _found(record: Record) -> bool:
     if record.knee_rate is not None:
         return True
     return record.client_limit is not None and not record.nulls.get("knee_rate", "").startswith(NOT_HELD)

@@ -41,6 +41,13 @@ def test_how_often_each_held_and_which_takes_more() -> None:
     ]
 
 
+def test_a_round_whose_window_does_not_count_is_one_in_which_it_did_not_hold() -> None:
+    search = rounds("aiohttp", 4000, "yyy")
+    bound = Cause("loadgen-bound", "vegeta waited for a CPU")
+    search = [replace(one, causes=(bound,), valid=False) if one.round < 3 else one for one in search]
+    assert said(search)[0].endswith("takes 4,000 requests/s (held in 2 of 3 later rounds).")
+
+
 def test_what_did_not_hold_again_is_above_none() -> None:
     assert said(rounds("aiohttp", 4000, "yyy"), rounds("uvicorn-asgi", 5000, "nny"))[1:] == [
         "uvicorn-asgi and aiohttp are not shown to differ: the highest rate did not hold in most later rounds."
