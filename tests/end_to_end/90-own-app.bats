@@ -11,7 +11,7 @@ load own_app
 	local run
 	run=$(the_run)
 	grep -A12 '^## Your app' "$run/report.md"
-	grep -q '^| 1 | .* | 3.13 | [0-9]' "$run/report.md"
+	grep -q '^| 1 | .* | 16 threads | [0-9]* threads\? | [0-9]' "$run/report.md"
 	busy_host_causes "$run"
 	# The values of the environment are in no file of the run.
 	run ! grep -rqF not-a-secret "$run"
