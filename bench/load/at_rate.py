@@ -9,8 +9,8 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 
 from bench.load.cpu_counters import CpuCounters, limits_of
@@ -45,9 +45,9 @@ def load_at_rate(
     order, at_most = rng.sample(window, len(window)), max(1, int(MOST_FROZEN_S / slot_s))
     names = [one.service for one in window if not one.url]
     for some in (order[first : first + at_most] for first in range(0, len(order), at_most)):
-        with freezer.frozen(names) if freezer else _nothing():
+        with freezer.frozen(names) if freezer else nullcontext():
             for one in some:
-                thawed = freezer.thawed([one.service]) if freezer and not one.url else _nothing()
+                thawed = freezer.thawed([one.service]) if freezer and not one.url else nullcontext()
                 with suppress(Exception), thawed, step.noted(one.service):
                     ran[one.id] = _load(one, step.task(one.id), counters, shared)
 
@@ -56,11 +56,6 @@ def load_at_rate(
             save_load(*ran[one.id])
 
     at_once(save, (one for one in window if one.id in ran))
-
-
-@contextmanager
-def _nothing() -> Iterator[None]:
-    yield
 
 
 def _load(one: Measurement, task: Task, counters: CpuCounters, shared: Sequence[str]) -> tuple[Ran, Facts]:

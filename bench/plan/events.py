@@ -145,7 +145,9 @@ EVENTS: Mapping[str, Kind] = MappingProxyType(
             "delay-50",
             tuple(
                 _easy(
-                    *("reload", case + (f", boot {boot} s" if boot else ""), 40.0 + 8 * boot),
+                    "reload",
+                    case + (f", boot {boot} s" if boot else ""),
+                    40.0 + 8 * boot,
                     until=SWAPPED,
                     pool=POOL if case is _KEPT else 0,
                     environment={"BOOT_S": str(boot)} if boot else {},
@@ -160,7 +162,9 @@ EVENTS: Mapping[str, Kind] = MappingProxyType(
             "delay-50",
             (
                 _easy(
-                    *("stop", "", 45.0),
+                    "stop",
+                    "",
+                    45.0,
                     actions=(Action(BEFORE_S, "stop", "TERM", "main"),),
                     until=ENDED,
                     settle_s=1.0,
@@ -200,7 +204,9 @@ EVENTS: Mapping[str, Kind] = MappingProxyType(
             "plaintext",
             tuple(
                 _easy(
-                    *("slow", case, BEFORE_S + SLOW_STEP_S * len(SLOW_STEPS) + 37.0),
+                    "slow",
+                    case,
+                    BEFORE_S + SLOW_STEP_S * len(SLOW_STEPS) + 37.0,
                     slow=slow,
                     slow_steps=SLOW_STEPS,
                     pool=0,
@@ -215,7 +221,9 @@ EVENTS: Mapping[str, Kind] = MappingProxyType(
             "plaintext",
             (
                 _easy(
-                    *("recycle", f"every {MAX_REQUESTS}", 25.0),
+                    "recycle",
+                    f"every {MAX_REQUESTS}",
+                    25.0,
                     most_rate=400.0,
                     environment={"MAX_REQUESTS": str(MAX_REQUESTS), "MAX_REQUESTS_JITTER": str(JITTER)},
                 ),

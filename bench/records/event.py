@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
 
 from bench.core.files import as_object
-from bench.records.record import BadRecord
+from bench.records.record import BadRecord, read_lines
 
 FILE, SCHEMA = "events.jsonl", 1
 
@@ -192,9 +192,4 @@ def dump(records: Iterable[EventRecord]) -> Iterator[str]:
 
 def load(lines: Iterable[str]) -> Iterator[EventRecord]:
     """The records of the lines of events.jsonl; BadRecord with the line's number where one is no record."""
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            try:
-                yield from_line(line)
-            except BadRecord as problem:
-                raise BadRecord(f"line {number}: {problem}") from None
+    return read_lines(lines, from_line)

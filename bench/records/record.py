@@ -8,15 +8,16 @@ a line whose `schema` is not `SCHEMA`.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 
 from bench.core.files import as_object
 from bench.records.types import wrong_types
 from bench.tools import TOOLS
 
+R = TypeVar("R")
 SCHEMA = 3
 
 
@@ -264,13 +265,18 @@ def dump(records: Iterable[Record]) -> Iterator[str]:
 
 
 def load(lines: Iterable[str]) -> Iterator[Record]:
-    """The records of the lines of records.jsonl; blank lines are skipped, anything else raises `BadRecord`.
+    """The records of the lines of records.jsonl."""
+    return read_lines(lines, from_line)
+
+
+def read_lines(lines: Iterable[str], read: Callable[[str], R]) -> Iterator[R]:
+    """What `read` makes of each line; blank ones are skipped, for another one `BadRecord` has its number.
 
     Lines end with a line feed only: JSON may hold the other separators that `str.splitlines` knows.
     """
     for number, line in enumerate(lines, 1):
         if line.strip():
             try:
-                yield from_line(line)
+                yield read(line)
             except BadRecord as problem:
                 raise BadRecord(f"line {number}: {problem}") from None
