@@ -27,7 +27,7 @@
 #   --mode MODE           turns (default): services get the CPU in turns, and are ranked; solo: each service
 #                         alone, without a verdict
 #   --controls WHICH      null (default): the null server, which shows what each tool can do here; or none
-#                         (disables the checks that need it)
+#                         (without the checks that need it, and without latency)
 #   --max-time MINUTES    stop measuring after so long; rankings come first, and the report says what is open
 #   --duration SECONDS    of load for each cell that is measured alone
 #   --rounds N  --seed N  passes over all cells, each in its own random order; of rankings the most

@@ -58,10 +58,12 @@ def make_plan(here: Variant, wanted: Selection, refs: Sequence[Variant] = ()) ->
         # A published comparison has one service of each stack.
         preset = replace(preset, published=None)
     shares: dict[str, dict[Level, None]] = {}
+    # Common rates need the null server: a load of it tells what the client can send.
+    latency = wanted.latency and wanted.controls != "none"
     cells: dict[tuple[str, str, str, str], PlannedCell] = {}
     for load in () if preset.events else select_loads(matrix, preset, wanted):
         patterns = [with_settings(stack, one.settings) for one in variants for stack in load.stacks]
-        for scenario in load.scenarios if wanted.latency and not load.alone else ():
+        for scenario in load.scenarios if latency and not load.alone else ():
             shares.setdefault(scenario, {}).update(dict.fromkeys(_common_rates(matrix, load, scenario)))
         for service in services:
             if patterns and not any_match(service.stack, patterns):
@@ -87,7 +89,9 @@ def make_plan(here: Variant, wanted: Selection, refs: Sequence[Variant] = ()) ->
     kept = tuple(cell for cell in kept if (cell.scenario, cell.level.name) not in rated)
     _check_holds(preset, kept)
     if any(parse_level(text).share for text in wanted.levels) and not any(table.shares for table in tables):
-        raise UserError("share50 is a rate for a table in turns: select two services or more, without --mode solo")
+        raise UserError(
+            "share50 is a rate for a table in turns: select two services or more; no --mode solo, no --controls none"
+        )
     turn_rounds = (wanted.rounds or preset.turn_rounds or LOOKS[-1]) if tables else 0
     return Plan(
         preset,

@@ -36,6 +36,7 @@ FAULTS = {
     "--server bjoern --framework starlette": "nothing matches",
     "--profile --stack aiohttp": "select two services or more",
     "--profile --mode solo --stack aiohttp,tornado": "without --mode solo",
+    "--controls none --stack aiohttp,tornado --scenario json --tool wrk,vegeta --level 16,share50": "--controls none",
     "--profile --target http://127.0.0.1:8000/": "--target, is not sampled",
     "--vary THREADS": "is not NAME=VALUE",
     "--vary THREADS=": "a value is empty",

@@ -11,6 +11,8 @@ from golden import cases, same_as
 from make_plans import MATRIX, plan, told
 from places import ROOT
 
+from bench.cli.arguments import parse_selection
+from bench.cli.plan import plan_of
 from bench.core.errors import UserError
 from bench.matrix.bases import local_images, reachable_bases
 from bench.matrix.compose import compose_file
@@ -138,3 +140,14 @@ def test_a_search_takes_its_time_once() -> None:
 
 def test_the_gates_limits_are_what_the_gate_takes_without_them() -> None:
     assert noise_limits_of(read_settings({}, ROOT)) == NoiseLimits()
+
+
+@pytest.mark.parametrize(
+    ("option", "shares"), [([], ["share50"]), (["--no-latency"], []), (["--controls", "none"], [])]
+)
+def test_a_table_has_a_common_rate_where_the_null_server_tells_what_the_client_can_send(
+    option: list[str], shares: list[str]
+) -> None:
+    words = ["--stack", "aiohttp,tornado", "--scenario", "json", "--tool", "wrk", "--level", "16"]
+    (table,) = plan_of(parse_selection([*words, *option]))[0].tables
+    assert [level.name for level in table.shares] == shares
