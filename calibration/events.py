@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl
 from bench.core.errors import UserError
 from bench.core.files import as_object, mapping, read_bytes
 from bench.matrix.load import load_matrix
-from bench.plan.events import LOOK_S
+from bench.plan.events.event import LOOK_S
 from bench.records.event import EventRecord, Fate
 from bench.records.file import read_events
 from calibration.report import head, row, verdict

@@ -22,7 +22,7 @@
 #   --vary NAME=V,V,...   each service once with each value of a knob: WORKERS, THREADS, KEEPALIVE (seconds), DB_POOL_TOTAL,
 #                         BACKLOG, PYTHON_JIT, CPU_QUOTA (CPUs), MEMORY, or a variable that server or app reads;
 #                         repeated, with every combination
-#   --event LIST          reload, stop, killed, hung, overload, slow, recycle, connections: what that costs in lost requests, in
+#   --event LIST          reload, stop, killed, hung, recycle, overload, slow, connections: what that costs in lost requests, in
 #                         place of a load (docs/events.md), or a case: slow-silent; --preset bad-day has all
 #   --mode MODE           turns (default): services get the CPU in turns, and are ranked; solo: each service
 #                         alone, without a verdict

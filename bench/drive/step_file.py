@@ -18,7 +18,7 @@ from bench.core.files import write_file
 from bench.drive.steps import Step
 from bench.load.task import FILE as STEP
 from bench.load.task import StepLoad, StepLoads, write_loads
-from bench.plan.events import event_of
+from bench.plan.events.event import event_of
 from bench.plan.measurement import measurement_of, shares
 from bench.run.folder import read_addresses
 from driver.messages import Doings, as_json

@@ -31,7 +31,7 @@ from bench.load.kernel_counters import counters, limits, sysctls
 from bench.load.save import TOOL_JSON, tool_json
 from bench.load.task import Say, Task, command_of, pinned
 from bench.load.words import TOOL_FAILED, Failed
-from bench.plan.events import BEFORE_S, ENDED, LOOK_S, Event, event_of
+from bench.plan.events.event import BEFORE_S, ENDED, LOOK_S, Event, event_of
 from bench.records.event import Fate
 from bench.tools import TOOLS, parse
 from bench.tools.reading import go_error_kind

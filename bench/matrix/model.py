@@ -309,7 +309,7 @@ class Preset:
     vary_if_read: tuple[str, ...] = ()
     """The same of knobs that only some of its services read: the others are measured without."""
     events: tuple[str, ...] = ()
-    """What is done to each service under load (bench/plan/events.py); its loads are then those of the events."""
+    """What is done to each service under load (bench/plan/events); its loads are then those of the events."""
 
 
 @dataclass(frozen=True, slots=True)

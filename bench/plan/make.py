@@ -23,7 +23,8 @@ from bench.plan.cells import (
     turn_tables,
 )
 from bench.plan.cpus import parse_list
-from bench.plan.events import EVENTS, Event, Kind, kind_of, of_app, with_signal
+from bench.plan.events import EVENTS, kind_of, of_app, with_signal
+from bench.plan.events.event import Event, Kind
 from bench.plan.interim_looks import LOOKS
 from bench.plan.levels import Level, parse_level, refusal
 from bench.plan.running import check_running, with_running

@@ -8,8 +8,8 @@ from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from bench.plan.events import Event, event_of
-from bench.plan.events import as_dict as event_as_dict
+from bench.plan.events.event import Event, event_of
+from bench.plan.events.event import as_dict as event_as_dict
 from bench.tools import SOCKETS, TOOLS
 
 MODES = ("solo", "null", "turns", "rate")

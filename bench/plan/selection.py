@@ -11,7 +11,7 @@ from bench.core.errors import UserError, unknown
 from bench.matrix.knobs import Knob
 from bench.matrix.model import Load, Matrix, Preset, Service, select
 from bench.matrix.packages import Wheels, with_package
-from bench.plan.events import WORKERS
+from bench.plan.events.event import WORKERS
 from bench.plan.levels import Level, parse_level
 from bench.plan.running import RunningServer
 from bench.tools import TOOLS

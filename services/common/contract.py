@@ -30,7 +30,7 @@ MAX_NESTING = 200
 # overflows that in the C parser before Python's own limit is reached: the process would die, not only the request.
 threading.stack_size(8 << 20)
 
-# Where a reload of an app that boots slowly is measured (bench/plan/events.py).
+# Where a reload of an app that boots slowly is measured (bench/plan/events).
 time.sleep(float(os.environ.get("BOOT_S") or 0))
 
 # One encoder for all requests: json.dumps() creates a new one on each call that passes separators.

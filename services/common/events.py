@@ -1,4 +1,4 @@
-"""What an app does besides while events are measured (bench/plan/events.py); without the variables, nothing.
+"""What an app does besides while events are measured (bench/plan/events); without the variables, nothing.
 
 TELL_PID each response names the process that gave it, in x-worker
 WORK_MS  milliseconds of CPU that each request takes

@@ -1,4 +1,4 @@
-"""A server of known behaviour under the events of a bad day (bench/plan/events.py), to test what is reported of them.
+"""A server of known behaviour under the events of a bad day (bench/plan/events), to test what is reported of them.
 
 One process listens and another one serves, so that what is done to either is exact. BAD_DAY says what it does:
 

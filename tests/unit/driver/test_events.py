@@ -15,7 +15,7 @@ from loop_runs import in_step, make_loop, solo
 from pretend_engine import PretendEngine, made_run
 
 from bench.plan.events import EVENTS as EVENTS_OF_PLAN
-from bench.plan.events import as_dict
+from bench.plan.events.event import as_dict
 from bench.records.event import Ended
 from bench.records.make_event import event_records
 from bench.run.reader import read_run

@@ -20,7 +20,8 @@ import pytest
 
 from bench.load.client import Asked, Client
 from bench.load.event import attempts, due_times, load_by_vegeta, rates_of, rows
-from bench.plan.events import EVENTS, Phase
+from bench.plan.events import EVENTS
+from bench.plan.events.event import Phase
 from bench.records.event import Fate
 from bench.tools.tool import Load
 from bench.tools.tool import Request as ToolRequest

@@ -14,7 +14,8 @@ from known_server import RATE, happened, serving
 import bench.load.event
 from bench.cli.verify import LATE, PASSED, verify_verb
 from bench.load.client import Client, Request
-from bench.plan.events import EVENTS, Event, Phase, kind_of
+from bench.plan.events import EVENTS, kind_of
+from bench.plan.events.event import Event, Phase
 from bench.records.event import EventRecord, Fate
 from calibration.events import Check, Known, checks
 from driver.messages import Action

@@ -1,0 +1,39 @@
+"""The events of a bad day, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+from bench.plan.events.event import BEFORE_S, Event, Kind
+from bench.plan.events.load import LOADS
+from bench.plan.events.processes import PROCESSES
+from driver.messages import Action
+
+NGINX = "HUP: starting new worker processes, graceful shutdown of old ones (nginx.org/en/docs/control.html)"
+
+EVENTS: Mapping[str, Kind] = MappingProxyType({**PROCESSES, **LOADS})
+"""In the order in which they are planned and reported."""
+
+
+def kind_of(name: str) -> Kind | None:
+    """The event of this name, or one case of it (`slow-silent`); None where there is none."""
+    for event, kind in EVENTS.items():
+        if cases := tuple(case for case in kind.cases if name in (event, case.level)):
+            return replace(kind, cases=cases)
+    return None
+
+
+def of_app(event: Event) -> Event:
+    """As a user's own app can have it: it reads none of our variables, and has none of our routes."""
+    ours = ("TELL_PID", "BOOT_S", "WORK_MS")
+    environment = {name: value for name, value in event.environment.items() if name not in ours}
+    return replace(event, environment=environment, long_path="")
+
+
+def with_signal(event: Event) -> Event:
+    """As nginx does it, the null server."""
+    if event.name != "reload":
+        return event
+    return replace(event, actions=(Action(BEFORE_S, "signal", "HUP", "main"),), documented=NGINX)

@@ -1,0 +1,116 @@
+"""What an event is: what is done to a service under load, and the load that counts what it costs.
+
+An event has cases, each a cell of its own: with and without kept connections, with an app that boots slowly. The line
+of a measurement (plan.jsonl) has all of its case, so that a run can be read by a version that has other ones.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+from bench.matrix.knobs import Reads
+from bench.matrix.model import Service
+from driver.messages import Action
+
+WORKERS = 4
+"""Of a service under an event, unless the preset or --vary says otherwise."""
+EASY, MOST_EASY = 0.3, 200.0
+"""The share of its capacity that a service holds easily, and the most requests/s that are sent then."""
+POOL = 16
+BEFORE_S, SETTLE_S = 3.0, 4.0
+"""How long a service is watched before the event, and after what shows that it is over."""
+LOOK_S = 0.02
+"""Between looking at a kept connection and sending on it: on an idle loopback the race would not be seen."""
+SLOW_STEP_S = 2.0
+
+SWAPPED, RESTORED, ENDED = "swapped", "restored", "ended"
+"""What ends a window early: all workers are others; as many work again; the service has ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """So many seconds at this share of the capacity."""
+
+    share: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One case of an event. Times are in seconds from the first request that is due.
+
+    `until` ends the window `settle_s` after it was seen, once all are answered again. `slow`: what other connections do
+    (`silent`: they send nothing; `header`: a byte of a header each second; `idle`: nothing after one response),
+    `slow_steps` how many of them there are one after another. `long_path` is asked for once, just before the first
+    action.
+    """
+
+    name: str
+    case: str = ""
+    phases: tuple[Phase, ...]
+    actions: tuple[Action, ...] = ()
+    until: str = ""
+    settle_s: float = SETTLE_S
+    timeout_s: float = 5.0
+    pool: int = POOL
+    """Connections that are kept; 0: a new one for each request."""
+    most_rate: float | None = MOST_EASY
+    slow: str = ""
+    slow_steps: tuple[int, ...] = ()
+    slow_step_s: float = SLOW_STEP_S
+    long_path: str = ""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """What the app and the server are given."""
+    documented: str = ""
+    """What the server's documentation says of it, and where."""
+
+    @property
+    def level(self) -> str:
+        """The name of the cell's level."""
+        return "-".join(filter(None, (self.name, re.sub(r"[^a-z0-9]+", "-", self.case.lower()).strip("-"))))
+
+    @property
+    def seconds(self) -> float:
+        """The longest that its load takes."""
+        return sum(phase.seconds for phase in self.phases)
+
+
+def event_of(value: Any) -> Event:
+    """The event of a line of plan.jsonl; ValueError where it is none."""
+    try:
+        values = {name: value[name] for name in (one.name for one in fields(Event)) if name in value}
+        values["phases"] = tuple(Phase(**one) for one in values["phases"])
+        values["actions"] = tuple(Action(**one) for one in values["actions"])
+        values["slow_steps"] = tuple(values.get("slow_steps", ()))
+        return Event(**values)
+    except (TypeError, KeyError) as problem:
+        raise ValueError(f"event is not one: {problem}") from None
+
+
+def as_dict(event: Event) -> dict[str, Any]:
+    """The event as JSON types."""
+    return asdict(event)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What has a name: its cases, what it is asked, and how it is done on a server.
+
+    `on` gives a case as the server has it done, or says why it cannot be. `floor`: whether the null server, which
+    has one process, shows what the client itself loses.
+    """
+
+    title: str
+    scenario: str
+    cases: tuple[Event, ...]
+    on: Callable[[Event, Service, Reads], Event | str] = lambda event, service, reads: event
+    floor: bool = True
+
+
+def easy(name: str, case: str, most_s: float, **more: Any) -> Event:
+    """Of a load that the service holds easily."""
+    environment = {"TELL_PID": "1"} | more.pop("environment", {})
+    return Event(name=name, case=case, phases=(Phase(EASY, most_s),), environment=environment, **more)

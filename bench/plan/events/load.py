@@ -1,0 +1,54 @@
+"""Events of load: more than the service can answer, slow clients, connections that are idle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from bench.plan.events.event import BEFORE_S, SLOW_STEP_S, Event, Kind, Phase, easy
+
+SLOW_STEPS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+
+LOADS: Mapping[str, Kind] = MappingProxyType(
+    {
+        "overload": Kind(
+            "0.5, 1.5 and 3 times the capacity, then 0.5 again; each request takes 5 ms of CPU, the client waits 1 s",
+            "plaintext",
+            (
+                Event(
+                    name="overload",
+                    phases=(Phase(0.5, 4.0), Phase(1.5, 10.0), Phase(3.0, 20.0), Phase(0.5, 20.0)),
+                    timeout_s=1.0,
+                    most_rate=None,
+                    environment={"TELL_PID": "1", "WORK_MS": "5"},
+                ),
+            ),
+            floor=False,
+        ),
+        "slow": Kind(
+            "1 to 256 slow connections beside an easy rate: silent, or a byte of a header each second",
+            "plaintext",
+            tuple(
+                easy(
+                    "slow",
+                    case,
+                    BEFORE_S + SLOW_STEP_S * len(SLOW_STEPS) + 37.0,
+                    slow=slow,
+                    slow_steps=SLOW_STEPS,
+                    pool=0,
+                    timeout_s=1.0,
+                    most_rate=50.0,
+                )
+                for case, slow in (("silent", "silent"), ("a header byte a second", "header"))
+            ),
+        ),
+        "connections": Kind(
+            "1,000 and 5,000 connections that are idle after one response, beside an easy rate",
+            "plaintext",
+            tuple(
+                easy("connections", f"{count} idle", 18.0, slow="idle", slow_steps=(count,), slow_step_s=10.0)
+                for count in (1000, 5000)
+            ),
+        ),
+    }
+)

@@ -1,0 +1,99 @@
+"""Events of processes: reload, stop, a killed or hung worker, workers that are recycled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+from bench.matrix.knobs import Reads
+from bench.matrix.model import Service
+from bench.plan.events.event import BEFORE_S, ENDED, POOL, RESTORED, SWAPPED, Event, Kind, easy
+from driver.messages import Action
+
+MAX_REQUESTS, JITTER = 1000, 100
+_KEPT = "keep-alive"
+_NEW = "new connections"
+
+
+def _reloaded(event: Event, service: Service, _: Reads) -> Event | str:
+    found = service.server.reload
+    if found is None:
+        return "matrix.toml does not say how it reloads"
+    if not found.signal:
+        return f"{found.says} ({found.source})"
+    action = Action(BEFORE_S, "signal", found.signal, "main")
+    return replace(event, actions=(action,), documented=f"{found.says} ({found.source})")
+
+
+def _recycled(event: Event, service: Service, reads: Reads) -> Event | str:
+    if reads(service, "MAX_REQUESTS") and "MAX_REQUESTS" in event.environment:
+        return f"{service.server.name} has no setting that ends a worker after so many requests"
+    return event
+
+
+PROCESSES: Mapping[str, Kind] = MappingProxyType(
+    {
+        "reload": Kind(
+            "the server's documented reload, with and without keep-alive, the app booting in 0 and 2 s",
+            "delay-50",
+            tuple(
+                easy(
+                    "reload",
+                    case + (f", boot {boot} s" if boot else ""),
+                    40.0 + 8 * boot,
+                    until=SWAPPED,
+                    pool=POOL if case is _KEPT else 0,
+                    environment={"BOOT_S": str(boot)} if boot else {},
+                )
+                for boot in (0, 2)
+                for case in (_KEPT, _NEW)
+            ),
+            _reloaded,
+        ),
+        "stop": Kind(
+            "SIGTERM with requests under way, idle connections and a response that takes 5 s",
+            "delay-50",
+            (
+                easy(
+                    "stop",
+                    "",
+                    45.0,
+                    actions=(Action(BEFORE_S, "stop", "TERM", "main"),),
+                    until=ENDED,
+                    settle_s=1.0,
+                    timeout_s=10.0,
+                    long_path="/?duration=5000",
+                ),
+            ),
+        ),
+        "killed": Kind(
+            "SIGKILL to one of four workers",
+            "delay-50",
+            (easy("killed", "", 25.0, actions=(Action(BEFORE_S, "signal", "KILL", "worker"),), until=RESTORED),),
+            floor=False,
+        ),
+        "hung": Kind(
+            "SIGSTOP to one of four workers",
+            "delay-50",
+            (easy("hung", "", 45.0, actions=(Action(BEFORE_S, "signal", "STOP", "worker"),), until=RESTORED),),
+            floor=False,
+        ),
+        "recycle": Kind(
+            f"workers end after {MAX_REQUESTS:,} requests (and up to {JITTER} more), beside workers that stay",
+            "plaintext",
+            (
+                easy(
+                    "recycle",
+                    f"every {MAX_REQUESTS}",
+                    25.0,
+                    most_rate=400.0,
+                    environment={"MAX_REQUESTS": str(MAX_REQUESTS), "MAX_REQUESTS_JITTER": str(JITTER)},
+                ),
+                easy("recycle", "never", 25.0, most_rate=400.0),
+            ),
+            _recycled,
+            floor=False,
+        ),
+    }
+)

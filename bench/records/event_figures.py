@@ -1,0 +1,107 @@
+"""What an event counts besides lost requests: its own figures; docs/events.md says what each is."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping
+from statistics import median
+from types import MappingProxyType
+
+from bench.core.files import items
+from bench.plan.events.event import ENDED, RESTORED, SWAPPED
+from bench.records.event import Action, Fate
+from bench.records.event_window import Window, end_of
+
+STOPPED_SHARE = 0.5
+Figures = dict[str, float | int | str | bool | None]
+
+
+def figures(window: Window) -> Figures:
+    """All figures of a window's event."""
+    event = window.event
+    found: Figures = {"told_close": sum(row.told_close for row in window.log if end_of(row) > window.at)}
+    if event.actions:
+        under_way = [row for row in window.log if row.begun is not None and row.begun <= window.at < end_of(row)]
+        found |= {"under_way": len(under_way), "under_way_lost": sum(not row.good for row in under_way)}
+    for make in (_UNTIL.get(event.until), _slow if event.slow else None, _OF.get(event.name)):
+        if make:
+            found |= make(window)
+    return found
+
+
+def _reload(window: Window) -> Figures:
+    fresh = [row.end for row in window.log if row.good and row.worker and row.worker not in window.workers_before]
+    ends = [end for end in fresh if end is not None and end > window.at]
+    return {"new_code_s": min(ends) - window.at if ends else None, "swapped_s": window.since("until_ns")}
+
+
+def _worker(window: Window) -> Figures:
+    return {"restored_s": window.since("until_ns"), "ended_s": window.since("ended_ns")}
+
+
+def _stop(window: Window) -> Figures:
+    counted = set(map(id, window.counted))
+    later = Counter(row.fate for row in window.log if id(row) not in counted and row.fate)
+    long = next((row for row in window.log if row.kind), None)
+    found: Figures = {
+        "long_fate": None if long is None or long.fate is None else long.fate.value,
+        "long_s": None if long is None or long.end is None else long.end - long.due,
+    }
+    return found | {"sent_after": sum(later.values())} | {f"{fate.value}_after": n for fate, n in later.items()}
+
+
+def _overload(window: Window) -> Figures:
+    found: Figures = {}
+    begin = 0.0
+    for number, ((rate, seconds), phase) in enumerate(zip(window.rates, window.event.phases, strict=True), 1):
+        rows = [row for row in window.log if begin <= row.due < begin + seconds and not row.kind]
+        name = f"{number}_{phase.share:g}x"
+        good = sum(row.good for row in rows)
+        cpu_s = window.cpu_s(begin, begin + seconds)
+        found |= {f"rate_{name}": rate, f"sent_{name}": len(rows), f"good_{name}": good}
+        found |= {f"goodput_{name}": good / seconds, f"cpu_s_{name}": cpu_s}
+        found[f"status_503_{name}"] = sum(row.fate is Fate.STATUS_503 for row in rows)
+        begin += seconds
+    return found
+
+
+def _slow(window: Window) -> Figures:
+    ended = [one["closed"] - one["opened"] for one in window.slow if one["how"] in ("eof", "reset") and one["closed"]]
+    how = Counter(str(one["how"]) for one in window.slow)
+    found: Figures = {
+        "opened": len(window.slow),
+        "most_k": max((one["k"] for one in window.slow), default=0),
+        "smallest_k": _smallest_k(window),
+        "cut": len(ended),
+        "cut_after_s": median(ended) if ended else None,
+        **{f"slow_{name}": count for name, count in sorted(how.items())},
+    }
+    first, held = window.actions[0].at_s if window.actions else 0.0, how["held"]
+    later = [size for at, size in window.memory if at > first]
+    if window.event.slow == "idle" and later and window.memory_before is not None and held:
+        found["kb_per_connection"] = (max(later) - window.memory_before) / held / 1024
+    return found
+
+
+def _smallest_k(window: Window) -> int | None:
+    """The fewest slow connections beside which less than half of the others were answered in time; None: none."""
+    steps = [*window.actions, Action("", math.inf)]
+    for (number, action), later in zip(enumerate(window.actions), steps[1:], strict=True):
+        end = min(later.at_s, action.at_s + window.event.slow_step_s)
+        rows = [row for row in window.log if action.at_s <= row.due <= end - window.event.timeout_s / 2]
+        if rows and sum(row.good for row in rows) < STOPPED_SHARE * len(rows):
+            return window.event.slow_steps[number]
+    return None
+
+
+def _recycle(window: Window) -> Figures:
+    every = {pid for seen in items(window.told.get("workers")) for pid in items(items(seen)[1])}
+    return {"recycled": len(every) - len(window.workers_before)}
+
+
+_UNTIL: Mapping[str, Callable[[Window], Figures]] = MappingProxyType(
+    {SWAPPED: _reload, RESTORED: _worker, ENDED: _stop}
+)
+_OF: Mapping[str, Callable[[Window], Figures]] = MappingProxyType({"overload": _overload, "recycle": _recycle})
+"""By the name of the event."""

@@ -1,0 +1,303 @@
+"""One window of an event as it was seen: the log of requests, what was done, what was seen of processes and memory."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import math
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from bench.core.files import items, mapping
+from bench.plan.events.event import ENDED, RESTORED, SWAPPED, Event
+from bench.records.event import Action, Bin, Fate
+from bench.tools.sockets import EVENTS
+
+AROUND_S, BIN_S, SECOND = 5.0, 0.1, 1.0
+LATE_S = 0.05
+"""A client whose p99 is later than this was starved: its window does not count."""
+SLOWER, SLOWER_S = 2.0, 0.05
+"""As quickly as before: within so many times the p99 before, and so many seconds more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A request of the log; times are in seconds, None where that did not happen."""
+
+    kind: str
+    due: float
+    begun: float | None
+    end: float | None
+    connection: int
+    nth: int
+    fate: Fate | None
+    worker: int
+    told_close: bool
+
+    @property
+    def good(self) -> bool:
+        """Whether it was answered well."""
+        return self.fate is Fate.ANSWERED
+
+    @property
+    def latency(self) -> float:
+        """From when it was due; of what did not end, infinite."""
+        return math.inf if self.end is None else self.end - self.due
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A window that was measured."""
+
+    event: Event
+    tool: Mapping[str, Any]
+    told: Mapping[str, Any]
+    log: Sequence[Row]
+    slow: Sequence[Mapping[str, Any]]
+
+    @property
+    def rates(self) -> Sequence[tuple[float, float]]:
+        """Requests/s and seconds of each phase."""
+        return [(float(rate), float(seconds)) for rate, seconds in self.tool["rates"]]
+
+    @property
+    def actions(self) -> tuple[Action, ...]:
+        """What was done: by the driver, or by the client itself."""
+        done = [mapping(one) for one in items(self.told.get("actions"))]
+        if done:
+            return tuple(
+                Action(f"{one['what']} ({one['pid']})", one["at_ns"] / 1e9, one["took_ns"] / 1e9) for one in done
+            )
+        if self.event.slow:
+            opened: dict[int, float] = {}
+            for one in self.slow:
+                opened.setdefault(one["k"], one["opened"])
+            return tuple(Action(f"{k} {SLOW_WORDS[self.event.slow]}", at) for k, at in opened.items())
+        at, found = 0.0, []
+        for phase in self.event.phases:
+            found.append(Action(f"{phase.share:g} times the capacity", at))
+            at += phase.seconds
+        return tuple(found[1:])
+
+    @property
+    def at(self) -> float:
+        """When it began; of an overload, when it ended."""
+        if not self.actions:
+            return 0.0
+        return (self.actions[-1] if self.event.name == "overload" else self.actions[0]).at_s
+
+    @property
+    def counted(self) -> Sequence[Row]:
+        """Of a service that is stopped, what was under way or done by then: later requests have nobody to answer."""
+        if self.event.until != ENDED or not self.actions:
+            return self.log
+        return [row for row in self.log if row.begun is not None and row.begun <= self.at]
+
+    @property
+    def before(self) -> Sequence[Row]:
+        """The requests before anything was done."""
+        first = self.actions[0].at_s if self.actions else 0.0
+        return [row for row in self.log if row.due < first and not row.kind]
+
+    @property
+    def around(self) -> Sequence[Row]:
+        """Those in the seconds after it began; where nothing is done at a time, all."""
+        most = self.at + AROUND_S if self.actions else math.inf
+        return [row for row in self.log if self.at <= row.due < most and not row.kind]
+
+    @staticmethod
+    def p99(rows: Iterable[Row]) -> float | None:
+        """Of what was answered well, from when it was due."""
+        return percentile(99, [row.latency for row in rows if row.good])
+
+    def longest_gap(self) -> float:
+        """The longest time without a good answer, from just before the event on."""
+        last = max((row.due for row in self.log), default=0.0)
+        ends = sorted(row.end for row in self.log if row.good and row.end is not None)
+        start = max((end for end in ends if end <= self.at), default=self.at)
+        moments = [start, *(end for end in ends if end > self.at), max(last, self.at)]
+        return max((later - earlier for earlier, later in itertools.pairwise(moments)), default=0.0)
+
+    def recovered(self, before: float | None) -> float | None:
+        """From the event to the end of the last second that was not as before; None if that was the window's last."""
+        limit = math.inf if before is None else max(SLOWER * before, before + SLOWER_S)
+        seconds: dict[int, list[Row]] = {}
+        for row in self.log:
+            if row.due >= self.at and not row.kind:
+                seconds.setdefault(_slot(row.due - self.at, SECOND), []).append(row)
+        disturbed = [
+            number
+            for number, rows in seconds.items()
+            if not all(row.good for row in rows) or (percentile(90, [row.latency for row in rows]) or 0.0) > limit
+        ]
+        if not disturbed:
+            return 0.0
+        return None if max(disturbed) >= max(seconds) else (max(disturbed) + 1) * SECOND
+
+    @property
+    def workers_before(self) -> tuple[int, ...]:
+        """Pids in the container, before anything was done."""
+        return tuple(items(self.told.get("before")))
+
+    @property
+    def workers_after(self) -> tuple[int, ...]:
+        """Those that were seen last."""
+        seen = items(self.told.get("workers"))
+        return tuple(items(seen[-1])[1]) if seen else ()
+
+    @property
+    def failed(self) -> str:
+        """Why an action failed; empty if none did."""
+        done = [mapping(one) for one in items(self.told.get("actions"))]
+        return next((f"{one['what']} failed: {one['error']}" for one in done if one.get("error")), "")
+
+    def happened(self) -> bool | None:
+        """Whether what was seen says that it took place; None where nothing is done to the service."""
+        if self.event.name == "recycle" and "MAX_REQUESTS" in self.event.environment:
+            return self.workers_before != self.workers_after
+        if not self.event.actions:
+            return None
+        if self.failed or not items(self.told.get("actions")):
+            return False
+        if self.event.until == SWAPPED:
+            return bool(self.workers_after) and not set(self.workers_before) & set(self.workers_after)
+        if self.event.until == ENDED:
+            return self.told.get("ended_ns") is not None
+        target = mapping(items(self.told["actions"])[0]).get("pid")
+        stopped = self.event.actions[0].signal == "STOP"
+        return stopped or any(target not in items(items(seen)[1]) for seen in items(self.told.get("workers")))
+
+    def happened_by(self) -> str:
+        """What says so."""
+        if self.failed:
+            return self.failed
+        if self.event.until == SWAPPED:
+            left = set(self.workers_before) & set(self.workers_after)
+            return f"{len(self.workers_before) - len(left)} of {len(self.workers_before)} workers were replaced"
+        return {ENDED: "its container ended", RESTORED: "the pids of its workers"}.get(self.event.until, "")
+
+    def since(self, name: str) -> float | None:
+        """Seconds from the event to what was noted."""
+        noted: Any = self.told.get(name)
+        done = [mapping(one) for one in items(self.told.get("actions"))]
+        if not isinstance(noted, int) or not done:
+            return None
+        return max(0.0, float(noted - done[0]["at_ns"] - done[0]["took_ns"]) / 1e9)
+
+    @property
+    def exit_s(self) -> float | None:
+        """From the signal, which the end of its command is nearest to, to the end of the container."""
+        return self.since("ended_ns") if self.event.until == ENDED else None
+
+    @property
+    def memory(self) -> Sequence[tuple[float, int]]:
+        """(when, bytes) of each sample."""
+        samples = [items(one) for one in items(self.told.get("samples"))]
+        return [(at / 1e9, size) for at, _, size in samples if isinstance(size, int)]
+
+    @property
+    def memory_before(self) -> int | None:
+        """The median before anything was done."""
+        first = self.actions[0].at_s if self.actions else math.inf
+        sizes = [size for at, size in self.memory if at < first]
+        return round(median(sizes)) if sizes else None
+
+    @property
+    def memory_peak(self) -> int | None:
+        """The most, as sampled five times a second."""
+        return max((size for _, size in self.memory), default=None)
+
+    def cpu_s(self, begin: float, end: float) -> float | None:
+        """CPU time of the service between two moments, from the samples nearest to them."""
+        samples = [items(one) for one in items(self.told.get("samples"))]
+        seen: list[tuple[float, float]] = [
+            (at / 1e9, ran / 1e9) for at, ran, _ in samples if isinstance(ran, int) and begin <= at / 1e9 <= end
+        ]
+        if len(seen) < 2 or seen[-1][0] - seen[0][0] < (end - begin) / 2:
+            return None
+        return (seen[-1][1] - seen[0][1]) * (end - begin) / (seen[-1][0] - seen[0][0])
+
+    def causes(self) -> Iterable[str]:
+        """Why the window does not count."""
+        late = percentile(99, [row.begun - row.due for row in self.log if row.begun is not None and not row.kind])
+        if late is not None and late > LATE_S:
+            yield f"the client was starved: 1 % of its requests left {late * 1000:.0f} ms late or more"
+        for fault, count in mapping(self.tool.get("faults")).items():
+            yield f"the client itself failed {count} times: {fault}"
+        if self.failed:
+            yield self.failed
+        if error := self.told.get("error"):
+            yield f"the service could not be watched: {error}"
+        if self.event.actions and not self.told:
+            yield f"{EVENTS} is missing: nothing says what was done"
+        if self.told.get("same_clock") is False:
+            yield "the clocks of client and host differ: when it was done is not known"
+
+    def timeline(self) -> Iterable[Bin]:
+        """A tenth of a second each, from the first request on."""
+        found: dict[int, list[Row]] = {}
+        for row in self.log:
+            if not row.kind:
+                found.setdefault(_slot(row.due, BIN_S), []).append(row)
+        for number, rows in sorted(found.items()):
+            good = [row.latency for row in rows if row.good]
+            yield Bin(round(number * BIN_S, 1), len(good), len(rows) - len(good), percentile(99, good))
+
+
+SLOW_WORDS = {"silent": "silent connections", "header": "slow headers", "idle": "idle connections"}
+
+
+def _slot(at: float, width: float) -> int:
+    """The number of the interval that a moment is in; one that is due at its beginning is in it."""
+    return int(at / width + 1e-6)
+
+
+def end_of(row: Row) -> float:
+    """When it was answered; infinite where it was not."""
+    return math.inf if row.end is None else row.end
+
+
+def percentile(percent: int, values: Sequence[float]) -> float | None:
+    """The value that so many percent do not exceed; None where there is none."""
+    if not values:
+        return None
+    return sorted(values)[max(0, math.ceil(len(values) * percent / 100) - 1)]
+
+
+def read_log(data: bytes | None) -> list[Row] | None:
+    """The rows of the log; None where it cannot be read whole."""
+    try:
+        names, *lines = gzip.decompress(data or b"").decode().splitlines()
+        return [_row(dict(zip(names.split("\t"), line.split("\t"), strict=True))) for line in lines]
+    except (OSError, EOFError, ValueError, KeyError, zlib.error):
+        return None
+
+
+def _row(values: Mapping[str, str]) -> Row:
+    times = {name: int(values[name]) / 1e9 if values[name] else None for name in ("due", "begun", "end")}
+    return Row(
+        kind=values["kind"],
+        due=times["due"] or 0.0,
+        begun=times["begun"],
+        end=times["end"],
+        connection=int(values["connection"]),
+        nth=int(values["nth"]),
+        fate=Fate(values["fate"]) if values["fate"] else None,
+        worker=int(values["worker"]),
+        told_close=values["close"] == "1",
+    )
+
+
+def read_slow(data: bytes | None) -> list[dict[str, Any]]:
+    """The other connections; times in seconds, of those that were held to the end `closed` is None."""
+    found = []
+    for line in (data or b"").decode(errors="replace").splitlines()[1:]:
+        words = line.split("\t")
+        if len(words) == 5:
+            k, opened, closed, how, status = words
+            row = {"k": int(k), "opened": int(opened) / 1e9, "closed": int(closed) / 1e9 if int(closed) else None}
+            found.append(row | {"how": how, "status": int(status)})
+    return found
