@@ -14,6 +14,8 @@ HARMLESS_TO_CPU = frozenset({HOST, BOUND})
 """A cgroup's CPU time leaves out what other programs took, and what a request costs does not depend on the rate."""
 HARMLESS_TO_LATENCY = frozenset({HOST})
 """Noise is in the intervals, which are from what differs between rounds."""
+HARMLESS_TO_BOUNDS = frozenset({HOST, ASKED})
+"""An upper bound counts from when requests were due, and those that were not sent as above it."""
 HARMLESS_TO_KNEES = frozenset({HOST, ASKED})
 """Trials check the sent load themselves, and noise only makes a knee harder to reach."""
 HARMLESS_TO_PROFILES = frozenset({ASKED, ARITHMETIC})

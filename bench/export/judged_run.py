@@ -87,9 +87,11 @@ def _latency_lines(table: Mapping[str, Any], found: TableLatency) -> Iterator[di
         load = {**table, "tool": found.tool, "level": found.level, "rate": found.rate, "judge": str(one.metric)}
         load |= {"rounds": found.rounds, "confidence": found.confidence}
         for service in one.ordered:
-            yield {"kind": "latency", **load, "service": service, **asdict(one.figures[service]), "missing": None}
+            figures = {**asdict(one.figures[service]), "missing": None, "at_most": None}
+            yield {"kind": "latency", **load, "service": service, **figures}
         for service, why in one.missing.items():
             none = dict.fromkeys(("mean", "low", "high"))
-            yield {"kind": "latency", **load, "service": service, **none, "missing": why}
+            bound = one.at_most.get(service)
+            yield {"kind": "latency", **load, "service": service, **none, "missing": why, "at_most": bound}
         for contrast in one.contrasts:
             yield {"kind": "latency-contrast", **load, **asdict(contrast)}

@@ -27,8 +27,8 @@ from bench.run.reader import ServiceFacts
 from bench.stats.table_verdicts import NOT_ENOUGH
 from bench.words.changes import change, change_of, column_name
 from bench.words.grid import line_words
+from bench.words.latency import in_milliseconds, spread, standing
 from bench.words.latency import notes as latency_notes
-from bench.words.latency import spread, standing
 from bench.words.names import knob_words, loaded_words, scenario_words, setting_words
 from bench.words.own_app import request_words, server_words
 from bench.words.picture import estimate_words, seen_words
@@ -71,7 +71,8 @@ def _percentile(found: Percentile, row: RankedRow) -> str:
     """`2.10 (1.80 to 2.60) ms, tied`."""
     figure = found.figures.get(row.service)
     if figure is None:
-        return NOTHING
+        bound = in_milliseconds(found, row.service)
+        return NOTHING if bound == NOTHING else f"{bound} ms"
     span, where = spread(figure), standing(found, row.service)
     return f"{number(1000 * figure.mean)}{f' ({span})' * bool(span)} ms{f', {where}' * bool(where)}"
 

@@ -35,6 +35,7 @@ from bench.words.answers import against
 from bench.words.cells import rate_words, state_words
 from bench.words.changes import change_of, change_words
 from bench.words.events import ToldEvents, ToldRow, tell_events
+from bench.words.latency import milliseconds
 from bench.words.remarks import note_of
 from bench.words.runs import discrepancy_words
 
@@ -152,10 +153,11 @@ class Comparison:
             yield self.invalid
             return
         if self.latency and one is None:
-            missing = self.latency[1].missing
-            yield from (
-                f"{side.service}: {why}" for side in (self.base, self.head) if (why := missing.get(side.service))
-            )
+            missing, bounds = self.latency[1].missing, self.latency[1].at_most
+            for side in (self.base, self.head):
+                if why := missing.get(side.service):
+                    bound = f"at most {milliseconds(bounds[side.service])}, " if side.service in bounds else ""
+                    yield f"{side.service}: {bound}{why}"
         elif ranking.look is None and not self.latency:
             yield f"{ranking.rounds} of the {ranking.looks[0]} rounds before the first look"
         elif self.kind in (NOT_ENOUGH, NO_DIFFERENCE) and one and one.smallest_visible is not None:

@@ -21,6 +21,7 @@ from bench.render.table import written
 from bench.render.text import visible
 from bench.words.changes import change, column_name
 from bench.words.events import ToldEvents
+from bench.words.latency import in_milliseconds
 from bench.words.names import loaded_words, scenario_words
 from bench.words.told import ToldRanking
 
@@ -203,7 +204,7 @@ def _waiting(told: ToldRanking, service: str) -> str:
 
 
 def _percentile(found: Percentile, row: RankedRow) -> str:
-    return written(found.figures.get(row.service), lambda figure: number(1000 * figure.mean))
+    return in_milliseconds(found, row.service).replace(" ", "")
 
 
 def _of_best(ranking: Ranking, row: RankedRow) -> str:

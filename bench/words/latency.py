@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 from bench.analysis.tables.ranking import HALF, Figure, Metric, Percentile, TableLatency
-from bench.core.formats import joined, listed, number, plural, size
+from bench.core.formats import NOTHING, joined, listed, number, plural, size
 from bench.words.changes import change_of
 
 LOWEST, TIED = "lowest", "tied"
@@ -18,13 +18,15 @@ def latency_sentences(found: TableLatency, labels: Mapping[str, str]) -> Iterato
         return
     lead = f"At {rate_words(found, labels)}"
     told = next((one for metric in (Metric.P99, Metric.P50) if (one := found.of(metric))), None)
+    bounds = [*_bounds([one for one in found.percentiles if one.metric in (Metric.P99, told and told.metric)], labels)]
     if told is None:
-        yield f"{lead}: not enough data for latency{_why_none(found)}."
+        yield f"{lead}: {'; '.join(bounds) or f'not enough data for latency{_why_none(found)}'}."
     else:
-        missing = "" if told.metric is Metric.P99 else f"; too few requests for {Metric.P99}"
+        few = told.metric is not Metric.P99 and all(one.metric is not Metric.P99 for one in found.percentiles)
+        missing = f"; too few requests for {Metric.P99}" if few else ""
         yield f"{lead}: {percentile_words(told, labels)}{missing}."
         # The services that are left out have a sentence of their own.
-        none_of = [*_none_of([told], labels, without=found.left_out)]
+        none_of = [f"{words}." for words in bounds] + [*_none_of([told], labels, without=found.left_out)]
         yield from none_of
         middle = found.of(Metric.P50)
         if (found.of_knee or none_of) and middle and middle is not told:
@@ -106,7 +108,16 @@ def notes(found: TableLatency, labels: Mapping[str, str]) -> Iterator[str]:
         f" on time however slow the responses are; {plural(found.rounds, 'round')} merged. Tied: not shown to differ"
         f" from the lowest; {100 * found.confidence:.3g} % confidence for all comparisons of a percentile together."
     )
+    yield from (f"{words}." for words in _bounds(found.percentiles, labels))
     yield from _none_of(found.percentiles, labels)
+
+
+def _bounds(percentiles: Iterable[Percentile], labels: Mapping[str, str]) -> Iterator[str]:
+    """`p99 is at most 5.80 ms for aiohttp, as ...`, of each percentile with upper bounds."""
+    for one in percentiles:
+        if one.at_most:
+            each = [f"{milliseconds(bound)} for {labels[name]}" for name, bound in one.at_most.items()]
+            yield f"{one.metric} is at most {listed(each)}: some requests were sent late, and that time counts in it"
 
 
 def _none_of(
@@ -116,7 +127,7 @@ def _none_of(
     reasons: dict[str, dict[str, list[str]]] = {}
     for one in percentiles:
         for name, why in one.missing.items():
-            if name in without:
+            if name in without or name in one.at_most:
                 continue
             reasons.setdefault(why.removeprefix("left out: "), {}).setdefault(labels[name], []).append(str(one.metric))
     for why, who in reasons.items():
@@ -128,6 +139,14 @@ def _none_of(
 def milliseconds(seconds: float) -> str:
     """As `2.10 ms`."""
     return f"{number(1000 * seconds)} ms"
+
+
+def in_milliseconds(found: Percentile, service: str) -> str:
+    """`2.10`, or `≤ 5.80` where only an upper bound is known."""
+    figure, bound = found.figures.get(service), found.at_most.get(service)
+    if figure is not None:
+        return number(1000 * figure.mean)
+    return NOTHING if bound is None else f"≤ {number(1000 * bound)}"
 
 
 def spread(figure: Figure) -> str:

@@ -50,7 +50,8 @@ class Latencies:
 class Distribution:
     """One round: the number of requests by latency in ns; `late` are the percentiles that send lag has distorted.
 
-    `due` has the latencies from when requests were due; None in runs made before they were saved.
+    `due` has the latencies from when requests were due, `behind_ns` after the most punctual one, as half of them were
+    sent later than that; None in runs made before they were saved.
     """
 
     requests: int
@@ -58,6 +59,7 @@ class Distribution:
     counts: Mapping[int, int]
     late: frozenset[str] = frozenset()
     due: Mapping[int, int] | None = None
+    behind_ns: int | None = None
 
 
 LatenciesByCell = Mapping[LatencyKey, Latencies]
@@ -92,13 +94,16 @@ def read_distribution(folder: str) -> Distribution | None:
     counts = _counts(facts, requests)
     if counts is None or not _whole([requests, max_ns]):
         return None
-    late = frozenset[str]().union(*(_late(own) for own in (folder, *glob.glob(f"{glob.escape(folder)}/client-*"))))
+    # Several load generators have a lag each.
+    folders = (folder, *glob.glob(f"{glob.escape(folder)}/client-*"))
+    lags = [lag for own in folders if (lag := read_lag(as_object(read_bytes(f"{own}/lag.json") or b"")))]
     return Distribution(
         int(requests or 0),
         int(max_ns or 0),
         counts,
-        late,
+        frozenset[str]().union(*(lag.moved(SHARES) for lag in lags)),
         _counts(mapping(facts.get("due")), requests),
+        max((round(1e9 * lag.lag_s["p50"]) for lag in lags), default=None),
     )
 
 
@@ -110,19 +115,13 @@ def _counts(facts: Mapping[str, Any], requests: Any) -> dict[int, int] | None:
     return dict(zip(values, counts, strict=True))
 
 
-def _late(folder: str) -> frozenset[str]:
-    """The percentiles that a load generator's send lag has distorted; several load generators have one each."""
-    lag = read_lag(as_object(read_bytes(f"{folder}/lag.json") or b""))
-    return frozenset() if lag is None else frozenset(lag.moved(SHARES))
-
-
 def merge(rounds: Iterable[Distribution]) -> Latencies:
     """One distribution of all rounds; pure."""
     every = list(rounds)
     if not every:
         reason = "no latencies.json was saved"
         return Latencies(0, 0, 0, dict.fromkeys(SHARES), None, dict.fromkeys((*SHARES, "max"), reason))
-    counts, due = _together(one.counts for one in every), _together(one.due or {} for one in every)
+    counts, due = together(one.counts for one in every), together(one.due or {} for one in every)
     least = min(one.requests for one in every)
     enough = sum(counts.values()) if len(every) >= ROUNDS else least
     percentiles: dict[str, float | None] = {}
@@ -141,7 +140,28 @@ def merge(rounds: Iterable[Distribution]) -> Latencies:
     return Latencies(len(every), sum(one.requests for one in every), least, percentiles, longest, missing, curve)
 
 
-def _together(rounds: Iterable[Mapping[int, int]]) -> dict[int, int]:
+def upper_bound(rounds: Iterable[tuple[Distribution, int]], share: float) -> float | None:
+    """What a percentile is at most, in seconds, had every request been sent when it was due; None if not known.
+
+    Each round with how many requests were due. A request is counted from when it was due by the most punctual one: it
+    was sent later, and had its answer no later if it had been sent then. Those never sent are above all others.
+    """
+    every = [*rounds]
+    bounds, due = dict[int, int](), 0
+    for one, wanted in every:
+        if one.due is None or one.behind_ns is None:
+            return None
+        due += max(wanted, one.requests)
+        for value, count in one.due.items():
+            bounds[value + one.behind_ns] = bounds.get(value + one.behind_ns, 0) + count
+    sent = sum(bounds.values())
+    if sent < least_requests(share) or share * due > sent:
+        return None
+    return quantile_of(bounds, share * due / sent) / 1e9
+
+
+def together(rounds: Iterable[Mapping[int, int]]) -> dict[int, int]:
+    """The sums of counts."""
     counts: dict[int, int] = {}
     for one in rounds:
         for value, count in one.items():

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
-from bench.analysis.causes import HARMLESS_TO_LATENCY, causes_beside
-from bench.analysis.cells.latency import Distribution, folder_of, merge, read_distribution
+from bench.analysis.causes import HARMLESS_TO_BOUNDS, HARMLESS_TO_LATENCY, causes_beside
+from bench.analysis.cells.latency import Distribution, folder_of, merge, read_distribution, together, upper_bound
 from bench.analysis.tables.planned import PlannedTable, tables_of
 from bench.analysis.tables.ranking import PERCENTILES, Bounds, Contrast, Figure, Metric, Percentile, TableLatency
 from bench.core.files import as_object, read_bytes
@@ -24,6 +24,8 @@ from bench.tools.send_lag import SHARES, quantile_of
 
 CONFIDENCE = 0.95
 """Of the interval of a service's own percentile."""
+LOOSE = 3
+"""An upper bound so many times the percentile as sent tells of the client, and not of the service."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,23 +75,28 @@ def _at(
     distributions: Mapping[str, Distribution],
 ) -> TableLatency:
     rounds: dict[str, dict[int, Distribution]] = defaultdict(dict)
+    bounding: dict[str, list[tuple[Distribution, int]]] = defaultdict(list)
     why: dict[str, str] = {}
     for record in records:
         against = causes_beside(record, HARMLESS_TO_LATENCY)
         found = distributions.get(record.id)
-        if found is not None and found.requests and record.outcome == MEASURED and not against:
+        there = found is not None and found.requests and record.outcome == MEASURED
+        if there and found and not causes_beside(record, HARMLESS_TO_BOUNDS):
+            bounding[record.service].append((found, round((record.rate or 0) * (record.asked_s or 0))))
+        if there and found and not against:
             rounds[record.service][record.round] = found
         elif record.service not in why:
             why[record.service] = f"{against[0].cause}: {against[0].detail}" if against else "no latencies were saved"
     percentiles = [_percentile(metric, table, rounds, why, rates.left_out) for metric in PERCENTILES]
-    known = [one for one in percentiles if one.figures]
-    confidence = family_level(len(known))
+    percentiles = [replace(one, at_most=_bounds_of(one, bounding)) for one in percentiles]
+    known = [one for one in percentiles if one.figures or one.at_most]
+    confidence = family_level(sum(bool(one.figures) for one in known))
     return TableLatency(
         tool=rates.client,
         level=level,
         share=parse_level(level).share or parse_level(level).knee_share or math.nan,
         rate=rates.rates.get(level),
-        rounds=max(map(len, rounds.values()), default=0),
+        rounds=max(map(len, [*rounds.values(), *bounding.values()]), default=0),
         slowest=rates.knees.get(level, rates.slowest),
         by_client=level in rates.capped,
         left_out=rates.left_out,
@@ -127,6 +134,17 @@ def _percentile(
     return Percentile(metric=metric, figures=figures, missing=missing, contrasts=())
 
 
+def _bounds_of(one: Percentile, rounds: Mapping[str, Sequence[tuple[Distribution, int]]]) -> dict[str, float]:
+    """Upper bounds of services without a figure, if requests that were sent late are why."""
+    share, found = SHARES[one.metric], dict[str, float]()
+    for service in one.missing:
+        own = rounds.get(service, ())
+        bound = upper_bound(own, share) if len(own) >= LEAST_ROUNDS else None
+        if bound is not None and bound <= LOOSE * quantile_of(together(one.counts for one, _ in own), share) / 1e9:
+            found[service] = bound
+    return found
+
+
 def _values(metric: Metric, rounds: Mapping[int, Distribution]) -> dict[int, float]:
     return {turn: quantile_of(one.counts, SHARES[metric]) / 1e9 for turn, one in rounds.items()}
 
@@ -137,7 +155,7 @@ def _judged(
     values = {name: _values(one.metric, rounds[name]) for name in one.figures}
     found = differences_of(values, {name: figure.mean for name, figure in one.figures.items()}, confidence)
     contrasts = tuple(_contrasts(services, found))
-    return Percentile(metric=one.metric, figures=one.figures, missing=one.missing, contrasts=contrasts)
+    return replace(one, contrasts=contrasts)
 
 
 def _contrasts(services: Iterable[str], found: Mapping[tuple[str, str], Difference]) -> Iterator[Contrast]:

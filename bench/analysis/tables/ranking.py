@@ -218,11 +218,15 @@ class Compared:
 
 @dataclass(frozen=True, kw_only=True)
 class Percentile(Compared):
-    """A percentile of latency: of all rounds merged, in seconds, by service; `missing` says why others have none."""
+    """A percentile of latency: of all rounds merged, in seconds, by service; `missing` says why others have none.
+
+    Of these `at_most` has an upper bound, where requests were sent late; a bound is compared with nothing.
+    """
 
     metric: Metric
     figures: Mapping[str, Figure]
     missing: Mapping[str, str]
+    at_most: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def ordered(self) -> list[str]:
@@ -258,7 +262,7 @@ class TableLatency:
 
     def of(self, metric: Metric) -> Percentile | None:
         """A percentile that any service has."""
-        return next((one for one in self.percentiles if one.metric is metric), None)
+        return next((one for one in self.percentiles if one.metric is metric and one.figures), None)
 
     def figure(self, metric: Metric, service: str) -> Figure | None:
         """A percentile of a service."""

@@ -17,7 +17,7 @@ from bench.core.formats import NOTHING, number
 from bench.render.in_turns import grid_columns, grid_figures, grid_title
 from bench.render.table import Column, Table, table_of, written
 from bench.words.changes import Change, change, column_name
-from bench.words.latency import milliseconds, spread, standing
+from bench.words.latency import in_milliseconds, milliseconds, spread, standing
 from bench.words.latency import notes as latency_notes
 from bench.words.picture import (
     caption_words,
@@ -154,6 +154,8 @@ def _tail(latency: TableLatency | None, service: str) -> tuple[str, str, str] | 
     """Its p99, or p50 where nobody has that: name, value, and whether it is the lowest; None where it has none."""
     found = _tailed(latency)
     figure = found.figures.get(service) if found else None
+    if found and service in found.at_most:
+        return str(found.metric), f"{in_milliseconds(found, service)} ms", ""
     if not found or figure is None:
         return None
     return str(found.metric), milliseconds(figure.mean), standing(found, service)
@@ -278,4 +280,6 @@ def _latency_columns(ranking: Ranking) -> Iterator[Column[RankedRow]]:
 
 def _of(found: Percentile, part: int, row: RankedRow) -> str:
     figure = found.figures.get(row.service)
-    return (number(1000 * figure.mean), spread(figure))[part] if figure else NOTHING
+    if part == 0 or figure is None:
+        return in_milliseconds(found, row.service) if part == 0 else NOTHING
+    return spread(figure)

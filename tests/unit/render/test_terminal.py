@@ -14,12 +14,13 @@ from typing import cast
 import pytest
 from golden import same_as
 from places import GOLDEN, ROOT
-from rated_tables import rated_told
+from rated_tables import late_told, rated_told
 from turns_runs import own_app_run
 
 from bench.analysis.cells.latency import merged_latencies
 from bench.cli.report import build_verb
 from bench.export.judged_run import judge_run
+from bench.render.in_turns import ranking_table
 from bench.render.report import Report
 from bench.render.terminal import NARROWEST, terminal
 from bench.words.own_app import own_app_choices
@@ -81,6 +82,12 @@ def test_no_line_is_wider_than_the_terminal(answer: Answer, width: int) -> None:
     lines = terminal(*answer, width).splitlines()
     assert max(map(len, lines)) <= max(width, NARROWEST)
     assert any("bjoern-wsgi" in line for line in lines)
+
+
+def test_an_upper_bound_is_shown_as_one(answer: Answer) -> None:
+    report, _ = answer
+    assert "≤3.50" in terminal(report, [late_told()])
+    assert "| ≤ 3.50 ms |" in ranking_table(late_told()).markdown()
 
 
 def test_latency_beside_speed_cost_and_memory(answer: Answer) -> None:

@@ -6,8 +6,10 @@ import math
 
 import pytest
 from scipy import stats
+from simulate_late_sends import CLIENTS, SERVERS, ratios
 from simulate_latency import HOSTS, called_pairs, false_tables
 
+from bench.analysis.cells.latency import Distribution, upper_bound
 from bench.stats.table_quantiles import differences_of, family_level, merged_interval
 from bench.stats.table_verdicts import FASTER, NO_DIFFERENCE, NOT_ENOUGH, SLOWER
 
@@ -26,6 +28,25 @@ def test_a_p99_that_is_twice_as_high_is_called() -> None:
     assert called_pairs(HOSTS["calm"], 5, 10, 4.0) > 0.95
     # What a host does to all of them hides it.
     assert called_pairs(HOSTS["three stalls of 20 ms in every round"], 5, 4, 4.0) < 0.2
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("server", SERVERS)
+def test_a_late_load_never_bounds_a_percentile_too_low(server: str, client: str) -> None:
+    found = ratios(server, client, 4)
+    # Latencies are saved to three digits.
+    assert min(map(min, found.values())) >= 0.995
+    # As sent, a percentile may well be below the truth: that would be no bound.
+    if client.startswith("0.3 ms"):
+        assert max(map(max, found.values())) < 3
+
+
+def test_the_bound_counts_from_the_most_punctual_request_and_what_was_not_sent() -> None:
+    # All but one in a hundred were sent 5 ms late, which the median lag hides.
+    one = Distribution(10_000, 1_000_000, {1_000_000: 10_000}, due={1_000_000: 10_000}, behind_ns=5_000_000)
+    assert upper_bound([(one, 10_000)], 0.99) == 0.006
+    assert upper_bound([(one, 10_100)], 0.99) == 0.006
+    assert upper_bound([(one, 10_102)], 0.99) is None
 
 
 def test_a_higher_latency_is_slower() -> None:

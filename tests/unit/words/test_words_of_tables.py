@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from golden import Said, cases, same_as
 from known_rankings import place, ranking, rungs, sentences_of
-from rated_tables import SPEEDS, TAILS_MS, rated_ranking, rated_told
+from rated_tables import LATE, SPEEDS, TAILS_MS, late_told, rated_ranking, rated_told
 from turns_runs import facts_of, measured, service_of, table, told_of, told_tables
 
 from bench.analysis.published import Along, Beside, Published, ReferenceGroup, Sign
@@ -368,6 +368,9 @@ def latency() -> Said:
         "too few rounds": told(rounds=[2, 3]),
         "the load tool is the limit": told(rates={"capped": ("share50",)}),
         "a service is left out": told(rates={"left_out": left}),
+        "one was loaded too late": late_told().sentences,
+        "all were loaded too late": told(causes=LATE, behind_ms=0.2),
+        "p99 was too late, p50 was not": told(late=["p99"], behind_ms=0.2),
         "no rate": told(rates={"rates": {}, "reason": "what vegeta can send is not known"}),
         "standing": [standing(p99_of(rated_ranking()), name) or "neither" for name in (*labels, "unknown")],
         "the slowest has no name": told(rates={"slowest": None}, services={"gunicorn-sync-flask": 1.0, "aiohttp": 2.0}),

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rated_tables import SPEEDS, TAILS_MS, distribution, rated, rated_ranking, rounds_of
+from rated_tables import LATE, SPEEDS, TAILS_MS, distribution, late_told, rated, rated_ranking, rounds_of
 from turns_runs import service_of
 
 from bench.analysis.tables.judge import judge_tables
@@ -85,6 +85,39 @@ def test_why_a_service_has_no_p99() -> None:
     )
     assert missing_of("aiohttp", late=["p99"]) == "sent too late"
     assert missing_of("aiohttp", requests=900) == "too few: 4,500 of 5,000"
+
+
+def late_aiohttp(**how: Any) -> Ranking:
+    return late_told(**how).ranking
+
+
+def test_what_was_sent_too_late_has_an_upper_bound_and_no_verdict() -> None:
+    one = p99(late_aiohttp())
+    assert one.at_most == {LIKE: pytest.approx(3.5e-3)}
+    assert LIKE not in one.figures and one.missing[LIKE].startswith("0 of at least 3 rounds: not the asked load")
+    assert not any(LIKE in (pair.a, pair.b) for pair in one.contrasts)
+    assert p99(rated_ranking()).at_most == {}
+
+
+def test_no_bound_of_few_rounds_of_errors_or_where_it_tells_of_the_client() -> None:
+    assert p99(late_aiohttp(rounds=[2, 3])).at_most == {}
+    assert p99(late_aiohttp(causes=[*LATE, Cause("errors", "2 % of attempts")])).at_most == {}
+    assert p99(late_aiohttp(behind_ms=5.0)).at_most == {}
+    assert p99(late_aiohttp(behind_ms=None)).at_most == {}
+
+
+def test_requests_that_were_never_sent_are_above_all_others() -> None:
+    # 1,440 are due in each round; without more than one in a hundred of them p99 is not known at all.
+    assert LIKE in p99(late_aiohttp(requests=1430)).at_most
+    assert p99(late_aiohttp(requests=1420)).at_most == {}
+
+
+def test_a_percentile_of_bounds_only_takes_no_share_of_the_errors() -> None:
+    found = latency(rated_ranking(causes=LATE, behind_ms=0.2))
+    assert [str(one.metric) for one in found.percentiles] == ["p50", "p99"] and not any(
+        one.figures for one in found.percentiles
+    )
+    assert found.of(Metric.P99) is None and found.confidence == 0.95
 
 
 def test_noise_of_the_host_is_in_the_intervals() -> None:
