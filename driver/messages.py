@@ -106,9 +106,9 @@ class Step:
     """One step: one to eight services under the loads of its windows.
 
     `dir` and `folders` (those of its measurements) are below the run's folder. `held`: the loads are stopped for each
-    other's turns; else it is one service alone. `host_network`: the load generator is on the host's network. `knee`:
-    the step needs knees found in earlier steps. `clients`: the names of the shares of several load generators. `event`:
-    what happens to its service meanwhile.
+    other's turns; else it is one service alone, or each is under an event. `host_network`: the load generator is on the host's network. `knee`:
+    the step needs knees found in earlier steps. `clients`: the names of the shares of several load generators. `events`:
+    what happens to each service meanwhile.
     """
 
     id: str
@@ -119,7 +119,7 @@ class Step:
     host_network: bool = False
     knee: bool = False
     clients: tuple[str, ...] = ()
-    event: Doings | None = None
+    events: Mapping[str, Doings] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -164,11 +164,13 @@ def host_of(data: Mapping[str, Any]) -> Host:
 
 def step_of(data: Mapping[str, Any]) -> Step:
     """From what `as_json` made; MessageError where it is something else."""
-    step, event = _message(Step, data), data.get("event")
-    if not event:
-        return step
-    doings = _message(Doings, event)
-    return replace(step, event=replace(doings, actions=tuple(_message(Action, one) for one in event["actions"])))
+    step = _message(Step, data)
+    return replace(step, events={name: _doings(event) for name, event in step.events.items()})
+
+
+def _doings(data: Any) -> Doings:
+    doings = _message(Doings, data)
+    return replace(doings, actions=tuple(_message(Action, one) for one in doings.actions))
 
 
 def finished_of(data: Mapping[str, Any]) -> Finished:

@@ -14,7 +14,7 @@ RUN_DIR/step.json describes its loads: one, or those of services that take turns
            A level that asks for a knee is then searched: every trial in trials/, the result in
            knee.json
   run      runs the load tools, in turns if there are several, and saves their output; tool.json is
-           the last file. With a name: one of several load generators on one service
+           the last file. Under events it first warms up, and finds out what each service holds. With a name: one of several load generators on one service
   merge    of several load generators (the step's loads client_1, client_2, ...), each of which has
            run: their outputs as one, and what the tool itself makes of all results
 
@@ -78,6 +78,10 @@ def _do(verb: str, run: str, name: str = "") -> None:
         from bench.load import in_turns
 
         (in_turns.wait_for_all if verb == "prepare" else in_turns.load_windows)(step)
+    elif verb in ("prepare", "run") and step.loads.events:
+        from bench.load import beside
+
+        (beside.wait_for_all if verb == "prepare" else beside.load_events)(step)
     elif verb == "prepare":
         verbs.prepare_alone(step, _say)
     elif verb == "run":

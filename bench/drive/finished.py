@@ -61,7 +61,7 @@ def record_step(run: Path, step: Step, seen: Finished) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         if lost := lost_of(seen):
             meta |= {"outcome": lost.outcome, "detail": lost.words}
-        places = places_of(str(run), name, line["service"], in_block=step.held)
+        places = places_of(str(run), name, line["service"], in_block=step.in_block)
         meta[HASHES] = hashes_of(read_files(str(run), places, line["tool"]))
         write_file(folder / "meta.json", json.dumps(meta, ensure_ascii=False) + "\n")
 
@@ -72,7 +72,7 @@ def metas(run: Path, step: Step, seen: Finished) -> Iterator[tuple[str, dict[str
         name = line["service"]
         outcome, detail = _outcome(run, step, seen, line)
         meta = {"schema": 1, "id": line["id"], "outcome": outcome, "detail": detail, "begin_ns": seen.begin_ns}
-        if not step.held:
+        if not step.in_block:
             # Of several that start side by side, each waits for the CPU that the others use.
             times = _times(run / step.dir / "services" / f"{name}.txt")
             meta |= {"image_id": seen.image_ids.get(name) or None, "started_ns": seen.started_ns.get(name)}
@@ -88,8 +88,9 @@ def _outcome(run: Path, step: Step, seen: Finished, line: Mapping[str, Any]) -> 
         return Outcome.SILENT if line.get("url") else Outcome.NOT_STARTED, words
     said, status = services / f"{name}.txt", _saved_status(services / f"{name}.status")
     tool = as_object(read_bytes(str(run / line["dir"] / "tool.json")) or b"")
-    # Of a service alone the load's status is the measurement's; of several load generators, too.
-    whole = tool is not None if step.held else seen.statuses.get("run") == 0
+    # Of a service alone the load's status is the measurement's; of several load generators, too. An event that the
+    # engine cannot have done was not begun.
+    whole = tool is not None if step.in_block and "start" in seen.statuses else seen.statuses.get("run") == 0
     if whole and (
         line.get("event") or name not in seen.ended or mapping(mapping(tool).get("health_after")).get("status") == 200
     ):

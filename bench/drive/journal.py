@@ -59,15 +59,15 @@ def append(source: Run, step: Step) -> list[Record]:
     lines = [_line(one, raw, made[one.id] if _keeps(source, one) else None) for one, raw in found if raw.meta]
     with (Path(source.path) / FILE).open("a") as file:
         # A block is noted measurement by measurement, as some of its tables may have been put off.
-        tried = step.ids if step.held else (step.id,)
+        tried = step.ids if step.in_block else (step.id,)
         file.writelines(line.text() for line in (*lines, *(Line(TRIED, name) for name in tried)))
     return [*made.values()]
 
 
-def event(source: Run, step: Step) -> EventRecord | None:
-    """The record of a step that is an event; None of any other."""
+def events(source: Run, step: Step) -> list[EventRecord]:
+    """The records of a step whose services are under an event; none of any other."""
     found = [one for one in source.planned if one.id in step.ids and one.event]
-    return event_record(source.path, found[0], read_raw(source.path, found[0])) if found else None
+    return [event_record(source.path, one, read_raw(source.path, one)) for one in found]
 
 
 def noise(source: Run, step: Step) -> str:

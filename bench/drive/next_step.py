@@ -82,8 +82,8 @@ def _after_step(folder: Path, source: Run, state: RunState, shown: Shown, at: Pa
         return run_state.set_aside(folder, step, state)
     nulls = [r for r in journal.records(journal.read(source.path), ("null",)) if r.id not in step.ids]
     mine = journal.append(source, step)
-    if event := journal.event(source, step):
-        return _behind(state, event_status(event), shown)
+    if events := journal.events(source, step):
+        return _behind(state, event_status(events), shown)
     return _behind(state, live_status(journal.reviewed(source, [*mine, *nulls])[: len(mine)]), shown)
 
 

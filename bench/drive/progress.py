@@ -45,12 +45,19 @@ def live_status(records: Iterable[Record]) -> LiveStatus:
     return LiveStatus(True, words, words)
 
 
-def event_status(record: EventRecord) -> LiveStatus:
-    """Of an event what was lost, or why that does not count."""
-    if record.counts:
-        words = f"lost {record.lost:,} of {record.sent or 0:,}"
+def event_status(records: Sequence[EventRecord]) -> LiveStatus:
+    """Of events what was lost, or why the first that does not count does not."""
+    counted = [record for record in records if record.counts]
+    lost, sent = sum(record.lost for record in counted), sum(record.sent or 0 for record in counted)
+    words = f"lost {lost:,} of {sent:,}" if counted else ""
+    if len(counted) == len(records):
         return LiveStatus(True, words, words)
+    record = next(record for record in records if not record.counts)
     reason = record.detail or next(iter(record.causes), "") or record.unaccounted or "it was not seen to happen"
+    if len(records) > 1:
+        some = f"{len(records) - len(counted)} of {len(records)} do not count"
+        short = "; ".join(filter(None, (words, some)))
+        return LiveStatus(False, _shown(f"{short}; {record.service}: {reason}"), short)
     words = _shown(f"does not count: {reason}")
     return LiveStatus(False, words, words)
 

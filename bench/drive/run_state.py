@@ -110,7 +110,7 @@ def next_round(source: Run, state: RunState, now: float) -> RunState:
 def _of_verified(folder: Path, steps: Iterable[Step]) -> Iterator[Step]:
     """The steps, blocks without the services that are not loaded; of all others this is said when they come."""
     for step in steps:
-        if not step.held:
+        if not step.in_block:
             yield step
         elif kept := step.without(services=[name for name in step.services if unverified(folder, [name])]):
             yield kept

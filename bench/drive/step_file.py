@@ -18,6 +18,7 @@ from bench.core.files import write_file
 from bench.drive.steps import Step
 from bench.load.task import FILE as STEP
 from bench.load.task import StepLoad, StepLoads, write_loads
+from bench.plan.cells import STAGGER_S
 from bench.plan.events.event import event_of
 from bench.plan.measurement import measurement_of, shares
 from bench.run.folder import read_addresses
@@ -80,14 +81,12 @@ def host_step(lines: Sequence[PlanLine]) -> HostStep:
         host_network=bool(first.get("host_network")),
         knee=any(line.get("knee_p99_s") is not None for line in lines),
         clients=tuple(client_names(first)),
-        event=_doings(first),
+        events={line["service"]: _doings(line) for line in lines if line.get("event")},
     )
 
 
-def _doings(line: PlanLine) -> Doings | None:
+def _doings(line: PlanLine) -> Doings:
     """What the driver does meanwhile."""
-    if not line.get("event"):
-        return None
     event = event_of(line["event"])
     return Doings(event.actions, event.until, event.settle_s, event.seconds, event.environment)
 
@@ -149,6 +148,7 @@ def load_of(line: PlanLine, patience: Patience, addresses: Mapping[str, str] = N
         knee_p99_s=line.get("knee_p99_s"),
         knee_share=line.get("knee_share"),
         event=line.get("event"),
+        after_s=STAGGER_S * (line["slot"] - 1) if line.get("event") and line.get("slot") else 0.0,
     )
     for field in fields(load):
         if isinstance(value := getattr(load, field.name), str):

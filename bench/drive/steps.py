@@ -8,8 +8,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from typing import Any
 
+from bench.core.formats import listed
 from bench.plan.interim_looks import table_looks
-from bench.plan.measurement import step_folder
+from bench.plan.measurement import IN_BLOCKS, step_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +31,18 @@ class Step:
 
     @property
     def mode(self) -> str:
-        """One of solo, null and turns."""
+        """One of solo, null, turns and event."""
         return str(self.first.get("mode", "solo"))
 
     @property
     def held(self) -> bool:
-        """Whether its loads are stopped for each other's turns; else it is one measurement, alone."""
+        """Whether its loads are stopped for each other's turns."""
         return self.mode == "turns"
+
+    @property
+    def in_block(self) -> bool:
+        """Whether its services are up side by side; else it is one measurement, alone."""
+        return self.mode in IN_BLOCKS
 
     @property
     def tells_rates(self) -> bool:
@@ -75,6 +81,8 @@ class Step:
         if self.held:
             tables = dict.fromkeys(" ".join(self.table_of(line)) for line in self.lines)
             return f"round {self.round}, {len(self.services)} services in turns: {', '.join(tables)}"
+        if len(self.lines) > 1:
+            return f"{self.first['level']} of {listed([*self.services], most=3, shown=2)}"
         return f"{self.first['service']} {self.first['scenario']} {self.first['tool']} {self.first['level']}"
 
     @property
@@ -97,9 +105,18 @@ class Step:
         tool, _, level = (line.get("share_of") or f"{line['tool']} {line['level']}").partition(" ")
         return line["scenario"], tool, level
 
-    def without(self, tables: Collection[tuple[str, str, str]] = (), services: Collection[str] = ()) -> Step | None:
-        """A block without these tables and services; None where nothing is left."""
-        kept = [line for line in self.lines if self.table_of(line) not in tables and line["service"] not in services]
+    def without(
+        self,
+        tables: Collection[tuple[str, str, str]] = (),
+        services: Collection[str] = (),
+        ids: Collection[str] = (),
+    ) -> Step | None:
+        """A block without these tables, services and measurements; None where nothing is left."""
+        kept = [
+            line
+            for line in self.lines
+            if self.table_of(line) not in tables and line["service"] not in services and line["id"] not in ids
+        ]
         if len(kept) == len(self.lines) or not kept:
             return self if kept else None
         seconds = self.seconds * len(kept) / len(self.lines)
@@ -135,6 +152,10 @@ def open_steps(
     for step in steps:
         if step.held:
             if step.id not in finished and (left := step.without({*settled, *step.tables_in(finished)})):
+                yield left
+        elif step.in_block:
+            # Each service has an event of its own: who has failed is tried again without the others.
+            if left := step.without(ids=finished):
                 yield left
         elif step.id not in finished and not (step.mode == "solo" and step.cell in bound):
             yield step

@@ -1,4 +1,4 @@
-"""The load of an event: what the service holds easily, then requests at a share of that while things happen to it.
+"""The load of an event of one service: what it holds easily, then requests at a share of that while things happen to it.
 
 The driver (driver/steps/events.py) is told when the load begins, and says when it may end, by files in the folder of
 the measurement.
@@ -18,18 +18,17 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from bench.core.files import as_object, mapping, read_bytes, write_file
 from bench.core.programs import guarded, memory_file
-from bench.load.answers import wait_until_ready, warm_up
 from bench.load.client import SPARE_S, Asked, Client, Request
 from bench.load.kernel_counters import counters, limits, sysctls
 from bench.load.save import TOOL_JSON, tool_json
-from bench.load.task import Say, Task, command_of, pinned
+from bench.load.task import Task, command_of, pinned
 from bench.load.words import TOOL_FAILED, Failed
 from bench.plan.events.event import BEFORE_S, ENDED, LOOK_S, Event, event_of
 from bench.records.event import Fate
@@ -46,6 +45,7 @@ QUIET_S = 0.5
 """After the probe, whose last requests the service still works off."""
 LOOKS, AT_ONCE = 96, 16
 """Requests that find out which pids answer, and how many of them at once."""
+NOT_OF_CAPACITY = ("BOOT_S", "TELL_PID")
 LONG_BEFORE_S, LONG_TIMEOUT_S = 0.5, 30.0
 STOPPED_SHARE = 0.5
 """Service is stopped where fewer of the other requests are answered in time."""
@@ -53,17 +53,32 @@ COLUMNS = ("kind", "due", "begun", "sent", "first", "end", "connection", "nth", 
 SLOW_COLUMNS = ("k", "opened", "closed", "how", "status")
 
 
-def prepare_event(task: Task, say: Say) -> None:
-    """Wait for the first good answer, warm up, and find out what the service holds."""
-    wait_until_ready(task, say)
-    if task.entry.warmup_s:
-        warm_up(task, say)
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """What a service answers per second in a closed loop; `of`: the measurement for which that was found out."""
+
+    rate: float
+    of: str
+
+
+def asked_of(task: Task) -> str:
+    """What a service's capacity is of: the request, and what the event gives the app, but for how long it boots."""
     event = event_of(task.entry.event)
-    task.folder.mkdir(parents=True, exist_ok=True)
-    for name in (BEGUN, ENOUGH, CAPACITY, REQUESTS, SLOW, TOOL_JSON):
-        (task.folder / name).unlink(missing_ok=True)
-    facts: dict[str, Any] = {"schema": 1, "connections": PROBE_CONNECTIONS, "seconds": PROBE_S, "rate": _capacity(task)}
+    given = [f"{name}={value}" for name, value in sorted(event.environment.items()) if name not in NOT_OF_CAPACITY]
+    return " ".join((task.load.request.method, urlsplit(task.load.url).path, urlsplit(task.load.url).query, *given))
+
+
+def find_capacity(task: Task) -> Capacity:
+    """What the service holds; nothing else may be loaded meanwhile."""
+    found = Capacity(_capacity(task), task.entry.id)
     time.sleep(QUIET_S)
+    return found
+
+
+def know(task: Task, capacity: Capacity) -> None:
+    """Save what the service holds, and which pids and bodies its responses tell."""
+    event = event_of(task.entry.event)
+    facts: dict[str, Any] = {"schema": 1, "connections": PROBE_CONNECTIONS, "seconds": PROBE_S, **asdict(capacity)}
     found = asyncio.run(_look(_asked(replace(task, load=pinned(task.load)), event, None), event))
     bodies = {one.body for one in found.log if one.fate is Fate.ANSWERED and one.body is not None}
     # A body that differs from one response to the next, as a user's own app may give, is not compared.
@@ -100,8 +115,8 @@ async def _look(asked: Asked, event: Event) -> Client:
     return client
 
 
-def run_event(task: Task) -> None:
-    """Make the load, and save its log; tool.json comes last."""
+def run_event(task: Task, beside: int = 0) -> None:
+    """Make the load, and save its log; tool.json comes last. `beside`: so many others are under their events."""
     folder, event = task.folder, event_of(task.entry.event)
     found = mapping(as_object(read_bytes(str(folder / CAPACITY)) or b""))
     if not isinstance(capacity := found.get("rate"), float):
@@ -111,6 +126,7 @@ def run_event(task: Task) -> None:
     rates = rates_of(event, capacity)
     facts: dict[str, Any] = {"limits": limits(), "sysctls": sysctls(), "before": counters()}
     client = Client(asked)
+    time.sleep(task.entry.after_s)
     gc.disable()
     t0_ns = time.monotonic_ns() + round(SPARE_S * 1e9)
     start_ns = time.time_ns() + round(SPARE_S * 1e9)
@@ -126,6 +142,7 @@ def run_event(task: Task) -> None:
         "rates": rates,
         "timeout_s": event.timeout_s,
         "by": "vegeta" if by_vegeta else "sockets",
+        "beside": beside,
     }
     facts |= {"faults": dict(client.faults)}
     facts |= {"exit_status": 0, "elapsed_ns": time.monotonic_ns() - t0_ns}

@@ -53,6 +53,8 @@ class StepLoad:
     knee_share: float | None
     event: Mapping[str, Any] | None = None
     """What is done meanwhile, as `bench.plan.events` has it."""
+    after_s: float = 0.0
+    """So much later than the others of its step it begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,11 @@ class StepLoads:
     clients: tuple[str, ...] = ()
     dir: str = ""
     held: bool = False
+
+    @property
+    def events(self) -> bool:
+        """Whether its services are under events."""
+        return any(load.event is not None for load in self.loads.values())
 
 
 _FITS: Mapping[str, Callable[[Any], bool]] = {
@@ -99,7 +106,7 @@ def read_loads(folder: str) -> StepLoads:
 
 
 def _load(file: str, name: str, values: Mapping[str, Any]) -> StepLoad:
-    values = {"event": None, **values}
+    values = {"event": None, "after_s": 0.0, **values}
     for field in fields(StepLoad):
         if field.name not in values:
             raise Failed(WRONG_USAGE, f"{file} has no {field.name} in load {name}")

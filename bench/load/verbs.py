@@ -19,24 +19,14 @@ def prepare_alone(step: Step, say: Say) -> None:
             say(line)
             keep(line)
 
-        if task.entry.event is not None:
-            from bench.load.event import prepare_event
-
-            prepare_event(task, both)
-        else:
-            prepare(task, both)
+        prepare(task, both)
 
 
 def run_alone(step: Step) -> None:
     """Load its one service, and save all that the load leaves."""
     task = step.task()
     with step.noted(task.entry.service):
-        if task.entry.event is not None:
-            from bench.load.event import run_event
-
-            run_event(task)
-        else:
-            run(task)
+        run(task)
 
 
 def command(task: Task) -> Command:

@@ -22,13 +22,17 @@ OVERHEAD_S = 2.5
 """Of a measurement, beyond warm-up and load: starting the container, waiting for it, stopping it."""
 COUNT_S = 5.0
 """Of a load with a fixed number of requests."""
-PROBE_S, UNTIL_S = 2.5, 12.0
-"""Of an event: the search for its capacity, and a window that ends when the event is over."""
+PROBE_S, UNTIL_S = 3.0, 10.0
+"""Of an event: finding out what a service holds, and a window that ends when the event is over."""
 SEARCH_S = 40.0
 """Of a search for a knee: about nine trials of 2 to 6 s, with what their results take to be read."""
 
 TURN_S, LONGEST_TURN_S = 0.1, 0.5
 """The length of a turn, in seconds; docs/measuring.md says what was tried."""
+STAGGER_S, EACH_S = 1.0, 0.8
+"""Of services under events at once: how much later the load of each begins than that of the one before, so that
+actions do not fall together; and what each takes to be started, asked and stopped.
+"""
 QUOTA_TURN_S, QUOTA_TURNS, QUOTA_CYCLE_S = 1.0, 2, 4.0
 """Of services with a CPU quota: the length of a turn, turns of a window at least, and the longest cycle.
 
@@ -39,7 +43,9 @@ CYCLE_S = 1.2
 HOLD_S, OPEN_S = 4.0, 2.0
 """How long connections are held in a window, and about how long it takes to open them, in seconds."""
 MOST_IN_BLOCK = 8
-"""Services that are up side by side, and loaded in turns."""
+"""Services that are up side by side, and loaded in turns; or under events at once."""
+BESIDE = 8
+"""Services under events at once for each CPU of servers, and of the load generator: docs/events.md says what was tried."""
 BLOCK_OVERHEAD_S = 6.0
 """Of a block, beyond warm-up and load: starting, waiting, stopping."""
 RATE_OVERHEAD_S = 0.5
@@ -174,12 +180,44 @@ class Plan:
     """run.json's entry on the two refs that are compared."""
     clients: int = 1
     """Load generators on each cell at once."""
+    beside: int = 1
+    """Services that are under an event at once, at most."""
 
     @property
     def alone(self) -> tuple[PlannedCell, ...]:
-        """The cells that are not measured in turns."""
+        """The cells that are neither measured in turns nor under an event."""
         in_turns = {id(cell) for table in self.tables for cell in table.cells}
-        return tuple(cell for cell in self.cells if id(cell) not in in_turns)
+        return tuple(cell for cell in self.cells if id(cell) not in in_turns and not cell.event)
+
+    @property
+    def events(self) -> tuple[PlannedCell, ...]:
+        """The cells under an event."""
+        return tuple(cell for cell in self.cells if cell.event)
+
+    def events_of(self, number: int) -> tuple[PlannedCell, ...]:
+        """Those of a round."""
+        return self.events if number <= self.event_rounds else ()
+
+    @property
+    def event_rounds(self) -> int:
+        """Rounds of events."""
+        return self.preset.rounds if self.events else 0
+
+    def event_seconds(self, block: Sequence[PlannedCell], number: int = 1) -> float:
+        """Expected wall time of a block of services under the same event, in seconds."""
+        event = block[0].event
+        assert event
+        probes = len(block) * PROBE_S if event.alone or number == 1 else 0.0
+        begin = STAGGER_S * (len(block) - 1)
+        return OVERHEAD_S + len(block) * EACH_S + self.preset.warmup + probes + begin + _usual_s(event)
+
+    def events_seconds(self) -> float:
+        """Expected wall time of all of its events, in seconds."""
+        return sum(
+            self.event_seconds(block, number)
+            for number in range(1, self.event_rounds + 1)
+            for block in side_by_side(self.events_of(number), self.beside, self.pairs)
+        )
 
     @property
     def services(self) -> list[Service]:
@@ -189,7 +227,7 @@ class Plan:
     def seconds(self, cell: PlannedCell) -> float:
         """Expected wall time of one measurement, in seconds."""
         if cell.event:
-            return _usual_s(cell.event) + self.preset.warmup + OVERHEAD_S + PROBE_S
+            return self.event_seconds([cell])
         load = COUNT_S if cell.level.count else self.preset.duration
         if cell.level.knee_p99_s and not cell.level.knee_share:
             # Only one round searches; the others run the load alone.
@@ -199,7 +237,7 @@ class Plan:
     @property
     def rounds(self) -> int:
         """Rounds in total: enough for the solo windows and for the most that a table may need."""
-        return max(self.solo_rounds, self.turn_rounds)
+        return max(self.solo_rounds, self.turn_rounds, self.event_rounds)
 
     @property
     def rate_rounds(self) -> range:
@@ -247,7 +285,7 @@ class Plan:
         turn_rounds = min(turn_rounds, self.turn_rounds)
         rated = sum(number <= turn_rounds for number in self.rate_rounds)
         in_turns = turn_rounds * self.round_seconds() + rated * self.rates_round_seconds()
-        return alone + in_turns + sum(self.null_rounds(null) * self.seconds(null) for null in self.nulls)
+        return alone + self.events_seconds() + in_turns + sum(self.null_rounds(null) * self.seconds(null) for null in self.nulls)
 
 
 def _usual_s(event: Event) -> float:
@@ -262,6 +300,47 @@ def blocks(tables: Sequence[TurnsTable], rng: random.Random | None = None) -> li
         rng.shuffle(names)
     count = math.ceil(len(names) / MOST_IN_BLOCK)
     return [names[number::count] for number in range(count)]
+
+
+def side_by_side(
+    cells: Sequence[PlannedCell], most: int, pairs: Iterable[Pair], rng: random.Random | None = None
+) -> Iterator[list[PlannedCell]]:
+    """Cells under the same event in blocks of at most `most`, of about equal size, drawn by `rng`.
+
+    What is compared as a pair is in one block, so that both have the same neighbours.
+    """
+    together = _together(pairs)
+    cases: dict[str, list[PlannedCell]] = {}
+    for cell in cells:
+        cases.setdefault(cell.level.name, []).append(cell)
+    for own in cases.values():
+        event = own[0].event
+        most_here = 1 if event is None or event.alone else most
+        groups: dict[str, list[PlannedCell]] = {}
+        for cell in own:
+            groups.setdefault(together.get(cell.service.name, cell.service.name), []).append(cell)
+        parts = [group[at : at + most_here] for group in groups.values() for at in range(0, len(group), most_here)]
+        if rng is not None:
+            rng.shuffle(parts)
+        found: list[list[PlannedCell]] = [[] for _ in range(math.ceil(len(own) / most_here))]
+        for part in sorted(parts, key=len, reverse=True):
+            least = min(found, key=len)
+            if len(least) + len(part) > most_here:
+                found.append(least := [])
+            least += part
+        for block in filter(None, found):
+            if rng is not None:
+                rng.shuffle(block)
+            yield block
+
+
+def _together(pairs: Iterable[Pair]) -> dict[str, str]:
+    """For each service of a pair, the first of those that it is compared with, be it through others."""
+    found: dict[str, str] = {}
+    for base, head in pairs:
+        first, other = found.setdefault(base, base), found.setdefault(head, head)
+        found = {name: first if own == other else own for name, own in found.items()}
+    return found
 
 
 def _shows_speed(cell: PlannedCell) -> bool:

@@ -12,6 +12,8 @@ from bench.core.formats import joined
 from bench.matrix.knobs import Reads
 from bench.matrix.model import Framework, Load, Matrix, Preset, Route, Service
 from bench.plan.cells import (
+    BESIDE,
+    MOST_IN_BLOCK,
     NULL,
     NULL_ROUTES,
     RATE_SECONDS,
@@ -105,6 +107,7 @@ def make_plan(here: Variant, wanted: Selection, refs: Sequence[Variant] = ()) ->
         turn_seconds=preset.turn_seconds or float(settings.get("TURN_SECONDS", "1")),
         rate_seconds=preset.rate_seconds or RATE_SECONDS,
         pairs=tuple(pair for pair in chosen.pairs if {cell.service.name for cell in kept}.issuperset(pair)),
+        beside=1 if wanted.mode == "solo" else most_beside(settings),
     )
 
 
@@ -150,6 +153,12 @@ def _asked(matrix: Matrix, service: Service, preset: Preset, kind: Kind) -> tupl
     """What is asked for under an event: route, path and scenario. Of a user's own app, its first request."""
     scenario = preset.loads[0].scenarios[0] if service.framework.own and preset.loads else kind.scenario
     return *matrix.route_of(scenario), scenario
+
+
+def most_beside(settings: Mapping[str, str]) -> int:
+    """How many services the CPUs of servers and load generator have room for under events at once."""
+    cpus = (len(parse_list(settings.get(name) or "0")) for name in ("SERVER_CPUS", "LOADGEN_CPUS"))
+    return min(MOST_IN_BLOCK, BESIDE * min(cpus))
 
 
 def null_controls(

@@ -12,11 +12,12 @@ from bench.plan.events.event import Event, event_of
 from bench.plan.events.event import as_dict as event_as_dict
 from bench.tools import SOCKETS, TOOLS
 
-MODES = ("solo", "null", "turns", "rate")
+MODES = ("solo", "null", "turns", "rate", "event")
 """One service alone under load; the null server, alone; one service of a table, which gets the CPU in turns with the
-others of its block; after that one service of the table alone, at the common rate of all, while the others are frozen.
+others of its block; after that one service of the table alone, at the common rate of all, while the others are frozen;
+one service under an event, while the others of its block are under the same one.
 """
-IN_BLOCKS = frozenset({"turns", "rate"})
+IN_BLOCKS = frozenset({"turns", "rate", "event"})
 """Modes whose services are up side by side."""
 
 Pair = tuple[str, str]
@@ -81,7 +82,7 @@ class Measurement:
     """The block of a round that it belongs to; empty for all others."""
     window: int | None = None
     slot: int | None = None
-    """In turns: its place in their order."""
+    """In turns: its place in their order. Of services under an event: whose load begins first."""
     block: int | None = None
     """Which of the round's blocks it is in: services that are up side by side."""
     turn_s: float | None = None
@@ -164,6 +165,7 @@ _LEFT_OUT: Mapping[str, frozenset[str]] = {
     "null": _OF_SEVERAL | {"database", "knee_p99_s", "knee_share"},
     "turns": frozenset({"knee_p99_s", "knee_share"}),
     "rate": frozenset({"knee_p99_s", "knee_share", "turn_s"}),
+    "event": frozenset({"knee_p99_s", "knee_share", "turn_s"}),
 }
 
 
@@ -228,6 +230,8 @@ def measurement_of(entry: Mapping[str, Any] | None) -> Measurement | str:
         return "unit, block, window or turn_s of a window in turns is missing"
     if planned.mode == "rate" and not (planned.unit and planned.block and planned.window and planned.share_of):
         return "unit, block, window or share_of of a load at a common rate is missing"
+    if planned.mode == "event" and not (planned.unit and planned.block and planned.slot and planned.event):
+        return "unit, block, slot or event of a service under an event is missing"
     return _fault(planned) or planned
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from bench.own_app.targets import folder_of
-from bench.plan.cells import NULL, Plan, PlannedCell, TurnsTable, blocks
+from bench.plan.cells import NULL, Plan, PlannedCell, TurnsTable, blocks, side_by_side
 from bench.plan.measurement import Measurement, most_threads, window_folder
 
 Place = tuple[int, int]
@@ -23,7 +23,8 @@ def measurements(plan: Plan, seed: int) -> list[Measurement]:
     rng = random.Random(seed)
     planned: list[Measurement] = []
     for number in range(1, plan.rounds + 1):
-        units: list[PlannedCell | Block] = [*plan.alone] if number <= plan.solo_rounds else []
+        units: list[PlannedCell | Block | Beside] = [*plan.alone] if number <= plan.solo_rounds else []
+        units += _beside(plan, number, rng)
         units += [null for null in plan.nulls if number <= plan.null_rounds(null)]
         units += _blocks(plan, rng) if number <= plan.turn_rounds else []
         rng.shuffle(units)
@@ -33,6 +34,8 @@ def measurements(plan: Plan, seed: int) -> list[Measurement]:
         for position, unit in enumerate(units, 1):
             if isinstance(unit, Block):
                 planned += _of_block(plan, unit, number, position, rng)
+            elif isinstance(unit, Beside):
+                planned += _under_event(plan, unit, number, position)
             else:
                 planned.append(_of_cell(plan, unit, number, position))
     return planned
@@ -45,6 +48,39 @@ class Block:
     number: int
     services: tuple[str, ...]
     tables: tuple[TurnsTable, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Services that are under the same event in the same seconds, in the order in which their loads begin."""
+
+    number: int
+    cells: tuple[PlannedCell, ...]
+
+
+def _beside(plan: Plan, number: int, rng: random.Random) -> Iterator[Beside]:
+    """Drawn anew in each round, as blocks of tables are."""
+    drawn = side_by_side(plan.events_of(number), plan.beside, plan.pairs, rng)
+    for block, cells in enumerate(drawn, 1):
+        yield Beside(block, tuple(cells))
+
+
+def _under_event(plan: Plan, block: Beside, number: int, position: int) -> Iterator[Measurement]:
+    unit = f"r{number:02}-e{block.number}"
+    seconds = plan.event_seconds(block.cells, number)
+    for slot, cell in enumerate(block.cells, 1):
+        planned = _of_cell(plan, cell, number, position)
+        yield replace(
+            planned,
+            id=f"{unit}-{slot}",
+            mode="event",
+            unit=unit,
+            block=block.number,
+            window=1,
+            slot=slot,
+            seconds=seconds,
+            dir=window_folder(f"raw/r{number:02}/e{block.number}", planned),
+        )
 
 
 def _blocks(plan: Plan, rng: random.Random) -> Iterator[Block]:

@@ -27,7 +27,7 @@ class Composed(Engine):
         loadgens: int = 0,
         any_cpu: bool = False,
         host_network: bool = False,
-        environment: Mapping[str, str] | None = None,
+        environment: Mapping[str, Mapping[str, str]] | None = None,
     ) -> Started:
         return Started(list(services))
 

@@ -60,12 +60,12 @@ class Engine(ABC):
         loadgens: int = 0,
         any_cpu: bool = False,
         host_network: bool = False,
-        environment: Mapping[str, str] | None = None,
+        environment: Mapping[str, Mapping[str, str]] | None = None,
     ) -> Started:
         """Starts fresh containers of the services and `loadgens` load generators (0: keeps the one that is up).
 
         `any_cpu`: they may use every CPU until `pin`, so that they start quickly. `host_network`: the load generator is
-        on the host's network. `environment`: what the services are given besides their own. If one of several services
+        on the host's network. `environment`: what a service is given besides its own. If one of several services
         does not start, the others do; if the step as a whole cannot be started, none is `up`.
         """
 

@@ -89,7 +89,7 @@ class LocalDocker(Engine):
         loadgens: int = 0,
         any_cpu: bool = False,
         host_network: bool = False,
-        environment: Mapping[str, str] | None = None,
+        environment: Mapping[str, Mapping[str, str]] | None = None,
     ) -> Started:
         ours = self._ours(services)
         targets = [name for name in services if name not in ours]
@@ -118,15 +118,15 @@ class LocalDocker(Engine):
         """Failure if the counters could not be read."""
 
     def _fresh(
-        self, services: Sequence[str], loadgens: int, any_cpu: bool, environment: Mapping[str, str]
+        self, services: Sequence[str], loadgens: int, any_cpu: bool, environment: Mapping[str, Mapping[str, str]]
     ) -> list[str]:
         """Starts them; those that are up."""
         more = {"cpuset": self.read("online-cpus", services[0])} if any_cpu else {}
         # What a service was given by --vary is its own, and stays.
-        given = {name: self._given(name, environment) for name in services if environment}
+        given = {name: self._given(name, environment[name]) for name in services if environment.get(name)}
         files = [self.run.lane_folder / "block.yml"] if more or given else []
         if files:
-            own = {name: more | ({"environment": given[name]} if given else {}) for name in services}
+            own = {name: more | ({"environment": given[name]} if name in given else {}) for name in services}
             save(files[0], json.dumps({"services": own}) + "\n")
         loadgen = [LOADGEN] if loadgens else []
         log = self.start_log(services[0])

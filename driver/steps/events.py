@@ -19,12 +19,14 @@ from typing import Any
 from driver.docker import DockerError
 from driver.engines.engine import Engine
 from driver.files import save, save_json, text_of
-from driver.messages import BEGUN, ENOUGH, Action, Doings, Step
+from driver.messages import BEGUN, ENOUGH, Action, Doings
 from driver.processes import Processes
 
 EVENTS, SCHEMA = "events.json", 1
 CAPACITY = "capacity.json"
 """In the same folder, from the load generator: the pids that have told themselves in responses."""
+LAST = "tool.json"
+"""The last file that it writes there: its load has ended, be it before those of others."""
 LOOK_S, SAMPLE_S = 0.05, 0.2
 OTHER_CLOCK_S = 60.0
 """A difference that says that the load generator's monotonic clock is not this machine's."""
@@ -36,12 +38,9 @@ def cannot(engine: Engine, folder: Path) -> None:
 
 
 @contextmanager
-def acting(engine: Engine, step: Step, folder: Path) -> Iterator[None]:
-    """While this is open, the step's event takes place."""
-    if step.event is None:
-        yield
-        return
-    watch = _Watch(engine, step.services[0], step.event, folder)
+def acting(engine: Engine, service: str, event: Doings, folder: Path) -> Iterator[None]:
+    """While this is open, the service's event takes place."""
+    watch = _Watch(engine, service, event, folder)
     thread = threading.Thread(target=watch.run, daemon=True)
     thread.start()
     try:
@@ -132,6 +131,8 @@ class _Watch:
                 self.ended_ns = self._now()
             if self.until_ns is None and not left and self._is_over(seen):
                 self.until_ns = self._now()
+            if (self.folder / LAST).exists():
+                return
             if self.until_ns is not None and self._now() > self.until_ns + self.event.settle_s * 1e9:
                 self._end_load()
 

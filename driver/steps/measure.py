@@ -1,6 +1,6 @@
 """Measures one step: fresh containers, first answers, load, counters before and after; finished.json comes last.
 
-A step has one service alone, or several whose loads take turns. Both go the same way. `loadgen/measure` says of each
+A step has one service alone, or several whose loads take turns, or that are under an event each. All go the same way. `loadgen/measure` says of each
 service in RAW/services how it went: SERVICE.status, an exit status, and SERVICE.txt, what was said.
 """
 
@@ -81,8 +81,9 @@ class _Measuring:
 
     def measure(self) -> Finished:
         engine, step, begin_ns = self.engine, self.step, time_ns()
-        if step.event and engine.cannot_act:
-            cannot(engine, self.run.folder / step.folders[0])
+        if step.events and engine.cannot_act:
+            for folder in step.folders:
+                cannot(engine, self.run.folder / folder)
             return Finished(step.id, begin_ns, end_ns=time_ns(), statuses={"run": 0})
         ours = any(service not in self.run.host.targets for service in step.services)
         # The load generators are new too, as connections of the last load in TIME_WAIT would use up their ports.
@@ -90,9 +91,9 @@ class _Measuring:
         self.started = engine.start(
             step.services,
             loadgens=loadgens,
-            any_cpu=step.held,
+            any_cpu=step.held or bool(step.events),
             host_network=step.host_network,
-            environment=step.event.environment if step.event else None,
+            environment={name: event.environment for name, event in step.events.items()},
         )
         up, unreached = self.started.up, tuple[str, ...]()
         self.statuses["start"] = 0 if up else 1
@@ -102,7 +103,7 @@ class _Measuring:
             silent = [name for name in up if self._status(name) == DID_NOT_START]
             unreached = tuple(name for name in silent if engine.answers_at_home(name))
             if prepared == 0:
-                if step.held:
+                if step.held or step.events:
                     engine.pin(up)
                 self._save_states("before")
                 self._load()
@@ -156,10 +157,12 @@ class _Measuring:
         with ExitStack() as stack:
             if step.held:
                 stack.enter_context(self.engine.freezer(up))
+            elif step.events:
+                for name, folder in zip(step.services, step.folders, strict=True):
+                    stack.enter_context(acting(self.engine, name, step.events[name], self.run.folder / folder))
             else:
                 folder = self.run.folder / step.folders[0]
                 stack.enter_context(self.sampling(self.engine, step.services[0], folder))
-                stack.enter_context(acting(self.engine, step, folder))
             if step.clients:
                 self.statuses["run"] = load_by_clients(self.engine, step)
             else:
@@ -183,11 +186,12 @@ class _Measuring:
             save(self.services / f"{name}.{when}", self.engine.state_lines(name))
 
     def _ended(self) -> tuple[str, ...]:
-        """The services that have ended. Saves their logs, and that of one whose load as a whole failed."""
+        """The services that have ended. Saves their logs, and those where the load failed."""
         up = self.started.up
         found = self.engine.look(up) if up else {}
         ended = tuple(name for name in up if name not in found or not found[name].running)
-        for name in up if any(self.statuses.values()) else ended:
+        whole = any(self.statuses.values())
+        for name in (name for name in up if whole or name in ended or (self.step.events and self._status(name))):
             try:
                 save(self.services / f"{name}.log", self.engine.log(name))
             except DockerError as error:

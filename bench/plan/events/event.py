@@ -66,6 +66,8 @@ class Event:
     """What the app and the server are given."""
     documented: str = ""
     """What the server's documentation says of it, and where."""
+    alone: bool = False
+    """Whether it takes all of the CPU, so that no other service may be under an event beside it."""
 
     @property
     def level(self) -> str:

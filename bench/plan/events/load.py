@@ -20,6 +20,7 @@ LOADS: Mapping[str, Kind] = MappingProxyType(
                     phases=(Phase(0.5, 4.0), Phase(1.5, 10.0), Phase(3.0, 20.0), Phase(0.5, 20.0)),
                     timeout_s=1.0,
                     most_rate=None,
+                    alone=True,
                     environment={"TELL_PID": "1", "WORK_MS": "5"},
                 ),
             ),

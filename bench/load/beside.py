@@ -1,0 +1,96 @@
+"""Services under events at once: each has a process of its own for its load.
+
+What a service holds is found out while the others have nothing to do, and once in a run for each request: later windows
+take it from RUN/raw/capacities. An event that takes all of the CPU depends on it, and finds it out each time.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from multiprocessing import get_context
+from pathlib import Path
+
+from bench.core.files import as_object, check_room, mapping, read_bytes, write_file
+from bench.load.answers import wait_until_ready, warm_up
+from bench.load.event import Capacity, asked_of, find_capacity, know, run_event
+from bench.load.save import TOOL_JSON
+from bench.load.task import Say, Step, Task
+from bench.load.words import NO_ANSWER, TOOL_FAILED, Failed
+from bench.plan.events.event import event_of
+from bench.tools.sockets import CAPACITY, REQUESTS, SLOW
+from driver.messages import BEGUN, ENOUGH
+
+CAPACITIES = "raw/capacities"
+OF_EARLIER = (BEGUN, ENOUGH, CAPACITY, REQUESTS, SLOW, TOOL_JSON)
+
+
+def wait_for_all(step: Step) -> None:
+    """Wait for the first good answer of every service that has started, all at once; Failed if none gives one."""
+    tasks = _left(step)
+    for task in tasks:
+        task.folder.mkdir(parents=True, exist_ok=True)
+        for name in OF_EARLIER:
+            (task.folder / name).unlink(missing_ok=True)
+    _of_each(step, tasks, wait_until_ready)
+    if not _left(step):
+        raise Failed(NO_ANSWER, "no service is left to be loaded")
+
+
+def load_events(step: Step) -> None:
+    """Warm up all, find out what each holds, and have their events begin one shortly after the other."""
+    _of_each(step, [task for task in _left(step) if task.entry.warmup_s], warm_up)
+    capacities = dict[str, Capacity]()
+    for task in _left(step):
+        # A failure is that service's alone.
+        with suppress(Exception), step.noted(task.entry.service):
+            capacities[task.entry.service] = _capacity(step.run, task)
+    _of_each(step, _left(step), lambda task, _: know(task, capacities[task.entry.service]))
+    tasks = _left(step)
+    processes = [get_context("fork").Process(target=_run, args=(step, task, len(tasks) - 1)) for task in tasks]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    check_room(step.run)
+    if not _left(step):
+        raise Failed(TOOL_FAILED, "no service could be loaded")
+
+
+def _left(step: Step) -> list[Task]:
+    """The loads of those that have not failed."""
+    return [step.task(name) for name, load in step.loads.loads.items() if not step.status(load.service)]
+
+
+def _of_each(step: Step, tasks: Iterable[Task], do: Callable[[Task, Say], object]) -> None:
+    """Do it for all at the same time, and keep what was said and how it ended, of each service."""
+
+    def of_one(task: Task) -> None:
+        with suppress(Exception), step.noted(task.entry.service) as say:
+            do(task, say)
+
+    threads = [threading.Thread(target=of_one, args=(task,), daemon=True) for task in tasks]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def _run(step: Step, task: Task, beside: int) -> None:
+    with suppress(Exception), step.noted(task.entry.service):
+        run_event(task, beside)
+
+
+def _capacity(run: Path, task: Task) -> Capacity:
+    """What its service holds: as was found out before in this run, else now."""
+    file, asked = run / CAPACITIES / f"{task.entry.service}.json", asked_of(task)
+    known = dict(mapping(as_object(read_bytes(str(file)) or b"")))
+    before = mapping(known.get(asked))
+    if isinstance(rate := before.get("rate"), float) and not event_of(task.entry.event).alone:
+        return Capacity(rate, str(before.get("of")))
+    found = find_capacity(task)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_file(file, json.dumps({**known, asked: {"rate": found.rate, "of": found.of}}) + "\n")
+    return found
