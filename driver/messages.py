@@ -106,9 +106,9 @@ class Step:
     """One step: one to eight services under the loads of its windows.
 
     `dir` and `folders` (those of its measurements) are below the run's folder. `held`: the loads are stopped for each
-    other's turns; else it is one service alone, or each is under an event. `host_network`: the load generator is on the host's network. `knee`:
-    the step needs knees found in earlier steps. `clients`: the names of the shares of several load generators. `events`:
-    what happens to each service meanwhile.
+    other's turns; else it is one service alone, or each is under an event. `host_network`: the load generator is on the
+    host's network. `knee`: the step needs knees found in earlier steps. `clients`: the names of the shares of several
+    load generators. `events`: what happens to each service meanwhile.
     """
 
     id: str

@@ -14,7 +14,8 @@ RUN_DIR/step.json describes its loads: one, or those of services that take turns
            A level that asks for a knee is then searched: every trial in trials/, the result in
            knee.json
   run      runs the load tools, in turns if there are several, and saves their output; tool.json is
-           the last file. Under events it first warms up, and finds out what each service holds. With a name: one of several load generators on one service
+           the last file. Under events it first warms up, and finds out what each service holds.
+           With a name: one of several load generators on one service
   merge    of several load generators (the step's loads client_1, client_2, ...), each of which has
            run: their outputs as one, and what the tool itself makes of all results
 

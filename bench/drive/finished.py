@@ -90,7 +90,8 @@ def _outcome(run: Path, step: Step, seen: Finished, line: Mapping[str, Any]) -> 
     tool = as_object(read_bytes(str(run / line["dir"] / "tool.json")) or b"")
     # Of a service alone the load's status is the measurement's; of several load generators, too. An event that the
     # engine cannot have done was not begun.
-    whole = tool is not None if step.in_block and "start" in seen.statuses else seen.statuses.get("run") == 0
+    begun = step.held or (step.in_block and "start" in seen.statuses)
+    whole = tool is not None if begun else seen.statuses.get("run") == 0
     if whole and (
         line.get("event") or name not in seen.ended or mapping(mapping(tool).get("health_after")).get("status") == 200
     ):

@@ -1,4 +1,4 @@
-"""The load of an event of one service: what it holds easily, then requests at a share of that while things happen to it.
+"""The load of one service under an event: requests at a share of what it holds, while things happen to it.
 
 The driver (driver/steps/events.py) is told when the load begins, and says when it may end, by files in the folder of
 the measurement.

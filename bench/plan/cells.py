@@ -45,7 +45,7 @@ HOLD_S, OPEN_S = 4.0, 2.0
 MOST_IN_BLOCK = 8
 """Services that are up side by side, and loaded in turns; or under events at once."""
 BESIDE = 8
-"""Services under events at once for each CPU of servers, and of the load generator: docs/events.md says what was tried."""
+"""Services under events at once, for each CPU of the servers and of the load generator (docs/events.md)."""
 BLOCK_OVERHEAD_S = 6.0
 """Of a block, beyond warm-up and load: starting, waiting, stopping."""
 RATE_OVERHEAD_S = 0.5
@@ -285,7 +285,12 @@ class Plan:
         turn_rounds = min(turn_rounds, self.turn_rounds)
         rated = sum(number <= turn_rounds for number in self.rate_rounds)
         in_turns = turn_rounds * self.round_seconds() + rated * self.rates_round_seconds()
-        return alone + self.events_seconds() + in_turns + sum(self.null_rounds(null) * self.seconds(null) for null in self.nulls)
+        return (
+            alone
+            + self.events_seconds()
+            + in_turns
+            + sum(self.null_rounds(null) * self.seconds(null) for null in self.nulls)
+        )
 
 
 def _usual_s(event: Event) -> float:

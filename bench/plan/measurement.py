@@ -226,13 +226,18 @@ def measurement_of(entry: Mapping[str, Any] | None) -> Measurement | str:
         return str(problem)
     if planned.mode not in MODES:
         return f"{shortened(planned.mode)} is not a mode"
+    return _lacks(planned) or _fault(planned) or planned
+
+
+def _lacks(planned: Measurement) -> str:
+    """What its mode needs and it has not; empty if nothing."""
     if planned.mode == "turns" and not (planned.unit and planned.block and planned.window and planned.turn_s):
         return "unit, block, window or turn_s of a window in turns is missing"
     if planned.mode == "rate" and not (planned.unit and planned.block and planned.window and planned.share_of):
         return "unit, block, window or share_of of a load at a common rate is missing"
     if planned.mode == "event" and not (planned.unit and planned.block and planned.slot and planned.event):
         return "unit, block, slot or event of a service under an event is missing"
-    return _fault(planned) or planned
+    return ""
 
 
 def _fault(planned: Measurement) -> str:

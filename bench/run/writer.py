@@ -66,7 +66,7 @@ def run_facts(
         "published": plan.preset.published,
         "tables": list(plan.preset.tables),
         "mode": plan.preset.mode,
-        "rounds": plan.solo_rounds,
+        "rounds": max(plan.solo_rounds, plan.event_rounds),
         "max_time_s": options.max_time,
         **({"profile": True} if options.profile else {}),
         **({"loadgens": plan.clients} if plan.clients > 1 else {}),

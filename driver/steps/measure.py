@@ -1,7 +1,8 @@
 """Measures one step: fresh containers, first answers, load, counters before and after; finished.json comes last.
 
-A step has one service alone, or several whose loads take turns, or that are under an event each. All go the same way. `loadgen/measure` says of each
-service in RAW/services how it went: SERVICE.status, an exit status, and SERVICE.txt, what was said.
+A step has one service alone, or several whose loads take turns, or that are under an event each. All go the same way.
+`loadgen/measure` says of each service in RAW/services how it went: SERVICE.status, an exit status, and SERVICE.txt,
+what was said.
 """
 
 from __future__ import annotations
@@ -158,11 +159,10 @@ class _Measuring:
             if step.held:
                 stack.enter_context(self.engine.freezer(up))
             elif step.events:
-                for name, folder in zip(step.services, step.folders, strict=True):
-                    stack.enter_context(acting(self.engine, name, step.events[name], self.run.folder / folder))
+                for name, place in zip(step.services, step.folders, strict=True):
+                    stack.enter_context(acting(self.engine, name, step.events[name], self.run.folder / place))
             else:
-                folder = self.run.folder / step.folders[0]
-                stack.enter_context(self.sampling(self.engine, step.services[0], folder))
+                stack.enter_context(self.sampling(self.engine, step.services[0], self.run.folder / step.folders[0]))
             if step.clients:
                 self.statuses["run"] = load_by_clients(self.engine, step)
             else:

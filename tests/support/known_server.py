@@ -31,7 +31,7 @@ from bench.records.event import EventRecord
 from bench.records.make_event import event_record
 from bench.run.reader import read_raw
 from calibration.events import Known
-from driver.messages import Doings, Step
+from driver.messages import Doings
 from driver.processes import Processes, processes_of
 from driver.steps.events import acting
 
@@ -76,8 +76,7 @@ def happened(root: Path, event: Event, known: Known) -> tuple[EventRecord, dict[
         facts = {"rate": RATE / 0.3, "told": [], "expected": base64.b64encode(body).decode()}
         (task.folder / "capacity.json").write_text(json.dumps(facts))
         doings = Doings(event.actions, event.until, event.settle_s, event.seconds, event.environment)
-        step = Step("r01-0001", "raw/r01/0001", ("a",), (planned.dir,), event=doings)
-        with acting(OnThisMachine(root / "engine", process.pid), step, task.folder):
+        with acting(OnThisMachine(root / "engine", process.pid), "a", doings, task.folder):
             run_event(task)
     (task.folder / "meta.json").write_text(json.dumps({"id": planned.id, "outcome": "measured", "detail": ""}))
     told: dict[str, int] = {}

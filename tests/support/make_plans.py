@@ -45,7 +45,7 @@ def told(wanted: Callable[[], Plan]) -> list[str]:
     except UserError as error:
         return [f"error: {re.sub(r'; (there are|did you|scripts/|servers that|those that).*', '', str(error))}"]
     preset = made.preset
-    rounds = f"{made.solo_rounds} rounds alone, at most {made.turn_rounds} in turns"
+    rounds = f"{made.solo_rounds or made.event_rounds} rounds alone, at most {made.turn_rounds} in turns"
     published = f", published as {preset.published}" if preset.published else ""
     workers = f", {preset.workers} workers" if preset.workers else ""
     lines = [f"{preset.name}: {preset.title} ({rounds}{workers}{published})"]
@@ -59,9 +59,10 @@ def told(wanted: Callable[[], Plan]) -> list[str]:
         then = "".join(f", then {level.name}" for level in table.shares)
         lines.append(f"in turns of {table.turn_s} s{waits}: {_load(table.first)}: {_stacks(table.cells)}{then}")
     alone: dict[str, list[PlannedCell]] = {}
-    for cell in made.alone:
-        alone.setdefault(_load(cell), []).append(cell)
-    lines += [f"alone: {load}: {_stacks(cells)}" for load, cells in alone.items()]
+    for cell in (*made.alone, *made.events):
+        beside = cell.event and not cell.event.alone
+        alone.setdefault(f"{'side by side' if beside else 'alone'}: {_load(cell)}", []).append(cell)
+    lines += [f"{load}: {_stacks(cells)}" for load, cells in alone.items()]
     lines += [f"null server: {_load(cell)}" for cell in made.nulls]
     for skip in made.skips:
         lines.append(f"skipped: {' '.join(filter(None, (skip.service, skip.scenario, skip.tool)))}: {skip.cause}")

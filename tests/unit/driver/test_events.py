@@ -26,7 +26,6 @@ from driver.steps.events import EVENTS, acting, cannot
 
 LOOKS = 10
 """So often its processes are looked at after the signal before a load ends for which nothing came of it."""
-STEP = Step("r01-0001", "raw/r01/0001", ("a",), ("raw/r01/0001/a",), event=Doings())
 
 
 class Acting(PretendEngine):
@@ -64,7 +63,7 @@ def happened(engine: Acting, event: Doings, told: Mapping[str, Any] | None = Non
     folder = engine.run.folder / "raw/r01/0001/a"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "capacity.json").write_text(json.dumps({"told": [], **(told or {})}))
-    with acting(engine, replace(STEP, event=event), folder):
+    with acting(engine, "a", event, folder):
         (folder / BEGUN).write_text(f"{time.monotonic_ns()} {time.time_ns()}\n")
         give_up = time.monotonic() + 60
         while time.monotonic() < give_up and not (folder / ENOUGH).exists() and engine.looks < LOOKS:
@@ -143,7 +142,7 @@ def test_a_process_that_answers_nobody_is_no_worker_where_the_others_told_themse
 def test_a_load_that_never_begins_leaves_nothing_done(tmp_path: Path) -> None:
     engine = Acting(tmp_path, lambda *_: Processes(2, (5, 6)))
     folder = engine.run.folder / "raw"
-    with acting(engine, replace(STEP, event=Doings((Action(0.0, "signal", "HUP", "main"),))), folder):
+    with acting(engine, "a", Doings((Action(0.0, "signal", "HUP", "main"),)), folder):
         pass
     assert engine.sent == [] and json.loads((folder / EVENTS).read_text())["actions"] == []
 
@@ -156,9 +155,10 @@ def test_an_engine_that_cannot_act_says_so(tmp_path: Path) -> None:
 
 def test_a_step_and_its_message_say_the_same() -> None:
     event = Doings((Action(3.0, "signal", "HUP", "main"),), "swapped", 4.0, 40.0, {"BOOT_S": "2"})
-    step = replace(STEP, event=event)
+    folders = ("raw/r01/e1/a", "raw/r01/e1/b")
+    step = Step("r01-e1", "raw/r01/e1", ("a", "b"), folders, events={"a": event, "b": Doings()})
     assert step_of(json.loads(json.dumps(as_json(step)))) == step
-    assert step_of(as_json(replace(STEP, event=None))).event is None
+    assert not step_of(as_json(replace(step, events={}))).events
 
 
 def make_proc(root: Path, *processes: tuple[int, int, str, str, str]) -> Path:

@@ -390,7 +390,7 @@ def test_what_has_ended_is_started_again_and_said(
 
 
 def test_an_event_gives_a_service_what_it_needs_but_never_what_varies(engine: LocalDocker, docker: Docker) -> None:
-    engine.start(["a"], loadgens=1, environment={"A": "9", "BOOT_S": "2"})
+    engine.start(["a"], loadgens=1, environment={"a": {"A": "9", "BOOT_S": "2"}})
     given = {"services": {"a": {"environment": {"BOOT_S": "2"}}}}
     assert json.loads((engine.run.folder / "block.yml").read_text()) == given
     assert docker.asked("compose", "block.yml")
