@@ -126,17 +126,17 @@ def _slow(record: EventRecord, known: Known) -> Iterator[Check]:
     yield within("after", known.idle_s, record.extras["cut_after_s"])
 
 
-HEADS = ("event", "figure", "truth", "measured", "")
+HEADS = ("server", "event", "figure", "truth", "measured", "")
 
 
 def events(folders: Sequence[str]) -> tuple[str, bool]:
     """(table, whether it holds): each figure of each event of these runs against what the server does."""
-    known = known_of(load_matrix().selftests[APP].environment["BAD_DAY"] or "")
     found = [(folder, record) for folder in folders for record in read_events(Path(folder))]
     records = [record for folder, record in found if _is_known(folder, record)]
     if not records:
         raise UserError(f"{folders[0]} has no event of {APP}")
-    return report(records, known)
+    apps = load_matrix().selftests
+    return report(records, {name: known_of(apps[name].environment["BAD_DAY"] or "") for name in apps if APP in name})
 
 
 def _is_known(folder: str, record: EventRecord) -> bool:
@@ -144,11 +144,14 @@ def _is_known(folder: str, record: EventRecord) -> bool:
     return APP in record.service and record.service in mapping(facts.get("services"))
 
 
-def report(records: Sequence[EventRecord], known: Known) -> tuple[str, bool]:
-    """As `events`, of these records."""
+def report(records: Sequence[EventRecord], known: Mapping[str, Known]) -> tuple[str, bool]:
+    """As `events`, of these records; `known` is by app."""
     rows = [*head(HEADS, 2)[:1], row(["---"] * len(HEADS))]
-    seen: Mapping[str, list[Check]] = {record.id: checks(record, known) for record in records}
+    seen: Mapping[str, list[Check]] = {record.id: checks(record, known[record.framework]) for record in records}
     for record in records:
         name = f"{record.event}, {record.case}" if record.case else record.event
-        rows += [row([name, one.what, one.truth, one.measured, verdict(one.holds)]) for one in seen[record.id]]
+        rows += [
+            row([record.framework, name, one.what, one.truth, one.measured, verdict(one.holds)])
+            for one in seen[record.id]
+        ]
     return "\n".join(rows), all(one.holds for every in seen.values() for one in every)

@@ -44,7 +44,7 @@ HOLD_S, OPEN_S = 4.0, 2.0
 """How long connections are held in a window, and about how long it takes to open them, in seconds."""
 MOST_IN_BLOCK = 8
 """Services that are up side by side, and loaded in turns; or under events at once."""
-BESIDE = 8
+BESIDE = 4
 """Services under events at once, for each CPU of the servers and of the load generator (docs/events.md)."""
 BLOCK_OVERHEAD_S = 6.0
 """Of a block, beyond warm-up and load: starting, waiting, stopping."""
@@ -312,7 +312,8 @@ def side_by_side(
 ) -> Iterator[list[PlannedCell]]:
     """Cells under the same event in blocks of at most `most`, of about equal size, drawn by `rng`.
 
-    What is compared as a pair is in one block, so that both have the same neighbours.
+    What is compared as a pair, or is the same stack with other settings, is in one block, so that both have the same
+    neighbours.
     """
     together = _together(pairs)
     cases: dict[str, list[PlannedCell]] = {}
@@ -323,7 +324,7 @@ def side_by_side(
         most_here = 1 if event is None or event.alone else most
         groups: dict[str, list[PlannedCell]] = {}
         for cell in own:
-            groups.setdefault(together.get(cell.service.name, cell.service.name), []).append(cell)
+            groups.setdefault(together.get(cell.service.name, cell.service.stack), []).append(cell)
         parts = [group[at : at + most_here] for group in groups.values() for at in range(0, len(group), most_here)]
         if rng is not None:
             rng.shuffle(parts)

@@ -74,7 +74,8 @@ class Bin:
 class EventRecord:
     """One event of one service in one round; `case` is its variety, such as `keep-alive, boot 2 s`.
 
-    `share` is what `rate` is of `capacity`, the requests/s that the service answered in a closed loop just before.
+    `share` is what `rate` is of `capacity`, the requests/s that the service answered in a closed loop: of an event
+    that takes all of the CPU just before, else before the run's first event with this request.
     `sent` is the sum of `fates`, except for what `unaccounted` says. Latencies are from when a request was due.
 
     - `longest_gap_s`: the longest time from the first action on without a good answer.
@@ -116,6 +117,8 @@ class EventRecord:
     share: float | None = None
     timeout_s: float | None = None
     window_s: float | None = None
+    beside: int | None = None
+    """How many other services were under the same event at once."""
     actions: tuple[Action, ...] = ()
     sent: int | None = None
     fates: Mapping[Fate, int] = field(default_factory=dict)

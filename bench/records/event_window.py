@@ -64,6 +64,12 @@ class Window:
         return [(float(rate), float(seconds)) for rate, seconds in self.tool["rates"]]
 
     @property
+    def beside(self) -> int | None:
+        """How many other services were under the same event at once; None where an earlier version left it out."""
+        beside: Any = self.tool.get("beside")
+        return beside if isinstance(beside, int) else None
+
+    @property
     def actions(self) -> tuple[Action, ...]:
         """What was done: by the driver, or by the client itself."""
         done = [mapping(one) for one in items(self.told.get("actions"))]

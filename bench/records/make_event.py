@@ -85,6 +85,7 @@ def _measured(empty: EventRecord, window: Window, capacity: float | None) -> Eve
         capacity=capacity,
         share=rate / capacity if capacity else None,
         window_s=max((row.due for row in window.log), default=0.0),
+        beside=window.beside,
         actions=window.actions,
         sent=len(counted),
         fates=dict(fates),
@@ -108,6 +109,7 @@ def _measured(empty: EventRecord, window: Window, capacity: float | None) -> Eve
         extras=figures(window),
     )
     reasons = {
+        "beside": "an earlier version did not say it",
         "longest_gap_s": "the service was stopped for good",
         "p99_before_s": "nothing was answered before the event",
         "p99_around_s": "nothing was answered in the 5 s around it",

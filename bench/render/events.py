@@ -9,6 +9,10 @@ from bench.core.formats import NOTHING, megabytes, milliseconds, number
 from bench.render.table import Column, Table, table_of
 from bench.words.events import ToldEvents, ToldRow, outcome_words, seconds_words
 
+AT_ONCE = (
+    "Up to {} services were under the same event at once, on the same CPUs; an overload, which takes all of them, was"
+    " of one at a time."
+)
 FLOOR = "The null server (nginx) under the same events is the floor: what it loses, the client or the machine loses."
 HOW = (
     "Each cell counts requests that were not answered well within the client's timeout, of all that were sent, over"
@@ -34,7 +38,8 @@ def counts_table(told: ToldEvents) -> Table:
         *(Column(told.labels[name], cell(name), left=True) for name in told.table.services),
         Column("do they differ?", lambda row: row.differ, left=True),
     ]
-    notes = (HOW, *([FLOOR] if "null" in told.table.services else []))
+    most = max((one.beside or 0 for cell in told.table.cells for one in cell.records), default=0)
+    notes = (HOW, *([AT_ONCE.format(most + 1)] if most else []), *([FLOOR] if "null" in told.table.services else []))
     return table_of(told.title, columns, told.rows, notes)
 
 

@@ -20,32 +20,34 @@ KNOWN = known_of(load_matrix().selftests[APP].environment["BAD_DAY"] or "")
 
 def reload(**changes: Any) -> EventRecord:
     values: dict[str, Any] = {"window_s": 9.99, "longest_gap_s": 1.6, "extras": {"new_code_s": 1.56, "swapped_s": 1.7}}
-    return replace(event(lost=int(KNOWN.drops)), service=f"uvicorn-{APP}-py313-debian", **values | changes)
+    return replace(
+        event(lost=int(KNOWN.drops)), service=f"uvicorn-{APP}-py313-debian", framework=APP, **values | changes
+    )
 
 
 def stop(**changes: Any) -> EventRecord:
     extras = {"under_way": 6, "long_fate": "reset", "sent_after": 600}
     values: dict[str, Any] = {"window_s": 9.99, "exit_s": 1.52, "extras": extras}
-    return replace(event(name="stop", case="", sent=401, lost=6), **values | changes)
+    return replace(event(name="stop", case="", sent=401, lost=6), framework=APP, **values | changes)
 
 
 def killed(**changes: Any) -> EventRecord:
     extras = {"under_way_lost": 5, "restored_s": 1.6}
     values: dict[str, Any] = {"window_s": 9.99, "longest_gap_s": 1.6, "extras": extras}
-    return replace(event(name="killed", case="", lost=6), **values | changes)
+    return replace(event(name="killed", case="", lost=6), framework=APP, **values | changes)
 
 
 def slow(**changes: Any) -> EventRecord:
     opened = tuple(replace(event().actions[0], what=f"{k} silent connections", at_s=k) for k in (8, 16, 32))
     extras = {"smallest_k": 32, "opened": 32, "cut": 32, "cut_after_s": 15.01}
     values: dict[str, Any] = {"window_s": 9.99, "longest_gap_s": 3.1, "extras": extras, "actions": opened}
-    return replace(event(name="slow", case="silent"), **values | changes)
+    return replace(event(name="slow", case="silent"), framework=APP, **values | changes)
 
 
 def test_what_the_server_does_holds() -> None:
-    text, holds = report([reload(), stop(), killed(), slow()], KNOWN)
+    text, holds = report([reload(), stop(), killed(), slow()], {APP: KNOWN})
     assert holds, text
-    assert "| reload, keep-alive | lost requests | 7 | 7 | holds |" in text.splitlines()
+    assert f"| {APP} | reload, keep-alive | lost requests | 7 | 7 | holds |" in text.splitlines()
 
 
 WRONG = {
@@ -93,9 +95,18 @@ WRONG = {
 @pytest.mark.parametrize("case", WRONG)
 def test_what_it_does_not_do_is_missed(case: str) -> None:
     record, figures = WRONG[case]
-    text, holds = report([record], KNOWN)
+    text, holds = report([record], {APP: KNOWN})
     assert not holds
-    assert {line.split(" | ")[1] for line in text.splitlines() if line.endswith("MISSED |")} == figures
+    assert {line.split(" | ")[2] for line in text.splitlines() if line.endswith("MISSED |")} == figures
+
+
+def test_each_server_is_held_to_what_it_does_itself() -> None:
+    other = known_of(load_matrix().selftests[f"{APP}-other"].environment["BAD_DAY"] or "")
+    both = {APP: KNOWN, f"{APP}-other": other}
+    mixed_up = replace(reload(), id="other", framework=f"{APP}-other")
+    text, holds = report([reload(), mixed_up], both)
+    missed = [line for line in text.splitlines() if line.endswith("MISSED |")]
+    assert not holds and missed and all(line.startswith(f"| {APP}-other |") for line in missed)
 
 
 def test_a_run_is_read_and_one_of_other_services_is_refused(tmp_path: Path) -> None:

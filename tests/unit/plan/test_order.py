@@ -9,6 +9,7 @@ import pytest
 from make_plans import MATRIX, plan
 
 from bench.core.errors import UserError
+from bench.plan.measurement import Measurement
 from bench.plan.order import measurements
 
 
@@ -141,3 +142,32 @@ def test_levels_replace_those_of_their_kind(levels: tuple[str, ...], rated: set[
 def test_a_common_rate_needs_a_table_in_turns(more: dict[str, Any]) -> None:
     with pytest.raises(UserError, match="share50 is a rate for a table in turns"):
         plan(**({"stacks": ("aiohttp", "tornado"), "levels": ("share50",)} | more))
+
+
+def test_services_are_under_the_same_event_side_by_side_but_where_it_takes_all_of_the_cpu() -> None:
+    cpus = {"SERVER_CPUS": "0", "LOADGEN_CPUS": "1"}
+    made = plan(preset="bad-day", events=("stop", "overload"), rounds=2, settings=cpus, controls="none")
+    blocks: dict[str, list[Measurement]] = {}
+    for line in measurements(made, 1):
+        blocks.setdefault(line.unit, []).append(line)
+    sizes = sorted((own[0].level, own[0].round, len(own)) for own in blocks.values())
+    assert sizes == [*[("overload", n, 1) for n in (1, 2) for _ in range(8)], *[("stop", n, 4) for n in (1, 1, 2, 2)]]
+    for own in blocks.values():
+        assert len({(line.level, line.round, line.seconds, line.mode) for line in own}) == 1
+        assert [line.slot for line in own] == [*range(1, len(own) + 1)]
+    beside = [own for own in blocks.values() if len(own) > 1]
+    drawn = [{frozenset(line.service for line in own) for own in beside if own[0].round == n} for n in (1, 2)]
+    assert drawn[0] != drawn[1] and frozenset().union(*drawn[0]) == frozenset().union(*drawn[1])
+    alone = plan(preset="bad-day", events=("stop",), mode="solo", controls="none", settings=cpus)
+    assert {line.slot for line in measurements(alone, 1)} == {1}
+
+
+def test_what_is_compared_has_the_same_neighbours() -> None:
+    stacks = ("uvicorn-asgi", "hypercorn-asgi", "gunicorn-sync-wsgi")
+    made = replace(plan(preset="bad-day", events=("stop",), rounds=20, stacks=stacks, controls="none"), beside=2)
+    first, _, last = (one.name for one in made.services)
+    blocks: dict[str, set[str]] = {}
+    for line in measurements(replace(made, pairs=((first, last),)), 1):
+        blocks.setdefault(line.unit, set()).add(line.service)
+    assert sorted({len(own) for own in blocks.values()}) == [1, 2]
+    assert all({first, last} <= own or not {first, last} & own for own in blocks.values())
