@@ -279,14 +279,16 @@ class Client:
             loop.call_at(loop.time() + max(0, due_ns - now) / 1e9, self._begin, request, connection)
         await self.drained()
 
-    def is_calm(self) -> bool:
-        """Whether all that was due lately is answered well: what was done is over for the clients, too."""
+    def is_calm(self, within_s: float = float("inf")) -> bool:
+        """Whether all that was due lately is answered well, within so long: it is over for the clients, too."""
         now = time.monotonic_ns()
         for request in reversed(self.log):
             if request.due_ns < now - CALM_S * 1e9:
                 return request.fate is not None
             decided = request.fate is not None or request.due_ns > now - CALM_S / 2 * 1e9
             if not decided or request.fate not in (None, Fate.ANSWERED):
+                return False
+            if request.end_ns - request.due_ns > within_s * 1e9:
                 return False
         return True
 

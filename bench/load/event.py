@@ -30,8 +30,9 @@ from bench.load.kernel_counters import counters, limits, sysctls
 from bench.load.save import TOOL_JSON, tool_json
 from bench.load.task import Task, command_of, pinned
 from bench.load.words import TOOL_FAILED, Failed
-from bench.plan.events.event import BEFORE_S, ENDED, LOOK_S, Event, event_of
+from bench.plan.events.event import BEFORE_S, ENDED, LOOK_S, RECOVERED, SLOWER, SLOWER_S, Event, event_of
 from bench.records.event import Fate
+from bench.records.event_window import percentile
 from bench.tools import TOOLS, parse
 from bench.tools.reading import go_error_kind
 from bench.tools.sockets import CAPACITY, REQUESTS, SLOW
@@ -47,6 +48,8 @@ LOOKS, AT_ONCE = 96, 16
 """Requests that find out which pids answer, and how many of them at once."""
 NOT_OF_CAPACITY = ("BOOT_S", "TELL_PID")
 LONG_BEFORE_S, LONG_TIMEOUT_S = 0.5, 30.0
+RECOVERED_S = 3.0
+"""How long the last phase is at least, where it ends as soon as the service has recovered."""
 STOPPED_SHARE = 0.5
 """Service is stopped where fewer of the other requests are answered in time."""
 COLUMNS = ("kind", "due", "begun", "sent", "first", "end", "connection", "nth", "fate", "status", "worker", "close")
@@ -234,7 +237,19 @@ async def _load(client: Client, event: Event, rates: Sequence[tuple[float, float
     enough = str(folder / ENOUGH)
     stays = event.until != ENDED
 
+    last_ns = t0_ns + round(sum(seconds for _, seconds in rates[:-1]) * 1e9)
+
+    def recovered() -> bool:
+        if time.monotonic_ns() < last_ns + RECOVERED_S * 1e9:
+            return False
+        first_ns = t0_ns + round(rates[0][1] * 1e9)
+        ends = [one.end_ns - one.due_ns for one in client.log if one.due_ns < first_ns and one.fate is Fate.ANSWERED]
+        before_s = (percentile(99, ends) or 0) / 1e9
+        return client.is_calm(SLOWER * before_s + SLOWER_S)
+
     def over() -> bool:
+        if event.until == RECOVERED:
+            return recovered()
         return os.path.exists(enough) and (client.is_calm() or not stays)
 
     await client.load([*due_times(rates)], t0_ns, over)

@@ -11,7 +11,7 @@ from typing import Any
 from bench.matrix.knobs import CPU_QUOTA
 from bench.matrix.model import Matrix, Preset, Route, Service
 from bench.plan.cpus import parse_list
-from bench.plan.events.event import Event
+from bench.plan.events.event import RECOVERED, Event
 from bench.plan.interim_looks import RATED_FROM, table_looks
 from bench.plan.levels import Level, parse_level
 from bench.plan.measurement import Pair
@@ -295,6 +295,8 @@ class Plan:
 
 def _usual_s(event: Event) -> float:
     """What ends as soon as it is seen takes a fraction of the longest time."""
+    if event.until == RECOVERED:
+        return event.seconds - event.phases[-1].seconds + UNTIL_S / 2
     return min(event.seconds, UNTIL_S) if event.until else event.seconds
 
 

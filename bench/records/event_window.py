@@ -12,15 +12,13 @@ from statistics import median
 from typing import Any
 
 from bench.core.files import items, mapping
-from bench.plan.events.event import ENDED, RESTORED, SWAPPED, Event
+from bench.plan.events.event import ENDED, RESTORED, SLOWER, SLOWER_S, SWAPPED, Event
 from bench.records.event import Action, Bin, Fate
 from bench.tools.sockets import EVENTS
 
 AROUND_S, BIN_S, SECOND = 5.0, 0.1, 1.0
 LATE_S = 0.05
 """A client whose p99 is later than this was starved: its window does not count."""
-SLOWER, SLOWER_S = 2.0, 0.05
-"""As quickly as before: within so many times the p99 before, and so many seconds more."""
 
 
 @dataclass(frozen=True, slots=True)

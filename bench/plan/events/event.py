@@ -26,8 +26,12 @@ LOOK_S = 0.02
 """Between looking at a kept connection and sending on it: on an idle loopback the race would not be seen."""
 SLOW_STEP_S = 2.0
 
-SWAPPED, RESTORED, ENDED = "swapped", "restored", "ended"
-"""What ends a window early: all workers are others; as many work again; the service has ended."""
+SWAPPED, RESTORED, ENDED, RECOVERED = "swapped", "restored", "ended", "recovered"
+"""What ends a window early: all workers are others; as many work again; the service has ended; in the last phase, all
+requests of some seconds are answered as quickly as in the first.
+"""
+SLOWER, SLOWER_S = 2.0, 0.05
+"""As quickly as before: within so many times the p99 before, and so many seconds more."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from bench.plan.events.event import BEFORE_S, SLOW_STEP_S, Event, Kind, Phase, easy
+from bench.plan.events.event import BEFORE_S, RECOVERED, SLOW_STEP_S, Event, Kind, Phase, easy
 
 SLOW_STEPS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 
@@ -21,6 +21,7 @@ LOADS: Mapping[str, Kind] = MappingProxyType(
                     timeout_s=1.0,
                     most_rate=None,
                     alone=True,
+                    until=RECOVERED,
                     environment={"TELL_PID": "1", "WORK_MS": "5"},
                 ),
             ),

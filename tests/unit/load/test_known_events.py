@@ -5,6 +5,7 @@ Its own account, which it prints, and the record of the event have the same coun
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from known_server import RATE, happened, serving
 
 import bench.load.event
 from bench.cli.verify import LATE, PASSED, verify_verb
-from bench.load.client import Client, Request
+from bench.load.client import Asked, Client, Request
 from bench.plan.events import EVENTS, kind_of
 from bench.plan.events.event import Event, Phase
 from bench.records.event import EventRecord, Fate
@@ -114,3 +115,13 @@ def test_it_keeps_the_contract_and_so_is_measured(tmp_path: Path) -> None:
     with serving(tmp_path, KNOWN, {}) as (_, port):
         words = ["--service", "known", "--base-url", f"http://127.0.0.1:{port}", "--routes", "delay,plaintext"]
         assert verify_verb(words) in (PASSED, LATE)
+
+
+@pytest.mark.parametrize(("late_s", "calm"), [(0.05, True), (0.3, False)])
+def test_answers_that_come_late_are_not_as_before(late_s: float, calm: bool) -> None:
+    now = time.monotonic_ns()
+    client = Client(Asked(host="", port=1, head=b"", expected=None, timeout_s=1.0, pool=0, look_s=0.0))
+    for ago_s in (2.5, 1.9, 1.2):
+        due = now - round(ago_s * 1e9)
+        client.log.append(Request(due, end_ns=due + round(late_s * 1e9), fate=Fate.ANSWERED))
+    assert client.is_calm() and client.is_calm(0.15) == calm
