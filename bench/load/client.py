@@ -9,17 +9,21 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import socket
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import repeat
 
 from bench.records.event import Fate
 
 SPARE_S = 0.2
 """Until the first request is due; and between two looks at whether the load is over."""
 CALM_S = 2.0
+READ_BYTES, READ_BUFFER = 1024, 4096
+"""What a slow reader takes each second, and what its kernel takes for it: the rest stays at the server."""
 LONGEST_HEAD = 1 << 16
 OWN_FAULTS = (errno.EMFILE, errno.ENFILE, errno.EADDRNOTAVAIL, errno.ENOBUFS)
 """Errors of a connection that are the client's own: it has no files, ports or memory for more."""
@@ -71,6 +75,8 @@ class Asked:
     pool: int
     look_s: float
     long_head: bytes = b""
+    slow_head: bytes = b""
+    """What slow connections send, with its body; empty: as all others."""
 
 
 @dataclass(slots=True)
@@ -368,43 +374,57 @@ class Client:
             await asyncio.sleep(0.002)
 
     async def _hold(self, kind: str, other: Other, until: asyncio.Event) -> None:
+        loop = asyncio.get_running_loop()
         other.opened_ns = time.monotonic_ns()
-        try:
-            reader, writer = await asyncio.open_connection(self.asked.host, self.asked.port)
-        except OSError as error:
-            other.how, other.closed_ns = self._not_connected(error).value, time.monotonic_ns()
-            return
-        sender = asyncio.get_running_loop().create_task(_send_slowly(kind, writer, self.asked.head))
-        waiter = asyncio.get_running_loop().create_task(until.wait())
-        try:
-            while True:
-                read = asyncio.get_running_loop().create_task(reader.read(65536))
-                await asyncio.wait((read, waiter), return_when=asyncio.FIRST_COMPLETED)
-                if not read.done():
-                    read.cancel()
-                    return
-                data = read.result()
-                if data[:5] == b"HTTP/" and data[9:12].isdigit() and not other.status:
-                    other.status = int(data[9:12])
-                if not data:
-                    other.how, other.closed_ns = "eof", time.monotonic_ns()
-                    return
-        except OSError:
-            other.how, other.closed_ns = "reset", time.monotonic_ns()
-        finally:
-            for task in (sender, waiter):
+        with socket.socket() as one:
+            one.setblocking(False)
+            if kind == "read":
+                # Before it is connected, since the server is told of it then.
+                one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, READ_BUFFER)
+            try:
+                await loop.sock_connect(one, (self.asked.host, self.asked.port))
+            except OSError as error:
+                other.how, other.closed_ns = self._not_connected(error).value, time.monotonic_ns()
+                return
+            head = self.asked.slow_head or self.asked.head
+            tasks = [loop.create_task(_send_slowly(kind, one, head)), loop.create_task(_read(kind, one, other))]
+            waiter = loop.create_task(until.wait())
+            await asyncio.wait((tasks[1], waiter), return_when=asyncio.FIRST_COMPLETED)
+            for task in (*tasks, waiter):
                 task.cancel()
-            writer.transport.abort()
+            # The loop forgets the socket before it is closed.
+            await asyncio.gather(*tasks, waiter, return_exceptions=True)
 
 
-async def _send_slowly(kind: str, writer: asyncio.StreamWriter, head: bytes) -> None:
+async def _read(kind: str, one: socket.socket, other: Other) -> None:
+    """Until the server has ended the connection: what it sends is read, and its first status noted."""
+    loop = asyncio.get_running_loop()
+    most = READ_BYTES if kind == "read" else 1 << 16
+    try:
+        while data := await loop.sock_recv(one, most):
+            if data[:5] == b"HTTP/" and data[9:12].isdigit() and not other.status:
+                other.status = int(data[9:12])
+            if kind == "read":
+                await asyncio.sleep(1)
+                # A reset comes ahead of what is still to be read.
+                if reset := one.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
+                    raise ConnectionResetError(reset)
+        other.how = "eof"
+    except OSError:
+        other.how = "reset"
+    other.closed_ns = time.monotonic_ns()
+
+
+async def _send_slowly(kind: str, one: socket.socket, head: bytes) -> None:
+    loop = asyncio.get_running_loop()
     with suppress(OSError):
-        if kind == "idle":
-            writer.write(head)
-        elif kind == "header":
-            writer.write(head[: head.index(b"\r\n\r\n") + 2] + b"X-Slow: ")
-            while not writer.is_closing():
-                writer.write(b"a")
+        if kind in ("idle", "read"):
+            await loop.sock_sendall(one, head)
+        elif kind in ("header", "body"):
+            end = head.index(b"\r\n\r\n") + (4 if kind == "body" else 2)
+            await loop.sock_sendall(one, head[:end] if kind == "body" else head[:end] + b"X-Slow: ")
+            for byte in head[end:] if kind == "body" else repeat(ord("a")):
+                await loop.sock_sendall(one, bytes((byte,)))
                 await asyncio.sleep(1)
 
 

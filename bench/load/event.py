@@ -50,6 +50,8 @@ NOT_OF_CAPACITY = ("BOOT_S", "TELL_PID")
 LONG_BEFORE_S, LONG_TIMEOUT_S = 0.5, 30.0
 RECOVERED_S = 3.0
 """How long the last phase is at least, where it ends as soon as the service has recovered."""
+SLOW_BODY = b'{"message":"%s"}' % (b"a" * 500)
+"""At a byte a second it is under way until the window ends."""
 STOPPED_SHARE = 0.5
 """Service is stopped where fewer of the other requests are answered in time."""
 COLUMNS = ("kind", "due", "begun", "sent", "first", "end", "connection", "nth", "fate", "status", "worker", "close")
@@ -250,6 +252,8 @@ async def _load(client: Client, event: Event, rates: Sequence[tuple[float, float
     def over() -> bool:
         if event.until == RECOVERED:
             return recovered()
+        if event.slow and beside[0].done() and all(one.closed_ns for one in client.others):
+            return client.is_calm()
         return os.path.exists(enough) and (client.is_calm() or not stays)
 
     await client.load([*due_times(rates)], t0_ns, over)
@@ -301,11 +305,22 @@ def _asked(task: Task, event: Event, expected: bytes | None) -> Asked:
         pool=event.pool,
         look_s=LOOK_S if event.pool else 0.0,
         long_head=_head(task, event, event.long_path, b"") if event.long_path else b"",
+        slow_head=_slow_head(task, event),
     )
 
 
-def _head(task: Task, event: Event, path: str, body: bytes) -> bytes:
-    lines = [f"{task.load.request.method} {path} HTTP/1.1", f"Host: {task.entry.service}:8080", "User-Agent: bench"]
+def _slow_head(task: Task, event: Event) -> bytes:
+    if not event.slow_path:
+        return b""
+    if event.slow != "body":
+        return _head(task, event, event.slow_path, b"")
+    head = _head(task, event, event.slow_path, SLOW_BODY, "POST")
+    return head.replace(b"\r\n", b"\r\nContent-Type: application/json\r\n", 1)
+
+
+def _head(task: Task, event: Event, path: str, body: bytes, method: str = "") -> bytes:
+    method = method or task.load.request.method
+    lines = [f"{method} {path} HTTP/1.1", f"Host: {task.entry.service}:8080", "User-Agent: bench"]
     lines += [line for line in task.load.request.headers if not line.lower().startswith("host:")]
     lines += [f"Content-Length: {len(body)}"] if body else []
     lines += [] if event.pool else ["Connection: close"]

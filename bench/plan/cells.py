@@ -158,6 +158,7 @@ class SkippedCell:
     scenario: str | None = None
     tool: str | None = None
     event: str | None = None
+    case: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,16 +137,27 @@ def event_cells(
         if lacking := service.lacking(route):
             skips.append(SkippedCell(service.name, f"{service.framework.name}: {lacking}", scenario, event=name))
             continue
-        found = [kind.on(event, service, reads) for event in kind.cases]
-        if causes := [one for one in found if isinstance(one, str)]:
-            skips.append(SkippedCell(service.name, causes[0], scenario, event=name))
-            continue
-        for case in found:
-            if isinstance(case, Event):
-                event = of_app(case) if service.framework.own else case
+        found = [(case.case, _possible(matrix, service, route, kind.on(case, service, reads))) for case in kind.cases]
+        causes = {case: cause for case, cause in found if isinstance(cause, str)}
+        if len(causes) == len(found) and len({*causes.values()}) == 1:
+            causes = {"": next(iter(causes.values()))}
+        skips += [SkippedCell(service.name, cause, scenario, event=name, case=case) for case, cause in causes.items()]
+        for _, event in found:
+            if isinstance(event, Event):
                 yield PlannedCell(
                     service, route, scenario, path, SOCKETS.name, Level(event.level), alone=True, event=event
                 )
+
+
+def _possible(matrix: Matrix, service: Service, route: Route, event: Event | str) -> Event | str:
+    """The case as the service's app can have it, or why it cannot be done there."""
+    if isinstance(event, str):
+        return event
+    if service.framework.own:
+        return of_app(event, route)
+    beside = next((one for one in matrix.routes.values() if one.path == event.slow_path), None)
+    lacking = service.lacking(beside) if beside else None
+    return f"{service.framework.name}: {lacking}" if lacking else event
 
 
 def _asked(matrix: Matrix, service: Service, preset: Preset, kind: Kind) -> tuple[Route, str, str]:

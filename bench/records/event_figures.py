@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from statistics import median
 from types import MappingProxyType
+from typing import Any
 
 from bench.core.files import items
 from bench.plan.events.event import ENDED, RESTORED, SWAPPED
 from bench.records.event import Action, Fate
-from bench.records.event_window import Window, end_of
+from bench.records.event_window import Row, Window, end_of
 
 STOPPED_SHARE = 0.5
+LEAST_OPEN = 64
+"""Connections open at once whose memory stands out of what a service takes and frees besides; of one whose responses
+are large, any number does."""
 Figures = dict[str, float | int | str | bool | None]
 
 
@@ -77,22 +82,41 @@ def _slow(window: Window) -> Figures:
         "cut_after_s": median(ended) if ended else None,
         **{f"slow_{name}": count for name, count in sorted(how.items())},
     }
-    first, held = window.actions[0].at_s if window.actions else 0.0, how["held"]
+    first, most = window.actions[0].at_s if window.actions else 0.0, _most_open(window.slow)
     later = [size for at, size in window.memory if at > first]
-    if window.event.slow == "idle" and later and window.memory_before is not None and held:
-        found["kb_per_connection"] = (max(later) - window.memory_before) / held / 1024
+    stands_out = most >= (1 if window.event.slow == "read" else LEAST_OPEN)
+    if stands_out and later and window.memory_before is not None:
+        found["kb_per_connection"] = max(0, max(later) - window.memory_before) / most / 1024
+    held_up = [(k, rows) for k, rows in _steps(window) if not _is_stopped(rows)]
+    if held_up:
+        k, rows = held_up[-1]
+        found |= {"p99_beside_k": k, "p99_beside_s": window.p99(rows)}
     return found
 
 
-def _smallest_k(window: Window) -> int | None:
-    """The fewest slow connections beside which less than half of the others were answered in time; None: none."""
+def _most_open(slow: Sequence[Mapping[str, Any]]) -> int:
+    """How many of the slow connections were open at once, at most."""
+    taken = [one for one in slow if one["how"] != "refused"]
+    changes = [(one["opened"], 1) for one in taken] + [(one["closed"], -1) for one in taken if one["closed"]]
+    return max(accumulate(change for _, change in sorted(changes)), default=0)
+
+
+def _steps(window: Window) -> Iterator[tuple[int, Sequence[Row]]]:
+    """How many slow connections there were, and the other requests that were due beside them, of each step."""
     steps = [*window.actions, Action("", math.inf)]
     for (number, action), later in zip(enumerate(window.actions), steps[1:], strict=True):
         end = min(later.at_s, action.at_s + window.event.slow_step_s)
         rows = [row for row in window.log if action.at_s <= row.due <= end - window.event.timeout_s / 2]
-        if rows and sum(row.good for row in rows) < STOPPED_SHARE * len(rows):
-            return window.event.slow_steps[number]
-    return None
+        yield window.event.slow_steps[number], rows
+
+
+def _is_stopped(rows: Sequence[Row]) -> bool:
+    return bool(rows) and sum(row.good for row in rows) < STOPPED_SHARE * len(rows)
+
+
+def _smallest_k(window: Window) -> int | None:
+    """The fewest slow connections beside which less than half of the others were answered in time; None: none."""
+    return next((k for k, rows in _steps(window) if _is_stopped(rows)), None)
 
 
 def _recycle(window: Window) -> Figures:

@@ -251,7 +251,13 @@ class Window:
             yield Bin(round(number * BIN_S, 1), len(good), len(rows) - len(good), percentile(99, good))
 
 
-SLOW_WORDS = {"silent": "silent connections", "header": "slow headers", "idle": "idle connections"}
+SLOW_WORDS = {
+    "silent": "silent connections",
+    "header": "slow headers",
+    "body": "slow bodies",
+    "read": "slow readers",
+    "idle": "idle connections",
+}
 
 
 def _slot(at: float, width: float) -> int:

@@ -142,7 +142,7 @@ def _cannot(source: Run, number: int, skip: Mapping[str, Any]) -> EventRecord:
         base=str(known.get("base") or ""),
         scenario=str(skip.get("scenario") or ""),
         event=str(skip["event"]),
-        case="",
+        case=str(skip.get("case") or ""),
         ended=Ended.CANNOT,
         detail=str(skip["cause"]),
     )

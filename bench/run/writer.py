@@ -88,7 +88,7 @@ def run_facts(
         ],
         "skipped": [
             {"service": s.service, "scenario": s.scenario, "tool": s.tool, "cause": s.cause}
-            | ({"event": s.event} if s.event else {})
+            | ({"event": s.event, "case": s.case} if s.event else {})
             for s in plan.skips
         ],
         **({"pairs": [list(pair) for pair in plan.pairs]} if plan.pairs else {}),

@@ -9,7 +9,7 @@ from typing import Any
 from bench.analysis.events import NULL, EventCell, EventContrast, EventRow, EventTable, Kind, event_table
 from bench.analysis.services import coordinates_of, pairs_of, places_of
 from bench.core.files import mapping
-from bench.core.formats import NOTHING, listed, number, plural
+from bench.core.formats import NOTHING, listed, milliseconds, number, plural
 from bench.core.groups import grouped
 from bench.records.event import EventRecord, Fate
 from bench.stats.event_counts import LEAST_ROUNDS, Counts, share
@@ -163,6 +163,7 @@ FIGURES: Mapping[str, Callable[[list[float]], str]] = {
     "ended_s": lambda _: "the whole server ended",
     "smallest_k": lambda found: f"stopped by {_whole(found)} connections",
     "cut_after_s": lambda found: f"cut after {_seconds(found)}",
+    "p99_beside_s": lambda found: f"p99 beside them {_span(found, milliseconds)}",
     "kb_per_connection": lambda found: f"{_span(found, number)} KB per connection",
     "recycled": lambda found: f"{_whole(found)} workers recycled",
 }

@@ -2,11 +2,12 @@
 
 TELL_PID each response names the process that gave it, in x-worker
 WORK_MS  milliseconds of CPU that each request takes
+LARGE_MB megabytes of the response at /large, in pieces as an app streams a download
 """
 
 import os
 import time
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, MutableMapping
 from typing import Any
 
 PID = "x-worker"
@@ -16,7 +17,10 @@ Send = Callable[[Message], Awaitable[None]]
 
 tells = bool(os.environ.get("TELL_PID"))
 work_s = float(os.environ.get("WORK_MS") or 0) / 1000
-asked = tells or work_s > 0
+large = int(os.environ.get("LARGE_MB") or 0) << 20
+asked = tells or work_s > 0 or large > 0
+LARGE, PIECE = "/large", 1 << 16
+LARGE_HEADERS = [("content-type", "application/octet-stream"), ("content-length", str(large))]
 
 
 def pid() -> tuple[str, str]:
@@ -31,6 +35,16 @@ def work() -> None:
         pass
 
 
+def is_large(path: str) -> bool:
+    """Whether this path has the large response."""
+    return large > 0 and path == LARGE
+
+
+def pieces() -> Iterator[bytes]:
+    """The large response."""
+    return (bytes(PIECE) for _ in range(large // PIECE))
+
+
 def wsgi(inner: Callable[..., Iterable[bytes]]) -> Callable[..., Iterable[bytes]]:
     """The app, with what the variables ask for."""
 
@@ -39,6 +53,9 @@ def wsgi(inner: Callable[..., Iterable[bytes]]) -> Callable[..., Iterable[bytes]
             return start_response(status, [*headers, pid()], *more)
 
         work()
+        if is_large(environ["PATH_INFO"]):
+            start_response("200 OK", [*LARGE_HEADERS])
+            return pieces()
         return inner(environ, start if tells else start_response)
 
     return app if asked else inner
@@ -55,6 +72,13 @@ def asgi(inner: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]
 
         if scope["type"] == "http":
             work()
+            if is_large(scope["path"]):
+                headers = [(name.encode(), value.encode()) for name, value in LARGE_HEADERS]
+                await send({"type": "http.response.start", "status": 200, "headers": headers})
+                for piece in pieces():
+                    await send({"type": "http.response.body", "body": piece, "more_body": True})
+                await send({"type": "http.response.body", "body": b""})
+                return
         await inner(scope, receive, tell if tells else send)
 
     return app if asked else inner

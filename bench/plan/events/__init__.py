@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
+from bench.matrix.model import Route
 from bench.plan.events.event import BEFORE_S, Event, Kind
 from bench.plan.events.load import LOADS
 from bench.plan.events.processes import PROCESSES
@@ -25,11 +26,13 @@ def kind_of(name: str) -> Kind | None:
     return None
 
 
-def of_app(event: Event) -> Event:
-    """As a user's own app can have it: it reads none of our variables, and has none of our routes."""
+def of_app(event: Event, route: Route) -> Event | str:
+    """As a user's own app can have it, or why not: it reads none of our variables, and has none of our routes."""
+    if event.slow == "body" and route.method == "GET":
+        return "its first request has no body"
     ours = ("TELL_PID", "BOOT_S", "WORK_MS")
     environment = {name: value for name, value in event.environment.items() if name not in ours}
-    return replace(event, environment=environment, long_path="")
+    return replace(event, environment=environment, long_path="", slow_path="")
 
 
 def with_signal(event: Event) -> Event:

@@ -47,9 +47,10 @@ class Event:
     """One case of an event. Times are in seconds from the first request that is due.
 
     `until` ends the window `settle_s` after it was seen, once all are answered again. `slow`: what other connections do
-    (`silent`: they send nothing; `header`: a byte of a header each second; `idle`: nothing after one response),
-    `slow_steps` how many of them there are one after another. `long_path` is asked for once, just before the first
-    action.
+    (`silent`: they send nothing; `header`, `body`: a byte of a header or of a body each second; `read`: they read a KB
+    of a response each second; `idle`: nothing after one response), `slow_steps` how many of them there are one after
+    another. `slow_path` is what `body` and `read` ask for; without it, what all others do. `long_path` is asked for
+    once, just before the first action.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Event:
     slow: str = ""
     slow_steps: tuple[int, ...] = ()
     slow_step_s: float = SLOW_STEP_S
+    slow_path: str = ""
     long_path: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)
     """What the app and the server are given."""

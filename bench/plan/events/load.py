@@ -5,9 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from bench.plan.events.event import BEFORE_S, RECOVERED, SLOW_STEP_S, Event, Kind, Phase, easy
+from bench.matrix.knobs import Reads
+from bench.matrix.model import Service
+from bench.plan.events.event import BEFORE_S, RECOVERED, Event, Kind, Phase, easy
 
 SLOW_STEPS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+SEEN_S = 42.0
+"""How long the first slow connections are watched: servers that cut them do so after 30 s or less, or 60 s and more."""
+LARGE_MB = 10
+_SLOW: tuple[tuple[str, str, str], ...] = (
+    ("silent", "silent", ""),
+    ("a header byte a second", "header", ""),
+    ("a body byte a second", "body", "/echo"),
+    (f"{LARGE_MB} MB read a KB a second", "read", "/large"),
+)
+"""(case, what the connections do, what they ask for)."""
+
+
+def _slowed(event: Event, service: Service, reads: Reads) -> Event | str:
+    if event.slow == "read" and (service.framework.own or reads(service, "LARGE_MB")):
+        return f"{service.framework.name} has no response of {LARGE_MB} MB"
+    return event
+
 
 LOADS: Mapping[str, Kind] = MappingProxyType(
     {
@@ -28,21 +47,24 @@ LOADS: Mapping[str, Kind] = MappingProxyType(
             floor=False,
         ),
         "slow": Kind(
-            "1 to 256 slow connections beside an easy rate: silent, or a byte of a header each second",
+            "1 to 256 slow connections beside an easy rate: silent, or a header's or body's byte, or a KB read, each second",
             "plaintext",
             tuple(
                 easy(
                     "slow",
                     case,
-                    BEFORE_S + SLOW_STEP_S * len(SLOW_STEPS) + 37.0,
+                    BEFORE_S + SEEN_S,
                     slow=slow,
                     slow_steps=SLOW_STEPS,
                     pool=0,
                     timeout_s=1.0,
                     most_rate=50.0,
+                    slow_path=path,
+                    environment={"LARGE_MB": str(LARGE_MB)} if slow == "read" else {},
                 )
-                for case, slow in (("silent", "silent"), ("a header byte a second", "header"))
+                for case, slow, path in _SLOW
             ),
+            _slowed,
         ),
         "connections": Kind(
             "1,000 and 5,000 connections that are idle after one response, beside an easy rate",

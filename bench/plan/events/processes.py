@@ -12,6 +12,8 @@ from bench.plan.events.event import BEFORE_S, ENDED, POOL, RESTORED, SWAPPED, Ev
 from driver.messages import Action
 
 MAX_REQUESTS, JITTER = 1000, 100
+BOOTS_S = (0, 2, 5)
+"""How long the app takes to boot, in seconds."""
 _KEPT = "keep-alive"
 _NEW = "new connections"
 
@@ -27,7 +29,7 @@ def _reloaded(event: Event, service: Service, _: Reads) -> Event | str:
 
 
 def _recycled(event: Event, service: Service, reads: Reads) -> Event | str:
-    if reads(service, "MAX_REQUESTS") and "MAX_REQUESTS" in event.environment:
+    if reads(service, "MAX_REQUESTS"):
         return f"{service.server.name} has no setting that ends a worker after so many requests"
     return event
 
@@ -35,7 +37,7 @@ def _recycled(event: Event, service: Service, reads: Reads) -> Event | str:
 PROCESSES: Mapping[str, Kind] = MappingProxyType(
     {
         "reload": Kind(
-            "the server's documented reload, with and without keep-alive, the app booting in 0 and 2 s",
+            "the server's documented reload, with and without keep-alive, the app booting in 0, 2 and 5 s",
             "delay-50",
             tuple(
                 easy(
@@ -46,7 +48,7 @@ PROCESSES: Mapping[str, Kind] = MappingProxyType(
                     pool=POOL if case is _KEPT else 0,
                     environment={"BOOT_S": str(boot)} if boot else {},
                 )
-                for boot in (0, 2)
+                for boot in BOOTS_S
                 for case in (_KEPT, _NEW)
             ),
             _reloaded,

@@ -183,6 +183,11 @@ class EventApp(App):
 
     async def __rsgi__(self, scope: Scope, protocol: Protocol) -> None:
         events.work()
+        if events.is_large(scope.path):
+            transport = protocol.response_stream(200, events.LARGE_HEADERS)
+            for piece in events.pieces():
+                await transport.send_bytes(piece)
+            return
         status, headers, body = await answer(self._backends, scope, protocol)
         protocol.response_bytes(status, [*headers, events.pid()], body)
 

@@ -212,6 +212,44 @@ def test_slow_connections_are_held_counted_and_say_when_they_were_cut() -> None:
     assert all(one.how in ("eof", "reset") and one.closed_ns > one.opened_ns for one in slow.others)
 
 
+def test_a_slow_body_and_a_slow_reader_hold_up_the_server_as_they_say() -> None:
+    head = b"POST /echo HTTP/1.1\r\nContent-Length: 40\r\n\r\n"
+    arrived, left = list[bytes](), list[int]()
+
+    async def takes(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        arrived.append(await reader.readuntil(b"\r\n\r\n"))
+        arrived.append(await reader.read(99))
+        writer.write(b"HTTP/1.1 408 Late\r\n\r\n")
+        writer.close()
+
+    async def sends(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\n\r\n" + bytes(10 << 20))
+        await asyncio.sleep(0.3)
+        left.append(writer.transport.get_write_buffer_size())
+        resets(writer)
+
+    async def load(kind: str, serve: Callable[..., Awaitable[None]], seconds: float) -> Client:
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        asked = Asked(host="127.0.0.1", port=port, head=HEAD, expected=None, timeout_s=1, pool=0, look_s=0)
+        client, ended = Client(replace(asked, slow_head=head + b"a" * 40)), asyncio.Event()
+        await client.slow(kind, 1, ended)
+        await asyncio.sleep(seconds)
+        ended.set()
+        await asyncio.sleep(0.05)
+        server.close()
+        return client
+
+    (body,) = asyncio.run(load("body", takes, 0.3)).others
+    assert arrived[0] == head and arrived[1] == b"a"
+    assert (body.how, body.status) == ("eof", 408)
+    # What it has not read is still there, and that it was reset is seen ahead of it.
+    (read,) = asyncio.run(load("read", sends, 1.5)).others
+    assert (read.how, read.status) == ("reset", 200) and left[0] > 1 << 20
+    assert 0.9e9 < read.closed_ns - read.opened_ns < 1.45e9
+
+
 def test_a_schedule_is_open_and_its_rate_a_share_of_the_capacity() -> None:
     (easy, *_) = EVENTS["reload"].cases
     assert [rate for rate, _ in rates_of(easy, 80.0)] == [24.0]

@@ -190,6 +190,23 @@ def test_the_smallest_number_of_slow_connections_that_stops_service(tmp_path: Pa
     assert [one.what for one in record.actions] == [f"{k} silent connections" for k in (1, 2, 4)]
 
 
+def test_what_the_others_had_beside_the_most_that_did_not_stop_it_and_what_each_slow_one_cost(tmp_path: Path) -> None:
+    read = next(case for case in EVENTS["slow"].cases if case.slow == "read")
+    requests = [
+        (due, 1.0 if due > 7.0 else 0.2 if due > 5.0 else takes, "timed_out" if due > 7.0 else fate)
+        for due, takes, fate in steady(12.0)
+    ]
+    lines = "".join(f"{k}\t{at * S}\t{end * S}\treset\t200\n" for k, at, end in ((1, 3, 4), (2, 5, 0), (4, 7, 0)))
+    samples = [[S, 0, 1 << 20], [8 * S, 0, 21 << 20]]
+    record = made(tmp_path, read, requests, slow="k\n" + lines, actions=[], samples=samples)
+    assert (record.extras["smallest_k"], record.extras["p99_beside_k"]) == (4, 2)
+    assert record.extras["p99_beside_s"] == pytest.approx(0.2)
+    # Two at once: the first was closed before the second was opened.
+    assert record.extras["kb_per_connection"] == 10 * 1024
+    silent = made(tmp_path / "b", EVENTS["slow"].cases[0], requests, slow="k\n" + lines, actions=[], samples=samples)
+    assert "kb_per_connection" not in silent.extras
+
+
 def test_idle_connections_cost_memory(tmp_path: Path) -> None:
     idle = EVENTS["connections"].cases[0]
     lines = "".join(f"1000\t{3 * S}\t0\theld\t200\n" for _ in range(1000))
