@@ -47,7 +47,7 @@ LOADS: Mapping[str, Kind] = MappingProxyType(
             floor=False,
         ),
         "slow": Kind(
-            "1 to 256 slow connections beside an easy rate: silent, or a header's or body's byte, or a KB read, each second",
+            "1 to 256 slow connections: silent, or each second a byte of a header or of a body, or a KB read of 10 MB",
             "plaintext",
             tuple(
                 easy(

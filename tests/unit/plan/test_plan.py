@@ -151,3 +151,17 @@ def test_a_table_has_a_common_rate_where_the_null_server_tells_what_the_client_c
     words = ["--stack", "aiohttp,tornado", "--scenario", "json", "--tool", "wrk", "--level", "16"]
     (table,) = plan_of(parse_selection([*words, *option]))[0].tables
     assert [level.name for level in table.shares] == shares
+
+
+def test_a_case_that_an_app_cannot_have_is_skipped_with_its_cause_and_the_others_are_measured() -> None:
+    made = plan(events=("slow",), stacks=("aiohttp", "uvicorn-asgi", "proxy-py"), preset="bad-day")
+    levels = {(cell.service.framework.name, cell.level.name) for cell in made.cells}
+    reading = "slow-10-mb-read-a-kb-a-second"
+    assert ("asgi", reading) in levels and ("aiohttp", reading) not in levels
+    assert ("aiohttp", "slow-a-body-byte-a-second") in levels and (
+        "proxy-py",
+        "slow-a-body-byte-a-second",
+    ) not in levels
+    causes = {(skip.service.partition("-py")[0], skip.case): skip.cause for skip in made.skips if skip.event}
+    assert causes["aiohttp", "10 MB read a KB a second"] == "aiohttp has no response of 10 MB"
+    assert "no way to wait" in causes["proxy", "a body byte a second"]
