@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import shlex
 import signal
@@ -10,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -159,19 +160,37 @@ def run(
     data = stdin if isinstance(stdin, bytes) else None
     source: Any = subprocess.PIPE if data is not None else (subprocess.DEVNULL if stdin is None else stdin)
     with _output(log, end_alone) as to:
-        process = spawn(argv, stdin=source, stdout=to, stderr=to, env=env)
-        try:
-            out, err = process.communicate(data, timeout)
-        except subprocess.TimeoutExpired as error:
-            raise DockerError(f"{' '.join(argv[:4])} took longer than {timeout:g} s") from error
-        finally:
-            end(process)
+        done = _done(spawn(argv, stdin=source, stdout=to, stderr=to, env=env), argv, data, timeout)
     if log:
-        out = log.read_bytes()[-KEPT:]
-    done = Done(process.returncode, *((text or b"").decode(errors="replace") for text in (out, err)))
+        done = replace(done, out=log.read_bytes()[-KEPT:].decode(errors="replace"))
     if check and done.status:
         raise DockerError(done.last_line or f"{' '.join(argv[:4])} ended with status {done.status}")
     return done
+
+
+def start_docker(*words: str) -> Callable[[str], Done]:
+    """Starts a command that reads its standard input; called with that, the result waits for the command's end.
+
+    What is never called ends with this process.
+    """
+    argv = [client(), *words]
+    process = spawn(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    atexit.register(end, process)
+
+    def finish(stdin: str) -> Done:
+        return _done(process, argv, stdin.encode(), TIMEOUT_S)
+
+    return finish
+
+
+def _done(process: subprocess.Popen[bytes], argv: Sequence[str], stdin: bytes | None, timeout: float) -> Done:
+    try:
+        out, err = process.communicate(stdin, timeout)
+    except subprocess.TimeoutExpired as error:
+        raise DockerError(f"{' '.join(argv[:4])} took longer than {timeout:g} s") from error
+    finally:
+        end(process)
+    return Done(process.returncode, *((text or b"").decode(errors="replace") for text in (out, err)))
 
 
 @contextmanager

@@ -24,8 +24,9 @@ python=("${BENCH_PYTHON:-python3}" -S -m driver)
 # What fails says why itself.
 driver() { "${python[@]}" "$@" || exit; }
 
-# next_step: false where there is none: it is all measured (3), or the time is up (4).
-next_step() { "${python[@]}" next "$run" "${limit[@]}" || { ended=$? && return 1; }; }
+# chosen VERB: `next` chooses a step, and `measure` measures it and chooses the next one, whose choice it prepares while containers
+# are removed. False where there is none: it is all measured (3), or the time is up (4).
+chosen() { "${python[@]}" "$1" "$run" "${limit[@]}" || { ended=$? && return 1; }; }
 ended=''
 
 say "results/$run"
@@ -36,9 +37,9 @@ if [[ ${BENCH_ENGINE:-} != composed ]]; then
 	driver begin "$run"
 fi
 driver verify "$run"
-while next_step; do
-	driver measure "$run"
-done
+if chosen next; then
+	while chosen measure; do :; done
+fi
 case $ended in
 3) driver profile "$run" "${limit[@]}" ;;
 4) ;;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 from bench.core.arguments import Parser, words_of
@@ -18,13 +19,14 @@ from bench.words.setup import speed_up_words
 def next_verb(argv: Sequence[str]) -> int:
     """`next RUN --elapsed SECONDS`: record the last step, print how far the run is, write the next to RUN/step.json.
 
-    SECONDS are those since the caller's script began; `--begin` is for the first call of a loop, with `--lanes N` for
-    up to N steps side by side: those of lanes 2 to N are in RUN/lanes/N/step.json. The exit status is 0 with a step, 3
-    when nothing is left, 4 when the time is up: the last line printed then says how to go on.
+    SECONDS are those since the caller's script began, or `-`: they are read from standard input, once the step ended.
+    `--begin` is for the first call of a loop, with `--lanes N` for up to N steps side by side: those of lanes 2 to N
+    are in RUN/lanes/N/step.json. The exit status is 0 with a step, 3 when nothing is left, 4 when the time is up: the
+    last line printed then says how to go on.
     """
     parser = Parser("next")
     parser.add_argument("run")
-    parser.add_argument("--elapsed", type=float, required=True)
+    parser.add_argument("--elapsed", required=True)
     parser.add_argument("--begin", action="store_true")
     parser.add_argument("--max-time", type=float)
     parser.add_argument("--lanes", type=int, default=1)
@@ -33,13 +35,22 @@ def next_verb(argv: Sequence[str]) -> int:
     parser.add_argument("--colour", action="store_true")
     options = parser.parse_args(argv)
     folder = find_run(options.run)
-    shown = Shown(options.elapsed, Screen(options.quiet, options.columns, options.colour))
+    shown = Shown(_seconds(options.elapsed), Screen(options.quiet, options.columns, options.colour))
     try:
         status = next_step(folder, shown, begin=options.begin, max_time_s=options.max_time, lanes=options.lanes)
     except OSError as error:
         raise UserError(f"cannot write to {error.filename or folder}: {error.strerror}") from error
     print(*shown.lines, sep="\n", end="\n" if shown.lines else "")
     return status
+
+
+def _seconds(word: str) -> float:
+    """The seconds; UserError where nobody tells them any more."""
+    told = sys.stdin.readline().strip() if word == "-" else word
+    try:
+        return float(told)
+    except ValueError as error:
+        raise UserError(f"'{told}' is not a number of seconds") from error
 
 
 def profile_next_verb(argv: Sequence[str]) -> int:

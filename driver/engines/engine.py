@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -167,6 +167,10 @@ class Engine(ABC):
     @abstractmethod
     def bench(self, *words: str, stdin: bytes = b"") -> Done:
         """Runs `python3 -m bench WORDS`, where results/RUN is the run's folder; the caller checks its status."""
+
+    def start_bench(self, *words: str) -> Callable[[str], Done]:
+        """The same, started now, where it can be: it reads its standard input, with which the result is called."""
+        return lambda stdin: self.bench(*words, stdin=stdin.encode())
 
     def start_dependencies(self) -> None:
         """Starts database, upstream, load generator and a user's own services, and waits until they are ready."""

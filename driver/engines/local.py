@@ -6,7 +6,7 @@ import json
 import re
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from driver import counters
-from driver.compose import FRESH, TOOLS, in_tools, run_compose
-from driver.docker import CONFINED, DockerError, Done, answers, docker, kinds, results_user
+from driver.compose import FRESH, TOOLS, in_tools, run_compose, tools_words
+from driver.docker import CONFINED, DockerError, Done, answers, docker, kinds, results_user, start_docker
 from driver.engines import freezer
 from driver.engines.engine import Engine, Started, State
 from driver.engines.provenance import save_provenance
@@ -365,6 +365,13 @@ class LocalDocker(Engine):
             if not done.status or words[0].endswith("next") or self.is_running(LOADGEN):
                 return done
         return in_tools(self.run, "python3", "-m", "bench", *words, stdin=stdin or None, check=False)
+
+    def start_bench(self, *words: str) -> Callable[[str], Done]:
+        # Not in the load generator on the host's network, which ends with its step.
+        argv = ("python3", "-m", "bench", *words)
+        if self.is_running(LOADGEN):
+            return start_docker("exec", "--interactive", self.run.container(LOADGEN), *argv)
+        return start_docker(*tools_words(self.run, *argv))
 
     def is_target(self, service: str) -> bool:
         """Whether it is a server that already runs (--target)."""

@@ -6,14 +6,14 @@ sees its cgroups and processes, and serves them to the load generator too (bench
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from driver.compose import FRESH, in_tools
-from driver.docker import CONFINED, DockerError, Done, answer, docker, or_failure
+from driver.compose import FRESH, in_tools, tools_words
+from driver.docker import CONFINED, DockerError, Done, answer, docker, or_failure, start_docker
 from driver.engines.local import LOADGEN, LocalDocker
 from driver.failure import RUN, Failure
 from driver.files import save, text_of
@@ -134,6 +134,9 @@ class Nodes(LocalDocker):
     def bench(self, *words: str, stdin: bytes = b"") -> Done:
         """Always here, where the run's folder is."""
         return in_tools(self.run, "python3", "-m", "bench", *words, stdin=stdin or None, check=False)
+
+    def start_bench(self, *words: str) -> Callable[[str], Done]:
+        return start_docker(*tools_words(self.run, "python3", "-m", "bench", *words))
 
     def check(self, step_failed: bool = False) -> None:
         for role, node in self.nodes.items():

@@ -1,4 +1,4 @@
-"""Measures one step: fresh containers, first answers, load, counters before and after; finished.json comes last.
+"""Measures a step: fresh containers, first answers, load, counters before and after; finished.json comes last.
 
 A step has one service alone, or several whose loads take turns, or that are under an event each. All go the same way.
 `loadgen/measure` says of each service in RAW/services how it went: SERVICE.status, an exit status, and SERVICE.txt,
@@ -14,16 +14,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from time import time_ns
 
-from driver.docker import DockerError
+from driver.docker import DockerError, Done
 from driver.engines.engine import Engine, Started, State, engine_of
 from driver.failure import RUN, USER, Failure
 from driver.files import save, save_json, text_of
 from driver.lifecycle.writer import need_room
 from driver.messages import FINISHED, STEP, Finished, Step, as_json, read, step_of
 from driver.nodes.node import nodes_of, read_lanes
-from driver.run import Run, open_run
+from driver.run import Run
 from driver.steps.clients import load_by_clients, merge_clients
 from driver.steps.events import acting, cannot
+from driver.steps.next import next_step, run_and_limit, start_planner
 
 DID_NOT_START = 10
 """The load generator's exit status for a service that gave no answer."""
@@ -32,19 +33,32 @@ Sampling = Callable[[Engine, str, Path], "AbstractContextManager[None]"]
 
 
 def main(argv: list[str]) -> int:
-    """`measure RUN`: the step that `next` has chosen, or one on each pair of nodes."""
-    run = open_run(argv[0])
+    """`measure RUN [--max-time SECONDS]`: the step that was chosen, or one on each pair of nodes; then as `next`."""
+    run, max_time_s = run_and_limit("measure", argv)
     if read_lanes(run):
         from driver.nodes.setup import measure_wave
 
         measure_wave(run)
-    else:
-        measure_step(engine_of(run))
-    return 0
+        return next_step(engine_of(run), max_time_s)
+    return measure_and_choose(engine_of(run), max_time_s)
 
 
-def measure_step(engine: Engine, sampling: Sampling = lambda *_: nullcontext()) -> Finished:
-    """Measures the step in step.json. Writes finished.json last, from which the planner records the step."""
+def measure_and_choose(engine: Engine, max_time_s: str = "") -> int:
+    """Measures the step in step.json, and has the next one chosen; the exit status is that of `next_step`."""
+    started: list[Callable[[str], Done]] = []
+    measure_step(engine, behind=lambda: started.append(start_planner(engine)))
+    return next_step(engine, max_time_s, *started)
+
+
+def measure_step(
+    engine: Engine,
+    sampling: Sampling = lambda *_: nullcontext(),
+    behind: Callable[[], None] = lambda: None,
+) -> Finished:
+    """Measures the step in step.json. Writes finished.json last, from which the planner records the step.
+
+    `behind` is called when loads and counters are behind, before the step's containers are removed.
+    """
     run = engine.run
     need_room(run, RUN)
     step = read_step(run)
@@ -52,7 +66,7 @@ def measure_step(engine: Engine, sampling: Sampling = lambda *_: nullcontext()) 
         (run.folder / folder).mkdir(parents=True, exist_ok=True)
     try:
         engine.revive()
-        finished = _Measuring(engine, step, sampling).measure()
+        finished = _Measuring(engine, step, sampling, behind).measure()
     except DockerError:
         engine.check(step_failed=True)
         raise
@@ -77,6 +91,7 @@ class _Measuring:
     engine: Engine
     step: Step
     sampling: Sampling
+    behind: Callable[[], None]
     statuses: dict[str, int] = field(default_factory=dict)
     started: Started = field(default_factory=Started)
 
@@ -112,7 +127,9 @@ class _Measuring:
             self._save_states("after")
             if step.clients and self.statuses.get("run") == 0:
                 self.statuses["run"] = merge_clients(engine, step)
-        loaded_ns, ended = time_ns(), self._ended()
+        loaded_ns = time_ns()
+        self.behind()
+        ended = self._ended()
         engine.stop(step.services)
         nodes = nodes_of(self.run)
         return Finished(

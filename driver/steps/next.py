@@ -1,6 +1,7 @@
 """Asks the planner for the next step, and shows progress.
 
-On a terminal that is one line that is redrawn, otherwise a line for each step.
+On a terminal that is one line that is redrawn, otherwise a line for each step. The planner takes longer to start than
+to decide: it is started while the containers of a step are removed, and waits to be told that the step has ended.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from argparse import ArgumentParser
+from collections.abc import Callable
 from contextlib import suppress
 
 from driver.counters import PROC
@@ -20,6 +22,8 @@ from driver.run import Run, open_run
 
 STEP, FINISHED, TIME_IS_UP = 0, 3, 4
 """Exit statuses of this verb and of `bench next`."""
+WAIT = "-"
+"""In place of the seconds: the planner reads them from its standard input."""
 KILLED = 3
 """How often the planner may fail because the load generator was killed, in one call of the script."""
 CALL = "loop-call.txt"
@@ -28,15 +32,26 @@ CALL = "loop-call.txt"
 
 def main(argv: list[str]) -> int:
     """`next RUN [--max-time SECONDS]`: the time limit counts from the start of the script."""
-    parser = ArgumentParser(prog="next")
+    run, max_time_s = run_and_limit("next", argv)
+    return next_step(engine_of(run), max_time_s)
+
+
+def run_and_limit(verb: str, argv: list[str]) -> tuple[Run, str]:
+    """The run, and the time limit; empty if there is none."""
+    parser = ArgumentParser(prog=verb)
     parser.add_argument("run")
     parser.add_argument("--max-time", default="")
     options = parser.parse_args(argv)
-    return next_step(engine_of(open_run(options.run)), options.max_time)
+    return open_run(options.run), options.max_time
 
 
-def next_step(engine: Engine, max_time_s: str = "") -> int:
-    """The exit status: STEP, FINISHED or TIME_IS_UP."""
+def start_planner(engine: Engine) -> Callable[[str], Done]:
+    """Starts it, to be called when the step has ended, with the seconds since the script began."""
+    return engine.start_bench("next", engine.run.name, "--elapsed", WAIT, *_screen())
+
+
+def next_step(engine: Engine, max_time_s: str = "", planner: Callable[[str], Done] | None = None) -> int:
+    """The exit status: STEP, FINISHED or TIME_IS_UP. `planner`: what `start_planner` has started."""
     run = engine.run
     lanes, killed = len(read_lanes(run)), _killed(run)
     first = [
@@ -49,7 +64,10 @@ def next_step(engine: Engine, max_time_s: str = "") -> int:
         go_on_with_line()
     killed = killed or 0
     while True:
-        done = engine.bench("next", run.name, "--elapsed", str(elapsed_s()), *begin, *_screen())
+        if planner and not begin:
+            done = planner(f"{elapsed_s()}\n")
+        else:
+            done = engine.bench("next", run.name, "--elapsed", str(elapsed_s()), *begin, *_screen())
         if done.status in (STEP, FINISHED, TIME_IS_UP):
             break
         killed += 1

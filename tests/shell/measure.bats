@@ -15,7 +15,7 @@ setup() {
 		exit "\$status"
 	EOS
 	chmod +x bin/python3
-	printf '%s\n' 0 0 3 >next
+	echo 0 >next && printf '%s\n' 0 3 >measure
 	export PATH=$PWD/bin:$PATH BENCH_HELD=$PWD SERVER_CPUS=0 LOADGEN_CPUS=1 DATABASE_CPUS=2
 	measure=$BATS_TEST_DIRNAME/../../scripts/measure.sh
 }
@@ -25,7 +25,7 @@ calls() { tr '\n' ' ' <calls; }
 
 @test "a run is built, begun, verified, measured to its last step, profiled and reported" {
 	run -0 --separate-stderr "$measure" a-run
-	[[ $(calls) == 'build a-run begin a-run verify a-run next a-run measure a-run next a-run measure a-run next a-run profile a-run report a-run ' ]]
+	[[ $(calls) == 'build a-run begin a-run verify a-run next a-run measure a-run measure a-run profile a-run report a-run ' ]]
 	# shellcheck disable=SC2154 # bats sets it
 	[[ $stderr == $'results/a-run\nCPUs: server 0, load generator 1, database 2' ]]
 }
@@ -34,6 +34,10 @@ calls() { tr '\n' ' ' <calls; }
 	echo 4 >next
 	MAX_TIME_S=60 run -0 "$measure" a-run
 	[[ $(calls) == *'verify a-run next a-run --max-time 60 report a-run ' ]]
+	rm calls
+	echo 4 >measure
+	MAX_TIME_S=60 run -0 "$measure" a-run
+	[[ $(calls) == *'next a-run --max-time 60 measure a-run --max-time 60 report a-run ' ]]
 	rm calls
 	echo 3 >next
 	MAX_TIME_S=60 run -0 "$measure" a-run 90
@@ -51,7 +55,7 @@ calls() { tr '\n' ' ' <calls; }
 		rm -f calls
 		run -7 --separate-stderr "$measure" a-run
 		[[ $(tail -n1 calls) == "$verb a-run" && ${#stderr_lines[@]} == 2 ]]
-		printf '%s\n' 0 0 3 >next
+		echo 0 >next && printf '%s\n' 0 3 >measure
 	done
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from bench.__main__ import main
 from driver.docker import Done
 from driver.engines.engine import Started, State
 from driver.run import open_run
-from driver.steps.measure import measure_step
+from driver.steps.measure import measure_and_choose
 from driver.steps.next import next_step
 
 
@@ -124,6 +124,10 @@ class LoopEngine(NotingEngine):
             status = main(words)
         return Done(status, out.getvalue(), err.getvalue())
 
+    def start_bench(self, *words: str) -> Callable[[str], Done]:
+        self._note("start-bench")
+        return lambda stdin: self.bench(*(stdin.strip() if word == "-" else word for word in words))
+
     def _step(self) -> Mapping[str, Any]:
         host: Mapping[str, Any] = json.loads((self.run.folder / "step.json").read_text())["host"]
         return host
@@ -132,8 +136,9 @@ class LoopEngine(NotingEngine):
 def loop(engine: LoopEngine, max_time_s: str = "") -> int:
     """As scripts/measure.sh goes on, until nothing is left or the time is up; the exit status of that."""
     asked: Any = engine
-    while not (status := next_step(asked, max_time_s)):
-        measure_step(asked)
+    status = next_step(asked, max_time_s)
+    while not status:
+        status = measure_and_choose(asked, max_time_s)
     return status
 
 

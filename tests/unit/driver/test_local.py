@@ -220,6 +220,20 @@ def test_python_works_in_the_load_generator_and_elsewhere_where_that_is_killed(
     assert engine.bench("next", "r").status == 0
 
 
+def test_python_that_is_to_wait_is_started_where_it_does_not_end_with_a_step(
+    engine: LocalDocker, docker: Docker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "driver.engines.local.start_docker", lambda *words: lambda stdin: Done(0, " ".join(words), stdin)
+    )
+    assert engine.start_bench("next", "r")("7\n") == Done(
+        0, "exec --interactive p-loadgen-1 python3 -m bench next r", "7\n"
+    )
+    docker.runs("p-loadgen-1", running=False)
+    words = engine.start_bench("next", "r")("").out
+    assert words.startswith("run --rm --interactive ") and words.endswith(" bench/loadgen python3 -m bench next r")
+
+
 def test_the_last_words_of_a_container_and_its_limits(engine: LocalDocker, docker: Docker) -> None:
     docker.says("logs --tail 50 p-a-1", "last words\n")
     docker.says("exec p-a-1", "nofile 1\n")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from loop_engine import LoopEngine, loop, outcomes
 from loop_runs import make_loop, solo
 
+from driver.docker import Done
 from driver.failure import Failure
 from driver.steps import next as verb
 from driver.steps.next import next_step
@@ -112,6 +114,20 @@ def test_a_planner_that_was_killed_with_the_load_generator_begins_again_three_ti
         next_step(engine)
     # Two times before, the third time now.
     assert asked(engine)[3:] == ["0", "0 --begin"]
+
+
+def test_a_planner_that_was_killed_while_it_waited_begins_again(engine: LoopEngine, tmp_path: Path) -> None:
+    killed = [Done(137, "", "")]
+    start = engine.start_bench
+
+    def start_or_die(*words: str) -> Callable[[str], Done]:
+        return (lambda _: killed.pop()) if killed else start(*words)
+
+    engine.start_bench = start_or_die  # type: ignore[method-assign]
+    engine.dead = {"loadgen"}
+    assert loop(engine, "60") == 3
+    assert asked(engine) == ["0 --begin --max-time 60", "0 --begin --max-time 60", "0"]
+    assert len(engine.calls("start")) == len(outcomes(tmp_path)) == 2
 
 
 def test_the_time_is_up_is_one_line_and_what_is_measured_stays(
