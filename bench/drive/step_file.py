@@ -18,7 +18,6 @@ from bench.core.files import write_file
 from bench.drive.steps import Step
 from bench.load.task import FILE as STEP
 from bench.load.task import StepLoad, StepLoads, write_loads
-from bench.plan.cells import STAGGER_S
 from bench.plan.events.event import event_of
 from bench.plan.measurement import measurement_of, shares
 from bench.run.folder import read_addresses
@@ -148,7 +147,7 @@ def load_of(line: PlanLine, patience: Patience, addresses: Mapping[str, str] = N
         knee_p99_s=line.get("knee_p99_s"),
         knee_share=line.get("knee_share"),
         event=line.get("event"),
-        after_s=STAGGER_S * (line["slot"] - 1) if line.get("event") and line.get("slot") else 0.0,
+        after_s=event_of(line["event"]).apart_s * (line["slot"] - 1) if line.get("event") and line.get("slot") else 0.0,
     )
     for field in fields(load):
         if isinstance(value := getattr(load, field.name), str):

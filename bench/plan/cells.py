@@ -29,10 +29,8 @@ SEARCH_S = 40.0
 
 TURN_S, LONGEST_TURN_S = 0.1, 0.5
 """The length of a turn, in seconds; docs/measuring.md says what was tried."""
-STAGGER_S, EACH_S = 1.0, 0.8
-"""Of services under events at once: how much later the load of each begins than that of the one before, so that
-actions do not fall together; and what each takes to be started, asked and stopped.
-"""
+EACH_S = 0.8
+"""What each of services under events at once takes to be started, asked and stopped."""
 QUOTA_TURN_S, QUOTA_TURNS, QUOTA_CYCLE_S = 1.0, 2, 4.0
 """Of services with a CPU quota: the length of a turn, turns of a window at least, and the longest cycle.
 
@@ -209,7 +207,7 @@ class Plan:
         event = block[0].event
         assert event
         probes = len(block) * PROBE_S if event.alone or number == 1 else 0.0
-        begin = STAGGER_S * (len(block) - 1)
+        begin = event.apart_s * (len(block) - 1)
         return OVERHEAD_S + len(block) * EACH_S + self.preset.warmup + probes + begin + _usual_s(event)
 
     def events_seconds(self) -> float:

@@ -74,6 +74,10 @@ class Event:
     """What the server's documentation says of it, and where."""
     alone: bool = False
     """Whether it takes all of the CPU, so that no other service may be under an event beside it."""
+    apart_s: float = 1.0
+    """Of services side by side, how much later the load of each begins than that of the one before: longer than new
+    workers take to boot, since what they boot beside would boot more slowly.
+    """
 
     @property
     def level(self) -> str:

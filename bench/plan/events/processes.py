@@ -14,6 +14,10 @@ from driver.messages import Action
 MAX_REQUESTS, JITTER = 1000, 100
 BOOTS_S = (0, 2, 5)
 """How long the app takes to boot, in seconds."""
+ONE_APART_S = 2.0
+"""Between services side by side of which one worker boots. Where all workers boot, a service is alone: beside three
+others booting took several times as long, and requests were lost that are not lost alone (docs/events.md).
+"""
 _KEPT = "keep-alive"
 _NEW = "new connections"
 
@@ -45,6 +49,7 @@ PROCESSES: Mapping[str, Kind] = MappingProxyType(
                     case + (f", boot {boot} s" if boot else ""),
                     40.0 + 8 * boot,
                     until=SWAPPED,
+                    alone=True,
                     pool=POOL if case is _KEPT else 0,
                     environment={"BOOT_S": str(boot)} if boot else {},
                 )
@@ -72,13 +77,31 @@ PROCESSES: Mapping[str, Kind] = MappingProxyType(
         "killed": Kind(
             "SIGKILL to one of four workers",
             "delay-50",
-            (easy("killed", "", 25.0, actions=(Action(BEFORE_S, "signal", "KILL", "worker"),), until=RESTORED),),
+            (
+                easy(
+                    "killed",
+                    "",
+                    25.0,
+                    actions=(Action(BEFORE_S, "signal", "KILL", "worker"),),
+                    until=RESTORED,
+                    apart_s=ONE_APART_S,
+                ),
+            ),
             floor=False,
         ),
         "hung": Kind(
             "SIGSTOP to one of four workers",
             "delay-50",
-            (easy("hung", "", 45.0, actions=(Action(BEFORE_S, "signal", "STOP", "worker"),), until=RESTORED),),
+            (
+                easy(
+                    "hung",
+                    "",
+                    45.0,
+                    actions=(Action(BEFORE_S, "signal", "STOP", "worker"),),
+                    until=RESTORED,
+                    apart_s=ONE_APART_S,
+                ),
+            ),
             floor=False,
         ),
         "recycle": Kind(
@@ -91,8 +114,9 @@ PROCESSES: Mapping[str, Kind] = MappingProxyType(
                     25.0,
                     most_rate=400.0,
                     environment={"MAX_REQUESTS": str(MAX_REQUESTS), "MAX_REQUESTS_JITTER": str(JITTER)},
+                    alone=True,
                 ),
-                easy("recycle", "never", 25.0, most_rate=400.0),
+                easy("recycle", "never", 25.0, most_rate=400.0, alone=True),
             ),
             _recycled,
             floor=False,
