@@ -1,4 +1,7 @@
-"""Verbs for the loop on the host: the next step, and services that fail."""
+"""Verbs for the loop on the host: the next step, and services that fail.
+
+What `next` does not need is imported by the verbs that do, as it is called between any two windows.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,9 @@ from bench.core.arguments import Parser, words_of
 from bench.core.errors import UserError
 from bench.drive.failures import CAUSES, none_measured, record_failure, try_again
 from bench.drive.next_step import FINISHED, STEP, Shown, next_step
-from bench.drive.profile_steps import begin, next_window
 from bench.drive.progress import Screen
 from bench.run.folder import find_run
 from bench.run.reader import read_run
-from bench.words.setup import speed_up_words
 
 
 def next_verb(argv: Sequence[str]) -> int:
@@ -58,6 +59,8 @@ def profile_next_verb(argv: Sequence[str]) -> int:
 
     The exit status is 0 with a window, whose words are printed, and 3 if none is left.
     """
+    from bench.drive.profile_steps import begin, next_window
+
     names = [word for word in argv if word != "--begin"]
     if len(names) != 1:
         raise UserError("usage: python3 -m bench profile-next RUN [--begin]")
@@ -104,5 +107,7 @@ def nothing_measured_verb(argv: Sequence[str]) -> int:
 
 def lanes_speed_up_verb(argv: Sequence[str]) -> int:
     """`lanes-speed-up RUN`: print how much faster the run was on its pairs than on one."""
+    from bench.words.setup import speed_up_words
+
     print(speed_up_words(read_run(*words_of(argv, "lanes-speed-up RUN"))))
     return 0

@@ -18,7 +18,6 @@ from bench.core.files import as_object, read_bytes, write_file
 from bench.core.formats import number
 from bench.drive import journal
 from bench.drive.steps import Step
-from bench.load.knee import slowest_knee
 from bench.plan.levels import parse_level
 from bench.records.evidence import MIN_SENT
 from bench.records.record import MEASURED, Record
@@ -53,6 +52,9 @@ def of_knees(source: Run) -> bool:
 
 def _knee(run: Path, scenario: str, limit_s: float) -> tuple[str, int] | None:
     """The lowest knee of a scenario's services, and whose it is; None where none was found."""
+    # The loads of the load generator, which no other step of the loop needs, take long to import.
+    from bench.load.knee import slowest_knee
+
     with suppress(UserError):
         where, rate = slowest_knee(run / f"raw/r01/step/{scenario}/level/w1/service", limit_s)
         return where.partition(" ")[2], rate

@@ -22,7 +22,6 @@ from driver.lifecycle.writer import need_room
 from driver.messages import FINISHED, STEP, Finished, Step, as_json, read, step_of
 from driver.nodes.node import nodes_of, read_lanes
 from driver.run import Run
-from driver.steps.clients import load_by_clients, merge_clients
 from driver.steps.events import acting, cannot
 from driver.steps.next import next_step, run_and_limit, start_planner
 
@@ -126,6 +125,8 @@ class _Measuring:
             # Where nothing was loaded too: the counters tell whether a service ran out of memory in its warm-up.
             self._save_states("after")
             if step.clients and self.statuses.get("run") == 0:
+                from driver.steps.clients import merge_clients
+
                 self.statuses["run"] = merge_clients(engine, step)
         loaded_ns = time_ns()
         self.behind()
@@ -181,6 +182,8 @@ class _Measuring:
             else:
                 stack.enter_context(self.sampling(self.engine, step.services[0], self.run.folder / step.folders[0]))
             if step.clients:
+                from driver.steps.clients import load_by_clients
+
                 self.statuses["run"] = load_by_clients(self.engine, step)
             else:
                 self._in_loadgen("run")

@@ -1,6 +1,8 @@
 """Imports point one way: down the list of packages, and never round in a circle."""
 
 import ast
+import subprocess
+import sys
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -70,6 +72,18 @@ def test_nothing_that_decides_imports_words() -> None:
     speaks = {"cli", "render", "export"}
     assert [edge for one, other, edge in edges if other == "words" and one not in {"words", *speaks}] == []
     assert [edge for one, other, edge in edges if one == "words" and other in speaks] == []
+
+
+def test_what_is_started_between_two_windows_imports_no_words_no_load_and_no_other_machines() -> None:
+    show = "import sys, {}; print(*sys.modules)"
+    planner, driver = (
+        subprocess.check_output([sys.executable, "-c", show.format(name)], cwd=ROOT, text=True).split()
+        for name in ("bench.cli.steps", "driver.steps.measure, driver.engines.local")
+    )
+    slow = ("bench.words", "bench.load.turns", "http", "ssl", "numpy", "scipy")
+    assert [name for name in planner if name.startswith(slow)] == []
+    slow = ("driver.nodes.loadgen", "multiprocessing", "tarfile")
+    assert [name for name in driver if name.startswith(slow)] == []
 
 
 def part(name: str) -> str:
