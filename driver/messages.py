@@ -78,7 +78,8 @@ class Host:
 class Action:
     """What is done to a service `at_s` seconds after the first request of its load was due.
 
-    `do`: `signal`, to the `main` process or to one `worker`; or `stop`, as Docker stops a container.
+    `do`: `signal`, to the `main` process or to one `worker`; or `stop`, as Docker stops a container. To the `database`
+    or the `upstream`: `stop` and `start`, `pause` and `unpause`; `lock` and `unlock` a table.
     """
 
     at_s: float
@@ -92,12 +93,14 @@ class Doings:
     """What happens to the service of a step while it is loaded, and what its container is given for it.
 
     The load ends `settle_s` after `until` was seen: its workers are `swapped` or `restored`, or it has `ended`.
+    `watches`: what is counted meanwhile, `connections` to the database.
     """
 
     actions: tuple[Action, ...] = ()
     until: str = ""
     settle_s: float = 0.0
     most_s: float = 0.0
+    watches: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)
 
 

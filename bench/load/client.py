@@ -31,7 +31,10 @@ OWN_FAULTS = (errno.EMFILE, errno.ENFILE, errno.EADDRNOTAVAIL, errno.ENOBUFS)
 
 @dataclass(slots=True)
 class Request:
-    """One request; times are in ns of the monotonic clock, 0: that did not happen. `kind` is `long` or empty."""
+    """One request; times are in ns of the monotonic clock, 0: that did not happen.
+
+    `kind` is empty, `long`, or NEEDS, with the size of the burst that it is of.
+    """
 
     due_ns: int
     kind: str = ""
@@ -77,6 +80,7 @@ class Asked:
     long_head: bytes = b""
     slow_head: bytes = b""
     """What slow connections send, with its body; empty: as all others."""
+    needs_head: bytes = b""
 
 
 @dataclass(slots=True)
@@ -216,11 +220,11 @@ class _Connection(asyncio.Protocol):
             fate = Fate.STATUS_503
         elif not good:
             fate = Fate.OTHER_STATUS
-        elif expected is not None and body != expected and self.request.kind != "long":
+        elif expected is not None and body != expected and not self.request.kind:
             fate = Fate.WRONG
         else:
             fate = Fate.ANSWERED
-        self.finish(fate, reusable=not (self.answer.close or self.ended))
+        self.finish(fate, reusable=not (self.answer.close or self.ended or self.request.kind))
 
     def finish(self, fate: Fate, *, reusable: bool = False) -> None:
         request, self.request = self.request, None

@@ -30,8 +30,8 @@ from bench.load.kernel_counters import counters, limits, sysctls
 from bench.load.save import TOOL_JSON, tool_json
 from bench.load.task import Task, command_of, pinned
 from bench.load.words import TOOL_FAILED, Failed
-from bench.plan.events.event import BEFORE_S, ENDED, LOOK_S, RECOVERED, SLOWER, SLOWER_S, Event, event_of
-from bench.records.event import Fate
+from bench.plan.events.event import BEFORE_S, ENDED, LOOK_S, RECOVERED, SLOWER, SLOWER_S, Event, Needs, event_of
+from bench.records.event import NEEDS, Fate
 from bench.records.event_window import percentile
 from bench.tools import TOOLS, parse
 from bench.tools.reading import go_error_kind
@@ -236,6 +236,8 @@ async def _load(client: Client, event: Event, rates: Sequence[tuple[float, float
     beside = [asyncio.ensure_future(_slow(client, event, t0_ns, ended))] if event.slow else []
     if event.long_path and event.actions:
         beside.append(asyncio.ensure_future(_long(client, event, t0_ns)))
+    if event.needs:
+        beside.append(asyncio.ensure_future(_needing(client, event, event.needs, t0_ns)))
     enough = str(folder / ENOUGH)
     stays = event.until != ENDED
 
@@ -260,6 +262,7 @@ async def _load(client: Client, event: Event, rates: Sequence[tuple[float, float
     ended.set()
     for task in beside:
         await task
+    await client.drained()
     client.close()
 
 
@@ -267,6 +270,17 @@ async def _long(client: Client, event: Event, t0_ns: int) -> None:
     """One request that takes long, under way when the first thing is done."""
     await _at(t0_ns, event.actions[0].at_s - LONG_BEFORE_S)
     client.ask_once(client.asked.long_head, "long", LONG_TIMEOUT_S)
+
+
+async def _needing(client: Client, event: Event, needs: Needs, t0_ns: int) -> None:
+    """The requests that need what is exhausted or away: at a rate, and in bursts."""
+    for number in range(round(needs.rate * event.seconds)):
+        await _at(t0_ns, number / needs.rate)
+        client.ask_once(client.asked.needs_head, NEEDS, needs.timeout_s)
+    for number, count in enumerate(needs.steps):
+        await _at(t0_ns, BEFORE_S + number * needs.step_s)
+        for _ in range(count):
+            client.ask_once(client.asked.needs_head, f"{NEEDS} {count}", needs.timeout_s)
 
 
 async def _slow(client: Client, event: Event, t0_ns: int, ended: asyncio.Event) -> None:
@@ -306,6 +320,7 @@ def _asked(task: Task, event: Event, expected: bytes | None) -> Asked:
         look_s=LOOK_S if event.pool else 0.0,
         long_head=_head(task, event, event.long_path, b"") if event.long_path else b"",
         slow_head=_slow_head(task, event),
+        needs_head=_head(task, replace(event, pool=0), event.needs.path, b"") if event.needs else b"",
     )
 
 

@@ -105,6 +105,19 @@ class OwnBuild:
 
 
 @dataclass(frozen=True, slots=True)
+class ThreadPool:
+    """The threads in which an async framework runs plain functions; `path` is a route of one that waits {n} ms.
+
+    `says` is what its documentation says of them, `source` where.
+    """
+
+    threads: int
+    path: str
+    says: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
 class Framework:
     """One framework; `lacks` maps routes that it does not offer (`*`: all but the basic ones) to the reason.
 
@@ -115,6 +128,7 @@ class Framework:
     interfaces: tuple[str, ...]
     lacks: Mapping[str, str] = field(default_factory=dict)
     offers: tuple[str, ...] = ()
+    pool: ThreadPool | None = None
     selftest: bool = False
     app: str | None = None
     environment: Mapping[str, str | None] = field(default_factory=dict)

@@ -157,6 +157,7 @@ class SkippedCell:
     tool: str | None = None
     event: str | None = None
     case: str = ""
+    """The only case of the event that is left out; empty: all of them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,8 +144,9 @@ def event_cells(
         skips += [SkippedCell(service.name, cause, scenario, event=name, case=case) for case, cause in causes.items()]
         for _, event in found:
             if isinstance(event, Event):
+                asked = event.path or path
                 yield PlannedCell(
-                    service, route, scenario, path, SOCKETS.name, Level(event.level), alone=True, event=event
+                    service, route, scenario, asked, SOCKETS.name, Level(event.level), alone=True, event=event
                 )
 
 
@@ -156,6 +157,9 @@ def _possible(matrix: Matrix, service: Service, route: Route, event: Event | str
     if service.framework.own:
         return of_app(event, route)
     beside = next((one for one in matrix.routes.values() if one.path == event.slow_path), None)
+    if event.needs and event.needs.scenario:
+        beside, path = matrix.route_of(event.needs.scenario)
+        event = replace(event, needs=replace(event.needs, path=path))
     lacking = service.lacking(beside) if beside else None
     return f"{service.framework.name}: {lacking}" if lacking else event
 

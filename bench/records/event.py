@@ -16,6 +16,8 @@ from bench.core.files import as_object
 from bench.records.record import BadRecord, read_lines
 
 FILE, SCHEMA = "events.jsonl", 1
+NEEDS = "needs"
+"""The kind of a request that needs what is exhausted or away; of a burst, its size follows: `needs 40`."""
 
 
 class Fate(StrEnum):

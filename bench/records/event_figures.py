@@ -13,13 +13,13 @@ from typing import Any
 from bench.core.files import items
 from bench.plan.events.event import ENDED, RESTORED, SWAPPED
 from bench.records.event import Action, Fate
+from bench.records.event_needs import Figures, away, exhausted
 from bench.records.event_window import Row, Window, end_of
 
 STOPPED_SHARE = 0.5
 LEAST_OPEN = 64
 """Connections open at once whose memory stands out of what a service takes and frees besides; of one whose responses
 are large, any number does."""
-Figures = dict[str, float | int | str | bool | None]
 
 
 def figures(window: Window) -> Figures:
@@ -127,5 +127,7 @@ def _recycle(window: Window) -> Figures:
 _UNTIL: Mapping[str, Callable[[Window], Figures]] = MappingProxyType(
     {SWAPPED: _reload, RESTORED: _worker, ENDED: _stop}
 )
-_OF: Mapping[str, Callable[[Window], Figures]] = MappingProxyType({"overload": _overload, "recycle": _recycle})
+_OF: Mapping[str, Callable[[Window], Figures]] = MappingProxyType(
+    {"overload": _overload, "recycle": _recycle, "exhausted": exhausted, "away": away}
+)
 """By the name of the event."""

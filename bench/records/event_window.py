@@ -55,6 +55,8 @@ class Window:
     told: Mapping[str, Any]
     log: Sequence[Row]
     slow: Sequence[Mapping[str, Any]]
+    needing: Sequence[Row] = ()
+    """The requests that need what is exhausted or away; they are in no other figure."""
 
     @property
     def rates(self) -> Sequence[tuple[float, float]]:
@@ -73,18 +75,38 @@ class Window:
         done = [mapping(one) for one in items(self.told.get("actions"))]
         if done:
             return tuple(
-                Action(f"{one['what']} ({one['pid']})", one["at_ns"] / 1e9, one["took_ns"] / 1e9) for one in done
+                Action(
+                    f"{one['what']} ({one['pid']})" if one["pid"] else one["what"],
+                    one["at_ns"] / 1e9,
+                    one["took_ns"] / 1e9,
+                )
+                for one in done
             )
         if self.event.slow:
             opened: dict[int, float] = {}
             for one in self.slow:
                 opened.setdefault(one["k"], one["opened"])
             return tuple(Action(f"{k} {SLOW_WORDS[self.event.slow]}", at) for k, at in opened.items())
+        if self.event.needs and self.event.needs.steps:
+            return tuple(Action(f"{count} waiting requests", rows[0].due) for count, rows in self.bursts.items())
         at, found = 0.0, []
         for phase in self.event.phases:
             found.append(Action(f"{phase.share:g} times the capacity", at))
             at += phase.seconds
         return tuple(found[1:])
+
+    @property
+    def bursts(self) -> Mapping[int, Sequence[Row]]:
+        """The requests of each burst, by its size."""
+        found: dict[int, list[Row]] = {}
+        for row in self.needing:
+            found.setdefault(int(row.kind.partition(" ")[2] or 0), []).append(row)
+        return found
+
+    @property
+    def connections(self) -> Sequence[tuple[float, int, int]]:
+        """When, how many connections there were to the database, and how many of them were in use."""
+        return [(at / 1e9, total, used) for at, total, used in map(items, items(self.told.get("connections")))]
 
     @property
     def at(self) -> float:
@@ -164,8 +186,10 @@ class Window:
             return self.workers_before != self.workers_after
         if not self.event.actions:
             return None
-        if self.failed or not items(self.told.get("actions")):
-            return False
+        done = items(self.told.get("actions"))
+        if self.failed or not done or self.event.needs:
+            # What is done to a dependency is seen, or has failed.
+            return not self.failed and len(done) == len(self.event.actions)
         if self.event.until == SWAPPED:
             return bool(self.workers_after) and not set(self.workers_before) & set(self.workers_after)
         if self.event.until == ENDED:
@@ -181,6 +205,8 @@ class Window:
         if self.event.until == SWAPPED:
             left = set(self.workers_before) & set(self.workers_after)
             return f"{len(self.workers_before) - len(left)} of {len(self.workers_before)} workers were replaced"
+        if self.event.needs and self.event.actions:
+            return "the database's own list of locks" if self.event.watches else "the state of its container"
         return {ENDED: "its container ended", RESTORED: "the pids of its workers"}.get(self.event.until, "")
 
     def since(self, name: str) -> float | None:
@@ -237,6 +263,8 @@ class Window:
             yield f"the service could not be watched: {error}"
         if self.event.actions and not self.told:
             yield f"{EVENTS} is missing: nothing says what was done"
+        if self.event.needs and not any(row.good for row in self.needing):
+            yield f"no request for {self.event.needs.path} was answered at any time"
         if self.told.get("same_clock") is False:
             yield "the clocks of client and host differ: when it was done is not known"
 

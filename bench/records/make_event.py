@@ -10,13 +10,13 @@ from typing import Any
 from bench.core.files import as_object, items, mapping, read_bytes
 from bench.plan.events.event import ENDED
 from bench.plan.measurement import Measurement
-from bench.records.event import Ended, EventRecord
+from bench.records.event import NEEDS, Ended, EventRecord
 from bench.records.event_figures import figures
 from bench.records.event_window import Window, percentile, read_log, read_slow
 from bench.run.reader import Raw, Run, read_raw
 from bench.tools.sockets import CAPACITY, EVENTS, REQUESTS, SLOW
 
-NO_LOG = f"{REQUESTS} is missing or damaged"
+NO_LOG, NO_END = f"{REQUESTS} is missing or damaged", "the log has requests without an end"
 
 
 def event_records(source: Run) -> list[EventRecord]:
@@ -67,7 +67,8 @@ def event_record(run: str, planned: Measurement, raw: Raw) -> EventRecord:
         return replace(record, detail=NO_LOG)
     capacity = mapping(as_object(read_bytes(f"{folder}/{CAPACITY}") or b"")).get("rate")
     slow = read_slow(read_bytes(f"{folder}/{SLOW}"))
-    window = Window(event, raw.tool, told, log, slow)
+    needing = [row for row in log if row.kind.startswith(NEEDS)]
+    window = Window(event, raw.tool, told, [row for row in log if not row.kind.startswith(NEEDS)], slow, needing)
     return _measured(record, window, capacity if isinstance(capacity, float) else None)
 
 
@@ -89,7 +90,7 @@ def _measured(empty: EventRecord, window: Window, capacity: float | None) -> Eve
         actions=window.actions,
         sent=len(counted),
         fates=dict(fates),
-        unaccounted="" if sum(fates.values()) == len(counted) else "the log has requests without an end",
+        unaccounted="" if all(row.fate for row in (*counted, *window.needing)) else NO_END,
         longest_gap_s=None if window.event.until == ENDED else window.longest_gap(),
         p99_before_s=before,
         p99_around_s=around,

@@ -37,8 +37,12 @@ SUBJECTS: Mapping[str, str] = {
     "slow": "slow clients of {}",
     "recycle": "recycling the workers of {}",
     "connections": "idle connections to {}",
+    "exhausted": "exhausting {}",
+    "away": "a dependency of {} that is away",
 }
 """Events as the subject of a sentence; others by their name."""
+COUNTED = {"exhausted": " health checks", "away": " other requests"}
+"""What the counts are of, where there are requests that are counted apart."""
 WITH = {"keep-alive": "keep-alive", "new connections": "new connections"}
 
 
@@ -121,7 +125,7 @@ def cell_words(cell: EventCell) -> CellWords:
         more = [cell.reason] * (cell.kind is not Kind.CANNOT) + [counts] * bool(seen)
         return CellWords(heads[cell.kind], (*more,))
     rounds = len(cell.counted)
-    counts = f"lost {cell.lost:,} of {cell.sent:,}"
+    counts = f"lost {cell.lost:,} of {cell.sent:,}{COUNTED.get(cell.counted[0].event, '')}"
     more = [*_figures(cell)]
     if cell.gap_s is not None and cell.gap_s >= GAP_S and not cell.gone:
         more.insert(0, f"no answer for {seconds_words(cell.gap_s)} s")
@@ -186,6 +190,40 @@ def _figures(cell: EventCell) -> Iterable[str]:
             "finished" if finished == len(fates) else f"cut{_in_rounds(len(fates) - finished, len(fates))}"
         )
     yield from _overload(cell)
+    yield from _exhausted(cell)
+    yield from _away(cell)
+
+
+def _exhausted(cell: EventCell) -> Iterable[str]:
+    """How many waiting requests health checks stand, and what becomes of these and of their connections."""
+    most, failing = cell.figures("most_waiting"), cell.figures("failing_k")
+    if most:
+        places = cell.figures("places")
+        room = f" ({_whole(places)} are served at once)" if places else ""
+        told = f"fail beside {_whole(failing)}" if failing else f"pass beside {_whole(most)}"
+        rounds = _in_rounds(len(failing), len(cell.counted)) if failing else ""
+        yield f"health checks {told} waiting requests{rounds}{room}"
+        if waits := cell.figures("longest_wait_s"):
+            yield f"{_whole(most)} wait up to {_seconds(waits)}"
+        if lost := sum(cell.figures("needs_lost")):
+            yield f"{lost:,.0f} of {sum(cell.figures('needs_sent')):,.0f} waiting requests lost"
+    if used := cell.figures("connections_used_after"):
+        most_at_once = _whole(cell.figures("connections_most"))
+        yield f"{most_at_once} database connections, {_whole(used)} still in use afterwards"
+
+
+def _away(cell: EventCell) -> Iterable[str]:
+    """What becomes of the requests that need what is away."""
+    if sent := sum(cell.figures("needs_meanwhile")):
+        lost, after = sum(cell.figures("needs_lost_meanwhile")), sum(cell.figures("needs_lost_after"))
+        yield f"{lost:,.0f} of {sent:,.0f} that needed it lost"
+        again = cell.figures("again_s")
+        if again:
+            yield f"answers again after {_seconds(again)}"
+        if missing := len(cell.counted) - len(again):
+            yield f"does not answer again{_in_rounds(missing, len(cell.counted))}"
+        if after:
+            yield f"{after:,.0f} lost once it was back"
 
 
 def _overload(cell: EventCell) -> Iterable[str]:

@@ -96,6 +96,14 @@ class Engine(ABC):
         """
         raise DockerError(self.cannot_act)
 
+    def do_to_dependency(self, name: str, verb: str) -> str:
+        """What driver/engines/dependencies.py can do to a dependency; what is seen of it then."""
+        raise DockerError(self.cannot_act)
+
+    def connections(self) -> tuple[int, int]:
+        """Connections of services to the database, and how many of them are in use, as the database says."""
+        raise DockerError(self.cannot_act)
+
     def freezer(self, services: Sequence[str]) -> AbstractContextManager[None]:
         """While this is open, the load generator can have services frozen; else load tools end within their turn."""
         return nullcontext()

@@ -17,7 +17,7 @@ from typing import Any
 from driver import counters
 from driver.compose import FRESH, TOOLS, in_tools, run_compose, tools_words
 from driver.docker import CONFINED, DockerError, Done, answers, docker, kinds, results_user, start_docker
-from driver.engines import freezer
+from driver.engines import dependencies, freezer
 from driver.engines.engine import Engine, Started, State
 from driver.engines.provenance import save_provenance
 from driver.failure import RUN, USER, Failure, warn
@@ -27,7 +27,7 @@ from driver.processes import Processes, processes_of
 from driver.run import PROJECT, Run
 
 GONE = "the Docker daemon does not answer any more: start it (systemctl start docker)"
-LOADGEN = "loadgen"
+LOADGEN, DATABASE = "loadgen", "postgres"
 HOST_LOADGEN = "loadgen-host"
 """The one on the host's network, for servers that already run (--target)."""
 AWAY_TRIES, AWAY_S = 40, 0.5
@@ -241,6 +241,15 @@ class LocalDocker(Engine):
         told = docker(*words, context=context, timeout=20).out.strip()
         return int(told) if told.isdigit() else None
 
+    def do_to_dependency(self, name: str, verb: str) -> str:
+        seen = dependencies.do(verb, self.run.container(name), self.context_of(name))
+        if verb == "start":
+            self.know_dependencies()
+        return seen
+
+    def connections(self) -> tuple[int, int]:
+        return dependencies.connections(self.run.container(DATABASE), self.context_of(DATABASE))
+
     def _pause(self, verb: str, service: str) -> bool:
         return not docker(verb, self.run.container(service), check=False).status
 
@@ -287,6 +296,8 @@ class LocalDocker(Engine):
     def start_dependencies(self) -> None:
         """Waits for the database's rows; Failure if they do not start."""
         run, log = self.run, self.run.lane_folder / "start.log"
+        # A run that was killed during an event may have left one of them paused.
+        self._each_context(run.dependencies, "unpause", check=False)
         if not self._up_dependencies() and not self._up_without_dead_runs():
             taken = subnet_taken(run)
             if taken:

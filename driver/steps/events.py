@@ -27,7 +27,19 @@ CAPACITY = "capacity.json"
 """In the same folder, from the load generator: the pids that have told themselves in responses."""
 LAST = "tool.json"
 """The last file that it writes there: its load has ended, be it before those of others."""
-LOOK_S, SAMPLE_S = 0.05, 0.2
+LOOK_S, SAMPLE_S, COUNT_S = 0.05, 0.2, 0.8
+CONTAINERS = {"database": "postgres", "upstream": "upstream"}
+"""What an action on a dependency is done to."""
+UNDO = {"stop": "start", "pause": "unpause", "lock": "unlock"}
+DONE = {
+    "stop": "stopped",
+    "start": "started again",
+    "pause": "paused",
+    "unpause": "goes on",
+    "lock": "table locked",
+    "unlock": "table unlocked",
+}
+"""What was done to a dependency, in the past tense."""
 OTHER_CLOCK_S = 60.0
 """A difference that says that the load generator's monotonic clock is not this machine's."""
 
@@ -72,6 +84,10 @@ class _Watch:
     targets: set[int] = field(default_factory=set)
     others: set[int] = field(default_factory=set)
     """Children that have never told themselves in a response while others did: a router, or a server's own helper."""
+    connections: list[tuple[int, int, int]] = field(default_factory=list)
+    """When, how many there were to the database, and how many of them were in use."""
+    undone: list[Action] = field(default_factory=list)
+    """What brings back what is away."""
     ended_ns: int | None = None
     until_ns: int | None = None
     error: str = ""
@@ -83,6 +99,8 @@ class _Watch:
                 self._watch()
         except DockerError as error:
             self.error = str(error)
+        finally:
+            self._bring_back()
 
     def told(self) -> dict[str, Any]:
         """events.json."""
@@ -96,6 +114,7 @@ class _Watch:
             "actions": self.done,
             "workers": self.workers,
             "samples": self.samples,
+            "connections": self.connections,
             "ended_ns": self.ended_ns,
             "until": self.event.until,
             "until_ns": self.until_ns,
@@ -125,6 +144,7 @@ class _Watch:
             if self._now() - sampled > SAMPLE_S * 1e9:
                 sampled = now = self._now()
                 self.samples.append((now, *self.engine.usage(self.service)))
+            self._count()
             if seen.workers != self.workers[-1][1]:
                 self.workers.append((self._now(), seen.workers))
             if not seen.main and self.ended_ns is None:
@@ -152,7 +172,34 @@ class _Watch:
             return {int(pid) for pid in json.loads(text_of(self.folder / CAPACITY) or "{}").get("told", [])}
         return set()
 
+    def _count(self) -> None:
+        last = self.connections[-1][0] if self.connections else -math.inf
+        if self.event.watches == "connections" and self._now() - last > COUNT_S * 1e9:
+            self.connections.append((self._now(), *self.engine.connections()))
+
+    def _bring_back(self) -> None:
+        """Undoes what was done to a dependency, where the load has ended before that."""
+        for action in self.undone:
+            self._act_on_dependency(action)
+
+    def _act_on_dependency(self, action: Action) -> None:
+        error, begun, wall = "", self._now(), time.time_ns()
+        if (undo := UNDO.get(action.do)) is not None:
+            self.undone.append(Action(action.at_s, undo, to=action.to))
+        else:
+            self.undone = [one for one in self.undone if (one.do, one.to) != (action.do, action.to)]
+        try:
+            self.engine.do_to_dependency(CONTAINERS[action.to], action.do)
+        except DockerError as failed:
+            error = str(failed)
+        what = f"{action.to} {DONE[action.do]}"
+        took = self._now() - begun
+        self.done.append({"what": what, "pid": 0, "at_ns": begun, "took_ns": took, "wall_ns": wall, "error": error})
+
     def _act(self, action: Action) -> None:
+        if action.to in CONTAINERS:
+            self._act_on_dependency(action)
+            return
         seen, error, sent = self._look(), "", None
         pid = seen.main if action.to == "main" else next(iter(seen.workers), 0)
         self.targets.add(pid)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from bench.matrix.model import Route
+from bench.plan.events.dependencies import DEPENDENCIES
 from bench.plan.events.event import BEFORE_S, Event, Kind
 from bench.plan.events.load import LOADS
 from bench.plan.events.processes import PROCESSES
@@ -14,7 +15,7 @@ from driver.messages import Action
 
 NGINX = "HUP: starting new worker processes, graceful shutdown of old ones (nginx.org/en/docs/control.html)"
 
-EVENTS: Mapping[str, Kind] = MappingProxyType({**PROCESSES, **LOADS})
+EVENTS: Mapping[str, Kind] = MappingProxyType({**PROCESSES, **LOADS, **DEPENDENCIES})
 """In the order in which they are planned and reported."""
 
 

@@ -43,6 +43,23 @@ class Phase:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Needs:
+    """Requests beside the load that need what is exhausted or away: each on a connection of its own, and counted apart.
+
+    They come at `rate`, or as bursts of so many at once: one of `steps`
+    every `step_s`, the first after BEFORE_S. `places`: how many of a burst can be served at once.
+    """
+
+    timeout_s: float
+    scenario: str = ""
+    path: str = ""
+    rate: float = 0.0
+    steps: tuple[int, ...] = ()
+    step_s: float = 0.0
+    places: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
     """One case of an event. Times are in seconds from the first request that is due.
 
@@ -68,12 +85,17 @@ class Event:
     slow_step_s: float = SLOW_STEP_S
     slow_path: str = ""
     long_path: str = ""
+    needs: Needs | None = None
+    path: str = ""
+    """What is asked for, where that is not the route of the event's kind."""
+    watches: str = ""
+    """What the driver counts meanwhile, besides processes: `connections` of the service to the database."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """What the app and the server are given."""
     documented: str = ""
     """What the server's documentation says of it, and where."""
     alone: bool = False
-    """Whether it takes all of the CPU, so that no other service may be under an event beside it."""
+    """Whether it takes all of the CPU, or what other services need too: none may be under an event beside it."""
     apart_s: float = 1.0
     """Of services side by side, how much later the load of each begins than that of the one before: longer than new
     workers take to boot, since what they boot beside would boot more slowly.
@@ -97,6 +119,8 @@ def event_of(value: Any) -> Event:
         values["phases"] = tuple(Phase(**one) for one in values["phases"])
         values["actions"] = tuple(Action(**one) for one in values["actions"])
         values["slow_steps"] = tuple(values.get("slow_steps", ()))
+        if needs := values.get("needs"):
+            values["needs"] = Needs(**needs | {"steps": tuple(needs["steps"])})
         return Event(**values)
     except (TypeError, KeyError) as problem:
         raise ValueError(f"event is not one: {problem}") from None

@@ -11,6 +11,7 @@ is why FastAPI's own ORJSONResponse is deprecated (fastapi.tiangolo.com, "Custom
 """
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Optional
@@ -163,6 +164,14 @@ async def create_data(count: str, request: Request) -> Created:
     created = contract.clamp_count(count)
     await backends.raw.create_data(created)
     return {"created": created}
+
+
+@app.get("/held/{ms:segment}")
+def held(ms: str) -> Waited:
+    """Not async: it waits in one of the threads that plain functions run in (docs/events.md, exhausted)."""
+    milliseconds = contract.clamp_duration(ms)
+    time.sleep(milliseconds / 1000)
+    return {"duration": milliseconds}
 
 
 @app.post("/echo")

@@ -8,6 +8,7 @@ lifespan    "Lifespan" (Lifespan State)
 """
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, TypedDict
@@ -100,6 +101,13 @@ async def upstream_failed(request: Request, failure: Exception) -> JSONResponse:
     return JSONResponse({"error": str(failure)}, 502)
 
 
+def held(request: Request) -> JSONResponse:
+    """Not async: it waits in one of the threads that plain functions run in (docs/events.md, exhausted)."""
+    duration = contract.clamp_duration(request.path_params["ms"])
+    time.sleep(duration / 1000)
+    return OrjsonResponse({"duration": duration})
+
+
 async def create_data(request: Request) -> JSONResponse:
     count = contract.clamp_count(request.path_params["count"])
     await request.state.backends.raw.create_data(count)
@@ -162,6 +170,7 @@ app = Starlette(
         Route("/http-route-example", Answering(route_example), methods=["GET"]),
         Route("/simple_request/{ms:segment}", simple_request),
         Route("/create_data/{count:segment}", create_data),
+        Route("/held/{ms:segment}", held),
         Route("/echo", echo, methods=["POST"]),
     ],
     exception_handlers={UpstreamError: upstream_failed},

@@ -1,0 +1,136 @@
+"""Events of what a service needs: threads and database connections that are all taken, a dependency that is away."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+from bench.matrix.knobs import THREADS, Reads
+from bench.matrix.model import Service
+from bench.plan.events.event import BEFORE_S, EASY, Event, Kind, Needs, Phase, easy
+from driver.messages import Action
+
+HOLD_S, LEAD_S, STEP_S = 1.5, 0.5, 4.0
+"""How long a place is taken; the table is locked so long before a burst; from one burst to the next."""
+AWAY_S, AFTER_S = 5.0, 6.0
+HEALTH_RATE, HEALTH_TIMEOUT_S = 20.0, 1.0
+BURST_TIMEOUT_S, NEEDS_TIMEOUT_S = 10.0, 2.0
+OWN_THREADS, MORE_THREADS = 4, 16
+"""Of a server that has a pool of threads: so that they are what is exhausted, or what is not."""
+DB_POOL, DB_WAITING = 5, (5, 6, 20, 50)
+_IN_POOL = "health check in the pool"
+NO_POOL = "it has no `def` routes that run in a pool of threads"
+OWN_APP = "what an app of your own needs is not known"
+
+
+def steps_of(places: int) -> tuple[int, ...]:
+    """One less than there are places, as many, one more, twice as many."""
+    return tuple(dict.fromkeys(count for count in (places - 1, places, places + 1, 2 * places) if count))
+
+
+def _exhausted(event: Event, service: Service, reads: Reads) -> Event | str:
+    assert event.needs
+    threads = not reads(service, THREADS)
+    if why := _not_exhausted(event, service, threads=threads):
+        return why
+    if event.needs.scenario:
+        more = {THREADS: str(MORE_THREADS)} if threads else {}
+        return replace(event, environment={**event.environment, **more})
+    if pool := service.framework.pool:
+        path, says = pool.path.replace("{n}", f"{HOLD_S * 1000:.0f}"), f"{pool.says} ({pool.source})"
+        health = pool.path.replace("{n}", "0") if event.case == _IN_POOL else ""
+        return replace(_waiting(event, service, path, pool.threads), path=health, documented=says)
+    places = int(dict(service.settings).get(THREADS, OWN_THREADS)) if threads else 1
+    more = {THREADS: str(places)} if threads else {}
+    waiting = _waiting(event, service, f"/?duration={HOLD_S * 1000:.0f}", places)
+    return replace(waiting, environment={**event.environment, **more})
+
+
+def _not_exhausted(event: Event, service: Service, *, threads: bool) -> str:
+    """Why it cannot be done to this service; empty if it can. `threads`: whether its server has a pool of them."""
+    if service.framework.own:
+        return OWN_APP
+    if (event.needs and event.needs.scenario) or service.framework.pool:
+        return ""
+    if service.server.style == "async":
+        return f"{service.framework.name}: {NO_POOL}"
+    if event.case == _IN_POOL:
+        return "every route of a WSGI app waits for the same threads: see `exhausted, threads`"
+    if service.server.concurrent and not threads:
+        return f"{service.server.name} has a thread or greenlet for each connection, and no pool of them"
+    return ""
+
+
+def _waiting(event: Event, service: Service, path: str, each: int) -> Event:
+    """`each`: how many can wait at once in a worker, of which there is one unless --vary says otherwise."""
+    assert event.needs
+    places = each * int(dict(service.settings).get("WORKERS", 1))
+    steps = steps_of(places)
+    needs = replace(event.needs, path=path, steps=steps, places=places)
+    return replace(event, needs=needs, phases=(Phase(EASY, BEFORE_S + STEP_S * len(steps)),))
+
+
+def _away(event: Event, service: Service, _: Reads) -> Event | str:
+    return OWN_APP if service.framework.own else event
+
+
+def _health(name: str, case: str, seconds: float, needs: Needs, **more: object) -> Event:
+    """A load of health checks, with other requests beside it."""
+    return easy(name, case, seconds, needs=needs, pool=0, timeout_s=HEALTH_TIMEOUT_S, most_rate=HEALTH_RATE, **more)
+
+
+def _bursts(case: str, needs: Needs, **more: object) -> Event:
+    environment = {"WORKERS": "1"} | ({"DB_POOL_TOTAL": str(DB_POOL)} if needs.scenario else {})
+    return _health("exhausted", case, BEFORE_S + STEP_S * len(DB_WAITING), needs, environment=environment, **more)
+
+
+def _locks() -> tuple[Action, ...]:
+    """The table is locked while each burst comes, so that who has a connection keeps it."""
+    begins = [BEFORE_S + STEP_S * number for number in range(len(DB_WAITING))]
+    return tuple(
+        Action(at_s, do, to="database")
+        for begin in begins
+        for at_s, do in ((begin - LEAD_S, "lock"), (begin + HOLD_S, "unlock"))
+    )
+
+
+def _without(what: str, case: str, scenario: str, do: str, back: str) -> Event:
+    needs = Needs(timeout_s=NEEDS_TIMEOUT_S, scenario=scenario, rate=HEALTH_RATE)
+    actions = (Action(BEFORE_S, do, to=what), Action(BEFORE_S + AWAY_S, back, to=what))
+    return _health("away", f"{what} {case}", BEFORE_S + AWAY_S + AFTER_S, needs, actions=actions, alone=True)
+
+
+_WAITING = Needs(timeout_s=BURST_TIMEOUT_S, step_s=STEP_S)
+DEPENDENCIES: Mapping[str, Kind] = MappingProxyType(
+    {
+        "exhausted": Kind(
+            "health checks beside as many waiting requests as there are threads or database connections, and more",
+            "plaintext",
+            (
+                _bursts("threads", _WAITING),
+                _bursts(_IN_POOL, _WAITING),
+                _bursts(
+                    "database pool",
+                    replace(_WAITING, scenario="db-raw", steps=DB_WAITING, places=DB_POOL),
+                    actions=_locks(),
+                    watches="connections",
+                    alone=True,
+                ),
+            ),
+            _exhausted,
+            floor=False,
+        ),
+        "away": Kind(
+            f"database or upstream stopped, or silent, for {AWAY_S:g} s, beside routes that do not need them",
+            "plaintext",
+            tuple(
+                _without(what, case, scenario, do, back)
+                for what, scenario in (("database", "db-raw"), ("upstream", "simple-request-20"))
+                for case, do, back in (("stopped", "stop", "start"), ("silent", "pause", "unpause"))
+            ),
+            _away,
+            floor=False,
+        ),
+    }
+)

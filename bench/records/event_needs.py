@@ -1,0 +1,67 @@
+"""The figures of requests that need what is exhausted or away, and of the others that were sent meanwhile."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from bench.records.event_window import Row, Window, end_of
+
+Figures = dict[str, float | int | str | bool | None]
+
+
+def exhausted(window: Window) -> Figures:
+    """Of each burst: how long its requests waited, and the health checks that were sent meanwhile."""
+    found, failing = _sums(window.needing), list[int]()
+    for count, rows in window.bursts.items():
+        last = max(map(end_of, rows))
+        checks = [row for row in window.log if rows[0].due <= row.due < last]
+        waits = [row.latency for row in rows if row.good]
+        found |= {f"lost_{count}": sum(not row.good for row in rows), f"wait_{count}_s": max(waits, default=None)}
+        found |= {f"checks_{count}": len(checks), f"checks_lost_{count}": sum(not row.good for row in checks)}
+        failing += [count] * any(not row.good for row in checks)
+    most = max(window.bursts, default=None)
+    found |= {"most_waiting": most, "failing_k": min(failing, default=None)}
+    found |= {"longest_wait_s": found[f"wait_{most}_s"] if most else None}
+    found["places"] = window.event.needs.places if window.event.needs else None
+    return found | _connections(window)
+
+
+def _connections(window: Window) -> Figures:
+    """Connections to the database before the first burst, at most, and at the end; and how many are in use then."""
+    if not window.connections:
+        return {}
+    before = [total for at, total, _ in window.connections if at < window.at]
+    _, after, used = window.connections[-1]
+    return {
+        "connections_before": before[-1] if before else None,
+        "connections_most": max(total for _, total, _ in window.connections),
+        "connections_after": after,
+        "connections_used_after": used,
+    }
+
+
+def away(window: Window) -> Figures:
+    """Before, while and after what they need is away; and how soon they are answered once it is back."""
+    found = _sums(window.needing)
+    if len(window.actions) < 2:
+        return found
+    gone, back = window.actions[:2]
+    back_s = back.at_s + back.took_s
+    parts = {
+        "before": [row for row in window.needing if row.due < gone.at_s],
+        "meanwhile": [row for row in window.needing if gone.at_s <= row.due < back_s],
+        "after": [row for row in window.needing if row.due >= back_s],
+    }
+    for name, rows in parts.items():
+        found |= {f"needs_{name}": len(rows), f"needs_lost_{name}": sum(not row.good for row in rows)}
+    again = [row.end for row in window.needing if row.good and row.end is not None and row.end >= back.at_s]
+    found["away_s"] = back_s - gone.at_s
+    found["again_s"] = max(0.0, min(again) - back_s) if again else None
+    return found
+
+
+def _sums(rows: Sequence[Row]) -> Figures:
+    fates = Counter(row.fate for row in rows if row.fate)
+    found: Figures = {"needs_sent": len(rows), "needs_lost": sum(not row.good for row in rows)}
+    return found | {f"needs_{fate.value}": count for fate, count in sorted(fates.items())}

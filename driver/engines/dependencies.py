@@ -1,0 +1,72 @@
+"""What is done to the database or the upstream under an event: it is away for a while, or a table of it is locked.
+
+Each call returns what is then seen of the dependency, by its engine or by the database itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from driver.docker import DockerError, docker, in_time
+
+READY, LOCKER = "/usr/local/bin/ready", "bench-lock"
+"""What a dependency has to tell whether it answers; the name of the connection that holds the lock."""
+TRIES, WAIT_S = 100, 0.05
+LONGEST_LOCK_S = 60
+STATES: Mapping[str, str] = {
+    "stop": "exited",
+    "start": "running",
+    "pause": "paused",
+    "unpause": "running",
+    "lock": "locked",
+    "unlock": "unlocked",
+}
+"""What is seen after each thing that can be done."""
+_LOCK = f"BEGIN; LOCK TABLE world IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep({LONGEST_LOCK_S})"
+_UNLOCK = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '{LOCKER}'"
+_HELD = (
+    "SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid)"
+    f" WHERE application_name = '{LOCKER}' AND mode = 'AccessExclusiveLock' AND granted"
+)
+_CONNECTIONS = "SELECT count(*), count(*) FILTER (WHERE state <> 'idle') FROM pg_stat_activity WHERE usename = 'bench'"
+
+
+def do(verb: str, container: str, context: str) -> str:
+    """Does it, and waits until it is seen: the state of the container or lock. DockerError if it does not come."""
+    if verb == "lock":
+        docker("exec", "--detach", "--env", f"PGAPPNAME={LOCKER}", container, *_psql(_LOCK), context=context)
+    elif verb == "unlock":
+        _ask(_UNLOCK, container, context)
+    else:
+        # Not killed: a database that ends as it is told to, as in a deployment.
+        docker(verb, container, context=context, timeout=30)
+    wanted = STATES[verb]
+    if not in_time(lambda: _state(verb, container, context) == wanted, TRIES, WAIT_S):
+        raise DockerError(f"it is not {wanted}")
+    if wanted == "running" and not in_time(lambda: _is_ready(container, context), TRIES, WAIT_S):
+        raise DockerError("it does not answer")
+    return wanted
+
+
+def connections(container: str, context: str) -> tuple[int, int]:
+    """Connections of services, and how many of them are in use, as the database says."""
+    total, used = _ask(_CONNECTIONS, container, context).split("|")
+    return int(total), int(used)
+
+
+def _state(verb: str, container: str, context: str) -> str:
+    if verb in ("lock", "unlock"):
+        return "locked" if int(_ask(_HELD, container, context)) else "unlocked"
+    return docker("inspect", "--format", "{{.State.Status}}", container, context=context).out.strip()
+
+
+def _is_ready(container: str, context: str) -> bool:
+    return not docker("exec", container, READY, context=context, check=False).status
+
+
+def _ask(query: str, container: str, context: str) -> str:
+    return docker("exec", container, *_psql(query), context=context, timeout=20).out.strip()
+
+
+def _psql(query: str) -> tuple[str, ...]:
+    return "psql", "--no-psqlrc", "--quiet", "--tuples-only", "--no-align", "--dbname", "bench", "--command", query
