@@ -55,6 +55,8 @@ def test_root_cannot_write_results_with_the_rootless_engine_of_another_user(
 def test_images_of_another_source_are_built_again(docker: Docker, capsys: Capture) -> None:
     docker.says("image inspect", f"{source_of(ROOT)}\n" * 3)
     assert main(["check"]) == main(["build"]) == 0 and not docker.asked("build")
+    (compiled,) = docker.asked("run")
+    assert compiled.endswith("python3 -m compileall -q bench") and f"{ROOT}/bench:/bench/bench" in compiled
     docker.says("image inspect", "another\n" * 3)
     assert main(["check"]) == NOT_BUILT
     assert main(["build"]) == 0
