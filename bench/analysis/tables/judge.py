@@ -206,7 +206,7 @@ def _ranking(measured: TableRecords, absent: Mapping[str, str], knobs: Mapping[s
         credit=math.expm1(max(look.credits.values(), default=0.0)),
         connections_kept=connections_kept(measured.records),
         workers=whole(knobs.get("WORKERS")),
-        late=any(record.outcome == MEASURED and not record.window_end for record in measured.records),
+        late=any(r.mode == "turns" and r.outcome == MEASURED and not r.window_end for r in measured.records),
     )
 
 
