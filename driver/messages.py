@@ -100,8 +100,8 @@ class Doings:
     until: str = ""
     settle_s: float = 0.0
     most_s: float = 0.0
-    watches: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)
+    watches: str = ""
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,7 @@ def host_step(lines: Sequence[PlanLine]) -> HostStep:
 def _doings(line: PlanLine) -> Doings:
     """What the driver does meanwhile."""
     event = event_of(line["event"])
-    return Doings(event.actions, event.until, event.settle_s, event.seconds, event.watches, event.environment)
+    return Doings(event.actions, event.until, event.settle_s, event.seconds, event.environment, event.watches)
 
 
 def _unit(line: PlanLine) -> Any:

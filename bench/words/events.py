@@ -38,9 +38,10 @@ SUBJECTS: Mapping[str, str] = {
     "recycle": "recycling the workers of {}",
     "connections": "idle connections to {}",
     "exhausted": "exhausting {}",
-    "away": "a dependency of {} that is away",
+    "away": "{} without a dependency",
 }
 """Events as the subject of a sentence; others by their name."""
+AT_ONCE_S = 0.05
 COUNTED = {"exhausted": " health checks", "away": " other requests"}
 """What the counts are of, where there are requests that are counted apart."""
 WITH = {"keep-alive": "keep-alive", "new connections": "new connections"}
@@ -219,7 +220,7 @@ def _away(cell: EventCell) -> Iterable[str]:
         yield f"{lost:,.0f} of {sent:,.0f} that needed it lost"
         again = cell.figures("again_s")
         if again:
-            yield f"answers again after {_seconds(again)}"
+            yield f"answers again {'at once' if max(again) < AT_ONCE_S else f'after {_seconds(again)}'}"
         if missing := len(cell.counted) - len(again):
             yield f"does not answer again{_in_rounds(missing, len(cell.counted))}"
         if after:
@@ -304,8 +305,8 @@ def _sentences(table: EventTable, labels: Mapping[str, str]) -> Iterable[str]:
 
 def _loses_more(row: EventRow, worse: str, better: Sequence[str], labels: Mapping[str, str]) -> str:
     """`A reload of gunicorn 26.1.0 with keep-alive loses 3 to 7 of 1,000 requests, 27.0.1 none of 24,000`."""
-    cells = row.cells
-    told = f"{_capital(_subject(row, labels[worse]))} loses {loses_words(cells[worse].counts)} requests"
+    cells, what = row.cells, COUNTED.get(row.event, " requests")
+    told = f"{_capital(_subject(row, labels[worse]))} loses {loses_words(cells[worse].counts)}{what}"
     if len(better) == 1:
         return f"{told}, {_shorter(labels[better[0]], labels[worse])} {loses_words(cells[better[0]].counts)}."
     shares = sorted(better, key=lambda name: share(cells[name].counts))

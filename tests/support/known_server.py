@@ -31,6 +31,7 @@ from bench.records.event import EventRecord
 from bench.records.make_event import event_record
 from bench.run.reader import read_raw
 from calibration.events import Known
+from driver.engines.engine import Engine
 from driver.messages import Doings
 from driver.processes import Processes, processes_of
 from driver.steps.events import acting
@@ -65,25 +66,32 @@ class OnThisMachine(PretendEngine):
 def happened(root: Path, event: Event, known: Known) -> tuple[EventRecord, dict[str, int]]:
     """(the record of the event, what the server's own workers have counted, as far as they could say it)."""
     path, body = PATHS.get(event.name, DELAYED)
-    line = entry("gunicorn-sync-wsgi", "delay-50") | {"tool": "sockets", "level": event.level, "event": as_dict(event)}
-    line |= {"dir": f"raw/r01/0001/delay-50/sockets-{event.level}/w1/{line['service']}", "connections": None}
-    planned = measurement_of(json.loads(json.dumps(line)))
-    assert isinstance(planned, Measurement), planned
     with serving(root, known, event.environment) as (process, port):
-        loaded = planned.as_dict() | {"url": f"http://127.0.0.1:{port}", "path": path, "timeout_s": event.timeout_s}
-        task = task_of(str(root), load_of(loaded, Patience()))
-        task.folder.mkdir(parents=True)
-        facts = {"rate": RATE / 0.3, "told": [], "expected": base64.b64encode(body).decode()}
-        (task.folder / "capacity.json").write_text(json.dumps(facts))
-        doings = Doings(event.actions, event.until, event.settle_s, event.seconds, event.environment)
-        with acting(OnThisMachine(root / "engine", process.pid), "a", doings, task.folder):
-            run_event(task)
-    (task.folder / "meta.json").write_text(json.dumps({"id": planned.id, "outcome": "measured", "detail": ""}))
+        record = under_event(root, event, OnThisMachine(root / "engine", process.pid), (port, path, body))
     told: dict[str, int] = {}
     for line_of_one in (root / "told").read_text().splitlines():
         for name, count in json.loads(line_of_one).items():
             told[name] = told.get(name, 0) + count
-    return event_record(str(root), planned, read_raw(str(root), planned)), told
+    return record, told
+
+
+def under_event(root: Path, event: Event, engine: Engine, asked: tuple[int, str, bytes]) -> EventRecord:
+    """The record of what serves on this machine; `asked` is its port, a path, and what is answered there."""
+    port, path, body = asked
+    line = entry("gunicorn-sync-wsgi", "delay-50") | {"tool": "sockets", "level": event.level, "event": as_dict(event)}
+    line |= {"dir": f"raw/r01/0001/delay-50/sockets-{event.level}/w1/{line['service']}", "connections": None}
+    planned = measurement_of(json.loads(json.dumps(line)))
+    assert isinstance(planned, Measurement), planned
+    loaded = planned.as_dict() | {"url": f"http://127.0.0.1:{port}", "path": path, "timeout_s": event.timeout_s}
+    task = task_of(str(root), load_of(loaded, Patience()))
+    task.folder.mkdir(parents=True)
+    facts = {"rate": RATE / 0.3, "told": [], "expected": base64.b64encode(body).decode()}
+    (task.folder / "capacity.json").write_text(json.dumps(facts))
+    doings = Doings(event.actions, event.until, event.settle_s, event.seconds, event.environment, event.watches)
+    with acting(engine, "a", doings, task.folder):
+        run_event(task)
+    (task.folder / "meta.json").write_text(json.dumps({"id": planned.id, "outcome": "measured", "detail": ""}))
+    return event_record(str(root), planned, read_raw(str(root), planned))
 
 
 @contextmanager

@@ -53,6 +53,44 @@ def cells_of_events() -> Said:
         "many connections": event("uvicorn", "connections", "1000 idle", extras={"kb_per_connection": 12.41}),
         "slow clients are cut": event("uvicorn", "slow", "silent", extras={"cut_after_s": 30.0, "most_k": 256}),
         "slow clients stop it": event("uvicorn", "slow", "silent", extras={"smallest_k": 4, "most_k": 256}),
+        "health checks fail": event(
+            "uvicorn",
+            "exhausted",
+            "threads",
+            lost=63,
+            extras={
+                **{"failing_k": 40, "most_waiting": 80, "places": 40, "longest_wait_s": 3.05},
+                **{"needs_sent": 200, "needs_lost": 0},
+            },
+        ),
+        "health checks pass, and connections are left in use": event(
+            "uvicorn",
+            "exhausted",
+            "database pool",
+            extras={
+                **{"failing_k": None, "most_waiting": 50, "places": 5, "longest_wait_s": 1.6},
+                **{"needs_sent": 81, "needs_lost": 7, "connections_most": 5, "connections_used_after": 2},
+            },
+        ),
+        "away, and soon back": event(
+            "uvicorn",
+            "away",
+            "database stopped",
+            extras={"needs_meanwhile": 110, "needs_lost_meanwhile": 101, "needs_lost_after": 3, "again_s": 0.01},
+        ),
+        "away, and back later": event(
+            "uvicorn",
+            "away",
+            "upstream stopped",
+            extras={"needs_meanwhile": 110, "needs_lost_meanwhile": 101, "needs_lost_after": 40, "again_s": 2.0},
+        ),
+        "away, and never back": event(
+            "uvicorn",
+            "away",
+            "upstream silent",
+            lost=75,
+            extras={"needs_meanwhile": 110, "needs_lost_meanwhile": 110, "needs_lost_after": 120, "again_s": None},
+        ),
         "cannot": cannot("waitress", "reload", "", "Waitress has no reload (https://example.org)"),
         "did not start": event(ended=Ended.FAILED, detail="it did not start", sent=None, fates={}, timeline=()),
         "did not happen": event(happened=False, happened_by="the workers have the same pids"),
@@ -83,6 +121,16 @@ def sentences_of_events() -> Said:
         "one round": releases((500,)),
         "nobody loses": releases((0, 0, 0)),
         "a bad day": bad_day(),
+        "one has no threads left": [
+            record
+            for number in range(1, 8)
+            for record in (
+                event("gunicorn", "exhausted", "threads", round=number, lost=63),
+                event("uvicorn", "exhausted", "threads", round=number),
+                event("gunicorn", "away", "database silent", round=number, lost=75),
+                event("uvicorn", "away", "database silent", round=number),
+            )
+        ],
         "three of which two lose none": [
             one
             for number in range(1, 8)

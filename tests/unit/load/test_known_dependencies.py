@@ -1,0 +1,189 @@
+"""A service of known behaviour whose threads are all taken, or whose dependency is away: what it does is what is told.
+
+The client, the watch of the driver, the raw files and the record are those of a run; the service is a thread here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from known_server import OnThisMachine, under_event
+
+import bench.load.event
+from bench.plan.events import EVENTS
+from bench.plan.events.event import Event, Needs, Phase
+from bench.records.event import EventRecord, Fate
+from driver.docker import DockerError
+from driver.messages import Action
+
+HOLD_S, STEP_S, PLACES = 0.6, 1.6, 5
+HEALTH = b"Hello, World!"
+
+
+class Service:
+    """`/held` and, where asked for, `/health` take one of its places; `/needs` fails while its dependency is away."""
+
+    def __init__(self) -> None:
+        self.away, self.silent = False, False
+        self.needing = self.failed = 0
+        self.changed = asyncio.Condition()
+        self.places = asyncio.Semaphore(PLACES)
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        path, status = head.split()[1].decode(), 200
+        if path == "/held":
+            async with self.places:
+                await asyncio.sleep(HOLD_S)
+        elif path == "/pooled":
+            async with self.places:
+                pass
+        elif path == "/needs":
+            self.needing += 1
+            while self.silent:
+                await asyncio.sleep(0.01)
+            status = 500 if self.away else 200
+            self.failed += status == 500
+        body = HEALTH
+        lines = [f"HTTP/1.1 {status} OK", f"Content-Length: {len(body)}", "Connection: close", "", ""]
+        writer.write("\r\n".join(lines).encode() + body)
+        writer.close()
+
+
+@contextmanager
+def serving() -> Iterator[tuple[Service, int]]:
+    """The service and its port."""
+    loop, begun = asyncio.new_event_loop(), threading.Event()
+    found: list[tuple[Service, int]] = []
+
+    async def main() -> None:
+        service = Service()
+        server = await asyncio.start_server(service.serve, "127.0.0.1", 0, backlog=256)
+        found.append((service, server.sockets[0].getsockname()[1]))
+        begun.set()
+
+    def run() -> None:
+        asyncio.set_event_loop(loop)
+        loop.create_task(main())
+        loop.run_forever()
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    assert begun.wait(10)
+    try:
+        yield found[0]
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(10)
+
+
+class Dependency(OnThisMachine):
+    """Its dependency is a flag of the service; `fails`: nothing can be done to it."""
+
+    def __init__(self, root: Path, service: Service, *, fails: bool = False) -> None:
+        super().__init__(root, 0)
+        self.service, self.fails, self.asked = service, fails, list[str]()
+
+    def do_to_dependency(self, name: str, verb: str) -> str:
+        self.asked.append(f"{verb} {name}")
+        if self.fails:
+            raise DockerError("no such container")
+        if verb in ("stop", "start"):
+            self.service.away = verb == "stop"
+        elif verb in ("pause", "unpause"):
+            self.service.silent = verb == "pause"
+        return verb
+
+    def connections(self) -> tuple[int, int]:
+        return 7, len(self.asked) % 2
+
+
+def happened(root: Path, event: Event, path: str = "/health", *, fails: bool = False) -> tuple[EventRecord, Service]:
+    with serving() as (service, port):
+        record = under_event(root, event, Dependency(root / "engine", service, fails=fails), (port, path, HEALTH))
+    return record, service
+
+
+def bursts(*steps: int) -> Event:
+    needs = Needs(timeout_s=5.0, path="/held", steps=steps, step_s=STEP_S, places=PLACES)
+    phases = (Phase(0.3, bench.load.event.BEFORE_S + STEP_S * len(steps)),)
+    return replace(EVENTS["exhausted"].cases[0], needs=needs, phases=phases, timeout_s=0.4, most_rate=50.0)
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench.load.event, "BEFORE_S", 0.5)
+
+
+def test_health_checks_in_the_pool_stop_at_exactly_as_many_as_it_has_places(tmp_path: Path) -> None:
+    record, _ = happened(tmp_path, bursts(PLACES - 1, PLACES, PLACES + 1, 2 * PLACES), "/pooled")
+    found = record.extras
+    assert (found["failing_k"], found["most_waiting"], found["places"]) == (PLACES, 2 * PLACES, PLACES)
+    assert (found["needs_sent"], found["needs_lost"], found["needs_answered"]) == (25, 0, 25)
+    assert (found["checks_lost_4"], found["lost_10"]) == (0, 0) and record.lost >= 3
+    waits = [found[f"wait_{count}_s"] for count in (4, 5, 6, 10)]
+    for wait, rounds in zip(waits, (1, 1, 2, 2), strict=True):
+        assert isinstance(wait, float) and rounds * HOLD_S <= wait < (rounds + 1) * HOLD_S
+    assert record.sent == sum(record.fates.values()) and record.actions[0].what == "4 waiting requests"
+
+
+def test_health_checks_beside_the_pool_pass(tmp_path: Path) -> None:
+    record, _ = happened(tmp_path, bursts(PLACES, 2 * PLACES))
+    assert (record.lost, record.extras["failing_k"], record.extras["most_waiting"]) == (0, None, 10)
+
+
+def away(do: str, back: str, **more: object) -> Event:
+    case = EVENTS["away"].cases[0]
+    assert case.needs
+    actions = (Action(0.5, do, to="database"), Action(1.5, back, to="database"))
+    needs = replace(case.needs, path="/needs", rate=50.0, timeout_s=0.4)
+    return replace(case, actions=actions, needs=needs, phases=(Phase(0.3, 2.5),), most_rate=50.0, **more)
+
+
+def test_errors_are_exactly_those_sent_while_the_dependency_is_away(tmp_path: Path) -> None:
+    record, service = happened(tmp_path, away("stop", "start"))
+    found = record.extras
+    assert record.happened and record.lost == 0 and not record.unaccounted
+    assert found["needs_sent"] == service.needing == 125
+    assert found["needs_lost"] == found["needs_other_status"] == service.failed > 40
+    assert found["needs_lost_before"] == 0 and found["needs_lost_after"] == 0
+    assert isinstance(found["away_s"], float) and 0.95 < found["away_s"] < 1.6
+    assert isinstance(found["again_s"], float) and found["again_s"] < 0.3
+
+
+def test_a_silent_dependency_costs_what_waits_longer_than_the_client(tmp_path: Path) -> None:
+    record, _ = happened(tmp_path, away("pause", "unpause"))
+    found = record.extras
+    # Of a second, those of the last 0.4 s are answered when it goes on.
+    timed_out = found["needs_timed_out"]
+    assert isinstance(timed_out, int) and 20 <= timed_out <= 40 and found["needs_lost"] == timed_out
+    assert record.fates == {Fate.ANSWERED: record.sent}
+
+
+def test_what_could_not_be_done_did_not_happen(tmp_path: Path) -> None:
+    record, _ = happened(tmp_path, away("stop", "start"), fails=True)
+    assert (record.happened, record.counts) == (False, False)
+    assert record.causes[0] == "database stopped failed: no such container"
+
+
+def test_connections_are_those_that_the_database_counts(tmp_path: Path) -> None:
+    record, _ = happened(tmp_path, away("lock", "unlock", name="exhausted", watches="connections"))
+    found = record.extras
+    assert [found[f"connections_{name}"] for name in ("before", "most", "after", "used_after")] == [7, 7, 7, 0]
+    assert record.happened_by == "the database's own list of locks"
+
+
+def test_a_route_that_never_answers_is_no_event(tmp_path: Path) -> None:
+    event = away("stop", "start")
+    assert event.needs
+    event = replace(event, actions=event.actions[:1], needs=replace(event.needs, rate=0))
+    record, service = happened(tmp_path, event)
+    assert record.causes == ("no request for /needs was answered at any time",)
+    # It is brought back, though the load has ended before.
+    assert not service.away
