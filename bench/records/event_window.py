@@ -259,6 +259,9 @@ class Window:
             yield f"the client itself failed {count} times: {fault}"
         if self.failed:
             yield self.failed
+        others = {one["status"] for one in self.slow} - {0, 200} if self.event.slow == "read" else set()
+        if others:
+            yield f"slow readers were answered with {min(others)}: there is no large response to read"
         if error := self.told.get("error"):
             yield f"the service could not be watched: {error}"
         if self.event.actions and not self.told:

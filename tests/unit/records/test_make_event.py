@@ -202,7 +202,11 @@ def test_what_the_others_had_beside_the_most_that_did_not_stop_it_and_what_each_
     assert (record.extras["smallest_k"], record.extras["p99_beside_k"]) == (4, 2)
     assert record.extras["p99_beside_s"] == pytest.approx(0.2)
     # Two at once: the first was closed before the second was opened.
-    assert record.extras["kb_per_connection"] == 10 * 1024
+    assert record.extras["kb_per_connection"] == 10 * 1024 and record.counts
+    missing = made(
+        tmp_path / "c", read, requests, slow="k\n" + lines.replace("200", "404"), actions=[], samples=samples
+    )
+    assert missing.causes == ("slow readers were answered with 404: there is no large response to read",)
     silent = made(tmp_path / "b", EVENTS["slow"].cases[0], requests, slow="k\n" + lines, actions=[], samples=samples)
     assert "kb_per_connection" not in silent.extras
 
