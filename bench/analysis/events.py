@@ -75,6 +75,22 @@ class EventCell:
         return tuple((record.lost, record.sent or 0) for record in self.counted)
 
     @property
+    def window_s(self) -> float:
+        """The longest of its windows."""
+        return max((record.window_s or 0.0 for record in self.counted), default=0.0)
+
+    def counts_in(self, window_s: float) -> Counts:
+        """(lost, sent) of each of its rounds, had its window been so long.
+
+        A window ends once all is answered again, so that a service that takes longer is sent more and would seem to
+        lose a smaller share. What a window leaves out would have been answered.
+        """
+        if self.records[0].event in FOR_GOOD:
+            return self.counts
+        left_out = [(one.rate or 0.0) * max(0.0, window_s - (one.window_s or window_s)) for one in self.counted]
+        return tuple((lost, sent + more) for (lost, sent), more in zip(self.counts, left_out, strict=True))
+
+    @property
     def lost(self) -> int:
         """Over all rounds."""
         return sum(record.lost for record in self.counted)
@@ -203,11 +219,7 @@ def event_table(records: Sequence[EventRecord], pairs: Sequence[Pair] = (), orde
     compared = [*pairs] or [*combinations([name for name in services if name != NULL], 2)]
     judged = [[(a, b) for a, b in compared if _comparable(cells, a, b)] for _, _, cells in rows]
     values, tests = corrected(
-        [
-            (cells[a].counts, cells[b].counts)
-            for (_, _, cells), chosen in zip(rows, judged, strict=True)
-            for a, b in chosen
-        ]
+        [_alike(cells[a], cells[b]) for (_, _, cells), chosen in zip(rows, judged, strict=True) for a, b in chosen]
     )
     adjusted = iter(values)
     made = []
@@ -232,7 +244,14 @@ def _comparable(cells: Mapping[str, EventCell], a: str, b: str) -> bool:
     return all(name in cells and cells[name].counted for name in (a, b))
 
 
+def _alike(a: EventCell, b: EventCell) -> tuple[Counts, Counts]:
+    """The counts of both in windows of one length."""
+    window_s = max(a.window_s, b.window_s)
+    return a.counts_in(window_s), b.counts_in(window_s)
+
+
 def _contrast(a: EventCell, b: EventCell, p: float, tests: int) -> EventContrast:
+    one, other = _alike(a, b)
     if p <= ERRORS:
-        return EventContrast(a.service, b.service, MORE if share(b.counts) > share(a.counts) else LESS, p)
-    return EventContrast(a.service, b.service, NOT_ENOUGH, p, rounds_needed(a.counts, b.counts, tests))
+        return EventContrast(a.service, b.service, MORE if share(other) > share(one) else LESS, p)
+    return EventContrast(a.service, b.service, NOT_ENOUGH, p, rounds_needed(one, other, tests))

@@ -12,6 +12,7 @@ from golden import Said, cases, same_as
 
 from bench.analysis.events import EventCell, event_table
 from bench.records.event import Ended, EventRecord, Fate
+from bench.stats.event_counts import NOT_ENOUGH
 from bench.words.events import ToldEvents, cell_words, tell_events
 
 GOLDEN = Path(__file__).with_name("golden")
@@ -193,3 +194,16 @@ def test_gone_is_who_answers_nothing_in_the_last_second(end: str) -> None:
     record, known = ENDS[end]
     cell = EventCell(record.service, (record,))
     assert (cell.gone, cell.disturbed) == known
+
+
+def test_a_service_that_takes_longer_does_not_lose_less() -> None:
+    """Both lose ten requests a reload; the one whose windows are twice as long answers more others meanwhile."""
+    quick = [event("uvicorn", round=number, sent=1000, lost=10) for number in range(1, 11)]
+    slow = [event("granian", round=number, sent=2000, lost=10) for number in range(1, 11)]
+    (row,) = event_table([*quick, *slow]).rows
+    (one,) = row.contrasts
+    assert one.verdict == NOT_ENOUGH and one.p == 1.0
+    assert row.cells[one.a].counts_in(20.0) == row.cells[one.b].counts_in(20.0)
+    (row,) = event_table([*quick, *(replace(record, window_s=10.0, rate=200.0) for record in slow)]).rows
+    # As long, and sent twice as many: a smaller share.
+    assert row.contrasts[0].verdict != NOT_ENOUGH
