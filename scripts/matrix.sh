@@ -24,7 +24,7 @@
 #                         repeated, with every combination
 #   --event LIST          reload, stop, killed, hung, recycle, overload, slow, connections, exhausted (threads, database connections),
 #                         away (database or upstream): what that costs in lost requests, in place of a load (docs/events.md), or
-#                         a case: slow-silent, away-database-stopped; --preset bad-day has most
+#                         a case: slow-silent, away-database-stopped; --preset bad-day has all
 #   --mode MODE           turns (default): services get the CPU in turns, and are ranked; solo: each service
 #                         alone, without a verdict
 #   --controls WHICH      null (default): the null server, which shows what each tool can do here; or none

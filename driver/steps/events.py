@@ -49,10 +49,55 @@ def cannot(engine: Engine, folder: Path) -> None:
     save_json(folder / EVENTS, {"schema": SCHEMA, "cannot": engine.cannot_act})
 
 
+class Dependencies:
+    """What is done to dependencies, which services side by side have in common: once for all of them."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine, self._lock = engine, threading.Lock()
+        self._done: dict[Action, tuple[int, int, int, str]] = {}
+        self._away: dict[Action, None] = {}
+        self._watches = 0
+
+    def enter(self) -> None:
+        """One more service is watched."""
+        with self._lock:
+            self._watches += 1
+
+    def leave(self) -> None:
+        """One less; the last brings back what is away, where its load has ended before that."""
+        with self._lock:
+            self._watches -= 1
+            for action in [] if self._watches else [*self._away]:
+                self._do(Action(action.at_s, UNDO[action.do], to=action.to))
+
+    def do(self, action: Action) -> tuple[int, int, int, str]:
+        """When it was begun, by the monotonic clock and since the epoch, how long it took, and why it failed."""
+        with self._lock:
+            if action not in self._done:
+                self._done[action] = self._do(action)
+            return self._done[action]
+
+    def _do(self, action: Action) -> tuple[int, int, int, str]:
+        error, begun, wall = "", time.monotonic_ns(), time.time_ns()
+        if action.do in UNDO:
+            self._away[action] = None
+        else:
+            undone = [one for one in self._away if (UNDO[one.do], one.to) == (action.do, action.to)]
+            self._away = dict.fromkeys(one for one in self._away if one not in undone)
+        try:
+            self._engine.do_to_dependency(CONTAINERS[action.to], action.do)
+        except DockerError as failed:
+            error = str(failed)
+        return begun, wall, time.monotonic_ns() - begun, error
+
+
 @contextmanager
-def acting(engine: Engine, service: str, event: Doings, folder: Path) -> Iterator[None]:
-    """While this is open, the service's event takes place."""
-    watch = _Watch(engine, service, event, folder)
+def acting(
+    engine: Engine, service: str, event: Doings, folder: Path, dependencies: Dependencies | None = None
+) -> Iterator[None]:
+    """While this is open, the service's event takes place; `dependencies` are those of all that are side by side."""
+    watch = _Watch(engine, service, event, folder, dependencies or Dependencies(engine))
+    watch.dependencies.enter()
     thread = threading.Thread(target=watch.run, daemon=True)
     thread.start()
     try:
@@ -74,6 +119,7 @@ class _Watch:
     service: str
     event: Doings
     folder: Path
+    dependencies: Dependencies
     over: threading.Event = field(default_factory=threading.Event)
     t0_ns: int = 0
     told_ns: tuple[int, int] = (0, 0)
@@ -86,8 +132,6 @@ class _Watch:
     """Children that have never told themselves in a response while others did: a router, or a server's own helper."""
     connections: list[tuple[int, int, int]] = field(default_factory=list)
     """When, how many there were to the database, and how many of them were in use."""
-    undone: list[Action] = field(default_factory=list)
-    """What brings back what is away."""
     ended_ns: int | None = None
     until_ns: int | None = None
     error: str = ""
@@ -100,7 +144,7 @@ class _Watch:
         except DockerError as error:
             self.error = str(error)
         finally:
-            self._bring_back()
+            self.dependencies.leave()
 
     def told(self) -> dict[str, Any]:
         """events.json."""
@@ -177,24 +221,10 @@ class _Watch:
         if self.event.watches == "connections" and self._now() - last > COUNT_S * 1e9:
             self.connections.append((self._now(), *self.engine.connections()))
 
-    def _bring_back(self) -> None:
-        """Undoes what was done to a dependency, where the load has ended before that."""
-        for action in self.undone:
-            self._act_on_dependency(action)
-
     def _act_on_dependency(self, action: Action) -> None:
-        error, begun, wall = "", self._now(), time.time_ns()
-        if (undo := UNDO.get(action.do)) is not None:
-            self.undone.append(Action(action.at_s, undo, to=action.to))
-        else:
-            self.undone = [one for one in self.undone if (one.do, one.to) != (action.do, action.to)]
-        try:
-            self.engine.do_to_dependency(CONTAINERS[action.to], action.do)
-        except DockerError as failed:
-            error = str(failed)
-        what = f"{action.to} {DONE[action.do]}"
-        took = self._now() - begun
-        self.done.append({"what": what, "pid": 0, "at_ns": begun, "took_ns": took, "wall_ns": wall, "error": error})
+        begun, wall, took, error = self.dependencies.do(action)
+        told = {"what": f"{action.to} {DONE[action.do]}", "pid": 0, "at_ns": begun - self.t0_ns}
+        self.done.append({**told, "took_ns": took, "wall_ns": wall, "error": error})
 
     def _act(self, action: Action) -> None:
         if action.to in CONTAINERS:

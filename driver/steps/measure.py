@@ -22,7 +22,7 @@ from driver.lifecycle.writer import need_room
 from driver.messages import FINISHED, STEP, Finished, Step, as_json, read, step_of
 from driver.nodes.node import nodes_of, read_lanes
 from driver.run import Run
-from driver.steps.events import acting, cannot
+from driver.steps.events import Dependencies, acting, cannot
 from driver.steps.next import next_step, run_and_limit, start_planner
 
 DID_NOT_START = 10
@@ -177,8 +177,10 @@ class _Measuring:
             if step.held:
                 stack.enter_context(self.engine.freezer(up))
             elif step.events:
+                shared = Dependencies(self.engine)
                 for name, place in zip(step.services, step.folders, strict=True):
-                    stack.enter_context(acting(self.engine, name, step.events[name], self.run.folder / place))
+                    folder = self.run.folder / place
+                    stack.enter_context(acting(self.engine, name, step.events[name], folder, shared))
             else:
                 stack.enter_context(self.sampling(self.engine, step.services[0], self.run.folder / step.folders[0]))
             if step.clients:

@@ -95,10 +95,11 @@ def _locks() -> tuple[Action, ...]:
     )
 
 
+# What is away is away for all services side by side: their loads begin together.
 def _without(what: str, case: str, scenario: str, do: str, back: str) -> Event:
     needs = Needs(timeout_s=NEEDS_TIMEOUT_S, scenario=scenario, rate=HEALTH_RATE)
     actions = (Action(BEFORE_S, do, to=what), Action(BEFORE_S + AWAY_S, back, to=what))
-    return _health("away", f"{what} {case}", BEFORE_S + AWAY_S + AFTER_S, needs, actions=actions, alone=True)
+    return _health("away", f"{what} {case}", BEFORE_S + AWAY_S + AFTER_S, needs, actions=actions, apart_s=0.0)
 
 
 _WAITING = Needs(timeout_s=BURST_TIMEOUT_S, step_s=STEP_S)

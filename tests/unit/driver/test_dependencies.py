@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from docker_calls import Docker
+from pretend_engine import PretendEngine, made_run
 
 from driver.docker import DockerError, Done
 from driver.engines import dependencies
 from driver.engines.local import LocalDocker
+from driver.messages import Action
 from driver.run import Run
+from driver.steps.events import Dependencies
 
 
 @pytest.fixture
@@ -65,3 +70,56 @@ def test_a_run_that_was_killed_during_an_event_leaves_nothing_paused(engine: Loc
     docker.says("exec p-postgres-1 /usr/local/bin/ready")
     engine.start_dependencies()
     assert docker.calls[0].startswith("unpause ")
+
+
+class Noting(PretendEngine):
+    """Notes what is done to dependencies; `fails` with what it raises."""
+
+    fails = ""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(made_run(root, "a"))
+        self.done: list[str] = []
+
+    def do_to_dependency(self, name: str, verb: str) -> str:
+        self.done.append(f"{verb} {name}")
+        if self.fails:
+            raise DockerError(self.fails)
+        return verb
+
+
+STOP, START = Action(3.0, "stop", to="database"), Action(8.0, "start", to="database")
+
+
+def test_for_services_side_by_side_it_is_done_once_and_all_have_the_same_moment(tmp_path: Path) -> None:
+    engine = Noting(tmp_path)
+    shared = Dependencies(engine)
+    shared.enter()
+    shared.enter()
+    assert shared.do(STOP) == shared.do(STOP) and shared.do(START) == shared.do(START)
+    shared.leave()
+    shared.leave()
+    assert engine.done == ["stop postgres", "start postgres"]
+
+
+def test_the_last_that_is_watched_brings_back_what_is_away(tmp_path: Path) -> None:
+    engine = Noting(tmp_path)
+    shared = Dependencies(engine)
+    shared.enter()
+    shared.enter()
+    shared.do(STOP)
+    shared.do(Action(1.0, "pause", to="upstream"))
+    shared.leave()
+    assert engine.done == ["stop postgres", "pause upstream"]
+    shared.leave()
+    assert engine.done[2:] == ["start postgres", "unpause upstream"]
+
+
+def test_what_failed_is_said_and_brought_back_too(tmp_path: Path) -> None:
+    engine = Noting(tmp_path)
+    engine.fails = "it is not exited"
+    shared = Dependencies(engine)
+    shared.enter()
+    assert shared.do(STOP)[-1] == "it is not exited"
+    shared.leave()
+    assert engine.done == ["stop postgres", "start postgres"]

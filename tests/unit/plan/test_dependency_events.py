@@ -98,13 +98,13 @@ def test_the_table_is_locked_around_each_burst() -> None:
     assert cell.event.environment["THREADS"] == "16" and cell.event.environment["DB_POOL_TOTAL"] == "5"
 
 
-def test_a_dependency_comes_back_after_five_seconds_and_nobody_else_needs_it_meanwhile() -> None:
+def test_a_dependency_comes_back_after_five_seconds_and_is_away_for_all_at_once() -> None:
     found = cells("uvicorn-fastapi", "away")
     assert [*found] == ["database stopped", "database silent", "upstream stopped", "upstream silent"]
     for case, cell in found.items():
         assert cell.event and cell.event.needs
         gone, back = cell.event.actions
-        assert back.at_s - gone.at_s == 5.0 and gone.to == back.to == case.split()[0] and cell.event.alone
+        assert back.at_s - gone.at_s == 5.0 and gone.to == back.to == case.split()[0] and not cell.event.apart_s
         assert cell.event.needs.path == {"database": "/raw/db", "upstream": "/simple_request/20"}[gone.to]
         assert cell.event.seconds <= 20
 
