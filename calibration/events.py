@@ -12,16 +12,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import parse_qsl
 
+from bench.analysis.events import connections_of
 from bench.core.errors import UserError
 from bench.core.files import as_object, mapping, read_bytes
 from bench.matrix.load import load_matrix
 from bench.plan.events.event import LOOK_S
+from bench.plan.events.growth import RELOADS
 from bench.records.event import EventRecord, Fate
 from bench.records.file import read_events
+from bench.stats.event_counts import GROWS, LEAST_DESCRIPTORS, NEGLIGIBLE, STEADY, slope
 from calibration.report import head, row, verdict
 
 APP = "synthetic-bad-day"
 SLACK_S = 0.6
+HEAP, SHARE_OFF = 0.05, 0.05
+"""What a heap adds for itself to a leak; and shares of requests on connections that are not used equally often."""
 TURNED_S = 0.25
 """How long at most the worker that is told to end still has connections that were kept."""
 
@@ -36,6 +41,9 @@ class Known:
     slow: float
     stall_s: float
     idle_s: float
+    leak: float = 0.0
+    files: float = 0.0
+    uneven: float = 0.0
 
 
 def known_of(text: str) -> Known:
@@ -67,12 +75,23 @@ def within(what: str, least: float, measured: object, more: float = SLACK_S) -> 
 
 def checks(record: EventRecord, known: Known) -> list[Check]:
     """What this record must say of the server."""
-    of_event = {"reload": _reload, "stop": _stop, "killed": _killed, "slow": _slow}
+    of_event = {
+        "reload": _reload,
+        "stop": _stop,
+        "killed": _killed,
+        "slow": _slow,
+        "memory": _memory,
+        "balance": _balance,
+    }
     found = [exactly("window counts", "yes", "yes" if record.counts else record.detail or "; ".join(record.causes))]
-    if record.sent is None or record.rate is None or record.window_s is None:
+    if record.sent is None or record.window_s is None:
+        return found
+    if record.event == "memory" and not record.extras.get("reloads"):
+        return [*found, *_memory(record, known)]
+    if record.rate is None:
         return found
     # The schedule says how many were due until the last one: a request that is not in the log is not forgotten.
-    due, after = round(record.window_s * record.rate) + 1, record.extras.get("sent_after", 0)
+    due, after = round(record.window_s * record.rate) + 1 + found_out(record), record.extras.get("sent_after", 0)
     long = record.extras.get("long_fate") is not None
     assert isinstance(after, int)
     return [
@@ -80,6 +99,48 @@ def checks(record: EventRecord, known: Known) -> list[Check]:
         exactly("requests in the log", due + long, record.sent + after),
         *of_event[record.event](record, known),
     ]
+
+
+def found_out(record: EventRecord) -> int:
+    """Requests that only found out which worker a new connection has."""
+    opened = record.extras.get("opened")
+    return opened if record.event == "balance" and isinstance(opened, int) else 0
+
+
+def _memory(record: EventRecord, known: Known) -> Iterator[Check]:
+    """The leak is within the interval of what it grows by, but for the few pages that a heap adds for itself."""
+    reloads = record.extras.get("reloads")
+    assert reloads is None or isinstance(reloads, int)
+    if reloads is None:
+        yield exactly("lost requests", 0, record.lost)
+        truth, unit, least = known.leak, "bytes a request", NEGLIGIBLE
+    else:
+        yield exactly("reloads", RELOADS, reloads)
+        yield exactly("lost requests", int(known.drops) * reloads, record.lost)
+        truth, unit, least = known.files, "files a reload", LEAST_DESCRIPTORS
+    found = slope([[(point.done, point.held) for point in record.points]], least)
+    yield exactly("memory or files", STEADY if truth < least else GROWS, found.word)
+    if found.mean is not None and found.low is not None and found.high is not None:
+        span = f"{found.mean:.2f} ({found.low:.2f} to {found.high:.2f}) {unit}"
+        more = max(HEAP * truth, least / 4)
+        yield Check("growth", f"{truth:g} {unit}", span, found.low - more <= truth <= found.high + more)
+
+
+def _balance(record: EventRecord, known: Known) -> Iterator[Check]:
+    """Of so many connections, the first worker gets its share to within one; of their requests, too."""
+    if not known.uneven:
+        yield exactly("workers", 1, record.extras["workers"])
+        return
+    opened = connections_of(record)
+    total, share = sum(opened), record.extras["worst_share"]
+    truth = known.uneven * total
+    yield Check("connections to one worker", f"{truth:.1f} of {total}", str(max(opened)), abs(max(opened) - truth) <= 1)
+    assert isinstance(share, float)
+    off = max(SHARE_OFF, 1 / total)
+    if record.counts:
+        # Where processes wait for a CPU, connections to a worker that is behind are free less often.
+        yield Check("requests to it", f"{known.uneven:.0%}", f"{share:.1%}", abs(share - known.uneven) <= off)
+    yield exactly("lost requests", 0, record.lost)
 
 
 def _reload(record: EventRecord, known: Known) -> Iterator[Check]:

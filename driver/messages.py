@@ -92,8 +92,9 @@ class Action:
 class Doings:
     """What happens to the service of a step while it is loaded, and what its container is given for it.
 
-    The load ends `settle_s` after `until` was seen: its workers are `swapped` or `restored`, or it has `ended`.
-    `watches`: what is counted meanwhile, `connections` to the database.
+    The load ends `settle_s` after `until` was seen: its workers are `swapped` or `restored`, or it has `ended`. Where
+    the last action `repeats`, it is done so often, each time that `until` was seen. `watches`: what is counted
+    meanwhile, `connections` to the database.
     """
 
     actions: tuple[Action, ...] = ()
@@ -102,6 +103,7 @@ class Doings:
     most_s: float = 0.0
     environment: Mapping[str, str] = field(default_factory=dict)
     watches: str = ""
+    repeats: int = 0
 
 
 @dataclass(frozen=True)

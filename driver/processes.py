@@ -34,6 +34,15 @@ def processes_of(first: int, proc: Path = PROC) -> Processes:
     return Processes(_inside(main, proc), tuple(sorted(_inside(pid, proc) for pid in own or [main])))
 
 
+def all_pids(first: int, proc: Path = PROC) -> tuple[int, ...]:
+    """The container's processes, as it numbers them: the first one and all below it."""
+    found, left = list[int](), [first] if first and not _ended(first, proc) else []
+    while left:
+        found.append(pid := left.pop())
+        left += _children(pid, proc)
+    return tuple(_inside(pid, proc) for pid in found)
+
+
 def _children(pid: int, proc: Path) -> Iterator[int]:
     """Its children that have not ended, whichever of its threads has started them."""
     for file in sorted((proc / str(pid) / "task").glob("*/children")):

@@ -23,14 +23,15 @@
 #                         BACKLOG, PYTHON_JIT, CPU_QUOTA (CPUs), MEMORY, or a variable that server or app reads;
 #                         repeated, with every combination
 #   --event LIST          reload, stop, killed, hung, recycle, overload, slow, connections, exhausted (threads, database connections),
-#                         away (database or upstream): what that costs in lost requests, in place of a load (docs/events.md), or
-#                         a case: slow-silent, away-database-stopped; --preset bad-day has all
+#                         away (database or upstream): what that costs in lost requests, in place of a load (docs/events.md);
+#                         memory, balance: what a service keeps, and how it shares work among its workers; or a case:
+#                         slow-silent, away-database-stopped; --preset bad-day has all
 #   --mode MODE           turns (default): services get the CPU in turns, and are ranked; solo: each service
 #                         alone, without a verdict
 #   --controls WHICH      null (default): the null server, which shows what each tool can do here; or none
 #                         (without the checks that need it, and without latency)
 #   --max-time MINUTES    stop measuring after so long; rankings come first, and the report says what is open
-#   --duration SECONDS    of load for each cell that is measured alone
+#   --duration SECONDS    of load for each cell that is measured alone; of the event memory the longest time (30)
 #   --rounds N  --seed N  passes over all cells, each in its own random order; of rankings the most
 #   --loadgens N          share the load of each cell among so many load generators at once (--mode solo): with --swarm a node for each
 #   --no-latency          measure no latency: leave out the loads at a common rate, which follow a ranking

@@ -16,8 +16,9 @@
 #               its CPU per request, which are the same (in bursts and one by one; 5 % more CPU or not by a coin of
 #               each container), which one idles, and that Cheroot loses nothing by the start of the matrix
 #   events      a server that loses 7 requests at a reload and is back after 1.5 s, cuts what is under way at SIGTERM and
-#               ends 1.5 s later, stalls for 3 s beside 20 silent connections and closes them after 15 s: whether each
-#               of these comes out (scripts/matrix.sh --event; three minutes)
+#               ends 1.5 s later, stalls for 3 s beside 20 silent connections and closes them after 15 s, leaves two
+#               files open at each reload; one that leaks 100 bytes a request and gives one of four workers 70 % of
+#               its connections: whether each of these comes out (scripts/matrix.sh --event; eight minutes)
 #   hog         four services, each alone, beside another process that takes 0, 5, 20 or 50 % of the server's CPU:
 #               how far that moves CPU per request and requests/s
 #   quick       the preset quick, for --hog: how many of its rows have figures
@@ -37,8 +38,9 @@ source "${BASH_SOURCE[0]%/*}/lib/engine.sh"
 trap_errors
 
 case ${1:-} in
-latency | tables | hog | truths | events) kind=$1 preset=selftest-$1 ;;
-quick) kind=quick preset=quick ;;
+latency | tables | hog | truths) kind=$1 presets=("selftest-$1") ;;
+events) kind=events presets=(selftest-events selftest-growth) ;;
+quick) kind=quick presets=(quick) ;;
 judge)
 	need_tools
 	in_tools python3 -m calibration "${@:2}" || exit $?
@@ -62,12 +64,16 @@ fi
 status=0
 # What the null server loses under the same events is not asked here.
 [[ $kind != events ]] || set -- --controls none "$@"
-report=$("$root/scripts/matrix.sh" --preset "$preset" "$@") || status=$?
-((status == 0)) || fail "$status" "the run of the self-test failed"
-run=${report%/report.md}
+runs=()
+for preset in "${presets[@]}"; do
+	report=$("$root/scripts/matrix.sh" --preset "$preset" "$@") || status=$?
+	((status == 0)) || fail "$status" "the run of the self-test failed"
+	runs+=("${report%/report.md}")
+done
+run=${runs[0]}
 [[ $kind != hog ]] || cp "$levels" "$root/$run/hog.txt"
 find_docker
-table=$(in_tools python3 -m calibration "$kind" "$run") || status=$?
+table=$(in_tools python3 -m calibration "$kind" "${runs[@]}") || status=$?
 ((status < 2)) || exit "$status"
 save "$root/$run/selftest.md" <<<"$table"
 printf '%s\n' "$table"

@@ -14,7 +14,18 @@ from bench.plan.events import EVENTS
 from bench.plan.measurement import Pair
 from bench.records.event import LOST, Ended, EventRecord, Fate
 from bench.stats.estimates import ERRORS
-from bench.stats.event_counts import NOT_ENOUGH, Counts, corrected, rounds_needed, share
+from bench.stats.even_shares import p_even
+from bench.stats.event_counts import (
+    LEAST_DESCRIPTORS,
+    NEGLIGIBLE,
+    NOT_ENOUGH,
+    Counts,
+    Slope,
+    corrected,
+    rounds_needed,
+    share,
+    slope,
+)
 
 NULL = "null"
 """The null server (nginx), whose counts are the floor: no service can be asked for less."""
@@ -115,6 +126,19 @@ class EventCell:
         """In how many rounds it answered, but not as before, when the window ended."""
         return sum(not is_back(one) and not is_gone(one) for one in self.counted)
 
+    @cached_property
+    def growth(self) -> Slope | None:
+        """What it holds more after each request, in bytes, or after each reload; None where that was not looked for."""
+        if not any(record.points for record in self.counted):
+            return None
+        rounds = [[(point.done, point.held) for point in record.points] for record in self.counted]
+        return slope(rounds, LEAST_DESCRIPTORS if self.figures("reloads") else NEGLIGIBLE)
+
+    @cached_property
+    def p_even(self) -> float:
+        """The p value of even shares among its workers; 1 where it has fewer than two."""
+        return p_even([connections_of(record) for record in self.counted])
+
     def fates(self) -> dict[Fate, int]:
         """What became of the requests that were lost, over all rounds, the most frequent first."""
         found = {fate: sum(one.fates.get(fate, 0) for one in self.counted) for fate in LOST}
@@ -127,6 +151,11 @@ class EventCell:
     def values(self, name: str) -> list[Any]:
         """The same of what need not be a number."""
         return [getattr(one, name) if hasattr(one, name) else one.extras.get(name) for one in self.counted]
+
+
+def connections_of(record: EventRecord) -> tuple[int, ...]:
+    """The connections of each worker, of an event that counts them."""
+    return tuple(int(value or 0) for name, value in record.extras.items() if name.startswith("connections_"))
 
 
 def is_back(record: EventRecord) -> bool:

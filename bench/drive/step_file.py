@@ -87,7 +87,15 @@ def host_step(lines: Sequence[PlanLine]) -> HostStep:
 def _doings(line: PlanLine) -> Doings:
     """What the driver does meanwhile."""
     event = event_of(line["event"])
-    return Doings(event.actions, event.until, event.settle_s, event.seconds, event.environment, event.watches)
+    return Doings(
+        event.actions,
+        event.until,
+        event.settle_s,
+        event.seconds,
+        event.environment,
+        event.watches,
+        event.repeats,
+    )
 
 
 def _unit(line: PlanLine) -> Any:

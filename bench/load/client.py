@@ -33,7 +33,7 @@ OWN_FAULTS = (errno.EMFILE, errno.ENFILE, errno.EADDRNOTAVAIL, errno.ENOBUFS)
 class Request:
     """One request; times are in ns of the monotonic clock, 0: that did not happen.
 
-    `kind` is empty, `long`, or NEEDS, with the size of the burst that it is of.
+    `kind` is empty, `long`, `body`, `open`, or NEEDS, with the size of the burst that it is of.
     """
 
     due_ns: int
@@ -162,6 +162,8 @@ class _Connection(asyncio.Protocol):
         self.request: Request | None = None
         self.answer = _Answer()
         self.ended = False
+        self.worker = 0
+        """The pid that its last response told."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -230,6 +232,7 @@ class _Connection(asyncio.Protocol):
         request, self.request = self.request, None
         assert request is not None
         request.status, request.worker = self.answer.status, self.answer.worker
+        self.worker = self.answer.worker
         request.told_close = bool(self.answer.start) and self.answer.close
         self.client.finish(request, fate)
         if reusable and self.client.keeps(self):

@@ -23,14 +23,27 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from bench.core.files import as_object, mapping, read_bytes, write_file
+from bench.core.files import as_object, items, mapping, read_bytes, write_file
 from bench.core.programs import guarded, memory_file
+from bench.load.balanced import Balanced
 from bench.load.client import SPARE_S, Asked, Client, Request
+from bench.load.growth import load_in_parts
 from bench.load.kernel_counters import counters, limits, sysctls
 from bench.load.save import TOOL_JSON, tool_json
 from bench.load.task import Task, command_of, pinned
 from bench.load.words import TOOL_FAILED, Failed
-from bench.plan.events.event import BEFORE_S, ENDED, LOOK_S, RECOVERED, SLOWER, SLOWER_S, Event, Needs, event_of
+from bench.plan.events.event import (
+    BEFORE_S,
+    ENDED,
+    LOOK_S,
+    RECOVERED,
+    SLOWER,
+    SLOWER_S,
+    WORKERS,
+    Event,
+    Needs,
+    event_of,
+)
 from bench.records.event import NEEDS, Fate
 from bench.records.event_window import percentile
 from bench.tools import TOOLS, parse
@@ -46,7 +59,7 @@ QUIET_S = 0.5
 """After the probe, whose last requests the service still works off."""
 LOOKS, AT_ONCE = 96, 16
 """Requests that find out which pids answer, and how many of them at once."""
-NOT_OF_CAPACITY = ("BOOT_S", "TELL_PID")
+NOT_OF_CAPACITY = ("BOOT_S", "TELL_PID", "TAKE_BODIES")
 LONG_BEFORE_S, LONG_TIMEOUT_S = 0.5, 30.0
 RECOVERED_S = 3.0
 """How long the last phase is at least, where it ends as soon as the service has recovered."""
@@ -128,15 +141,18 @@ def run_event(task: Task, beside: int = 0) -> None:
         raise Failed(TOOL_FAILED, f"{CAPACITY} has no capacity: the load was not prepared")
     expected = base64.b64decode(found["expected"]) if found.get("expected") else None
     asked = _asked(replace(task, load=pinned(task.load)), event, expected)
-    rates = rates_of(event, capacity)
+    rates = [] if event.parts else rates_of(event, capacity)
     facts: dict[str, Any] = {"limits": limits(), "sysctls": sysctls(), "before": counters()}
-    client = Client(asked)
     time.sleep(task.entry.after_s)
-    gc.disable()
     t0_ns = time.monotonic_ns() + round(SPARE_S * 1e9)
+    client = _client(asked, event, max(WORKERS, len(items(found.get("told")))), rates, t0_ns)
+    gc.disable()
     start_ns = time.time_ns() + round(SPARE_S * 1e9)
     write_file(folder / BEGUN, f"{t0_ns} {start_ns}\n")
-    if by_vegeta := max(rate for rate, _ in rates) > MOST_RATE:
+    by_vegeta = max((rate for rate, _ in rates), default=0.0) > MOST_RATE
+    if event.parts:
+        facts |= load_in_parts(pinned(task.load), event, capacity, client, t0_ns)
+    elif by_vegeta:
         client.log += load_by_vegeta(pinned(task.load), event, rates, t0_ns)
     else:
         asyncio.run(_load(client, event, rates, t0_ns, folder))
@@ -146,7 +162,7 @@ def run_event(task: Task, beside: int = 0) -> None:
         "capacity": capacity,
         "rates": rates,
         "timeout_s": event.timeout_s,
-        "by": "vegeta" if by_vegeta else "sockets",
+        "by": "wrk" if event.parts else "vegeta" if by_vegeta else "sockets",
         "beside": beside,
     }
     facts |= {"faults": dict(client.faults)}
@@ -160,6 +176,14 @@ def run_event(task: Task, beside: int = 0) -> None:
         )
         write_file(folder / SLOW, "\t".join(SLOW_COLUMNS) + "\n" + "".join(lines))
     write_file(folder / TOOL_JSON, tool_json(facts, task.tool.name, task.tool.version(), (), ""))
+
+
+def _client(asked: Asked, event: Event, workers: int, rates: Sequence[tuple[float, float]], t0_ns: int) -> Client:
+    """The one that can make the event's load."""
+    if event.even_from is None:
+        return Client(asked)
+    seconds = sum(seconds for _, seconds in rates[: event.even_from])
+    return Balanced(asked, workers, t0_ns + round(seconds * 1e9))
 
 
 def load_by_vegeta(asked: Load, event: Event, rates: Sequence[tuple[float, float]], t0_ns: int) -> list[Request]:
@@ -238,6 +262,8 @@ async def _load(client: Client, event: Event, rates: Sequence[tuple[float, float
         beside.append(asyncio.ensure_future(_long(client, event, t0_ns)))
     if event.needs:
         beside.append(asyncio.ensure_future(_needing(client, event, event.needs, t0_ns)))
+    if isinstance(client, Balanced):
+        beside.append(asyncio.ensure_future(_level(client, rates, t0_ns)))
     enough = str(folder / ENOUGH)
     stays = event.until != ENDED
 
@@ -264,6 +290,12 @@ async def _load(client: Client, event: Event, rates: Sequence[tuple[float, float
         await task
     await client.drained()
     client.close()
+
+
+async def _level(client: Balanced, rates: Sequence[tuple[float, float]], t0_ns: int) -> None:
+    """In the phase between, connections to workers that have too few of them."""
+    await _at(t0_ns, rates[0][1])
+    await client.level()
 
 
 async def _long(client: Client, event: Event, t0_ns: int) -> None:
@@ -317,7 +349,7 @@ def _asked(task: Task, event: Event, expected: bytes | None) -> Asked:
         expected=expected,
         timeout_s=event.timeout_s,
         pool=event.pool,
-        look_s=LOOK_S if event.pool else 0.0,
+        look_s=LOOK_S if event.pool and event.even_from is None else 0.0,
         long_head=_head(task, event, event.long_path, b"") if event.long_path else b"",
         slow_head=_slow_head(task, event),
         needs_head=_head(task, replace(event, pool=0), event.needs.path, b"") if event.needs else b"",

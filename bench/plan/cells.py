@@ -297,6 +297,8 @@ def _usual_s(event: Event) -> float:
     """What ends as soon as it is seen takes a fraction of the longest time."""
     if event.until == RECOVERED:
         return event.seconds - event.phases[-1].seconds + UNTIL_S / 2
+    if event.repeats:
+        return event.seconds / 2
     return min(event.seconds, UNTIL_S) if event.until else event.seconds
 
 

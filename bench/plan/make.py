@@ -25,7 +25,7 @@ from bench.plan.cells import (
     turn_tables,
 )
 from bench.plan.cpus import parse_list
-from bench.plan.events import EVENTS, kind_of, of_app, with_signal
+from bench.plan.events import EVENTS, kind_of, lasting, of_app, with_signal
 from bench.plan.events.event import Event, Kind
 from bench.plan.interim_looks import LOOKS
 from bench.plan.levels import Level, parse_level, refusal
@@ -74,7 +74,7 @@ def make_plan(here: Variant, wanted: Selection, refs: Sequence[Variant] = ()) ->
             for cell in _cells(matrix, service, load, skips):
                 cells.setdefault(cell.key, cell)
     for service in services if preset.events else ():
-        of_service = event_cells(matrix, service, preset, here.reads, skips)
+        of_service = event_cells(matrix, service, preset, here.reads, skips, seconds=wanted.duration)
         cells.update((cell.key, cell) for cell in of_service)
     _check_knees(cells.values())
     every = in_pairs([*cells.values()], chosen.pairs, skips)
@@ -101,7 +101,7 @@ def make_plan(here: Variant, wanted: Selection, refs: Sequence[Variant] = ()) ->
         kept,
         tuple(skips),
         loadgen_cpus=len(parse_list(settings.get("LOADGEN_CPUS") or "0")),
-        nulls=null_controls(matrix, preset, kept, tables) if wanted.controls != "none" else (),
+        nulls=null_controls(matrix, preset, kept, tables, wanted.duration) if wanted.controls != "none" else (),
         tables=tables,
         turn_rounds=turn_rounds,
         turn_seconds=preset.turn_seconds or float(settings.get("TURN_SECONDS", "1")),
@@ -121,14 +121,21 @@ def check_events(preset: Preset, wanted: Selection) -> None:
     for name in preset.events:
         if kind_of(name) is None:
             raise unknown("event", name, EVENTS)
+    lasts = any(event.most_requests for kind in filter(None, map(kind_of, preset.events)) for event in kind.cases)
     for option in _NOT_OF_EVENTS:
-        if getattr(wanted, option):
+        if getattr(wanted, option) and not (option == "duration" and lasts):
             given = "target" if option == "running" else option.removesuffix("s")
             raise UserError(f"--{given} does not go with --event: an event has a load and services of its own")
 
 
 def event_cells(
-    matrix: Matrix, service: Service, preset: Preset, reads: Reads, skips: list[SkippedCell]
+    matrix: Matrix,
+    service: Service,
+    preset: Preset,
+    reads: Reads,
+    skips: list[SkippedCell],
+    *,
+    seconds: float | None = None,
 ) -> Iterable[PlannedCell]:
     """A cell for each case of each event; what the server has no way to do is skipped with what it says of that."""
     for kind in filter(None, map(kind_of, preset.events)):
@@ -137,7 +144,8 @@ def event_cells(
         if lacking := service.lacking(route):
             skips.append(SkippedCell(service.name, f"{service.framework.name}: {lacking}", scenario, event=name))
             continue
-        found = [(case.case, _possible(matrix, service, route, kind.on(case, service, reads))) for case in kind.cases]
+        asked_for = (lasting(case, seconds) for case in kind.cases)
+        found = [(case.case, _possible(matrix, service, route, kind.on(case, service, reads))) for case in asked_for]
         causes = {case: cause for case, cause in found if isinstance(cause, str)}
         if len(causes) == len(found) and len({*causes.values()}) == 1:
             causes = {"": next(iter(causes.values()))}
@@ -177,17 +185,21 @@ def most_beside(settings: Mapping[str, str]) -> int:
 
 
 def null_controls(
-    matrix: Matrix, preset: Preset, cells: Sequence[PlannedCell], tables: Sequence[TurnsTable]
+    matrix: Matrix,
+    preset: Preset,
+    cells: Sequence[PlannedCell],
+    tables: Sequence[TurnsTable],
+    seconds: float | None = None,
 ) -> tuple[PlannedCell, ...]:
     """The null server's cells: of a run's loads, or of its events."""
-    return null_events(matrix, preset.events) if preset.events else null_cells(matrix, cells, tables)
+    return null_events(matrix, preset.events, seconds) if preset.events else null_cells(matrix, cells, tables)
 
 
-def null_events(matrix: Matrix, names: Iterable[str]) -> tuple[PlannedCell, ...]:
+def null_events(matrix: Matrix, names: Iterable[str], seconds: float | None = None) -> tuple[PlannedCell, ...]:
     """The same done to the null server, once for each event: what the client itself loses there is the floor."""
     route, path = matrix.route_of(NULL_ROUTES[0])
     kinds = filter(None, map(kind_of, names))
-    events = (replace(kind.cases[0], long_path="", environment={}) for kind in kinds if kind.floor)
+    events = (replace(lasting(kind.cases[0], seconds), long_path="", environment={}) for kind in kinds if kind.floor)
     return tuple(
         PlannedCell(NULL, route, route.scenario, path, SOCKETS.name, Level(event.level), event=with_signal(event))
         for event in events

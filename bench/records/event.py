@@ -62,6 +62,14 @@ class Action:
 
 
 @dataclass(frozen=True, slots=True)
+class Point:
+    """What a service holds after so much work: bytes by requests answered, or open file descriptors by reloads."""
+
+    done: float
+    held: float
+
+
+@dataclass(frozen=True, slots=True)
 class Bin:
     """One tenth of a second of the timeline, by the times at which its requests were due."""
 
@@ -139,6 +147,8 @@ class EventRecord:
     late_p99_s: float | None = None
     causes: tuple[str, ...] = ()
     timeline: tuple[Bin, ...] = ()
+    points: tuple[Point, ...] = ()
+    """Of an event that looks for growth."""
     extras: Mapping[str, float | int | str | bool | None] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
 
@@ -179,6 +189,7 @@ def from_line(line: str) -> EventRecord:
         values["ended"] = Ended(values["ended"])
         values["fates"] = {Fate(name): count for name, count in values["fates"].items()}
         values["actions"] = tuple(Action(**one) for one in values["actions"])
+        values["points"] = tuple(Point(**one) for one in values.get("points", ()))
         values["timeline"] = tuple(Bin(**one) for one in values["timeline"])
         for one in fields(EventRecord):
             if isinstance(values.get(one.name), list):

@@ -15,6 +15,7 @@ from bench.plan.events.event import ENDED, RESTORED, SWAPPED
 from bench.records.event import Action, Fate
 from bench.records.event_needs import Figures, away, exhausted
 from bench.records.event_window import Row, Window, end_of
+from bench.records.growth import balance_figures, memory_figures
 
 STOPPED_SHARE = 0.5
 LEAST_OPEN = 64
@@ -29,7 +30,11 @@ def figures(window: Window) -> Figures:
     if event.actions:
         under_way = [row for row in window.log if row.begun is not None and row.begun <= window.at < end_of(row)]
         found |= {"under_way": len(under_way), "under_way_lost": sum(not row.good for row in under_way)}
-    for make in (_UNTIL.get(event.until), _slow if event.slow else None, _OF.get(event.name)):
+    for make in (
+        _UNTIL.get(event.until) if not event.repeats else None,
+        _slow if event.slow else None,
+        _OF.get(event.name),
+    ):
         if make:
             found |= make(window)
     return found
@@ -128,6 +133,13 @@ _UNTIL: Mapping[str, Callable[[Window], Figures]] = MappingProxyType(
     {SWAPPED: _reload, RESTORED: _worker, ENDED: _stop}
 )
 _OF: Mapping[str, Callable[[Window], Figures]] = MappingProxyType(
-    {"overload": _overload, "recycle": _recycle, "exhausted": exhausted, "away": away}
+    {
+        "overload": _overload,
+        "recycle": _recycle,
+        "exhausted": exhausted,
+        "away": away,
+        "memory": memory_figures,
+        "balance": balance_figures,
+    }
 )
 """By the name of the event."""

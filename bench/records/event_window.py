@@ -7,7 +7,7 @@ import itertools
 import math
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
@@ -89,10 +89,14 @@ class Window:
             return tuple(Action(f"{k} {SLOW_WORDS[self.event.slow]}", at) for k, at in opened.items())
         if self.event.needs and self.event.needs.steps:
             return tuple(Action(f"{count} waiting requests", rows[0].due) for count, rows in self.bursts.items())
+        if bodies := items(self.tool.get("bodies_ns")):
+            return (Action(f"{self.event.bodies} large bodies", bodies[0] / 1e9, (bodies[1] - bodies[0]) / 1e9),)
         at, found = 0.0, []
         for phase in self.event.phases:
             found.append(Action(f"{phase.share:g} times the capacity", at))
             at += phase.seconds
+        if self.event.even_from is not None:
+            return (replace(found[self.event.even_from], what="workers are asked in turn"),)
         return tuple(found[1:])
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,10 +12,12 @@ from bench.plan.events.event import ENDED
 from bench.plan.measurement import Measurement
 from bench.records.event import NEEDS, Ended, EventRecord
 from bench.records.event_figures import figures
-from bench.records.event_window import Window, percentile, read_log, read_slow
+from bench.records.event_window import Row, Window, percentile, read_log, read_slow
+from bench.records.growth import Part, parts_of, points
 from bench.run.reader import Raw, Run, read_raw
 from bench.tools.sockets import CAPACITY, EVENTS, REQUESTS, SLOW
 
+A_LOOP = "a closed loop has neither a rate nor times at which requests are due"
 NO_LOG, NO_END = f"{REQUESTS} is missing or damaged", "the log has requests without an end"
 
 
@@ -74,9 +76,13 @@ def event_record(run: str, planned: Measurement, raw: Raw) -> EventRecord:
 
 def _measured(empty: EventRecord, window: Window, capacity: float | None) -> EventRecord:
     """With all of its figures."""
-    counted = window.counted
+    counted, parts = window.counted, parts_of(window)
     fates = Counter(row.fate for row in counted if row.fate)
-    rate = window.rates[0][0]
+    for part in parts:
+        fates += part.fates or Counter()
+    sent = len(counted) + sum(part.fates.total() for part in parts if part.fates)
+    rate = window.rates[0][0] if window.rates else None
+    no_gap = "the service was stopped for good" if window.event.until == ENDED else A_LOOP if parts else ""
     before, around = window.p99(window.before), window.p99(window.around)
     record = replace(
         empty,
@@ -84,17 +90,17 @@ def _measured(empty: EventRecord, window: Window, capacity: float | None) -> Eve
         detail="",
         rate=rate,
         capacity=capacity,
-        share=rate / capacity if capacity else None,
-        window_s=max((row.due for row in window.log), default=0.0),
+        share=rate / capacity if capacity and rate else None,
+        window_s=max([row.due for row in window.log] + [part.end for part in parts], default=0.0),
         beside=window.beside,
         actions=window.actions,
-        sent=len(counted),
+        sent=sent,
         fates=dict(fates),
-        unaccounted="" if all(row.fate for row in (*counted, *window.needing)) else NO_END,
-        longest_gap_s=None if window.event.until == ENDED else window.longest_gap(),
+        unaccounted=_unaccounted([*counted, *window.needing], parts),
+        longest_gap_s=None if no_gap else window.longest_gap(),
         p99_before_s=before,
         p99_around_s=around,
-        recovered_s=None if window.event.until == ENDED else window.recovered(before),
+        recovered_s=None if no_gap else window.recovered(before),
         workers_before=window.workers_before,
         workers_after=window.workers_after,
         happened=window.happened(),
@@ -107,14 +113,17 @@ def _measured(empty: EventRecord, window: Window, capacity: float | None) -> Eve
         ),
         causes=tuple(window.causes()),
         timeline=tuple(window.timeline()),
+        points=tuple(points(window)),
         extras=figures(window),
     )
     reasons = {
         "beside": "an earlier version did not say it",
-        "longest_gap_s": "the service was stopped for good",
-        "p99_before_s": "nothing was answered before the event",
-        "p99_around_s": "nothing was answered in the 5 s around it",
-        "recovered_s": "the service was stopped for good" if window.event.until == ENDED else "not in this window",
+        "rate": A_LOOP,
+        "share": A_LOOP if parts else "its capacity is not known",
+        "longest_gap_s": no_gap,
+        "p99_before_s": A_LOOP if parts else "nothing was answered before the event",
+        "p99_around_s": A_LOOP if parts else "nothing was answered in the 5 s around it",
+        "recovered_s": no_gap or "not in this window",
         "exit_s": "the service has not ended" if window.event.until == ENDED else "it is not stopped in this event",
         "memory_before_bytes": "its memory could not be read",
         "memory_peak_bytes": "its memory could not be read",
@@ -123,6 +132,14 @@ def _measured(empty: EventRecord, window: Window, capacity: float | None) -> Eve
     }
     missing = {name: why for name, why in reasons.items() if getattr(record, name) is None}
     return replace(record, missing=missing)
+
+
+def _unaccounted(rows: Iterable[Row], parts: Sequence[Part]) -> str:
+    """What is not known of the requests that were sent."""
+    unread = [number for number, part in enumerate(parts, 1) if part.fates is None]
+    if unread:
+        return f"wrk does not say what it sent in part {unread[0]}"
+    return "" if all(row.fate for row in rows) else NO_END
 
 
 def _skips(source: Run) -> list[Mapping[str, Any]]:

@@ -112,8 +112,10 @@ def share(counts: Counts) -> float:
 GROWS, STEADY, NOT_ENOUGH = "grows", "steady", "not enough data"
 LEAST_STEPS = 4
 """Fewer steps between samples have no slope."""
-NEGLIGIBLE = 20.0
-"""Bytes per request: 20 MB in a million requests."""
+NEGLIGIBLE = 16.0
+"""Bytes per request: Python allocates no less, so that whatever a request leaves behind each time is more."""
+LEAST_DESCRIPTORS = 0.5
+"""File descriptors per reload."""
 WARM = 0.2
 """The share of the samples that belongs to the start, when caches and heaps fill."""
 

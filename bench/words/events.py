@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bench.analysis.events import NULL, EventCell, EventContrast, EventRow, EventTable, Kind, event_table
 from bench.analysis.services import coordinates_of, pairs_of, places_of
 from bench.core.files import mapping
-from bench.core.formats import NOTHING, listed, milliseconds, number, plural
+from bench.core.formats import NOTHING, listed, megabytes, milliseconds, number, plural
 from bench.core.groups import grouped
+from bench.plan.events.growth import MILLION, RELOADS
 from bench.records.event import EventRecord, Fate
-from bench.stats.event_counts import LEAST_ROUNDS, Counts, share
+from bench.stats.even_shares import UNEVEN
+from bench.stats.event_counts import GROWS, LEAST_ROUNDS, NOT_ENOUGH, STEADY, Counts, Slope, share
 from bench.words.names import labels_of
 
 GAP_S = 0.5
 """A time without a good answer is an outage from here on, and told even if no request was lost in it."""
+MOST_EVEN = 1.2
+"""Times the even share: more than this to one worker, and shares are not even."""
 FATES: Mapping[Fate, str] = {
     Fate.ANSWERED: "answered",
     Fate.REFUSED: "refused",
@@ -39,6 +43,8 @@ SUBJECTS: Mapping[str, str] = {
     "connections": "idle connections to {}",
     "exhausted": "exhausting {}",
     "away": "{} without a dependency",
+    "memory": "the memory of {}",
+    "balance": "the shares of workers of {}",
 }
 """Events as the subject of a sentence; others by their name."""
 AT_ONCE_S = 0.05
@@ -126,6 +132,8 @@ def cell_words(cell: EventCell) -> CellWords:
         more = [cell.reason] * (cell.kind is not Kind.CANNOT) + [counts] * bool(seen)
         return CellWords(heads[cell.kind], (*more,))
     rounds = len(cell.counted)
+    if own := growth_words(cell) or balance_words(cell):
+        return _with_losses(own, cell)
     counts = f"lost {cell.lost:,} of {cell.sent:,}{COUNTED.get(cell.counted[0].event, '')}"
     more = [*_figures(cell)]
     if cell.gap_s is not None and cell.gap_s >= GAP_S and not cell.gone:
@@ -137,6 +145,80 @@ def cell_words(cell: EventCell) -> CellWords:
     if cell.gone:
         return CellWords(f"never came back{_in_rounds(cell.gone, rounds)}", (counts, *more), "bad")
     return CellWords(counts, (*more,), "bad" if cell.lost else "good")
+
+
+def _with_losses(own: CellWords, cell: EventCell) -> CellWords:
+    """What such an event says first, what was lost, and which rounds do not count."""
+    more = [f"lost {cell.lost:,} of {cell.sent:,}", *own.more]
+    if left := len(cell.records) - len(cell.counted):
+        more.append(f"{plural(left, 'round')} not counted: {cell.reason}")
+    return replace(own, more=(*more,), mark="bad" if cell.lost else own.mark)
+
+
+def growth_words(cell: EventCell) -> CellWords | None:
+    """`grows 1.2 KB per 1,000 requests`, `steady (-0.1 to 0.3 descriptors a reload)`; None of other events."""
+    if cell.counted[0].event != "memory":
+        return None
+    reloads = bool(cell.figures("reloads"))
+    unit, each, times = ("descriptors", "a reload", 1.0) if reloads else ("KB", "per 1,000 requests", 1000 / 1024)
+    found = cell.growth or Slope(NOT_ENOUGH)
+    words, more = found.word, list[str]()
+    if found.mean is not None and found.low is not None and found.high is not None:
+        low, mean, high = (signed(one * times) for one in (found.low, found.mean, found.high))
+        interval = f"{low} to {high}" if low != high else low
+        grows = found.word == GROWS
+        words = f"{GROWS} {mean} {unit} {each}" if grows else f"{found.word} ({interval} {unit} {each})"
+        more = [f"95 % interval {interval}"] if grows else []
+    return CellWords(words, (*more, *_how_much(cell)), {GROWS: "bad", STEADY: "good"}.get(found.word, ""))
+
+
+def _how_much(cell: EventCell) -> Iterable[str]:
+    """The work behind a slope, and what large bodies leave behind."""
+    if reloads := cell.figures("reloads"):
+        yield f"{_whole(reloads)} of {RELOADS} reloads"
+        return
+    asked, seconds = cell.figures("requests"), cell.figures("parts_s")
+    if sizes := cell.figures("kept_bytes"):
+        grown = cell.figures("grown_bytes")
+        kept = _span([max(0.0, one) for one in sizes], megabytes)
+        yield f"keeps {kept} of {_span(grown, megabytes)} that large bodies took"
+        sent, taken = sum(cell.figures("bodies")), sum(cell.figures("bodies_answered"))
+        if taken < sent:
+            yield f"{sent - taken:.0f} of {sent:.0f} large bodies not taken"
+    elif asked and min(asked) < MILLION:
+        yield f"{_whole(asked)} requests of the million in {_whole(seconds)} s"
+
+
+def signed(value: float) -> str:
+    """Two digits that count, `-0.12`; what is nothing has no sign."""
+    return f"{value:.2g}" if 0.005 <= abs(value) < 10 else f"{round(value):,}"
+
+
+def balance_words(cell: EventCell) -> CellWords | None:
+    """`71 % to one of 4 workers`, and what that costs; None of other events."""
+    if cell.counted[0].event != "balance":
+        return None
+    workers, worst = cell.figures("workers"), cell.figures("worst_share")
+    if not worst:
+        return CellWords(f"{NOT_ENOUGH}: responses do not say which worker gave them")
+    if max(workers) < 2:
+        return CellWords("one worker has all")
+    uneven = cell.p_even <= UNEVEN
+    more = ["more than chance explains" if uneven else "chance alone could do that"]
+    more += [_cost(cell)] if cell.figures("p99_s") else []
+    head = f"{_whole([100 * one for one in worst])} % to one of {_whole(workers)} workers"
+    return CellWords(head, (*more,), "bad" if uneven else "good")
+
+
+def _cost(cell: EventCell) -> str:
+    """p99 as requests come, and with even shares, where these were had."""
+    p99 = f"p99 {_span(cell.figures('p99_s'), milliseconds)}"
+    even, shares = cell.figures("even_p99_s"), cell.figures("even_worst_share")
+    if not shares:
+        return p99
+    if max(shares) > MOST_EVEN / max(cell.figures("workers")):
+        return f"{p99}; even shares were not to be had"
+    return f"{p99}, {_span(even, milliseconds)} with even shares"
 
 
 def _in_rounds(some: int, rounds: int) -> str:

@@ -89,6 +89,10 @@ class Engine(ABC):
         """Its CPU time so far in ns, and its memory now in bytes; None where that cannot be read."""
         return None, None
 
+    def descriptors(self, service: str) -> int | None:
+        """How many file descriptors its processes have open; None where they cannot be counted."""
+        return None
+
     def signal(self, service: str, signal: str, pid: int) -> int | None:
         """Sends a signal to a process of its container; DockerError where that fails.
 

@@ -23,7 +23,7 @@ from driver.engines.provenance import save_provenance
 from driver.failure import RUN, USER, Failure, warn
 from driver.files import last_line, save
 from driver.nodes.node import role_of
-from driver.processes import Processes, processes_of
+from driver.processes import Processes, all_pids, processes_of
 from driver.run import PROJECT, Run
 
 GONE = "the Docker daemon does not answer any more: start it (systemctl start docker)"
@@ -51,6 +51,8 @@ cat "/proc/$pid/cmdline" || exit
 for name in "$0" "$@"; do value=$(printenv "$name") && printf '\\f%s' "$name=$value"; done
 exit 0"""
 """The arguments of the process that serves, which may be the child of an init, and these variables of it."""
+DESCRIPTORS = 'for pid; do ls "/proc/$pid/fd" 2>/dev/null || [ ! -e "/proc/$pid" ] || echo unreadable; done'
+"""The open file descriptors of these processes, a line each."""
 KNOBS = ("PORT", "WORKERS", "BACKLOG", "THREADS")
 """What servers get in their environment, besides what --vary gives them."""
 UP = ("up", "--detach", "--no-build")
@@ -232,6 +234,16 @@ class LocalDocker(Engine):
 
     def usage(self, service: str) -> tuple[int | None, int | None]:
         return counters.usage(self.pid_of(service))
+
+    def descriptors(self, service: str) -> int | None:
+        # From inside, for the same reason as signals.
+        pids = all_pids(self.pid_of(service))
+        if not pids:
+            return None
+        words = ("exec", self.run.container(service), "sh", "-c", DESCRIPTORS, "sh", *map(str, pids))
+        done = docker(*words, context=self.context_of(service), timeout=20, check=False)
+        found = done.out.split()
+        return len(found) if found and all(map(str.isdecimal, found)) else None
 
     def signal(self, service: str, signal: str, pid: int) -> int | None:
         # From inside: a user who may call Docker need not own the service's processes. The command takes longer than

@@ -41,6 +41,8 @@ DONE = {
 }
 """What was done to a dependency, in the past tense."""
 OTHER_CLOCK_S = 60.0
+QUIET_S, COUNTS = 0.3, 2
+"""After a reload, until what it has opened for a while is closed; and how often descriptors are counted then."""
 """A difference that says that the load generator's monotonic clock is not this machine's."""
 
 
@@ -127,6 +129,10 @@ class _Watch:
     done: list[dict[str, Any]] = field(default_factory=list)
     workers: list[tuple[int, tuple[int, ...]]] = field(default_factory=list)
     samples: list[tuple[int, int | None, int | None]] = field(default_factory=list)
+    descriptors: list[tuple[int, int | None]] = field(default_factory=list)
+    """(when, how many are open), before and after each reload of several."""
+    since: tuple[int, ...] = ()
+    """The workers when the last action was done that is repeated."""
     targets: set[int] = field(default_factory=set)
     others: set[int] = field(default_factory=set)
     """Children that have never told themselves in a response while others did: a router, or a server's own helper."""
@@ -155,10 +161,12 @@ class _Watch:
             "same_clock": self.t0_ns == self.told_ns[0],
             "main": self.before.main,
             "before": self.before.workers,
+            "others": sorted(self.others),
             "actions": self.done,
             "workers": self.workers,
             "samples": self.samples,
             "connections": self.connections,
+            "descriptors": self.descriptors,
             "ended_ns": self.ended_ns,
             "until": self.event.until,
             "until_ns": self.until_ns,
@@ -180,6 +188,9 @@ class _Watch:
     def _watch(self) -> None:
         self.before = self._look()
         self.workers.append((self._now(), self.before.workers))
+        self.since = self.before.workers
+        if self.event.repeats:
+            self._count_descriptors()
         left, sampled = sorted(self.event.actions, key=lambda one: one.at_s), -math.inf
         while not self.over.wait(LOOK_S):
             if left and self._now() >= left[0].at_s * 1e9:
@@ -193,7 +204,7 @@ class _Watch:
                 self.workers.append((self._now(), seen.workers))
             if not seen.main and self.ended_ns is None:
                 self.ended_ns = self._now()
-            if self.until_ns is None and not left and self._is_over(seen):
+            if self.until_ns is None and not left and self._is_over(seen) and not self._goes_on():
                 self.until_ns = self._now()
             if (self.folder / LAST).exists():
                 return
@@ -247,10 +258,28 @@ class _Watch:
         what = f"SIG{action.signal} to {'the main process' if action.to == 'main' else 'a worker'}"
         self.done.append({"what": what, "pid": pid, "at_ns": begun, "took_ns": took, "wall_ns": wall, "error": error})
 
+    def _goes_on(self) -> bool:
+        """Counts what is open after a reload, and does it again where more are asked for."""
+        if not self.event.repeats:
+            return False
+        self._count_descriptors()
+        if len(self.done) >= self.event.repeats:
+            return False
+        self.since = self._look().workers
+        self._act(self.event.actions[-1])
+        return True
+
+    def _count_descriptors(self) -> None:
+        """The least of a few looks: a request that is under way has a descriptor, too."""
+        time.sleep(QUIET_S)
+        found = [self.engine.descriptors(self.service) for _ in range(COUNTS)]
+        known = [one for one in found if one is not None]
+        self.descriptors.append((self._now(), min(known) if known else None))
+
     def _is_over(self, seen: Processes) -> bool:
         before, now = set(self.before.workers), set(seen.workers)
         if self.event.until == "swapped":
-            return bool(now) and not before & now and len(now) >= len(before)
+            return bool(now) and not set(self.since) & now and len(now) >= len(before)
         if self.event.until == "restored":
             return bool(now) and not self.targets & now and len(now) >= len(before)
         return self.event.until == "ended" and not seen.main

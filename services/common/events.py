@@ -3,6 +3,7 @@
 TELL_PID each response names the process that gave it, in x-worker
 WORK_MS  milliseconds of CPU that each request takes
 LARGE_MB megabytes of the response at /large, in pieces as an app streams a download
+TAKE_BODIES a body is read whole, however large, and answered with its size
 """
 
 import os
@@ -18,7 +19,8 @@ Send = Callable[[Message], Awaitable[None]]
 tells = bool(os.environ.get("TELL_PID"))
 work_s = float(os.environ.get("WORK_MS") or 0) / 1000
 large = int(os.environ.get("LARGE_MB") or 0) << 20
-asked = tells or work_s > 0 or large > 0
+takes = bool(os.environ.get("TAKE_BODIES"))
+asked = tells or takes or work_s > 0 or large > 0
 LARGE, PIECE = "/large", 1 << 16
 LARGE_HEADERS = [("content-type", "application/octet-stream"), ("content-length", str(large))]
 
@@ -52,13 +54,31 @@ def wsgi(inner: Callable[..., Iterable[bytes]]) -> Callable[..., Iterable[bytes]
         def start(status: str, headers: list[tuple[str, str]], *more: Any) -> Any:
             return start_response(status, [*headers, pid()], *more)
 
+        begin = start if tells else start_response
         work()
         if is_large(environ["PATH_INFO"]):
             start_response("200 OK", [*LARGE_HEADERS])
             return pieces()
-        return inner(environ, start if tells else start_response)
+        if takes and (length := int(environ.get("CONTENT_LENGTH") or 0)):
+            size = b"%d" % len(environ["wsgi.input"].read(length))
+            begin("200 OK", [("Content-Type", "text/plain"), ("Content-Length", str(len(size)))])
+            return [size]
+        return inner(environ, begin)
 
     return app if asked else inner
+
+
+async def _take(receive: Receive, send: Send) -> None:
+    """Reads a body whole, as an upload that is kept in memory."""
+    parts, more = [], True
+    while more:
+        message = await receive()
+        parts.append(message.get("body", b""))
+        more = message.get("more_body", False)
+    text = b"%d" % len(b"".join(parts))
+    headers = [(b"content-type", b"text/plain"), (b"content-length", b"%d" % len(text))]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": text})
 
 
 def asgi(inner: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
@@ -78,6 +98,9 @@ def asgi(inner: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]
                 for piece in pieces():
                     await send({"type": "http.response.body", "body": piece, "more_body": True})
                 await send({"type": "http.response.body", "body": b""})
+                return
+            if takes and scope["method"] == "POST":
+                await _take(receive, tell if tells else send)
                 return
         await inner(scope, receive, tell if tells else send)
 

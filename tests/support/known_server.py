@@ -33,12 +33,13 @@ from bench.run.reader import read_raw
 from calibration.events import Known
 from driver.engines.engine import Engine
 from driver.messages import Doings
-from driver.processes import Processes, processes_of
+from driver.processes import Processes, all_pids, processes_of
 from driver.steps.events import acting
 
 SERVER = Path("services/frameworks/synthetic/bad_day.py").resolve()
 RATE = 100.0
-PATHS = {"slow": ("/plaintext", b"Hello, World!")}
+PLAIN = ("/plaintext", b"Hello, World!")
+PATHS = {"slow": PLAIN, "memory": PLAIN, "balance": PLAIN}
 DELAYED = ("/?duration=50", b'{"duration":50}')
 
 
@@ -55,12 +56,21 @@ class OnThisMachine(PretendEngine):
         return processes_of(self.pid)
 
     def usage(self, service: str) -> tuple[int | None, int | None]:
-        return None, None
+        return None, sum(map(_own_memory, all_pids(self.pid)))
+
+    def descriptors(self, service: str) -> int | None:
+        return sum(len([*Path(f"/proc/{pid}/fd").iterdir()]) for pid in all_pids(self.pid))
 
     def signal(self, service: str, signal_name: str, pid: int) -> int | None:
         now = time.time_ns()
         os.kill(pid, getattr(signal, f"SIG{signal_name}"))
         return now
+
+
+def _own_memory(pid: int) -> int:
+    """Bytes that it shares with no file."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next((int(line.split()[1]) << 10 for line in lines if line.startswith("RssAnon")), 0)
 
 
 def happened(root: Path, event: Event, known: Known) -> tuple[EventRecord, dict[str, int]]:
@@ -70,7 +80,9 @@ def happened(root: Path, event: Event, known: Known) -> tuple[EventRecord, dict[
         record = under_event(root, event, OnThisMachine(root / "engine", process.pid), (port, path, body))
     told: dict[str, int] = {}
     for line_of_one in (root / "told").read_text().splitlines():
-        for name, count in json.loads(line_of_one).items():
+        counts = json.loads(line_of_one)
+        told[f"answered by {counts.pop('pid')}"] = counts["answered"]
+        for name, count in counts.items():
             told[name] = told.get(name, 0) + count
     return record, told
 
@@ -85,9 +97,18 @@ def under_event(root: Path, event: Event, engine: Engine, asked: tuple[int, str,
     loaded = planned.as_dict() | {"url": f"http://127.0.0.1:{port}", "path": path, "timeout_s": event.timeout_s}
     task = task_of(str(root), load_of(loaded, Patience()))
     task.folder.mkdir(parents=True)
-    facts = {"rate": RATE / 0.3, "told": [], "expected": base64.b64encode(body).decode()}
+    facts: dict[str, Any] = {"rate": RATE / 0.3, "told": engine.processes("a").workers}
+    facts |= {"expected": base64.b64encode(body).decode()}
     (task.folder / "capacity.json").write_text(json.dumps(facts))
-    doings = Doings(event.actions, event.until, event.settle_s, event.seconds, event.environment, event.watches)
+    doings = Doings(
+        event.actions,
+        event.until,
+        event.settle_s,
+        event.seconds,
+        event.environment,
+        event.watches,
+        event.repeats,
+    )
     with acting(engine, "a", doings, task.folder):
         run_event(task)
     (task.folder / "meta.json").write_text(json.dumps({"id": planned.id, "outcome": "measured", "detail": ""}))

@@ -8,14 +8,15 @@ from types import MappingProxyType
 
 from bench.matrix.model import Route
 from bench.plan.events.dependencies import DEPENDENCIES
-from bench.plan.events.event import BEFORE_S, Event, Kind
+from bench.plan.events.event import BEFORE_S, Event, Kind, Phase
+from bench.plan.events.growth import GROWTH
 from bench.plan.events.load import LOADS
 from bench.plan.events.processes import PROCESSES
 from driver.messages import Action
 
 NGINX = "HUP: starting new worker processes, graceful shutdown of old ones (nginx.org/en/docs/control.html)"
 
-EVENTS: Mapping[str, Kind] = MappingProxyType({**PROCESSES, **LOADS, **DEPENDENCIES})
+EVENTS: Mapping[str, Kind] = MappingProxyType({**PROCESSES, **LOADS, **GROWTH, **DEPENDENCIES})
 """In the order in which they are planned and reported."""
 
 
@@ -31,13 +32,18 @@ def of_app(event: Event, route: Route) -> Event | str:
     """As a user's own app can have it, or why not: it reads none of our variables, and has none of our routes."""
     if event.slow == "body" and route.method == "GET":
         return "its first request has no body"
-    ours = ("TELL_PID", "BOOT_S", "WORK_MS")
+    ours = ("TELL_PID", "BOOT_S", "WORK_MS", "TAKE_BODIES")
     environment = {name: value for name, value in event.environment.items() if name not in ours}
     return replace(event, environment=environment, long_path="", slow_path="")
 
 
+def lasting(event: Event, seconds: float | None) -> Event:
+    """The event with as much time as is asked for, where it takes as many requests as it has time for."""
+    return replace(event, phases=(Phase(1.0, seconds),)) if event.most_requests and seconds else event
+
+
 def with_signal(event: Event) -> Event:
     """As nginx does it, the null server."""
-    if event.name != "reload":
+    if event.name != "reload" and not event.repeats:
         return event
     return replace(event, actions=(Action(BEFORE_S, "signal", "HUP", "main"),), documented=NGINX)

@@ -68,6 +68,10 @@ class Event:
     of a response each second; `idle`: nothing after one response), `slow_steps` how many of them there are one after
     another. `slow_path` is what `body` and `read` ask for; without it, what all others do. `long_path` is asked for
     once, just before the first action.
+
+    `parts`: the load is a closed loop in so many parts, of `most_requests` altogether where that takes less time, and
+    `bodies` large requests come first. `repeats`: the action is done so often, each time that `until` was seen.
+    `even_from`: the phase from which on workers are asked in turn, as far as kept connections allow it.
     """
 
     name: str
@@ -90,6 +94,11 @@ class Event:
     """What is asked for, where that is not the route of the event's kind."""
     watches: str = ""
     """What the driver counts meanwhile, besides processes: `connections` of the service to the database."""
+    parts: int = 0
+    most_requests: int = 0
+    bodies: int = 0
+    repeats: int = 0
+    even_from: int | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
     """What the app and the server are given."""
     documented: str = ""

@@ -188,6 +188,10 @@ class EventApp(App):
             for piece in events.pieces():
                 await transport.send_bytes(piece)
             return
+        if events.takes and scope.method == "POST":
+            text = b"%d" % len(await protocol())
+            protocol.response_bytes(200, [("content-type", "text/plain"), events.pid()], text)
+            return
         status, headers, body = await answer(self._backends, scope, protocol)
         protocol.response_bytes(status, [*headers, events.pid()], body)
 

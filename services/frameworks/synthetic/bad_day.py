@@ -8,35 +8,45 @@ One process listens and another one serves, so that what is done to either is ex
     slow=K       the first time that so many connections have sent no request for SILENT_S, ...
     stall_s=S    ... the worker does nothing for so long
     idle_s=S     a connection without a request for so long is closed
+    leak=N       each response leaves N bytes of memory behind
+    files=N      each SIGHUP leaves N open files behind
+    uneven=S     there are four workers, of which the first gets this share of all connections; SIGHUP does nothing
 
-Its routes are `/?duration=MS`, which answers so much later, and `/plaintext`. SIGHUP closes no connection: the next
+What is left out of the last three does not happen. Its routes are `/?duration=MS`, which answers so much later, and
+`/plaintext`; WORK_MS is CPU time that each request takes. SIGHUP closes no connection: the next
 response on each says that it is the last. What the worker has counted it prints when it ends.
 """
 
 import asyncio
 import json
+import mmap
 import os
 import signal
 import socket
 import struct
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from email.utils import formatdate
 from http import HTTPStatus
-from typing import Optional
+from typing import BinaryIO, Optional
 from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 # With it, the app would become this.
 BAD_DAY = os.environ.pop("BAD_DAY", "")
 import app  # noqa: E402
-from common import contract  # noqa: E402
+from common import contract, events  # noqa: E402
 
 SILENT_S = 0.2
 LINGER_S = 0.1
 """Before a worker ends that has no connections: the last that it took may not have a place yet."""
 PENDING = 1024
+WORKERS = 4
+"""Where shares are uneven."""
+LEAKED = 1 << 30
+LEFT: "list[BinaryIO]" = []
+"""Files that stay open in the process that listens."""
 
 
 class Connection(asyncio.Protocol):
@@ -69,6 +79,7 @@ class Connection(asyncio.Protocol):
             self.worker.drops -= 1
             self.reset()
             return
+        events.work()
         method, target = self.head.decode("latin-1").split(" ")[:2]
         url = urlsplit(target)
         answer, _ = app.refused(url.path, method)
@@ -90,6 +101,7 @@ class Connection(asyncio.Protocol):
         words += [b"allow: GET"] * (status == HTTPStatus.METHOD_NOT_ALLOWED) + [b"connection: close"] * last
         self.transport.write(b"\r\n".join([*words, b"", answer.body]))
         self.worker.answered += 1
+        self.worker.leak()
         if last:
             self.transport.close()
         else:
@@ -111,23 +123,77 @@ class Connection(asyncio.Protocol):
 
 
 class Worker:
-    """The process that serves; `drops`: so many requests are reset first."""
+    """The process that serves; `drops`: so many requests are reset first.
 
-    def __init__(self, listener: socket.socket, known: Mapping[str, float], drops: int) -> None:
-        self.listener, self.known, self.drops = listener, known, drops
+    `channels`: of uneven workers, one to each of the others for the first, which accepts for all of them; the only one
+    of each other is its own.
+    """
+
+    def __init__(
+        self,
+        listener: Optional[socket.socket],
+        known: Mapping[str, float],
+        drops: int,
+        channels: Sequence[socket.socket],
+    ) -> None:
+        self.listener, self.known, self.drops, self.channels = listener, known, drops, channels
+        self.accepted = 0
+        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+        self.leaked = mmap.mmap(-1, LEAKED, flags=flags) if known.get("leak") else None
+        self.leaked_to = 0
+        if self.leaked and hasattr(mmap, "MADV_NOHUGEPAGE"):
+            self.leaked.madvise(mmap.MADV_NOHUGEPAGE)
         self.received = self.answered = self.resets = 0
         self.connections: set[Connection] = set()
         self.silent: set[Connection] = set()
         self.draining = self.stalled = False
+        self.tasks: set[asyncio.Task[object]] = set()
 
     async def serve(self) -> None:
         self.loop = asyncio.get_running_loop()
         self.ended = asyncio.Event()
         self.loop.add_signal_handler(signal.SIGUSR1, self.drain)
         self.loop.add_signal_handler(signal.SIGTERM, self.cut)
-        self.server = await self.loop.create_server(lambda: Connection(self), sock=self.listener, backlog=PENDING)
+        if not self.channels:
+            self.server = await self.loop.create_server(lambda: Connection(self), sock=self.listener, backlog=PENDING)
+        elif self.listener:
+            self.listener.setblocking(False)
+            self.loop.add_reader(self.listener.fileno(), self.share)
+        else:
+            self.loop.add_reader(self.channels[0].fileno(), self.take)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         await self.ended.wait()
+
+    def share(self) -> None:
+        """Accepts a connection, and keeps it or hands it to one of the others."""
+        assert self.listener
+        with suppress(BlockingIOError):
+            own, _ = self.listener.accept()
+            number, share = self.accepted, self.known["uneven"]
+            self.accepted += 1
+            if int((number + 1) * share) > int(number * share):
+                self.serve_on(own)
+                return
+            others = number - int(number * share)
+            with own:
+                socket.send_fds(self.channels[others % len(self.channels)], [b"x"], [own.fileno()])
+
+    def take(self) -> None:
+        _, descriptors, _, _ = socket.recv_fds(self.channels[0], 1, 1)
+        for descriptor in descriptors:
+            self.serve_on(socket.socket(fileno=descriptor))
+
+    def serve_on(self, own: socket.socket) -> None:
+        own.setblocking(False)
+        task = self.loop.create_task(self.loop.connect_accepted_socket(lambda: Connection(self), own))
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
+    def leak(self) -> None:
+        size = int(self.known.get("leak", 0))
+        if self.leaked and self.leaked_to + size <= LEAKED:
+            self.leaked[self.leaked_to : self.leaked_to + size] = b"x" * size
+            self.leaked_to += size
 
     def waits_for(self, connection: Connection) -> None:
         self.silent.add(connection)
@@ -136,6 +202,7 @@ class Worker:
             time.sleep(self.known["stall_s"])
 
     def drain(self) -> None:
+        assert self.listener
         self.draining = True
         self.loop.remove_reader(self.listener.fileno())
         self.may_end()
@@ -157,19 +224,40 @@ class Worker:
         self.loop.call_soon(self.ended.set)
 
     def tell(self) -> None:
-        print(json.dumps({name: getattr(self, name) for name in ("received", "answered", "resets")}), flush=True)
+        counts = {name: getattr(self, name) for name in ("received", "answered", "resets")}
+        print(json.dumps(counts | {"pid": os.getpid()}), flush=True)
 
 
-def started(listener: socket.socket, known: Mapping[str, float], drops: int = 0) -> int:
+def started(
+    listener: Optional[socket.socket],
+    known: Mapping[str, float],
+    drops: int = 0,
+    channels: Sequence[socket.socket] = (),
+) -> int:
     """The pid of a new worker."""
     if pid := os.fork():
         return pid
+    for file in LEFT:
+        file.close()
     status = 1
     try:
-        asyncio.run(Worker(listener, known, drops).serve())
+        asyncio.run(Worker(listener, known, drops, channels).serve())
         status = 0
     finally:
         os._exit(status)
+
+
+def serve_unevenly(listener: socket.socket, known: Mapping[str, float]) -> None:
+    """Starts workers of which one accepts for all, until SIGTERM."""
+    pairs = [socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM) for _ in range(WORKERS - 1)]
+    workers = [started(listener, known, channels=[ours for ours, _ in pairs])]
+    workers += [started(None, known, channels=[theirs]) for _, theirs in pairs]
+    while signal.sigwait((signal.SIGHUP, signal.SIGTERM)) != signal.SIGTERM:
+        pass
+    listener.close()
+    for worker in workers:
+        os.kill(worker, signal.SIGTERM)
+    time.sleep(known["exit_s"])
 
 
 def serve(known: Mapping[str, float]) -> None:
@@ -178,10 +266,14 @@ def serve(known: Mapping[str, float]) -> None:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.pthread_sigmask(signal.SIG_BLOCK, asked)
     listener = socket.create_server(("", int(os.environ["PORT"])), backlog=PENDING)
+    if known.get("uneven"):
+        serve_unevenly(listener, known)
+        return
     worker = started(listener, known)
     while (what := signal.sigwait(asked)) != signal.SIGTERM:
         if what == signal.SIGHUP:
             os.kill(worker, signal.SIGUSR1)
+            LEFT.extend(open(os.devnull, "rb") for _ in range(int(known.get("files", 0))))  # noqa: SIM115
             time.sleep(known["back_s"] + float(os.environ.get("BOOT_S") or 0))
             worker = started(listener, known, int(known["drops"]))
             continue

@@ -1,0 +1,74 @@
+"""A client that fills its pool as requests come, and from a moment on asks the server's workers in turn.
+
+Only a client with kept connections can: it knows of each which worker has it. That is the same load with even shares,
+beside which the cost of uneven ones is seen.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+
+from bench.load.client import Asked, Client, _Connection
+
+OPEN = "open"
+"""The kind of a request that finds out which worker has a new connection."""
+TRIES_AT_ONCE, MOST_TRIES = 4, 64
+MOST_EACH = 4
+"""Connections to each worker that suffice to ask it at any time, at this load."""
+
+
+class Balanced(Client):
+    """`even_ns`: from when on workers are asked in turn, by the monotonic clock."""
+
+    def __init__(self, asked: Asked, workers: int, even_ns: int) -> None:
+        super().__init__(asked)
+        self.workers, self.even_ns = max(1, workers), even_ns
+        self._filled = 0
+        self._asked: Counter[int] = Counter()
+
+    @property
+    def wanted(self) -> int:
+        """Connections to each worker."""
+        return max(1, min(MOST_EACH, self.asked.pool // self.workers))
+
+    def keeps(self, connection: _Connection) -> bool:
+        """More than the pool has, where a worker has too few of them."""
+        if time.monotonic_ns() < self.even_ns and len(self._idle) >= self.asked.pool:
+            return self._extra(connection)
+        self._idle.append(connection)
+        return True
+
+    def _extra(self, connection: _Connection) -> bool:
+        if self._of_workers()[connection.worker] >= self.wanted:
+            return False
+        self._idle.append(connection)
+        return True
+
+    def _of_workers(self) -> Counter[int]:
+        return Counter(one.worker for one in self._idle if not one.ended)
+
+    async def level(self) -> None:
+        """Opens connections until each worker has enough of them, or that does not come."""
+        for _ in range(0, MOST_TRIES, TRIES_AT_ONCE):
+            found = self._of_workers()
+            if sum(count >= self.wanted for count in found.values()) >= self.workers:
+                return
+            for _ in range(TRIES_AT_ONCE):
+                self.ask_once(self.asked.head, OPEN)
+            await asyncio.sleep(0.05)
+
+    def _choose(self) -> _Connection | None:
+        if time.monotonic_ns() + self.asked.look_s * 1e9 < self.even_ns:
+            if self._filled < self.asked.pool:
+                self._filled += 1
+                return None
+            return super()._choose()
+        chosen = min(
+            (one for one in self._idle if not one.ended), key=lambda one: self._asked[one.worker], default=None
+        )
+        if chosen is not None:
+            self._idle.remove(chosen)
+            self._asked[chosen.worker] += 1
+        return chosen

@@ -1,0 +1,75 @@
+"""The load that shows what a service keeps: a closed loop in parts, of which wrk says what was answered."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import subprocess
+import time
+from dataclasses import replace
+from typing import Any
+
+from bench.core.programs import guarded
+from bench.load.client import Asked, Client
+from bench.load.task import command_of
+from bench.plan.events.event import BEFORE_S, Event
+from bench.plan.events.growth import BODY_MB
+from bench.tools import TOOLS
+from bench.tools.tool import Load
+
+REST_S = 2.0
+"""At the end without load: what the service holds then, it keeps."""
+BODIES_AT_ONCE, BODY_TIMEOUT_S = 8, 30.0
+BODY = "body"
+"""The kind of a large request in the log."""
+
+
+def part_seconds(event: Event, capacity: float) -> int:
+    """Whole seconds of each part: all of the time, or what its share of the requests takes."""
+    longest = event.phases[0].seconds / event.parts
+    if event.most_requests:
+        longest = min(longest, math.ceil(event.most_requests / event.parts / capacity))
+    return max(1, int(longest))
+
+
+def load_in_parts(load: Load, event: Event, capacity: float, client: Client, t0_ns: int) -> dict[str, Any]:
+    """Makes the load, and says of each part what wrk said, and when it was, in ns from the beginning."""
+    facts: dict[str, Any] = {}
+    time.sleep(max(0.0, t0_ns / 1e9 - time.monotonic()))
+    if event.bodies:
+        time.sleep(BEFORE_S)
+        begin_ns = time.monotonic_ns()
+        asyncio.run(send_bodies(client, event.bodies))
+        facts["bodies_ns"] = [begin_ns - t0_ns, time.monotonic_ns() - t0_ns]
+    seconds = part_seconds(event, capacity)
+    part = replace(
+        load, connections=event.pool, duration_s=float(seconds), timeout_s=event.timeout_s, threads=1, rate=None
+    )
+    words = guarded(seconds + event.timeout_s + 10, 5, *command_of(TOOLS["wrk"], part).argv)
+    parts = []
+    for _ in range(event.parts):
+        begin_ns = time.monotonic_ns()
+        done = subprocess.run(
+            words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+        )
+        times = {"begin_ns": begin_ns - t0_ns, "end_ns": time.monotonic_ns() - t0_ns}
+        parts.append(times | {"output": done.stdout.decode(errors="replace")})
+    time.sleep(REST_S)
+    return facts | {"parts": parts}
+
+
+async def send_bodies(client: Client, count: int) -> None:
+    """So many large requests, each on a connection of its own, a few at once."""
+    request = large_request(client.asked)
+    for begun in range(0, count, BODIES_AT_ONCE):
+        for _ in range(min(BODIES_AT_ONCE, count - begun)):
+            client.ask_once(request, BODY, BODY_TIMEOUT_S)
+        await client.drained()
+
+
+def large_request(asked: Asked) -> bytes:
+    """A body that the app reads whole (TAKE_BODIES)."""
+    size = BODY_MB << 20
+    lines = ["POST /echo HTTP/1.1", f"Host: {asked.host}:{asked.port}", "User-Agent: bench", "Connection: close"]
+    lines += ["Content-Type: application/octet-stream", f"Content-Length: {size}"]
+    return "\r\n".join((*lines, "", "")).encode() + bytes(size)

@@ -1,0 +1,114 @@
+"""Events that look for what a service keeps, and for how it shares its work: memory, file descriptors, balance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+from bench.matrix.knobs import Reads
+from bench.matrix.model import Service
+from bench.plan.events.event import BEFORE_S, SWAPPED, Event, Kind, Phase, easy
+from driver.messages import Action
+
+MILLION, PARTS = 1_000_000, 10
+CONNECTIONS = 64
+SECONDS, BODIES_S, RELOADS_S = 30.0, 10.0, 90.0
+"""The longest that a million requests, the load after large bodies, and twenty reloads may take.
+
+--duration replaces the first of them.
+"""
+BODIES, BODY_MB = 32, 10
+RELOADS, RELOAD_RATE = 20, 20.0
+"""New connections per second beside the reloads: few are open when descriptors are counted."""
+BALANCE, BALANCE_RATE = 0.6, 400.0
+"""Of the capacity: more than easy, so that a worker that gets more than its share has a queue."""
+AS_IT_COMES_S, BETWEEN_S = 5.0, 1.0
+HEAVY_MS = 5
+LARGE = f"{BODY_MB} MB bodies"
+
+
+def _reloads(event: Event, service: Service, _: Reads) -> Event | str:
+    if event.bodies and service.framework.own:
+        return "a user's own app is not sent large bodies"
+    if not event.repeats:
+        return event
+    found = service.server.reload
+    if found is None:
+        return "matrix.toml does not say how it reloads"
+    if not found.signal:
+        return f"{found.says} ({found.source})"
+    action = Action(BEFORE_S, "signal", found.signal, "main")
+    return replace(event, actions=(action,), documented=f"{found.says} ({found.source})")
+
+
+def _workers(event: Event, service: Service, reads: Reads) -> Event | str:
+    if service.framework.own:
+        return "the responses of a user's own app do not say which worker gave them"
+    if reads(service, "WORKERS"):
+        return f"{service.server.name} has one process"
+    return event
+
+
+def _in_parts(case: str, seconds: float, **more: int | Mapping[str, str]) -> Event:
+    return Event(
+        name="memory",
+        case=case,
+        phases=(Phase(1.0, seconds),),
+        parts=PARTS,
+        pool=CONNECTIONS,
+        most_rate=None,
+        alone=True,
+        **more,  # type: ignore[arg-type]
+    )
+
+
+def _shared(case: str, pool: int, heavy: bool) -> Event:
+    seconds = (AS_IT_COMES_S, BETWEEN_S, AS_IT_COMES_S) if pool else (AS_IT_COMES_S,)
+    return Event(
+        name="balance",
+        case=case,
+        phases=tuple(Phase(BALANCE, one) for one in seconds),
+        pool=pool,
+        most_rate=BALANCE_RATE,
+        even_from=2 if pool else None,
+        alone=heavy,
+        environment={"TELL_PID": "1"} | ({"WORK_MS": str(HEAVY_MS)} if heavy else {}),
+    )
+
+
+GROWTH: Mapping[str, Kind] = MappingProxyType(
+    {
+        "memory": Kind(
+            f"a million requests in ten parts, at most {SECONDS:.0f} s; after {BODIES} bodies of {BODY_MB} MB; file"
+            f" descriptors over {RELOADS} reloads",
+            "plaintext",
+            (
+                _in_parts("requests", SECONDS, most_requests=MILLION),
+                _in_parts(LARGE, BODIES_S, bodies=BODIES, environment={"TAKE_BODIES": "1"}),
+                easy(
+                    "memory",
+                    f"{RELOADS} reloads",
+                    RELOADS_S,
+                    until=SWAPPED,
+                    repeats=RELOADS,
+                    settle_s=1.0,
+                    pool=0,
+                    most_rate=RELOAD_RATE,
+                ),
+            ),
+            _reloads,
+        ),
+        "balance": Kind(
+            f"8 pooled, 64 kept-alive and new connections to four workers; plain requests, and of {HEAVY_MS} ms of CPU",
+            "plaintext",
+            tuple(
+                _shared(f"{name}, {work}", pool, heavy)
+                for work, heavy in (("plain", False), (f"{HEAVY_MS} ms of CPU", True))
+                for name, pool in (("8 pooled", 8), ("64 kept-alive", 64), ("new connections", 0))
+            ),
+            _workers,
+            floor=False,
+        ),
+    }
+)

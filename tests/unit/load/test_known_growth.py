@@ -1,0 +1,101 @@
+"""A server that leaks, keeps files and shares unevenly, with the real client and wrk over 127.0.0.1."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from known_server import happened
+
+from bench.analysis.events import EventCell
+from bench.plan.events import EVENTS, kind_of
+from bench.plan.events.event import Event, Phase
+from bench.records.event import EventRecord, Fate
+from bench.stats.event_counts import GROWS, STEADY
+from bench.words.events import cell_words
+from calibration.events import Check, Known, checks
+from driver.messages import Action
+
+KNOWN = Known(drops=0, back_s=0.2, exit_s=0.2, slow=200, stall_s=0.1, idle_s=20)
+LEAKS = replace(KNOWN, leak=100)
+
+
+def case(name: str) -> Event:
+    kind = kind_of(name)
+    assert kind
+    return kind.cases[0]
+
+
+def wrong(found: list[Check]) -> list[Check]:
+    """What does not hold, but for a client that had to wait for this machine: that moves no count."""
+    return [one for one in found if not one.holds and not one.measured.startswith("the client was starved")]
+
+
+def cell_of(record: EventRecord) -> EventCell:
+    """Its cell, whether or not the client had to wait."""
+    return EventCell("a", (replace(record, causes=()),))
+
+
+SHORT = replace(case("memory-requests"), phases=(Phase(1.0, 10.0),), pool=8, most_requests=10**9)
+
+
+@pytest.mark.parametrize(("known", "word"), [(LEAKS, GROWS), (KNOWN, STEADY)])
+def test_a_leak_is_what_the_server_leaks_and_none_is_steady(tmp_path: Path, known: Known, word: str) -> None:
+    record, told = happened(tmp_path, SHORT, known)
+    assert not wrong(checks(record, known)), checks(record, known)
+    cell = cell_of(record)
+    assert cell.growth and cell.growth.word == word
+    # wrk does not count what is under way when a part ends.
+    assert 0 <= told["answered"] - record.answered <= 10 * 8 + 1
+    assert len(record.points) == 10 and record.fates == {Fate.ANSWERED: record.sent}
+    assert record.rate is None and record.missing["rate"]
+
+
+def test_each_reload_leaves_two_files_behind(tmp_path: Path) -> None:
+    known = replace(KNOWN, files=2, drops=1)
+    event = replace(
+        case("memory-20-reloads"), phases=(Phase(0.3, 60.0),), actions=(Action(0.5, "signal", "HUP", "main"),)
+    )
+    record, told = happened(tmp_path, event, known)
+    assert not wrong(checks(record, known)), checks(record, known)
+    assert [point.done for point in record.points] == [*range(21)]
+    assert told["resets"] >= record.lost == 20
+    assert cell_words(cell_of(record)).head in (
+        "grows 2 descriptors a reload",
+        "grows 2.1 descriptors a reload",
+    )
+
+
+@pytest.mark.parametrize("name", ["8-pooled", "64-kept-alive", "new-connections"])
+def test_seventy_percent_to_one_worker(tmp_path: Path, name: str) -> None:
+    known = replace(KNOWN, uneven=0.7)
+    record, told = happened(tmp_path, case(f"balance-{name}-plain"), known)
+    assert not wrong(checks(record, known)), checks(record, known)
+    of_workers = {int(key.split()[-1]): count for key, count in told.items() if key.startswith("answered by")}
+    assert set(of_workers) == set(record.workers_before)
+    # The one that found out whether the server is there is not in the log.
+    assert sum(of_workers.values()) == record.answered + 1
+    words = cell_words(cell_of(record))
+    assert re.match(r"(6\d|7\d) % to one of 4 workers", words.head) or not record.counts
+    if record.connections:
+        even = record.extras["even_worst_share"]
+        assert isinstance(even, float) and (even < 0.27 or not record.counts), words
+    else:
+        counts = [record.extras[f"requests_{number}"] for number in (1, 2, 3, 4)]
+        assert counts[0] == max(of_workers.values()) and sum(map(float, filter(None, counts))) == record.answered
+        assert words.mark == "bad" and "more than chance explains" in words.more
+
+
+def test_large_bodies_are_sent_first(tmp_path: Path) -> None:
+    event = replace(case("memory-10-mb-bodies"), phases=(Phase(1.0, 10.0),), bodies=3, pool=4)
+    record, _ = happened(tmp_path, event, KNOWN)
+    assert (record.extras["bodies"], record.fates.get(Fate.OTHER_STATUS, 0)) == (3, 3)
+    assert record.sent == sum(record.fates.values()) and record.actions[0].what == "3 large bodies"
+
+
+def test_every_case_says_what_it_needs() -> None:
+    alone = {event.level for kind in EVENTS.values() for event in kind.cases if event.alone}
+    assert {"memory-requests", "memory-10-mb-bodies", "balance-8-pooled-5-ms-of-cpu"} <= alone
+    assert "memory-20-reloads" not in alone
