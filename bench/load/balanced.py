@@ -11,9 +11,8 @@ import time
 from collections import Counter
 
 from bench.load.client import Asked, Client, _Connection
+from bench.records.event import OPEN
 
-OPEN = "open"
-"""The kind of a request that finds out which worker has a new connection."""
 TRIES_AT_ONCE, MOST_TRIES = 4, 64
 MOST_EACH = 4
 """Connections to each worker that suffice to ask it at any time, at this load."""

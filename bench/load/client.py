@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import repeat
 
-from bench.records.event import Fate
+from bench.records.event import OPEN, Fate
 
 SPARE_S = 0.2
 """Until the first request is due; and between two looks at whether the load is over."""
@@ -226,7 +226,7 @@ class _Connection(asyncio.Protocol):
             fate = Fate.WRONG
         else:
             fate = Fate.ANSWERED
-        self.finish(fate, reusable=not (self.answer.close or self.ended or self.request.kind))
+        self.finish(fate, reusable=not (self.answer.close or self.ended or self.request.kind not in ("", OPEN)))
 
     def finish(self, fate: Fate, *, reusable: bool = False) -> None:
         request, self.request = self.request, None

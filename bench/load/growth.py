@@ -14,14 +14,13 @@ from bench.load.client import Asked, Client
 from bench.load.task import command_of
 from bench.plan.events.event import BEFORE_S, Event
 from bench.plan.events.growth import BODY_MB
+from bench.records.event import BODY
 from bench.tools import TOOLS
 from bench.tools.tool import Load
 
 REST_S = 2.0
 """At the end without load: what the service holds then, it keeps."""
 BODIES_AT_ONCE, BODY_TIMEOUT_S = 8, 30.0
-BODY = "body"
-"""The kind of a large request in the log."""
 
 
 def part_seconds(event: Event, capacity: float) -> int:

@@ -209,3 +209,7 @@ def dump(records: Iterable[EventRecord]) -> Iterator[str]:
 def load(lines: Iterable[str]) -> Iterator[EventRecord]:
     """The records of the lines of events.jsonl; BadRecord with the line's number where one is no record."""
     return read_lines(lines, from_line)
+
+
+BODY, OPEN = "body", "open"
+"""Kinds of requests: a large one, and one that finds out which worker has a new connection."""

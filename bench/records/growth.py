@@ -9,12 +9,11 @@ from statistics import median
 
 from bench.core.files import items, mapping
 from bench.plan.events.event import WORKERS
-from bench.records.event import Fate, Point
+from bench.records.event import BODY, OPEN, Fate, Point
 from bench.records.event_needs import Figures
 from bench.records.event_window import Row, Window, percentile
 from bench.tools import parse
 
-BODY, OPEN = "body", "open"
 AT_REST_S = 1.5
 """At the end, without load."""
 
