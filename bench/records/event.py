@@ -18,6 +18,8 @@ from bench.records.record import BadRecord, read_lines
 FILE, SCHEMA = "events.jsonl", 1
 NEEDS = "needs"
 """The kind of a request that needs what is exhausted or away; of a burst, its size follows: `needs 40`."""
+BODY, OPEN = "body", "open"
+"""Kinds of requests: a large one, and one that finds out which worker has a new connection."""
 
 
 class Fate(StrEnum):
@@ -209,7 +211,3 @@ def dump(records: Iterable[EventRecord]) -> Iterator[str]:
 def load(lines: Iterable[str]) -> Iterator[EventRecord]:
     """The records of the lines of events.jsonl; BadRecord with the line's number where one is no record."""
     return read_lines(lines, from_line)
-
-
-BODY, OPEN = "body", "open"
-"""Kinds of requests: a large one, and one that finds out which worker has a new connection."""
