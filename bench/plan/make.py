@@ -147,7 +147,8 @@ def event_cells(
         asked_for = (lasting(case, seconds) for case in kind.cases)
         found = [(case.case, _possible(matrix, service, route, kind.on(case, service, reads))) for case in asked_for]
         causes = {case: cause for case, cause in found if isinstance(cause, str)}
-        if len(causes) == len(found) and len({*causes.values()}) == 1:
+        # Without a case it is said of all that the event has, be they asked for or not.
+        if len(causes) == len(EVENTS[name].cases) and len({*causes.values()}) == 1:
             causes = {"": next(iter(causes.values()))}
         skips += [SkippedCell(service.name, cause, scenario, event=name, case=case) for case, cause in causes.items()]
         for _, event in found:

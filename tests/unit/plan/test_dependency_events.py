@@ -77,6 +77,12 @@ def test_who_has_no_such_pool_says_so(stack: str, known: dict[str, str]) -> None
     assert causes(stack, "exhausted") == known
 
 
+def test_what_one_case_cannot_be_is_not_said_of_the_others() -> None:
+    asked = ("exhausted-threads", "exhausted-health-check-in-the-pool")
+    assert causes("gunicorn-gthread-wsgi", *asked) == {"health check in the pool": SAME}
+    assert [*cells("gunicorn-gthread-wsgi", *asked)] == ["threads"]
+
+
 def test_who_has_no_route_that_needs_it_says_so() -> None:
     found = causes("proxy-py", "away")
     assert [*found] == [""] and found[""].startswith("proxy-py: its plugins have no way to wait")
