@@ -32,6 +32,8 @@ NULL = "null"
 MORE, LESS = "loses more", "loses less"
 FOR_GOOD = frozenset({"stop"})
 """Events that stop the service for good: it is not asked to come back."""
+NOT_OF_LOSSES = frozenset({"memory"})
+"""Events that are not for their losses: a closed loop sends what is answered, and reloads are beside other reloads."""
 LAST_S = 1.0
 """A service without a good answer for so long at the end of the window never came back."""
 
@@ -246,7 +248,10 @@ def event_table(records: Sequence[EventRecord], pairs: Sequence[Pair] = (), orde
         for (event, case), own in sorted(groups.items(), key=lambda group: _place(*group[0]))
     ]
     compared = [*pairs] or [*combinations([name for name in services if name != NULL], 2)]
-    judged = [[(a, b) for a, b in compared if _comparable(cells, a, b)] for _, _, cells in rows]
+    judged = [
+        [(a, b) for a, b in compared if event not in NOT_OF_LOSSES and _comparable(cells, a, b)]
+        for event, _, cells in rows
+    ]
     values, tests = corrected(
         [_alike(cells[a], cells[b]) for (_, _, cells), chosen in zip(rows, judged, strict=True) for a, b in chosen]
     )

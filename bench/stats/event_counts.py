@@ -116,7 +116,7 @@ NEGLIGIBLE = 16.0
 """Bytes per request: Python allocates no less, so that whatever a request leaves behind each time is more."""
 LEAST_DESCRIPTORS = 0.5
 """File descriptors per reload."""
-WARM = 0.2
+WARM = 0.3
 """The share of the samples that belongs to the start, when caches and heaps fill."""
 
 

@@ -168,7 +168,7 @@ def growth_words(cell: EventCell) -> CellWords | None:
         interval = f"{low} to {high}" if low != high else low
         grows = found.word == GROWS
         words = f"{GROWS} {mean} {unit} {each}" if grows else f"{found.word} ({interval} {unit} {each})"
-        more = [f"95 % interval {interval}"] if grows else []
+        more = [f"95 % interval {interval}"] if grows and low != high else []
     return CellWords(words, (*more, *_how_much(cell)), {GROWS: "bad", STEADY: "good"}.get(found.word, ""))
 
 

@@ -21,7 +21,7 @@ from bench.records.make_event import event_records
 from bench.run.reader import read_run
 from driver.docker import DockerError
 from driver.messages import BEGUN, ENOUGH, Action, Doings, Step, as_json, step_of
-from driver.processes import Processes, processes_of
+from driver.processes import Processes, all_pids, processes_of
 from driver.steps.events import EVENTS, acting, cannot
 
 LOOKS = 10
@@ -96,6 +96,25 @@ def test_a_signal_counts_from_when_it_was_sent_where_that_is_known(tmp_path: Pat
     (action,) = happened(engine, Doings((Action(0.0, "signal", "HUP", "main"),), "swapped"))["actions"]
     assert (action["took_ns"] == 0) == known and (action["wall_ns"] == engine.told) == known
     assert (action["at_ns"] >= 2e8) or (not known and action["took_ns"] >= 2e8)
+
+
+def test_a_reload_is_done_again_until_it_was_done_often_enough_and_what_is_open_is_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("driver.steps.events.QUIET_S", 0.01)
+    pids = iter(range(5, 100))
+
+    class Counting(Acting):
+        def descriptors(self, service: str) -> int | None:
+            self.looks = 0
+            return 30 + 2 * len(self.sent) + next(noise)
+
+    noise = iter([1, 0] * 50)
+    engine = Counting(tmp_path, lambda *_: Processes(2, (next(pids), next(pids))))
+    told = happened(engine, Doings((Action(0.0, "signal", "HUP", "main"),), "swapped", repeats=3))
+    assert engine.sent == [("HUP", 2)] * 3 and len(told["actions"]) == 3 and ended_early(engine)
+    assert [count for _, count in told["descriptors"]] == [30, 32, 34, 36]
+    assert told["until_ns"] >= told["descriptors"][-1][0]
 
 
 def test_one_old_worker_left_is_no_reload(tmp_path: Path) -> None:
@@ -193,7 +212,10 @@ TRACKER = (13, 4, "S", "python3 -c from multiprocessing.resource_tracker import 
 def test_workers_are_the_living_children_of_the_process_that_serves(
     tmp_path: Path, processes: list[tuple[int, int, str, str, str]], known: tuple[int, tuple[int, ...]]
 ) -> None:
-    assert processes_of(10, make_proc(tmp_path, *processes)) == Processes(*known)
+    proc = make_proc(tmp_path, *processes)
+    assert processes_of(10, proc) == Processes(*known)
+    # What is no worker, such as an init or a helper, has descriptors too.
+    assert {known[0], *known[1]} - {0} <= {*all_pids(10, proc)} and (not known[0] or all_pids(10, proc)[0] == 1)
 
 
 def test_in_the_loop_a_row_says_that_it_cannot_be_done_and_the_rest_goes_on(

@@ -413,6 +413,19 @@ def test_an_event_gives_a_service_what_it_needs_but_never_what_varies(engine: Lo
     assert not docker.asked("block.yml")
 
 
+def test_open_descriptors_are_counted_from_inside_the_container_or_not_at_all(
+    engine: LocalDocker, docker: Docker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("driver.engines.local.all_pids", lambda _: (1, 7, 9))
+    docker.says("/fd", "0\n1\n2\n0\n1\n")
+    assert engine.descriptors("a") == 5
+    assert docker.calls[-1].endswith("sh 1 7 9")
+    docker.says("/fd", "0\n1\nunreadable\n")
+    assert engine.descriptors("a") is None
+    monkeypatch.setattr("driver.engines.local.all_pids", lambda _: ())
+    assert engine.descriptors("a") is None
+
+
 def test_a_signal_is_sent_from_inside_the_container_and_one_that_fails_is_said(
     engine: LocalDocker, docker: Docker
 ) -> None:

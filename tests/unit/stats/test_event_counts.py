@@ -143,3 +143,40 @@ def test_a_heap_that_wanders_is_rarely_said_to_grow() -> None:
     walks = [np.cumsum(random.normal(0, 4e6, 11)) for _ in range(400)]
     grows = sum(slope([samples(lambda part, walk=walk: float(walk[part]))]).word == GROWS for walk in walks)
     assert stats.binomtest(grows, len(walks), 0.025, alternative="greater").pvalue > 0.01
+
+
+def heap(random: np.random.Generator, requests: float, leak: float = 0.0) -> list[tuple[float, float]]:
+    """Medians of ten parts of a service that keeps nothing for good: what a heap does besides is noise.
+
+    It collects garbage in a saw-tooth of 2 MB whose period is none of the parts', takes arenas of 1 MB ever more rarely
+    (of Poisson numbers that halve from part to part), and comes and goes in pages of 4 KB by some 200 KB.
+    """
+    period, phase = random.uniform(0.03, 0.6), random.uniform()
+    wanders, size, arenas, parts = 0.0, 40e6, 0, []
+    for part in range(10):
+        arenas += random.poisson(4 * 0.5**part)
+        seen = []
+        for sample in range(15):
+            at = part + (sample + random.uniform()) / 15
+            wanders = 0.9 * wanders + random.normal(0, 90e3)
+            tooth = 2e6 * ((at / period + phase) % 1)
+            seen.append(size + arenas * 1e6 + tooth + round(wanders / 4096) * 4096 + leak * requests * at / 10)
+        parts.append((requests * (part + 0.5) / 10, float(np.median(seen))))
+    return parts
+
+
+@pytest.mark.parametrize("rounds", [1, 3])
+@pytest.mark.parametrize("requests", [50_000, 250_000, 1_000_000])
+def test_noise_of_a_heap_does_not_pass_for_growth(requests: int, rounds: int) -> None:
+    random = np.random.default_rng(requests + rounds)
+    found = [slope([heap(random, requests) for _ in range(rounds)]).word for _ in range(400)]
+    assert stats.binomtest(found.count(GROWS), len(found), 0.05, alternative="greater").pvalue > 0.01
+    # With less work the interval is wider than what is negligible, and that is said.
+    assert requests < 1_000_000 or found.count(STEADY) > 0.95 * len(found)
+
+
+def test_a_leak_in_the_noise_is_found() -> None:
+    random = np.random.default_rng(7)
+    found = [slope([heap(random, 1_000_000, leak=100)]) for _ in range(200)]
+    assert sum(one.word == GROWS for one in found) > 0.95 * len(found)
+    assert sum((one.low or 0) <= 100 <= (one.high or 0) for one in found) > 0.9 * len(found)

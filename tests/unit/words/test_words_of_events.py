@@ -11,7 +11,7 @@ from event_runs import bad_day, cannot, event, releases, services_of
 from golden import Said, cases, same_as
 
 from bench.analysis.events import EventCell, event_table
-from bench.records.event import Ended, EventRecord, Fate
+from bench.records.event import Ended, EventRecord, Fate, Point
 from bench.stats.event_counts import NOT_ENOUGH
 from bench.words.events import ToldEvents, cell_words, tell_events
 
@@ -22,6 +22,25 @@ def told_of(records: list[EventRecord]) -> ToldEvents:
     told = tell_events(records, {"services": services_of(records)})
     assert told
     return told
+
+
+def growth(bytes_each: float, requests: int, noise: float = 0.0, **more: float) -> EventRecord:
+    """Memory that grows by so much a request."""
+    done = [requests * (part + 0.5) / 10 for part in range(10)]
+    points = tuple(Point(at, 4e7 + at * bytes_each + noise * (place % 2)) for place, at in enumerate(done))
+    extras = {"requests": requests, "parts_s": 30.1, **more}
+    return event("uvicorn", "memory", "requests", points=points, extras=extras, timeline=(), sent=requests)
+
+
+def reloads(files: int) -> EventRecord:
+    points = tuple(Point(number, 40 + files * number) for number in range(21))
+    return event("uvicorn", "memory", "20 reloads", points=points, extras={"reloads": 20})
+
+
+def balance(connections: tuple[int, ...], **more: float) -> EventRecord:
+    extras = {f"connections_{number}": count for number, count in enumerate(connections, 1)}
+    shares = {"workers": len(connections), "worst_share": max(connections) / sum(connections)}
+    return event("uvicorn", "balance", "64 kept-alive", extras=extras | shares | more)
 
 
 def cells_of_events() -> Said:
@@ -50,6 +69,23 @@ def cells_of_events() -> Said:
             recovered_s=12.0,
             extras={"rate_2_1.5x": 500.0, "rate_3_3x": 1000.0, "goodput_3_3x": 40.0, "rate_4_0.5x": 170.0},
         ),
+        "memory that grows": growth(100, 1_000_000),
+        "memory that does not": growth(0, 240_000),
+        "memory of which too little is known": growth(40, 20_000, noise=800_000),
+        "large bodies that are given back": growth(
+            0, 240_000, bodies=96, bodies_answered=96, grown_bytes=81_000_000, kept_bytes=2_300_000
+        ),
+        "large bodies that are not taken": growth(
+            0, 240_000, bodies=32, bodies_answered=0, grown_bytes=1_000_000, kept_bytes=-4
+        ),
+        "files that stay open": reloads(2),
+        "files that do not": reloads(0),
+        "uneven shares, and what they cost": balance((45, 6, 7, 6), p99_s=0.24, even_p99_s=0.11, even_worst_share=0.26),
+        "shares of few connections": balance((5, 1, 1, 1), p99_s=0.24, even_p99_s=0.21, even_worst_share=0.27),
+        "shares that cannot be made even": balance((16, 16, 16, 16), p99_s=0.2, even_p99_s=0.2, even_worst_share=0.9),
+        "shares of new connections": balance((250, 260, 240, 250), p99_s=0.02),
+        "one worker": balance((64,), p99_s=0.02),
+        "workers that do not tell themselves": event("uvicorn", "balance", "8 pooled", extras={"workers": None}),
         "recycled": event("uvicorn", "recycle", "every 1000", extras={"recycled": 7}),
         "many connections": event("uvicorn", "connections", "1000 idle", extras={"kb_per_connection": 12.41}),
         "slow clients are cut": event("uvicorn", "slow", "silent", extras={"cut_after_s": 30.0, "most_k": 256}),
