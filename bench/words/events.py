@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bench.analysis.events import NULL, EventCell, EventContrast, EventRow, EventTable, Kind, event_table
+from bench.analysis.events import NOT_OF_LOSSES, NULL, EventCell, EventContrast, EventRow, EventTable, Kind, event_table
 from bench.analysis.services import coordinates_of, pairs_of, places_of
 from bench.core.files import mapping
 from bench.core.formats import NOTHING, listed, megabytes, milliseconds, number, plural
@@ -152,7 +152,9 @@ def _with_losses(own: CellWords, cell: EventCell) -> CellWords:
     more = [f"lost {cell.lost:,} of {cell.sent:,}", *own.more]
     if left := len(cell.records) - len(cell.counted):
         more.append(f"{plural(left, 'round')} not counted: {cell.reason}")
-    return replace(own, more=(*more,), mark="bad" if cell.lost else own.mark)
+    return replace(
+        own, more=(*more,), mark="bad" if cell.lost and cell.counted[0].event not in NOT_OF_LOSSES else own.mark
+    )
 
 
 def growth_words(cell: EventCell) -> CellWords | None:
@@ -325,7 +327,7 @@ def _overload(cell: EventCell) -> Iterable[str]:
 
 def _title(table: EventTable) -> str:
     counted = [one for cell in table.cells for one in cell.records if one.service != NULL]
-    shares = sorted({one.share for one in counted if one.share is not None})
+    shares = sorted({one.share for one in counted if one.share is not None and one.event not in NOT_OF_LOSSES})
     words = [plural(table.rounds, "round")]
     if shares:
         words.append(f"at {_whole([100 * one for one in shares])} % of each service's own capacity, or less")

@@ -21,7 +21,7 @@ SECONDS, BODIES_S, RELOADS_S = 30.0, 10.0, 90.0
 BODIES, BODY_MB = 32, 10
 RELOADS, RELOAD_RATE = 20, 20.0
 """New connections per second beside the reloads: few are open when descriptors are counted."""
-BALANCE, BALANCE_RATE = 0.6, 400.0
+BALANCE, BALANCE_RATE = 0.6, 200.0
 """Of the capacity: more than easy, so that a worker that gets more than its share has a queue."""
 AS_IT_COMES_S, BETWEEN_S = 5.0, 1.0
 HEAVY_MS = 5
