@@ -79,6 +79,7 @@ def checks(record: EventRecord, known: Known) -> list[Check]:
         "reload": _reload,
         "stop": _stop,
         "killed": _killed,
+        "rolling": _rolling,
         "slow": _slow,
         "memory": _memory,
         "balance": _balance,
@@ -90,6 +91,9 @@ def checks(record: EventRecord, known: Known) -> list[Check]:
         return [*found, *_memory(record, known)]
     if record.rate is None:
         return found
+    if record.event == "idle-close":
+        # Its requests have no schedule: each comes after the response before it.
+        return [*found, *_idle_close(record, known)]
     # The schedule says how many were due until the last one: a request that is not in the log is not forgotten.
     due, after = round(record.window_s * record.rate) + 1 + found_out(record), record.extras.get("sent_after", 0)
     long = record.extras.get("long_fate") is not None
@@ -172,6 +176,22 @@ def _killed(record: EventRecord, known: Known) -> Iterator[Check]:
     yield exactly("of these, refused or timed out", 0, sum(record.fates.get(one, 0) for one in WAITED))
     yield within("until as many workers again", known.back_s, record.extras["restored_s"])
     yield within("longest gap", known.back_s - TURNED_S, record.longest_gap_s, TURNED_S + SLACK_S)
+
+
+def _rolling(record: EventRecord, known: Known) -> Iterator[Check]:
+    """Of containers that are out of their proxy before: nobody has a request there when it ends."""
+    yield exactly("lost requests", 0, record.lost)
+    for number in (1, 2):
+        yield within(f"until container {number} ended", known.exit_s, record.extras[f"exit_{number}_s"])
+        yield exactly(f"container {number} had to be killed", False, record.extras[f"killed_{number}"])
+
+
+def _idle_close(record: EventRecord, known: Known) -> Iterator[Check]:
+    """The first connections show when it closes them; of the later requests, those that come then are reset."""
+    yield exactly("connections that it has not closed", 0, record.extras["held"])
+    yield within("an idle connection is closed after", known.idle_s, record.extras.get("idle_s"))
+    yield Check("lost requests", "some", str(record.lost), record.lost > 0)
+    yield exactly("of these, reset", record.lost, record.fates.get(Fate.RESET, 0))
 
 
 WAITED = (Fate.REFUSED, Fate.TIMED_OUT)

@@ -18,6 +18,10 @@ BEGUN, ENOUGH = ".begun", ".enough"
 """In the folder of an event's measurement. The load generator writes when its first request is due, in ns of the
 monotonic clock and since the epoch; the driver writes that the event is over, so that the load may end.
 """
+PROXY_ASKED, PROXY_TOLD = ".proxy-asked", ".proxy-told"
+"""There too, of a service behind a proxy: `TIME VERB ADDRESS`, from the driver, and the same once it is done. Verbs:
+`out` and `back`, whether the container gets requests; `answers`, until it does.
+"""
 SCHEMA = 1
 
 Message = TypeVar("Message", "Service", "OwnApp", "Host", "Step", "Finished", "Action", "Doings")
@@ -78,23 +82,25 @@ class Host:
 class Action:
     """What is done to a service `at_s` seconds after the first request of its load was due.
 
-    `do`: `signal`, to the `main` process or to one `worker`; or `stop`, as Docker stops a container. To the `database`
-    or the `upstream`: `stop` and `start`, `pause` and `unpause`; `lock` and `unlock` a table.
+    `do`: `signal`, to the `main` process or to one `worker`; `stop`, as Docker stops a container; or `swap`: container
+    `to` (1 or 2) is stopped, started again and waited for, having been out of its proxy for `wait_s` before. To the
+    `database` or the `upstream`: `stop` and `start`, `pause` and `unpause`; `lock` and `unlock` a table.
     """
 
     at_s: float
     do: str
     signal: str = ""
     to: str = ""
+    wait_s: float = 0.0
 
 
 @dataclass(frozen=True)
 class Doings:
     """What happens to the service of a step while it is loaded, and what its container is given for it.
 
-    The load ends `settle_s` after `until` was seen: its workers are `swapped` or `restored`, or it has `ended`. Where
-    the last action `repeats`, it is done so often, each time that `until` was seen. `watches`: what is counted
-    meanwhile, `connections` to the database.
+    The load ends `settle_s` after `until` was seen: its workers are `swapped` or `restored`, it has `ended`, or its
+    containers are `rolled`. Where the last action `repeats`, it is done so often, each time that `until` was seen.
+    `watches`: what is counted meanwhile, `connections` to the database. `containers`: how many it has.
     """
 
     actions: tuple[Action, ...] = ()
@@ -104,6 +110,7 @@ class Doings:
     environment: Mapping[str, str] = field(default_factory=dict)
     watches: str = ""
     repeats: int = 0
+    containers: int = 1
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,8 @@ from bench.stats.event_counts import (
 NULL = "null"
 """The null server (nginx), whose counts are the floor: no service can be asked for less."""
 MORE, LESS = "loses more", "loses less"
-FOR_GOOD = frozenset({"stop"})
-"""Events that stop the service for good: it is not asked to come back."""
+FOR_GOOD = frozenset({"stop", "idle-close"})
+"""Events that stop the service for good, or do nothing to it: it is not asked to come back."""
 NOT_OF_LOSSES = frozenset({"memory"})
 """Events that are not for their losses: a closed loop sends what is answered, and reloads are beside other reloads."""
 LAST_S = 1.0

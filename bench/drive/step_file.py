@@ -95,6 +95,7 @@ def _doings(line: PlanLine) -> Doings:
         event.environment,
         event.watches,
         event.repeats,
+        2 if event.proxy else 1,
     )
 
 

@@ -10,7 +10,7 @@ import asyncio
 import time
 from collections import Counter
 
-from bench.load.client import Asked, Client, _Connection
+from bench.load.client import Asked, Client, Connection
 from bench.records.event import OPEN
 
 TRIES_AT_ONCE, MOST_TRIES = 4, 64
@@ -32,14 +32,14 @@ class Balanced(Client):
         """Connections to each worker."""
         return max(1, min(MOST_EACH, self.asked.pool // self.workers))
 
-    def keeps(self, connection: _Connection) -> bool:
+    def keeps(self, connection: Connection) -> bool:
         """More than the pool has, where a worker has too few of them."""
         if time.monotonic_ns() < self.even_ns and len(self._idle) >= self.asked.pool:
             return self._extra(connection)
         self._idle.append(connection)
         return True
 
-    def _extra(self, connection: _Connection) -> bool:
+    def _extra(self, connection: Connection) -> bool:
         if self._of_workers()[connection.worker] >= self.wanted:
             return False
         self._idle.append(connection)
@@ -58,7 +58,7 @@ class Balanced(Client):
                 self.ask_once(self.asked.head, OPEN)
             await asyncio.sleep(0.05)
 
-    def _choose(self) -> _Connection | None:
+    def _choose(self) -> Connection | None:
         if time.monotonic_ns() + self.asked.look_s * 1e9 < self.even_ns:
             if self._filled < self.asked.pool:
                 self._filled += 1

@@ -153,7 +153,7 @@ def _unchunked(data: bytearray, at: int) -> bytes | None:
     return None
 
 
-class _Connection(asyncio.Protocol):
+class Connection(asyncio.Protocol):
     """One connection, with at most one request under way."""
 
     def __init__(self, client: Client, number: int) -> None:
@@ -161,15 +161,25 @@ class _Connection(asyncio.Protocol):
         self.transport: asyncio.Transport | None = None
         self.request: Request | None = None
         self.answer = _Answer()
-        self.ended = False
+        self.ended_ns = 0
         self.worker = 0
         """The pid that its last response told."""
 
+    @property
+    def ended(self) -> bool:
+        """Whether either side has closed it."""
+        return bool(self.ended_ns)
+
+    def _end(self) -> None:
+        self.ended_ns = self.ended_ns or time.monotonic_ns()
+
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """It is open."""
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
 
     def send(self, request: Request, head: bytes) -> None:
+        """Send a request on it."""
         self.request, self.answer, self.count = request, _Answer(), self.count + 1
         request.connection, request.nth = self.number, self.count
         request.begun_ns = request.begun_ns or time.monotonic_ns()
@@ -181,6 +191,7 @@ class _Connection(asyncio.Protocol):
             self.finish(Fate.RESET)
 
     def data_received(self, data: bytes) -> None:
+        """A part of a response, or what nobody has asked for."""
         if (request := self.request) is None:
             self.drop()
             return
@@ -196,7 +207,8 @@ class _Connection(asyncio.Protocol):
             self.finish(Fate.WRONG)
 
     def eof_received(self) -> None:
-        self.ended = True
+        """The server sends no more."""
+        self._end()
         if self.request is not None:
             body = self.answer.at_eof()
             if body is None:
@@ -205,7 +217,8 @@ class _Connection(asyncio.Protocol):
                 self.whole(body)
 
     def connection_lost(self, error: Exception | None) -> None:
-        self.ended = True
+        """It is closed or reset."""
+        self._end()
         if self.request is not None:
             body = None if error else self.answer.at_eof()
             if body is None:
@@ -214,6 +227,7 @@ class _Connection(asyncio.Protocol):
                 self.whole(body)
 
     def whole(self, body: bytes) -> None:
+        """A response is complete."""
         assert self.request is not None
         if self.client.keep_bodies:
             self.request.body = body
@@ -229,6 +243,7 @@ class _Connection(asyncio.Protocol):
         self.finish(fate, reusable=not (self.answer.close or self.ended or self.request.kind not in ("", OPEN)))
 
     def finish(self, fate: Fate, *, reusable: bool = False) -> None:
+        """Note what became of its request; keep it, or close it."""
         request, self.request = self.request, None
         assert request is not None
         request.status, request.worker = self.answer.status, self.answer.worker
@@ -240,7 +255,8 @@ class _Connection(asyncio.Protocol):
         self.drop()
 
     def drop(self) -> None:
-        self.ended = True
+        """Close it."""
+        self._end()
         if self.transport is not None:
             self.transport.abort()
 
@@ -255,12 +271,12 @@ class Client:
         self.faults: Counter[str] = Counter()
         """What kept the client itself from connecting."""
         self.keep_bodies = False
-        self._idle: deque[_Connection] = deque()
+        self._idle: deque[Connection] = deque()
         self._connections = 0
         self._open = 0
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def keeps(self, connection: _Connection) -> bool:
+    def keeps(self, connection: Connection) -> bool:
         """Whether the connection goes back to those that are kept."""
         if len(self._idle) >= self.asked.pool:
             return False
@@ -310,6 +326,25 @@ class Client:
         while self._open:
             await asyncio.sleep(0.01)
 
+    async def opened(self, due_ns: int) -> tuple[Connection | None, Request]:
+        """A connection of its own with one response, and that; None where there is none, or it is the last one."""
+        request = Request(due_ns, begun_ns=time.monotonic_ns())
+        self.log.append(request)
+        self._open += 1
+        self._connections += 1
+        connection = Connection(self, self._connections)
+        await self._ask(request, connection, self.asked.head, self.asked.timeout_s)
+        await _decided(request)
+        return (None if request.fate is not Fate.ANSWERED else connection), request
+
+    async def again(self, connection: Connection, request: Request) -> None:
+        """One more request on it, which is noted."""
+        request.begun_ns = time.monotonic_ns()
+        self.log.append(request)
+        self._open += 1
+        await self._ask(request, connection, self.asked.head, self.asked.timeout_s)
+        await _decided(request)
+
     def ask_once(self, head: bytes, kind: str, timeout_s: float | None = None) -> None:
         """One more request, now, on a connection of its own."""
         request = Request(time.monotonic_ns(), kind)
@@ -322,7 +357,7 @@ class Client:
         while self._idle:
             self._idle.popleft().drop()
 
-    def _choose(self) -> _Connection | None:
+    def _choose(self) -> Connection | None:
         while self._idle:
             connection = self._idle.popleft()
             if not connection.ended:
@@ -331,7 +366,7 @@ class Client:
         return None
 
     def _begin(
-        self, request: Request, connection: _Connection | None, head: bytes = b"", timeout_s: float | None = None
+        self, request: Request, connection: Connection | None, head: bytes = b"", timeout_s: float | None = None
     ) -> None:
         request.begun_ns = time.monotonic_ns()
         task = asyncio.get_running_loop().create_task(
@@ -340,12 +375,13 @@ class Client:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _ask(self, request: Request, connection: _Connection | None, head: bytes, timeout_s: float) -> None:
+    async def _ask(self, request: Request, connection: Connection | None, head: bytes, timeout_s: float) -> None:
         loop = asyncio.get_running_loop()
         left_s = (request.begun_ns - time.monotonic_ns()) / 1e9 + timeout_s
         if connection is None:
             self._connections += 1
-            connection = _Connection(self, self._connections)
+            connection = Connection(self, self._connections)
+        if connection.transport is None:
             made = connection
             request.connection = connection.number
             try:
@@ -360,7 +396,7 @@ class Client:
         if request.fate is None:
             loop.call_at(loop.time() + left_s, self._expire, request, connection)
 
-    def _expire(self, request: Request, connection: _Connection) -> None:
+    def _expire(self, request: Request, connection: Connection) -> None:
         if request.fate is None and connection.request is request:
             connection.finish(Fate.TIMED_OUT)
 
@@ -401,6 +437,12 @@ class Client:
                 task.cancel()
             # The loop forgets the socket before it is closed.
             await asyncio.gather(*tasks, waiter, return_exceptions=True)
+
+
+async def _decided(request: Request) -> None:
+    """Until it is known what became of it; its timeout bounds that."""
+    while request.fate is None:
+        await asyncio.sleep(0.002)
 
 
 async def _read(kind: str, one: socket.socket, other: Other) -> None:

@@ -28,7 +28,9 @@ from bench.core.programs import guarded, memory_file
 from bench.load.balanced import Balanced
 from bench.load.client import SPARE_S, Asked, Client, Request
 from bench.load.growth import load_in_parts
+from bench.load.idle_close import Keeper, idle_load
 from bench.load.kernel_counters import counters, limits, sysctls
+from bench.load.proxy import obeying, proxied
 from bench.load.save import TOOL_JSON, tool_json
 from bench.load.task import Task, command_of, pinned
 from bench.load.words import TOOL_FAILED, Failed
@@ -143,20 +145,24 @@ def run_event(task: Task, beside: int = 0) -> None:
     asked = _asked(replace(task, load=pinned(task.load)), event, expected)
     rates = [] if event.parts else rates_of(event, capacity)
     facts: dict[str, Any] = {"limits": limits(), "sysctls": sysctls(), "before": counters()}
-    time.sleep(task.entry.after_s)
-    t0_ns = time.monotonic_ns() + round(SPARE_S * 1e9)
-    client = _client(asked, event, max(WORKERS, len(items(found.get("told")))), rates, t0_ns)
-    gc.disable()
-    start_ns = time.time_ns() + round(SPARE_S * 1e9)
-    write_file(folder / BEGUN, f"{t0_ns} {start_ns}\n")
-    by_vegeta = max((rate for rate, _ in rates), default=0.0) > MOST_RATE
-    if event.parts:
-        facts |= load_in_parts(pinned(task.load), event, capacity, client, t0_ns)
-    elif by_vegeta:
-        client.log += load_by_vegeta(pinned(task.load), event, rates, t0_ns)
-    else:
-        asyncio.run(_load(client, event, rates, t0_ns, folder))
-    gc.enable()
+    # Its name has the addresses of all of its containers; the load is pinned to one.
+    with proxied(event, asked, urlsplit(task.load.url).hostname or "", folder) as (asked, proxy):
+        time.sleep(task.entry.after_s)
+        t0_ns = time.monotonic_ns() + round(SPARE_S * 1e9)
+        client = _client(asked, event, max(WORKERS, len(items(found.get("told")))), rates, t0_ns)
+        gc.disable()
+        start_ns = time.time_ns() + round(SPARE_S * 1e9)
+        write_file(folder / BEGUN, f"{t0_ns} {start_ns}\n")
+        by_vegeta = max((rate for rate, _ in rates), default=0.0) > MOST_RATE
+        if event.parts:
+            facts |= load_in_parts(pinned(task.load), event, capacity, client, t0_ns)
+        elif by_vegeta:
+            client.log += load_by_vegeta(pinned(task.load), event, rates, t0_ns)
+        elif event.idle_most_s:
+            asyncio.run(idle_load(client, event, rates[0][0], t0_ns))
+        else:
+            asyncio.run(obeying(proxy, asked.head, folder, _load(client, event, rates, t0_ns, folder)))
+        gc.enable()
     facts |= {"after": counters(), "start_ns": start_ns, "end_ns": time.time_ns(), "t0_ns": t0_ns}
     facts |= {
         "capacity": capacity,
@@ -180,6 +186,8 @@ def run_event(task: Task, beside: int = 0) -> None:
 
 def _client(asked: Asked, event: Event, workers: int, rates: Sequence[tuple[float, float]], t0_ns: int) -> Client:
     """The one that can make the event's load."""
+    if event.idle_most_s:
+        return Keeper(asked)
     if event.even_from is None:
         return Client(asked)
     seconds = sum(seconds for _, seconds in rates[: event.even_from])

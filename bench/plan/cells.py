@@ -11,7 +11,7 @@ from typing import Any
 from bench.matrix.knobs import CPU_QUOTA
 from bench.matrix.model import Matrix, Preset, Route, Service
 from bench.plan.cpus import parse_list
-from bench.plan.events.event import RECOVERED, Event
+from bench.plan.events.event import OPENED_S, RECOVERED, SWEPT, Event
 from bench.plan.interim_looks import RATED_FROM, table_looks
 from bench.plan.levels import Level, parse_level
 from bench.plan.measurement import Pair
@@ -44,6 +44,8 @@ MOST_IN_BLOCK = 8
 """Services that are up side by side, and loaded in turns; or under events at once."""
 BESIDE = 4
 """Services under events at once, for each CPU of the servers and of the load generator (docs/events.md)."""
+IDLE_CLOSE_S = OPENED_S + 10.0
+"""Of kept connections, which many servers close after 5 s."""
 BLOCK_OVERHEAD_S = 6.0
 """Of a block, beyond warm-up and load: starting, waiting, stopping."""
 RATE_OVERHEAD_S = 0.5
@@ -295,6 +297,8 @@ class Plan:
 
 def _usual_s(event: Event) -> float:
     """What ends as soon as it is seen takes a fraction of the longest time."""
+    if event.until == SWEPT:
+        return IDLE_CLOSE_S
     if event.until == RECOVERED:
         return event.seconds - event.phases[-1].seconds + UNTIL_S / 2
     if event.repeats:

@@ -10,17 +10,20 @@ from statistics import median
 from types import MappingProxyType
 from typing import Any
 
-from bench.core.files import items
+from bench.core.files import items, mapping
 from bench.plan.events.event import ENDED, RESTORED, SWAPPED
 from bench.records.event import Action, Fate
 from bench.records.event_needs import Figures, away, exhausted
-from bench.records.event_window import Row, Window, end_of
+from bench.records.event_proxy import proxy_figures
+from bench.records.event_window import CLOSED, KEPT, Row, Window, end_of
 from bench.records.growth import balance_figures, memory_figures
 
 STOPPED_SHARE = 0.5
 LEAST_OPEN = 64
 """Connections open at once whose memory stands out of what a service takes and frees besides; of one whose responses
 are large, any number does."""
+KILLED = 137
+"""The exit status of a container that Docker had to kill."""
 
 
 def figures(window: Window) -> Figures:
@@ -129,6 +132,37 @@ def _recycle(window: Window) -> Figures:
     return {"recycled": len(every) - len(window.workers_before)}
 
 
+def _rolling(window: Window) -> Figures:
+    found: Figures = {}
+    for number, one in enumerate(map(mapping, items(window.told.get("actions"))), 1):
+        ended = one.get("exit_ns")
+        found[f"swap_{number}_s"] = one["took_ns"] / 1e9 if not one.get("error") else None
+        found[f"exit_{number}_s"] = ended / 1e9 if isinstance(ended, int) else None
+        found[f"killed_{number}"] = one.get("exit_code") == KILLED
+    return found | proxy_figures(window.event.proxy, window.proxy)
+
+
+def _idle_close(window: Window) -> Figures:
+    """When idle connections were closed, and how far from that, in ms, a request was sent that was lost."""
+    lasted = [one["closed"] - one["opened"] for one in window.slow if one["how"] in ("eof", "reset") and one["closed"]]
+    begun = {row.connection: row.end for row in window.log if not row.kind and row.end is not None}
+    kept = [row for row in window.log if row.kind == KEPT]
+    found: Figures = {
+        "opened": len(begun),
+        "used": len(kept),
+        "seen_closed": sum(row.kind == CLOSED for row in window.log),
+        "held": sum(one["how"] == "held" for one in window.slow),
+    }
+    if lasted:
+        found |= {"idle_s": median(lasted), "idle_least_s": min(lasted), "idle_most_s": max(lasted)}
+        delays = [(row.begun or row.due) - begun[row.connection] - median(lasted) for row in kept if not row.good]
+        if delays:
+            found |= {"lost_from_ms": 1000 * min(delays), "lost_to_ms": 1000 * max(delays)}
+    if kept:
+        found["lost_per_100000"] = 100_000 * sum(not row.good for row in kept) / len(kept)
+    return found
+
+
 _UNTIL: Mapping[str, Callable[[Window], Figures]] = MappingProxyType(
     {SWAPPED: _reload, RESTORED: _worker, ENDED: _stop}
 )
@@ -136,6 +170,8 @@ _OF: Mapping[str, Callable[[Window], Figures]] = MappingProxyType(
     {
         "overload": _overload,
         "recycle": _recycle,
+        "rolling": _rolling,
+        "idle-close": _idle_close,
         "exhausted": exhausted,
         "away": away,
         "memory": memory_figures,

@@ -12,11 +12,13 @@ from statistics import median
 from typing import Any
 
 from bench.core.files import items, mapping
-from bench.plan.events.event import ENDED, RESTORED, SLOWER, SLOWER_S, SWAPPED, Event
+from bench.plan.events.event import ENDED, RESTORED, ROLLED, SLOWER, SLOWER_S, SWAPPED, SWEPT, Event
 from bench.records.event import Action, Bin, Fate
 from bench.tools.sockets import EVENTS
 
 AROUND_S, BIN_S, SECOND = 5.0, 0.1, 1.0
+KEPT, CLOSED = "kept", "closed"
+"""Kinds of a line: a request on a connection that was kept; one that was seen to be closed, and so was not used."""
 LATE_S = 0.05
 """A client whose p99 is later than this was starved: its window does not count."""
 
@@ -57,6 +59,8 @@ class Window:
     slow: Sequence[Mapping[str, Any]]
     needing: Sequence[Row] = ()
     """The requests that need what is exhausted or away; they are in no other figure."""
+    proxy: Sequence[str] = ()
+    """What the proxy before the service has said, by line."""
 
     @property
     def rates(self) -> Sequence[tuple[float, float]]:
@@ -121,7 +125,12 @@ class Window:
 
     @property
     def counted(self) -> Sequence[Row]:
-        """Of a service that is stopped, what was under way or done by then: later requests have nobody to answer."""
+        """Of kept connections, the later requests. Of a service that is stopped, what was under way or done by then:
+        later requests have nobody to answer.
+        """
+        if self.event.until == SWEPT:
+            # Where no connection lasted until then, or all lasted longer: the first requests.
+            return [row for row in self.log if row.kind == KEPT] or [row for row in self.log if not row.kind]
         if self.event.until != ENDED or not self.actions:
             return self.log
         return [row for row in self.log if row.begun is not None and row.begun <= self.at]
@@ -196,11 +205,18 @@ class Window:
             return not self.failed and len(done) == len(self.event.actions)
         if self.event.until == SWAPPED:
             return bool(self.workers_after) and not set(self.workers_before) & set(self.workers_after)
-        if self.event.until == ENDED:
-            return self.told.get("ended_ns") is not None
+        if self.event.until in {ROLLED, ENDED}:
+            replaced = self.replaced == len(self.event.actions)
+            return replaced if self.event.until == ROLLED else self.told.get("ended_ns") is not None
         target = mapping(items(self.told["actions"])[0]).get("pid")
         stopped = self.event.actions[0].signal == "STOP"
         return stopped or any(target not in items(items(seen)[1]) for seen in items(self.told.get("workers")))
+
+    @property
+    def replaced(self) -> int:
+        """How many containers were seen to end, and to serve with another process."""
+        pids = [(one.get("pid"), one.get("pid_after")) for one in map(mapping, items(self.told.get("actions")))]
+        return sum(bool(before and after) and before != after for before, after in pids)
 
     def happened_by(self) -> str:
         """What says so."""
@@ -211,6 +227,8 @@ class Window:
             return f"{len(self.workers_before) - len(left)} of {len(self.workers_before)} workers were replaced"
         if self.event.needs and self.event.actions:
             return "the database's own list of locks" if self.event.watches else "the state of its container"
+        if self.event.until == ROLLED:
+            return f"{self.replaced} of {len(self.event.actions)} containers were replaced"
         return {ENDED: "its container ended", RESTORED: "the pids of its workers"}.get(self.event.until, "")
 
     def since(self, name: str) -> float | None:

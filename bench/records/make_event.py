@@ -8,17 +8,19 @@ from dataclasses import replace
 from typing import Any
 
 from bench.core.files import as_object, items, mapping, read_bytes
-from bench.plan.events.event import ENDED
+from bench.plan.events.event import ENDED, SWEPT
 from bench.plan.measurement import Measurement
 from bench.records.event import NEEDS, Ended, EventRecord
 from bench.records.event_figures import figures
 from bench.records.event_window import Row, Window, percentile, read_log, read_slow
 from bench.records.growth import Part, parts_of, points
 from bench.run.reader import Raw, Run, read_raw
-from bench.tools.sockets import CAPACITY, EVENTS, REQUESTS, SLOW
+from bench.tools.sockets import CAPACITY, EVENTS, PROXY, REQUESTS, SLOW
 
 A_LOOP = "a closed loop has neither a rate nor times at which requests are due"
 NO_LOG, NO_END = f"{REQUESTS} is missing or damaged", "the log has requests without an end"
+NO_GAP = {ENDED: "the service was stopped for good", SWEPT: "nothing is done to the service in this event"}
+"""Why there is no time without an answer, by what ends the window."""
 
 
 def event_records(source: Run) -> list[EventRecord]:
@@ -70,7 +72,9 @@ def event_record(run: str, planned: Measurement, raw: Raw) -> EventRecord:
     capacity = mapping(as_object(read_bytes(f"{folder}/{CAPACITY}") or b"")).get("rate")
     slow = read_slow(read_bytes(f"{folder}/{SLOW}"))
     needing = [row for row in log if row.kind.startswith(NEEDS)]
-    window = Window(event, raw.tool, told, [row for row in log if not row.kind.startswith(NEEDS)], slow, needing)
+    others = [row for row in log if not row.kind.startswith(NEEDS)]
+    said = (read_bytes(f"{folder}/{PROXY}") or b"").decode(errors="replace").splitlines()
+    window = Window(event, raw.tool, told, others, slow, needing, said)
     return _measured(record, window, capacity if isinstance(capacity, float) else None)
 
 
@@ -82,7 +86,7 @@ def _measured(empty: EventRecord, window: Window, capacity: float | None) -> Eve
         fates += part.fates or Counter()
     sent = len(counted) + sum(part.fates.total() for part in parts if part.fates)
     rate = window.rates[0][0] if window.rates else None
-    no_gap = "the service was stopped for good" if window.event.until == ENDED else A_LOOP if parts else ""
+    no_gap = NO_GAP.get(window.event.until, A_LOOP if parts else "")
     before, around = window.p99(window.before), window.p99(window.around)
     record = replace(
         empty,
@@ -112,7 +116,7 @@ def _measured(empty: EventRecord, window: Window, capacity: float | None) -> Eve
             99, [row.begun - row.due for row in window.log if row.begun is not None and not row.kind]
         ),
         causes=tuple(window.causes()),
-        timeline=tuple(window.timeline()),
+        timeline=() if window.event.until == SWEPT else tuple(window.timeline()),
         points=tuple(points(window)),
         extras=figures(window),
     )

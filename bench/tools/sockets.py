@@ -10,6 +10,8 @@ from bench.tools.tool import Asked, CannotError, Command, Load, Tool
 
 REQUESTS, CAPACITY, SLOW, EVENTS = "requests.tsv.gz", "capacity.json", "slow.tsv", "events.json"
 """Raw files: a line for each request; what the service held before; other connections; what was done, by the driver."""
+PROXY = "proxy.log"
+"""What the proxy before the service says of each request that went through it, and of failures."""
 
 
 class Sockets(Tool):
@@ -19,7 +21,7 @@ class Sockets(Tool):
     duration_digit_s = latency_digit_s = 0.0
     output = REQUESTS
     results = REQUESTS
-    more_files = (CAPACITY, SLOW, EVENTS)
+    more_files = (CAPACITY, SLOW, EVENTS, PROXY)
 
     def refusal(self, asked: Asked) -> str | None:
         """Always: only events have it."""

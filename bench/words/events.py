@@ -12,6 +12,7 @@ from bench.core.files import mapping
 from bench.core.formats import NOTHING, listed, megabytes, milliseconds, number, plural
 from bench.core.groups import grouped
 from bench.plan.events.growth import MILLION, RELOADS
+from bench.plan.events.proxies import IDLE_MOST_S, IDLE_OF_PROXIES
 from bench.records.event import EventRecord, Fate
 from bench.stats.even_shares import UNEVEN
 from bench.stats.event_counts import GROWS, LEAST_ROUNDS, NOT_ENOUGH, STEADY, Counts, Slope, share
@@ -45,6 +46,7 @@ SUBJECTS: Mapping[str, str] = {
     "away": "{} without a dependency",
     "memory": "the memory of {}",
     "balance": "the shares of workers of {}",
+    "idle-close": "using kept connections just when {} closes them",
 }
 """Events as the subject of a sentence; others by their name."""
 AT_ONCE_S = 0.05
@@ -277,6 +279,8 @@ def _figures(cell: EventCell) -> Iterable[str]:
     yield from _overload(cell)
     yield from _exhausted(cell)
     yield from _away(cell)
+    yield from _behind_proxy(cell)
+    yield from _idle(cell)
 
 
 def _exhausted(cell: EventCell) -> Iterable[str]:
@@ -309,6 +313,50 @@ def _away(cell: EventCell) -> Iterable[str]:
             yield f"does not answer again{_in_rounds(missing, len(cell.counted))}"
         if after:
             yield f"{after:,.0f} lost once it was back"
+
+
+NOT_KEPT_S = 0.2
+"""A server that closes an idle connection sooner keeps none."""
+
+
+def _idle(cell: EventCell) -> Iterable[str]:
+    """When the server closes idle connections, and what requests lose that come just then."""
+    if found := cell.figures("idle_s"):
+        if max(found) < NOT_KEPT_S:
+            yield "closes after each response"
+            return
+        yield f"closes idle connections after {_seconds(found)}"
+        if late := cell.figures("lost_to_ms"):
+            yield f"requests are lost until {max(late):.0f} ms after that"
+    elif cell.figures("held"):
+        yield f"keeps idle connections for more than {IDLE_MOST_S:g} s"
+
+
+CAUSES: Mapping[str, str] = {
+    "no_container": "no container left",
+    "refused": "connection refused",
+    "unreachable": "no connection in time",
+    "closed": "closed before the response",
+    "reset": "reset",
+    "timed_out": "no response in time",
+}
+"""Why a proxy's request to a container failed, by bench/records/event_proxy.py."""
+
+
+def _behind_proxy(cell: EventCell) -> Iterable[str]:
+    """How long each swap of a container took, and which bad statuses are whose."""
+    both = [one for number in (1, 2) for one in cell.figures(f"swap_{number}_s")]
+    if both:
+        yield f"each container back after {_seconds(both)}"
+    if killed := sum(sum(cell.figures(f"killed_{number}")) for number in (1, 2)):
+        yield f"{killed:.0f} of {len(both)} had to be killed"
+    names = sorted({name for one in cell.counted for name in one.extras if name.startswith(("proxy_5", "server_5"))})
+    for name in names:
+        whose, _, status = name.partition("_")
+        yield f"{sum(cell.figures(name)):,.0f} times {status} of the {whose} itself"
+    causes = {words: sum(cell.figures(f"cause_{name}")) for name, words in CAUSES.items()}
+    if names and any(causes.values()):
+        yield "failed tries: " + ", ".join(f"{count:,.0f} {words}" for words, count in causes.items() if count)
 
 
 def _overload(cell: EventCell) -> Iterable[str]:
@@ -376,6 +424,8 @@ def _sentences(table: EventTable, labels: Mapping[str, str]) -> Iterable[str]:
         for worse, better in grouped(map(_ordered, row.differing), lambda pair: pair[0]).items():
             yield _loses_more(row, worse, [name for _, name in better], labels)
     for row in table.rows:
+        yield from _closes_first(row, labels)
+    for row in table.rows:
         gone = {name: cell for name, cell in row.cells.items() if cell.gone}
         some = {name: _in_rounds(cell.gone, len(cell.counted)).strip() for name, cell in gone.items()}
         told = [f"{labels[name]} ({rounds})" if rounds else labels[name] for name, rounds in some.items()]
@@ -385,6 +435,32 @@ def _sentences(table: EventTable, labels: Mapping[str, str]) -> Iterable[str]:
         unseen = [(cell.reason, labels[name]) for name, cell in row.cells.items() if cell.kind is Kind.UNSEEN]
         for reason, found in grouped(unseen, lambda one: one[0]).items():
             yield f"{_capital(row.name)}: it did not happen to {listed([label for _, label in found])} ({reason})."
+
+
+def _closes_first(row: EventRow, labels: Mapping[str, str]) -> Iterable[str]:
+    """Which servers close idle connections before a proxy does, by the defaults of both."""
+    first: dict[str, list[str]] = {}
+    for name, cell in row.cells.items():
+        found = cell.figures("idle_s")
+        if found and name != NULL and NOT_KEPT_S < min(found) < min(IDLE_OF_PROXIES.values()):
+            first.setdefault(_seconds(found), []).append(labels[name])
+    if first:
+        servers = "; ".join(f"{listed(own)} after {seconds}" for seconds, own in first.items())
+        proxies = listed([f"{name} ({_duration(seconds)})" for name, seconds in IDLE_OF_PROXIES.items()])
+        yield (
+            f"Idle connections are closed by {servers}: sooner than by {proxies}, which may send a request on one that"
+            " is just being closed."
+        )
+
+
+def _duration(seconds: float) -> str:
+    """`60 s`, `2 min`, `1 h`."""
+    if seconds >= HOUR_S:
+        return f"{seconds / HOUR_S:g} h"
+    return f"{seconds / MINUTE_S:g} min" if seconds > MINUTE_S else f"{seconds:g} s"
+
+
+HOUR_S, MINUTE_S = 3600, 60
 
 
 def _loses_more(row: EventRow, worse: str, better: Sequence[str], labels: Mapping[str, str]) -> str:
@@ -419,6 +495,9 @@ def _subject(row: EventRow, name: str) -> str:
 
 def _case_words(case: str) -> str:
     """` with keep-alive and a boot of 2 s`, for a sentence."""
+    before, _, wait = case.partition(", pre-stop ")
+    if before.startswith("behind "):
+        return f" {before}" + (f" with a pre-stop wait of {wait}" if wait else "")
     first, _, boot = case.partition(", boot ")
     parts = [WITH[first]] if first in WITH else []
     parts += [f"a boot of {boot}"] if boot else []

@@ -34,6 +34,22 @@ class State:
         return f"running {words[self.running]}\noom_killed {words[self.oom_killed]}\nrestarts {self.restarts}\n"
 
 
+@dataclass(frozen=True)
+class Container:
+    """One of several containers of a service: its HOST:PORT, and its first process as its machine numbers it."""
+
+    address: str
+    pid: int
+
+
+@dataclass(frozen=True)
+class End:
+    """How a container ended: when, in ns since the epoch, and with which status (137: it was killed)."""
+
+    at_ns: int | None
+    code: int
+
+
 @dataclass
 class Started:
     """The containers of a step, by service. Why one did not start is in the engine's `start_log`."""
@@ -106,6 +122,22 @@ class Engine(ABC):
 
     def connections(self) -> tuple[int, int]:
         """Connections of services to the database, and how many of them are in use, as the database says."""
+        raise DockerError(self.cannot_act)
+
+    def double(self, service: str) -> None:
+        """Starts a second container of it beside the first; both have addresses that they keep if started again."""
+        raise DockerError(self.cannot_act)
+
+    def container_facts(self, service: str, number: int) -> Container:
+        """Where its container of this number is."""
+        raise DockerError(self.cannot_act)
+
+    def stop_container(self, service: str, number: int) -> End:
+        """Ends one of its containers as Docker does: SIGTERM, and SIGKILL after 10 s."""
+        raise DockerError(self.cannot_act)
+
+    def start_container(self, service: str, number: int) -> None:
+        """Starts one that has ended."""
         raise DockerError(self.cannot_act)
 
     def freezer(self, services: Sequence[str]) -> AbstractContextManager[None]:

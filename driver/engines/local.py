@@ -18,7 +18,7 @@ from driver import counters
 from driver.compose import FRESH, TOOLS, in_tools, run_compose, tools_words
 from driver.docker import CONFINED, DockerError, Done, answers, docker, kinds, results_user, start_docker
 from driver.engines import dependencies, freezer
-from driver.engines.engine import Engine, Started, State
+from driver.engines.engine import Container, End, Engine, Started, State
 from driver.engines.provenance import save_provenance
 from driver.failure import RUN, USER, Failure, warn
 from driver.files import last_line, save
@@ -57,6 +57,8 @@ KNOBS = ("PORT", "WORKERS", "BACKLOG", "THREADS")
 """What servers get in their environment, besides what --vary gives them."""
 UP = ("up", "--detach", "--no-build")
 TRIES, WAIT_S = 100, 0.1
+CONTAINERS = 2
+"""Of a service that is behind a proxy."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,8 @@ class LocalDocker(Engine):
         self._loadgen = LOADGEN
         self._pids: dict[str, int] = {}
         self._unreadable = ""
+        self._fixed: list[str] = []
+        """The services that have two containers, at addresses of their own."""
 
     def context_of(self, service: str) -> str:
         """The Docker context of the service's machine; empty for this one."""
@@ -188,6 +192,9 @@ class LocalDocker(Engine):
             return
         cpus = self.run.setting("SERVER_CPUS")
         self._each_context(self._ours(services), "update", "--cpuset-cpus", cpus, check=True)
+        for name in self._fixed:
+            container, context = self.run.container(name, CONTAINERS), self.context_of(name)
+            docker("update", "--cpuset-cpus", cpus, container, context=context)
 
     def look(self, services: Sequence[str]) -> Mapping[str, State]:
         found = {name: one.state for name, one in self.facts(self._ours(services)).items()}
@@ -262,6 +269,40 @@ class LocalDocker(Engine):
     def connections(self) -> tuple[int, int]:
         return dependencies.connections(self.run.container(DATABASE), self.context_of(DATABASE))
 
+    def double(self, service: str) -> None:
+        log, block = self.start_log(service), self.run.lane_folder / "block.yml"
+        words = ("up", "--detach", "--no-deps", "--no-build", "--no-recreate", "--scale", f"{service}={CONTAINERS}")
+        if not self.up([service], log, words, [block] if block.exists() else []):
+            raise DockerError(f"a second container does not start: {last_line(log)}")
+        context, network = self.context_of(service), f"{self.run.project}_bench"
+        subnet = IPv4Network(self.run.setting("BENCH_SUBNET"), strict=False)
+        for number in range(1, CONTAINERS + 1):
+            # An address of the half that Docker gives nobody, as it gives the lowest that is free: when a container
+            # ends, Docker would give its address to the next one that starts.
+            at = subnet.num_addresses // 2 + CONTAINERS * len(self._fixed) + number
+            name = self.run.container(service, number)
+            docker("network", "disconnect", network, name, context=context)
+            docker("network", "connect", "--ip", str(subnet[at]), "--alias", service, network, name, context=context)
+        self._fixed.append(service)
+
+    def container_facts(self, service: str, number: int) -> Container:
+        found = [*_look(self.context_of(service), [self.run.container(service, number)]).values()]
+        if not found:
+            raise DockerError(f"container {number} of {service} is gone")
+        return Container(f"{found[0].address}:8080", found[0].pid)
+
+    def stop_container(self, service: str, number: int) -> End:
+        name, context = self.run.container(service, number), self.context_of(service)
+        docker("stop", name, context=context)
+        told = docker("inspect", "--format", "{{.State.FinishedAt}}|{{.State.ExitCode}}", name, context=context).out
+        at, _, code = told.strip().partition("|")
+        return End(time_ns(at), int(code))
+
+    def start_container(self, service: str, number: int) -> None:
+        docker("start", self.run.container(service, number), context=self.context_of(service))
+        if number == 1:
+            self._pids[service] = self.container_facts(service, 1).pid
+
     def _pause(self, verb: str, service: str) -> bool:
         return not docker(verb, self.run.container(service), check=False).status
 
@@ -279,6 +320,9 @@ class LocalDocker(Engine):
 
     def stop(self, services: Sequence[str]) -> None:
         self._each_context(self._ours(services), "rm", "--force", "--volumes", check=False)
+        for name in self._fixed:
+            docker("rm", "--force", self.run.container(name, CONTAINERS), context=self.context_of(name), check=False)
+        self._fixed.clear()
         if self._loadgen != LOADGEN or any(map(self.is_target, services)):
             self._from_host_network()
 

@@ -19,8 +19,9 @@ from typing import Any
 from driver.docker import DockerError
 from driver.engines.engine import Engine
 from driver.files import save, save_json, text_of
-from driver.messages import BEGUN, ENOUGH, Action, Doings
+from driver.messages import BEGUN, ENOUGH, PROXY_ASKED, PROXY_TOLD, Action, Doings
 from driver.processes import Processes
+from driver.steps.rolling import swap
 
 EVENTS, SCHEMA = "events.json", 1
 CAPACITY = "capacity.json"
@@ -108,7 +109,7 @@ def acting(
         watch.over.set()
         thread.join(30)
         save_json(folder / EVENTS, watch.told())
-        for name in (BEGUN, ENOUGH):
+        for name in (BEGUN, ENOUGH, PROXY_ASKED, PROXY_TOLD):
             with suppress(OSError):
                 (folder / name).unlink()
 
@@ -241,6 +242,9 @@ class _Watch:
         if action.to in CONTAINERS:
             self._act_on_dependency(action)
             return
+        if action.do == "swap":
+            self.done.append(swap(self.engine, self.service, action, self.folder, self._now))
+            return
         seen, error, sent = self._look(), "", None
         pid = seen.main if action.to == "main" else next(iter(seen.workers), 0)
         self.targets.add(pid)
@@ -282,7 +286,8 @@ class _Watch:
             return bool(now) and not set(self.since) & now and len(now) >= len(before)
         if self.event.until == "restored":
             return bool(now) and not self.targets & now and len(now) >= len(before)
-        return self.event.until == "ended" and not seen.main
+        # Of containers that were swapped, nothing is left to be done.
+        return self.event.until == "rolled" or (self.event.until == "ended" and not seen.main)
 
     def _end_load(self) -> None:
         if not (self.folder / ENOUGH).exists():

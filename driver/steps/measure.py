@@ -113,6 +113,7 @@ class _Measuring:
         up, unreached = self.started.up, tuple[str, ...]()
         self.statuses["start"] = 0 if up else 1
         if up:
+            up[:] = [name for name in up if self._doubled(name)]
             self._leave_out_lost()
             prepared = self._in_loadgen("prepare")
             silent = [name for name in up if self._status(name) == DID_NOT_START]
@@ -158,6 +159,17 @@ class _Measuring:
     @property
     def services(self) -> Path:
         return self.folder / "services"
+
+    def _doubled(self, name: str) -> bool:
+        """Whether it has as many containers as its event needs."""
+        event = self.step.events.get(name)
+        if event and event.containers > 1:
+            try:
+                self.engine.double(name)
+            except DockerError as error:
+                save(self.engine.start_log(name), f"{error}\n")
+                return False
+        return True
 
     def _leave_out_lost(self) -> None:
         """Marks services whose container did not start, so that the load generator does not wait for them."""

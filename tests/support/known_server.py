@@ -13,11 +13,12 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from make_run import entry
 from pretend_engine import PretendEngine, made_run
@@ -31,7 +32,7 @@ from bench.records.event import EventRecord
 from bench.records.make_event import event_record
 from bench.run.reader import read_raw
 from calibration.events import Known
-from driver.engines.engine import Engine
+from driver.engines.engine import Container, End, Engine
 from driver.messages import Doings
 from driver.processes import Processes, all_pids, processes_of
 from driver.steps.events import acting
@@ -43,17 +44,58 @@ PATHS = {"slow": PLAIN, "memory": PLAIN, "balance": PLAIN}
 DELAYED = ("/?duration=50", b'{"duration":50}')
 
 
+@dataclass
+class Server:
+    """A server of known behaviour; what its workers have counted goes to `told`."""
+
+    host: str
+    port: int
+    environment: Mapping[str, str]
+    told: Path
+
+    def start(self) -> None:
+        environment = {**self.environment, "HOST": self.host, "PORT": str(self.port)}
+        with self.told.open("ab") as told:
+            self.process = subprocess.Popen([sys.executable, str(SERVER)], env=environment, stdout=told)
+
+    def wait(self) -> None:
+        until = time.monotonic() + 20
+        while time.monotonic() < until:
+            with suppress(OSError), socket.create_connection((self.host or "127.0.0.1", self.port), 1) as one:
+                one.sendall(b"GET /plaintext HTTP/1.1\r\nConnection: close\r\n\r\n")
+                if one.recv(4096):
+                    break
+            time.sleep(0.02)
+
+
 class OnThisMachine(PretendEngine):
     """Its service is a process here."""
 
     cannot_act = ""
 
-    def __init__(self, root: Path, pid: int) -> None:
+    def __init__(self, root: Path, servers: list[Server]) -> None:
         super().__init__(made_run(root, "a"))
-        self.pid = pid
+        self.servers = servers
+
+    @property
+    def pid(self) -> int:
+        """Of the first of them; 0 where there is none."""
+        return self.servers[0].process.pid if self.servers else 0
 
     def processes(self, service: str) -> Processes:
         return processes_of(self.pid)
+
+    def container_facts(self, service: str, number: int) -> Container:
+        server = self.servers[number - 1]
+        return Container(f"{server.host}:{server.port}", server.process.pid)
+
+    def stop_container(self, service: str, number: int) -> End:
+        process = self.servers[number - 1].process
+        process.terminate()
+        return End(code=process.wait(10), at_ns=time.time_ns())
+
+    def start_container(self, service: str, number: int) -> None:
+        self.servers[number - 1].start()
 
     def usage(self, service: str) -> tuple[int | None, int | None]:
         return None, sum(map(_own_memory, all_pids(self.pid)))
@@ -76,8 +118,11 @@ def _own_memory(pid: int) -> int:
 def happened(root: Path, event: Event, known: Known) -> tuple[EventRecord, dict[str, int]]:
     """(the record of the event, what the server's own workers have counted, as far as they could say it)."""
     path, body = PATHS.get(event.name, DELAYED)
-    with serving(root, known, event.environment) as (process, port):
-        record = under_event(root, event, OnThisMachine(root / "engine", process.pid), (port, path, body))
+    hosts = [f"127.0.0.{number}" for number in (2, 3)] if event.proxy else [""]
+    with serving(root, known, event.environment, hosts) as (started, port):
+        addresses = [f"{host}:{port}" for host in hosts]
+        with patch("bench.load.proxy.addresses", lambda *_: addresses):
+            record = under_event(root, event, OnThisMachine(root / "engine", started), (port, path, body))
     told: dict[str, int] = {}
     for line_of_one in (root / "told").read_text().splitlines():
         counts = json.loads(line_of_one)
@@ -116,24 +161,23 @@ def under_event(root: Path, event: Event, engine: Engine, asked: tuple[int, str,
 
 
 @contextmanager
-def serving(root: Path, known: Known, more: Mapping[str, str]) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
-    """The server, with its port; it has ended afterwards."""
+def serving(
+    root: Path, known: Known, more: Mapping[str, str], hosts: Sequence[str] = ("",)
+) -> Iterator[tuple[list[Server], int]]:
+    """The server, or one at each of these addresses, with its port; it has ended afterwards."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    environment: dict[str, Any] = {**os.environ, **more, "PORT": str(port), "PYTHONPATH": "services"}
-    environment["BAD_DAY"] = "&".join(f"{name}={value:g}" for name, value in asdict(known).items())
-    with (root / "told").open("wb") as told:
-        process = subprocess.Popen([sys.executable, str(SERVER)], env=environment, stdout=told)
-        try:
-            until = time.monotonic() + 20
-            while time.monotonic() < until:
-                with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1) as one:
-                    one.sendall(b"GET /plaintext HTTP/1.1\r\nConnection: close\r\n\r\n")
-                    if one.recv(4096):
-                        break
-                time.sleep(0.02)
-            yield process, port
-        finally:
-            process.terminate()
-            process.wait(20)
+    behaviour = "&".join(f"{name}={value:g}" for name, value in asdict(known).items())
+    environment = {**os.environ, **more, "PYTHONPATH": "services", "BAD_DAY": behaviour}
+    servers = [Server(host, port, environment, root / "told") for host in hosts]
+    for server in servers:
+        server.start()
+    try:
+        for server in servers:
+            server.wait()
+        yield servers, port
+    finally:
+        for server in servers:
+            server.process.terminate()
+            server.process.wait(20)

@@ -12,11 +12,12 @@ from bench.plan.events.event import BEFORE_S, Event, Kind, Phase
 from bench.plan.events.growth import GROWTH
 from bench.plan.events.load import LOADS
 from bench.plan.events.processes import PROCESSES
+from bench.plan.events.proxies import PROXIES
 from driver.messages import Action
 
 NGINX = "HUP: starting new worker processes, graceful shutdown of old ones (nginx.org/en/docs/control.html)"
 
-EVENTS: Mapping[str, Kind] = MappingProxyType({**PROCESSES, **LOADS, **GROWTH, **DEPENDENCIES})
+EVENTS: Mapping[str, Kind] = MappingProxyType({**PROCESSES, **PROXIES, **LOADS, **GROWTH, **DEPENDENCIES})
 """In the order in which they are planned and reported."""
 
 

@@ -25,10 +25,14 @@ BEFORE_S, SETTLE_S = 3.0, 4.0
 LOOK_S = 0.02
 """Between looking at a kept connection and sending on it: on an idle loopback the race would not be seen."""
 SLOW_STEP_S = 2.0
+HELD, AROUND_S, OPENED_S = 32, 0.05, 12.0
+"""Connections that show when a server closes them, how far from then others are used, and how long these are opened."""
 
 SWAPPED, RESTORED, ENDED, RECOVERED = "swapped", "restored", "ended", "recovered"
+ROLLED, SWEPT = "rolled", "swept"
 """What ends a window early: all workers are others; as many work again; the service has ended; in the last phase, all
-requests of some seconds are answered as quickly as in the first.
+requests of some seconds are answered as quickly as in the first; all that was to be done is done, by the driver or
+by the client.
 """
 SLOWER, SLOWER_S = 2.0, 0.05
 """As quickly as before: within so many times the p99 before, and so many seconds more."""
@@ -99,6 +103,10 @@ class Event:
     bodies: int = 0
     repeats: int = 0
     even_from: int | None = None
+    idle_most_s: float = 0.0
+    """How long idle connections are watched until the server closes them; 0: they are not."""
+    proxy: str = ""
+    """What stands before two containers of the service: `nginx` or `haproxy`; empty: the client asks it itself."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """What the app and the server are given."""
     documented: str = ""

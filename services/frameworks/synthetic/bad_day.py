@@ -61,7 +61,7 @@ class Connection(asyncio.Protocol):
         self.transport = transport
         self.worker.connections.add(self)
         self.slow = self.worker.loop.call_later(SILENT_S, self.worker.waits_for, self)
-        self.idle = self.worker.loop.call_later(self.worker.known["idle_s"], transport.close)
+        self.idle = self.worker.loop.call_later(self.worker.known["idle_s"], self.close_idle)
 
     def data_received(self, data: bytes) -> None:
         self.data += data
@@ -105,7 +105,12 @@ class Connection(asyncio.Protocol):
         if last:
             self.transport.close()
         else:
-            self.idle = self.worker.loop.call_later(self.worker.known["idle_s"], self.transport.close)
+            self.idle = self.worker.loop.call_later(self.worker.known["idle_s"], self.close_idle)
+
+    def close_idle(self) -> None:
+        assert self.transport
+        self.worker.idled += not self.transport.is_closing()
+        self.transport.close()
 
     def reset(self) -> None:
         assert self.transport
@@ -143,7 +148,7 @@ class Worker:
         self.leaked_to = 0
         if self.leaked and hasattr(mmap, "MADV_NOHUGEPAGE"):
             self.leaked.madvise(mmap.MADV_NOHUGEPAGE)
-        self.received = self.answered = self.resets = 0
+        self.received = self.answered = self.resets = self.idled = 0
         self.connections: set[Connection] = set()
         self.silent: set[Connection] = set()
         self.draining = self.stalled = False
@@ -224,7 +229,7 @@ class Worker:
         self.loop.call_soon(self.ended.set)
 
     def tell(self) -> None:
-        counts = {name: getattr(self, name) for name in ("received", "answered", "resets")}
+        counts = {name: getattr(self, name) for name in ("received", "answered", "resets", "idled")}
         print(json.dumps(counts | {"pid": os.getpid()}), flush=True)
 
 
@@ -265,7 +270,7 @@ def serve(known: Mapping[str, float]) -> None:
     asked = (signal.SIGHUP, signal.SIGTERM, signal.SIGCHLD)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.pthread_sigmask(signal.SIG_BLOCK, asked)
-    listener = socket.create_server(("", int(os.environ["PORT"])), backlog=PENDING)
+    listener = socket.create_server((os.environ.get("HOST", ""), int(os.environ["PORT"])), backlog=PENDING)
     if known.get("uneven"):
         serve_unevenly(listener, known)
         return

@@ -113,3 +113,21 @@ def test_a_run_is_read_and_one_of_other_services_is_refused(tmp_path: Path) -> N
     assert events([str(write_events(tmp_path / "known", [reload()]))])[1]
     with pytest.raises(UserError, match="has no event of synthetic-bad-day"):
         events([str(write_events(tmp_path / "other", [event()]))])
+
+
+def test_containers_that_are_replaced_and_idle_connections_are_held_to_what_is_known() -> None:
+    ends = {f"exit_{number}_s": KNOWN.exit_s + 0.1 for number in (1, 2)} | {"killed_1": False, "killed_2": False}
+    rolled = replace(stop(), id="rolled", event="rolling", window_s=9.99, sent=1000, fates={Fate.ANSWERED: 1000})
+    closes = replace(
+        reload(), id="closes", event="idle-close", case="", extras={"held": 0, "idle_s": KNOWN.idle_s + 0.01}
+    )
+    assert report([replace(rolled, extras=ends), closes], {APP: KNOWN})[1]
+    for wrong in (
+        replace(rolled, extras=ends | {"exit_2_s": KNOWN.exit_s + 2}),
+        replace(rolled, extras=ends | {"killed_1": True}),
+        replace(rolled, extras=ends, fates={Fate.ANSWERED: 999, Fate.OTHER_STATUS: 1}),
+        replace(closes, extras={"held": 1, "idle_s": KNOWN.idle_s}),
+        replace(closes, extras={"held": 0, "idle_s": KNOWN.idle_s - 1}),
+        replace(closes, fates={Fate.ANSWERED: 1000}),
+    ):
+        assert not report([wrong], {APP: KNOWN})[1], wrong

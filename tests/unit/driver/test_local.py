@@ -15,7 +15,7 @@ from driver import counters
 from driver.docker import DockerError, Done
 from driver.engines import local
 from driver.engines.composed import Composed
-from driver.engines.engine import State, engine_of
+from driver.engines.engine import Container, End, State, engine_of
 from driver.engines.local import LocalDocker, time_ns
 from driver.failure import Failure
 from driver.run import Run
@@ -445,3 +445,51 @@ def test_where_processes_cannot_be_seen_nothing_is_done_to_a_service(
     assert engine.cannot_act == "" and Composed(engine.run).cannot_act
     monkeypatch.setattr(counters, "unreadable", lambda *_: "elsewhere")
     assert LocalDocker(engine.run).cannot_act == "elsewhere: its processes cannot be seen"
+
+
+def test_a_second_container_is_started_and_both_keep_addresses_that_docker_gives_nobody(
+    engine: LocalDocker, docker: Docker
+) -> None:
+    docker.runs("p-a-2", "p-b-2", pid=8)
+    engine.start(["a", "b"], loadgens=1, any_cpu=True, environment={"a": {"BOOT_S": "2"}})
+    docker.calls.clear()
+    engine.double("a")
+    engine.double("b")
+    folder = engine.run.folder
+    compose = f"compose --project-name p --file {folder}/compose.yml --file {folder}/block.yml"
+    up = "up --detach --no-deps --no-build --no-recreate --scale"
+    assert changes(docker)[:5] == [
+        f"{compose} {up} a=2 a",
+        "network disconnect p_bench p-a-1",
+        "network connect --ip 198.18.0.129 --alias a p_bench p-a-1",
+        "network disconnect p_bench p-a-2",
+        "network connect --ip 198.18.0.130 --alias a p_bench p-a-2",
+    ]
+    assert [call.split()[3] for call in docker.asked("--alias b")] == ["198.18.0.131", "198.18.0.132"]
+    docker.calls.clear()
+    engine.pin(["a", "b"])
+    engine.stop(["a", "b"])
+    assert [call for call in changes(docker) if "-2" in call] == [
+        "update --cpuset-cpus 0 p-a-2",
+        "update --cpuset-cpus 0 p-b-2",
+        "rm --force p-a-2",
+        "rm --force p-b-2",
+    ]
+
+
+def test_a_second_container_that_does_not_start_says_why(engine: LocalDocker, docker: Docker) -> None:
+    docker.says("--scale", "no room", 1)
+    with pytest.raises(DockerError, match="a second container does not start: no room"):
+        engine.double("a")
+
+
+def test_a_container_is_ended_as_docker_does_it_and_its_next_process_is_known(
+    engine: LocalDocker, docker: Docker
+) -> None:
+    docker.says("FinishedAt", "2026-01-01T00:00:00.5Z|137\n")
+    assert engine.stop_container("a", 2) == End(1767225600_500000000, 137) and docker.calls[0] == "stop p-a-2"
+    assert engine.pid_of("a") == 0
+    engine.start_container("a", 1)
+    assert (engine.pid_of("a"), engine.container_facts("a", 1)) == (1, Container("198.18.0.9:8080", 1))
+    with pytest.raises(DockerError, match="container 2 of a is gone"):
+        engine.container_facts("a", 2)

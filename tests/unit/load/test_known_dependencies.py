@@ -91,7 +91,7 @@ class Dependency(OnThisMachine):
     """Its dependency is a flag of the service; `fails`: nothing can be done to it."""
 
     def __init__(self, root: Path, service: Service, *, fails: bool = False) -> None:
-        super().__init__(root, 0)
+        super().__init__(root, [])
         self.service, self.fails, self.asked = service, fails, list[str]()
 
     def do_to_dependency(self, name: str, verb: str) -> str:

@@ -16,7 +16,7 @@ import bench.load.event
 from bench.cli.verify import LATE, PASSED, verify_verb
 from bench.load.client import Asked, Client, Request
 from bench.plan.events import EVENTS, kind_of
-from bench.plan.events.event import Event, Phase
+from bench.plan.events.event import HELD, Event, Phase
 from bench.records.event import EventRecord, Fate
 from calibration.events import Check, Known, checks
 from driver.messages import Action
@@ -125,3 +125,55 @@ def test_answers_that_come_late_are_not_as_before(late_s: float, calm: bool) -> 
         due = now - round(ago_s * 1e9)
         client.log.append(Request(due, end_ns=due + round(late_s * 1e9), fate=Fate.ANSWERED))
     assert client.is_calm() and client.is_calm(0.15) == calm
+
+
+def rolling(case: str) -> Event:
+    """The event as it is planned, within seconds."""
+    (event,) = [one for one in EVENTS["rolling"].cases if one.level == f"rolling-behind-{case}"]
+    actions = tuple(replace(one, at_s=AT_S, wait_s=min(one.wait_s, 1.0)) for one in event.actions)
+    return replace(event, phases=(Phase(event.phases[0].share, 20.0),), actions=actions, settle_s=0.5)
+
+
+def statuses(record: EventRecord) -> int:
+    """So many bad statuses the proxy says that it has sent."""
+    return sum(int(count or 0) for name, count in record.extras.items() if name.startswith(("proxy_5", "server_5")))
+
+
+@pytest.mark.parametrize("proxy", ["nginx", "haproxy"])
+def test_a_container_that_is_out_of_the_proxy_before_it_ends_costs_nothing(tmp_path: Path, proxy: str) -> None:
+    record, told = happened(tmp_path, rolling(f"{proxy}-pre-stop-3-s"), KNOWN)
+    assert record.happened and (record.lost, told["resets"], statuses(record)) == (0, 0, 0), record.extras
+    for number in (1, 2):
+        assert KNOWN.exit_s <= float(record.extras[f"exit_{number}_s"] or 0) <= KNOWN.exit_s + 0.6
+
+
+@pytest.mark.parametrize("proxy", ["nginx", "haproxy"])
+def test_what_a_container_cuts_behind_a_proxy_is_accounted_for(tmp_path: Path, proxy: str) -> None:
+    record, told = happened(tmp_path, rolling(proxy), KNOWN)
+    assert record.happened and told["resets"] > 0
+    assert record.fates.get(Fate.STATUS_503, 0) + record.fates.get(Fate.OTHER_STATUS, 0) == statuses(record)
+    # HAProxy lets its client ask again, by closing: without a status, where the connection to the container was kept.
+    cut = record.fates.get(Fate.RESET, 0) + int(record.extras.get("proxy_502") or 0)
+    seen = int(record.extras["cause_reset"] or 0) if proxy == "nginx" else cut
+    # One that comes just as a worker ends has nobody who counts it.
+    assert told["resets"] <= seen <= told["resets"] + 2
+
+
+def test_a_request_as_the_server_closes_its_connection_is_lost_and_each_is_accounted_for(tmp_path: Path) -> None:
+    (event,) = EVENTS["idle-close"].cases
+    known = replace(KNOWN, idle_s=1.5)
+    record, told = happened(tmp_path, event, known)
+    idle, used, closed = (record.extras[name] for name in ("idle_least_s", "used", "seen_closed"))
+    assert isinstance(idle, float) and isinstance(used, int) and isinstance(closed, int)
+    # The client may see late that a response is complete.
+    assert known.idle_s - 0.1 <= idle <= float(record.extras["idle_most_s"] or 0) <= known.idle_s + 0.2
+    assert record.lost == record.fates[Fate.RESET] > 0 and record.sent == used
+    assert told["idled"] == HELD + record.lost + closed
+    assert told["answered"] == FIRST + HELD + used + closed + record.answered
+
+
+def test_connections_that_the_server_keeps_are_not_waited_for(tmp_path: Path) -> None:
+    (event,) = EVENTS["idle-close"].cases
+    record, told = happened(tmp_path, replace(event, idle_most_s=0.5), KNOWN)
+    assert (record.sent, record.lost, record.extras["held"], told["idled"]) == (HELD, 0, HELD, 0)
+    assert "idle_s" not in record.extras

@@ -86,6 +86,44 @@ def cells_of_events() -> Said:
         "shares of new connections": balance((250, 260, 240, 250), p99_s=0.02),
         "one worker": balance((64,), p99_s=0.02),
         "workers that do not tell themselves": event("uvicorn", "balance", "8 pooled", extras={"workers": None}),
+        "rolled": event(
+            "uvicorn",
+            "rolling",
+            "behind HAProxy, pre-stop 3 s",
+            extras={"swap_1_s": 1.2, "swap_2_s": 1.9, "killed_1": False},
+        ),
+        "rolled, with causes": event(
+            "uvicorn",
+            "rolling",
+            "behind nginx",
+            lost=957,
+            sent=1359,
+            fate=Fate.OTHER_STATUS,
+            extras={
+                "swap_1_s": 11.2,
+                "swap_2_s": 1.0,
+                "killed_1": True,
+                "killed_2": False,
+                "proxy_502": 957,
+                "server_503": 2,
+                "cause_no_container": 957,
+                "cause_reset": 7,
+            },
+        ),
+        "idle connections are closed": event(
+            "uvicorn",
+            "idle-close",
+            "",
+            sent=960,
+            lost=181,
+            recovered_s=None,
+            timeline=(),
+            extras={"idle_s": 5.0, "idle_least_s": 5.0, "idle_most_s": 5.02, "lost_to_ms": 20.6, "held": 0},
+        ),
+        "idle connections are kept": event("uvicorn", "idle-close", "", sent=32, timeline=(), extras={"held": 32}),
+        "nothing is kept": event(
+            "uvicorn", "idle-close", "", sent=32, timeline=(), extras={"idle_s": 0.001, "held": 0}
+        ),
         "recycled": event("uvicorn", "recycle", "every 1000", extras={"recycled": 7}),
         "many connections": event("uvicorn", "connections", "1000 idle", extras={"kb_per_connection": 12.41}),
         "slow clients are cut": event("uvicorn", "slow", "silent", extras={"cut_after_s": 30.0, "most_k": 256}),
@@ -167,6 +205,15 @@ def sentences_of_events() -> Said:
                 event("gunicorn", "away", "database silent", round=number, lost=75),
                 event("uvicorn", "away", "database silent", round=number),
             )
+        ],
+        "idle connections": [
+            event(name, "idle-close", "", sent=960, recovered_s=None, timeline=(), extras={"idle_s": idle_s})
+            for name, idle_s in (("a", 5.0), ("b", 2.0), ("c", 5.0), ("d", 0.0), ("e", 65.0), ("null", 5.0))
+        ],
+        "behind a proxy, with a wait": [
+            event(name, "rolling", "behind HAProxy, pre-stop 3 s", round=number, lost=lost)
+            for number in range(1, 8)
+            for name, lost in (("a", 9), ("b", 0))
         ],
         "three of which two lose none": [
             one

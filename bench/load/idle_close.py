@@ -1,0 +1,101 @@
+"""Connections that are kept as by a proxy: when the server closes them, and what a request loses that comes just then.
+
+First some connections are left alone after one response, until the server closes them. Then connections are opened one
+after another; each is looked at shortly before, and used at a moment within some hundredths of a second of that time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+from statistics import median
+
+from bench.load.client import Client, Connection, Other, Request
+from bench.plan.events.event import AROUND_S, HELD, LOOK_S, OPENED_S, Event
+from bench.records.event_window import CLOSED, KEPT
+
+EACH_S = 0.02
+"""Between two of the first connections."""
+NOT_KEPT_S = 0.2
+"""A server that closes sooner keeps nothing."""
+MOST_KEPT = 400
+GOLDEN = 0.6180339887498949
+"""Of which the multiples, without their whole parts, fill an interval evenly wherever they end."""
+
+
+class Keeper(Client):
+    """Its connections stay with those who use them."""
+
+    def keeps(self, connection: Connection) -> bool:
+        """Always, without a pool."""
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """How the second part goes: when the server closes, and how many connections are opened in a second."""
+
+    idle_s: float
+    rate: float
+
+    @property
+    def count(self) -> int:
+        """How many connections."""
+        return round(self.rate * OPENED_S)
+
+    def delay_s(self, number: int) -> float:
+        """From the end of its first response to its second request."""
+        return self.idle_s + (number * GOLDEN % 1.0 * 2 - 1) * AROUND_S
+
+
+async def idle_load(client: Client, event: Event, rate: float, t0_ns: int) -> None:
+    """Both parts; the second one only where all connections were closed in the first, and not at once."""
+    await _until(t0_ns)
+    await asyncio.gather(*(_held(client, event, number) for number in range(HELD)))
+    lasted = [(one.closed_ns - one.opened_ns) / 1e9 for one in client.others if one.closed_ns and one.opened_ns]
+    if len(lasted) == HELD and (idle_s := median(lasted)) > NOT_KEPT_S:
+        # Two requests for each connection.
+        sweep = Sweep(idle_s, min(rate / 2, MOST_KEPT / idle_s))
+        begin_ns = time.monotonic_ns()
+        opened = (begin_ns + round(number / sweep.rate * 1e9) for number in range(sweep.count))
+        await asyncio.gather(*(_kept(client, at_ns, sweep.delay_s(number)) for number, at_ns in enumerate(opened)))
+
+
+async def _held(client: Client, event: Event, number: int) -> None:
+    """One connection of the first part."""
+    await asyncio.sleep(number * EACH_S)
+    other = Other(HELD, how="refused")
+    client.others.append(other)
+    connection, request = await client.opened(time.monotonic_ns())
+    if connection is None or not request.end_ns:
+        return
+    other.opened_ns, other.status = request.end_ns, request.status
+    until_ns = request.end_ns + round(event.idle_most_s * 1e9)
+    while not connection.ended and time.monotonic_ns() < until_ns:
+        await asyncio.sleep(0.02)
+    other.how = "held"
+    if connection.ended:
+        other.how, other.closed_ns = "eof", connection.ended_ns
+    connection.drop()
+
+
+async def _kept(client: Client, opened_ns: int, delay_s: float) -> None:
+    """One connection of the second part."""
+    await _until(opened_ns)
+    connection, request = await client.opened(opened_ns)
+    if connection is None or not request.end_ns:
+        return
+    due_ns = request.end_ns + round(delay_s * 1e9)
+    await _until(due_ns - round(LOOK_S * 1e9))
+    if connection.ended:
+        closed = Request(due_ns, CLOSED, connection=connection.number, end_ns=connection.ended_ns)
+        client.log.append(closed)
+    else:
+        await _until(due_ns)
+        await client.again(connection, Request(due_ns, KEPT))
+    connection.drop()
+
+
+async def _until(at_ns: int) -> None:
+    await asyncio.sleep(max(0.0, (at_ns - time.monotonic_ns()) / 1e9))

@@ -1,0 +1,209 @@
+"""A proxy before two containers of a service, while a load goes through it: nginx or HAProxy, as Debian packages them.
+
+It runs beside the client. The driver has a container taken out of it and put back (driver/messages.py).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from bench.core.files import write_file
+from bench.load.client import Asked
+from bench.load.words import NO_ANSWER, TOOL_FAILED, Failed
+from bench.plan.events.event import Event
+from bench.tools.sockets import PROXY
+from driver.messages import PROXY_ASKED, PROXY_TOLD
+
+TEMPLATES = Path(__file__).parent / "proxies"
+HERE = "127.0.0.1"
+CONTAINERS = 2
+PATIENCE_S, TRY_S, POLL_S = 20.0, 1.0, 0.02
+
+
+class Proxy(ABC):
+    """One that runs: `port` is where it listens, `log` what it says of each request."""
+
+    template = ""
+    line, line_out = "", ""
+    """What its configuration says of a container, and of one that gets no requests."""
+
+    def __init__(self, folder: Path, servers: Sequence[str]) -> None:
+        self.folder, self.servers, self.out = folder, servers, set[str]()
+        self.file, self.log = folder / self.template, folder / "log"
+        with closing(socket.socket()) as free:
+            free.bind((HERE, 0))
+            self.port: int = free.getsockname()[1]
+        self.configure()
+
+    def configure(self) -> None:
+        """Write its configuration."""
+        lines = [
+            (self.line_out if one in self.out else self.line).format(number=number, server=one)
+            for number, one in enumerate(self.servers, 1)
+        ]
+        values = {"folder": self.folder, "log": self.log, "port": self.port, "servers": "\n    ".join(lines)}
+        text = (TEMPLATES / self.template).read_text()
+        for name, value in values.items():
+            text = text.replace(f"{{{{{name}}}}}", str(value))
+        self.file.write_text(text)
+
+    @property
+    @abstractmethod
+    def argv(self) -> Sequence[str]:
+        """The command that serves until it is ended."""
+
+    def start(self) -> None:
+        """Start it."""
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(self.argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def stop(self) -> None:
+        """End it."""
+        self.process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(5)
+        self.process.kill()
+        self.process.wait()
+
+    @abstractmethod
+    def give(self, server: str, *, requests: bool) -> None:
+        """Whether this container gets requests from now on."""
+
+
+class Nginx(Proxy):
+    """A container is taken out by a reload with its server marked `down`."""
+
+    template, line, line_out = "nginx.conf", "server {server};", "server {server} down;"
+
+    @property
+    def argv(self) -> Sequence[str]:
+        """With its own files alone."""
+        return "nginx", "-e", str(self.log), "-p", str(self.folder), "-c", str(self.file)
+
+    def give(self, server: str, *, requests: bool) -> None:
+        """By another configuration: old workers finish what they have."""
+        (self.out.discard if requests else self.out.add)(server)
+        self.configure()
+        self.process.send_signal(signal.SIGHUP)
+
+
+class Haproxy(Proxy):
+    """A container is taken out by its admin socket: the state `drain`."""
+
+    template, line = "haproxy.cfg", "server s{number} {server} check"
+
+    @property
+    def argv(self) -> Sequence[str]:
+        """In the foreground."""
+        return "haproxy", "-db", "-f", str(self.file)
+
+    def give(self, server: str, *, requests: bool) -> None:
+        """At once; what it has sent is answered."""
+        state = "ready" if requests else "drain"
+        with socket.socket(socket.AF_UNIX) as admin:
+            admin.settimeout(TRY_S)
+            admin.connect(str(self.folder / "admin.sock"))
+            admin.sendall(f"set server service/s{self.servers.index(server) + 1} state {state}\n".encode())
+            if said := admin.recv(1024).strip():
+                raise Failed(TOOL_FAILED, f"HAProxy does not set a server's state: {said.decode()}")
+
+
+PROXIES: Mapping[str, type[Proxy]] = MappingProxyType({"nginx": Nginx, "haproxy": Haproxy})
+
+
+@contextmanager
+def proxied(event: Event, asked: Asked, name: str, folder: Path) -> Iterator[tuple[Asked, Proxy | None]]:
+    """Whom the client asks: the service of this name itself, or the event's proxy, which is up while this is open."""
+    if not event.proxy:
+        yield asked, None
+        return
+    servers = addresses(name, asked.port)
+    if len(servers) != CONTAINERS:
+        raise Failed(TOOL_FAILED, f"the service has {len(servers)} addresses in place of {CONTAINERS}")
+    with before(event.proxy, servers, asked.head) as proxy:
+        try:
+            yield replace(asked, host=HERE, port=proxy.port), proxy
+        finally:
+            write_file(folder / PROXY, proxy.log.read_bytes())
+
+
+def addresses(host: str, port: int) -> list[str]:
+    """HOST:PORT of each container that has this name."""
+    found = socket.getaddrinfo(host, port, socket.AF_INET, socket.SOCK_STREAM)
+    return sorted({"{}:{}".format(*address[:2]) for *_, address in found})
+
+
+@contextmanager
+def before(name: str, servers: Sequence[str], head: bytes) -> Iterator[Proxy]:
+    """The proxy before these servers, once all of them answer and it does too."""
+    with tempfile.TemporaryDirectory(prefix="proxy") as where:
+        proxy = PROXIES[name](Path(where), servers)
+        proxy.start()
+        try:
+            for server in (*servers, f"{HERE}:{proxy.port}"):
+                if not asyncio.run(answers(server, head)):
+                    said = proxy.log.read_text(errors="replace").strip().rpartition("\n")[2]
+                    raise Failed(NO_ANSWER, f"no answer of {server} within {PATIENCE_S:g} s; {name} says: {said}")
+            yield proxy
+        finally:
+            proxy.stop()
+
+
+async def answers(server: str, head: bytes) -> bool:
+    """Wait until it answers well; whether it did."""
+    until = time.monotonic() + PATIENCE_S
+    while time.monotonic() < until:
+        with suppress(OSError, TimeoutError):
+            async with asyncio.timeout(TRY_S):
+                if b" 200 " in await _first_line(server, head):
+                    return True
+        await asyncio.sleep(POLL_S)
+    return False
+
+
+async def _first_line(server: str, head: bytes) -> bytes:
+    host, _, port = server.rpartition(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    try:
+        writer.write(head)
+        return await reader.readline()
+    finally:
+        writer.transport.abort()
+
+
+async def obeying(proxy: Proxy | None, head: bytes, folder: Path, load: Coroutine[Any, Any, None]) -> None:
+    """Make the load; meanwhile do what the driver asks for of the proxy, if there is one."""
+    task = asyncio.ensure_future(_obey(proxy, head, folder)) if proxy else None
+    try:
+        await load
+    finally:
+        if task:
+            task.cancel()
+
+
+async def _obey(proxy: Proxy, head: bytes, folder: Path) -> None:
+    done = ""
+    while True:
+        with suppress(OSError):
+            asked = (folder / PROXY_ASKED).read_text()
+            if asked != done:
+                _, verb, server = asked.split()
+                if verb != "answers":
+                    proxy.give(server, requests=verb == "back")
+                elif not await answers(server, head):
+                    continue
+                done = asked
+                (folder / PROXY_TOLD).write_text(asked)
+        await asyncio.sleep(POLL_S)

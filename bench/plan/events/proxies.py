@@ -1,0 +1,51 @@
+"""Events of a service behind a proxy: containers that are replaced, and kept connections that the server closes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from bench.plan.events.event import AROUND_S, BEFORE_S, OPENED_S, POOL, ROLLED, SWEPT, Event, Kind, easy
+from driver.messages import Action
+
+PROXIES_BY_CASE = (("nginx", "nginx"), ("HAProxy", "haproxy"))
+IDLE_MOST_S = 20.0
+WAIT_S = 3.0
+"""Between taking a container out of the proxy and its SIGTERM: Kubernetes calls it a pre-stop wait."""
+
+
+def _rolling(case: str, proxy: str, wait_s: float) -> Event:
+    return easy(
+        "rolling",
+        f"behind {case}" + (f", pre-stop {wait_s:g} s" if wait_s else ""),
+        60.0,
+        actions=tuple(Action(BEFORE_S, "swap", "TERM", number, wait_s) for number in ("1", "2")),
+        until=ROLLED,
+        proxy=proxy,
+        # nginx closes what its clients keep at a reload, which is not asked here; HAProxy uses a connection to a
+        # container again for what comes on a kept one alone.
+        pool=0 if proxy == "nginx" else POOL,
+    )
+
+
+PROXIES: Mapping[str, Kind] = MappingProxyType(
+    {
+        "rolling": Kind(
+            "two containers behind nginx and behind HAProxy, one after the other stopped and started again",
+            "delay-50",
+            tuple(_rolling(case, proxy, wait_s) for case, proxy in PROXIES_BY_CASE for wait_s in (0.0, WAIT_S)),
+            floor=False,
+        ),
+        "idle-close": Kind(
+            f"kept connections that are used within {1000 * AROUND_S:.0f} ms of when the server closes idle ones",
+            "delay-50",
+            (easy("idle-close", "", 2 * IDLE_MOST_S + OPENED_S + 3.0, until=SWEPT, idle_most_s=IDLE_MOST_S),),
+        ),
+    }
+)
+IDLE_OF_PROXIES: Mapping[str, float] = MappingProxyType(
+    {"nginx": 60.0, "AWS Application Load Balancer": 60.0, "Caddy": 120.0, "Envoy": 3600.0}
+)
+"""After how many seconds these close a connection to a server by default that they do not use; docs/events.md has the
+sources. A server that closes sooner may do so while a request is on its way.
+"""

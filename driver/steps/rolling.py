@@ -1,0 +1,63 @@
+"""Containers of a service that are replaced one after the other, behind a proxy that runs beside the load."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from driver.docker import DockerError
+from driver.engines.engine import Engine
+from driver.files import save, text_of
+from driver.messages import PROXY_ASKED, PROXY_TOLD, Action
+
+ANSWERS_S, OBEYS_S, POLL_S = 30.0, 5.0, 0.02
+
+
+def swap(engine: Engine, service: str, action: Action, folder: Path, now: Callable[[], int]) -> dict[str, Any]:
+    """Stops one container of the service and starts it again; returns an action of events.json, once it answers.
+
+    `pid`, `pid_after`: its first process as this machine numbers it. `exit_ns`: from the signal until it had ended;
+    `exit_code`: 137 where it had to be killed.
+    """
+    number, ended, after, error = int(action.to), None, 0, ""
+    before = engine.container_facts(service, number)
+    begun, wall = now(), time.time_ns()
+    try:
+        if action.wait_s:
+            _ask(folder, "out", before.address, OBEYS_S)
+            time.sleep(action.wait_s)
+        begun, wall = now(), time.time_ns()
+        ended = engine.stop_container(service, number)
+        engine.start_container(service, number)
+        after = engine.container_facts(service, number).pid
+        _ask(folder, "answers", before.address, ANSWERS_S)
+        took = now() - begun
+        if action.wait_s:
+            _ask(folder, "back", before.address, OBEYS_S)
+    except DockerError as failed:
+        error, took = str(failed), now() - begun
+    return {
+        "what": f"SIG{action.signal} to container {number}",
+        "pid": before.pid,
+        "at_ns": begun,
+        "took_ns": took,
+        "wall_ns": wall,
+        "error": error,
+        "pid_after": after,
+        "exit_ns": ended.at_ns - wall if ended and ended.at_ns else None,
+        "exit_code": ended.code if ended else None,
+    }
+
+
+def _ask(folder: Path, verb: str, address: str, patience_s: float) -> None:
+    """Has it done by the load generator; DockerError if that takes longer."""
+    asked = f"{time.monotonic_ns()} {verb} {address}"
+    save(folder / PROXY_ASKED, asked)
+    until = time.monotonic() + patience_s
+    while text_of(folder / PROXY_TOLD) != asked:
+        if time.monotonic() > until:
+            words = "the container gave no answer" if verb == "answers" else "the proxy was not told"
+            raise DockerError(f"{words} within {patience_s:g} s")
+        time.sleep(POLL_S)
