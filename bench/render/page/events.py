@@ -66,6 +66,8 @@ def _round(record: EventRecord, *, drawn: bool) -> dict[str, Any]:
         "good": [one.good for one in bins],
         "failed": [one.failed for one in bins],
         "p99": [one.p99_s for one in bins],
+        "points": [[one.done, one.held] for one in record.points],
+        "reloads": record.extras.get("reloads") is not None,
     }
 
 

@@ -11,6 +11,8 @@ from event_runs import bad_day, event, write_events
 from page_browser import Opened, built
 from playwright.sync_api import Locator, expect
 
+from bench.records.event import EventRecord, Point
+
 pytest_plugins = ["page_fixtures"]
 
 
@@ -54,6 +56,23 @@ def test_the_table_is_on_the_first_screen_and_a_cell_opens_to_its_timeline(
 def facts(found: Locator) -> dict[str, str]:
     names, values = (found.locator(kind).all_inner_texts() for kind in ("dt", "dd"))
     return dict(zip(names, values, strict=True))
+
+
+def test_a_cell_of_growth_opens_to_what_was_held(tmp_path: Path, opened: Opened) -> None:
+    def memory(case: str, points: tuple[Point, ...], **extras: int) -> EventRecord:
+        return event("uvicorn", "memory", case, timeline=(), points=points, extras=extras)
+
+    grows = tuple(Point(1e5 * part, 4e7 + 1e7 * part) for part in range(10))
+    files = tuple(Point(part, 40 + 2 * part) for part in range(21))
+    records = [memory("requests", grows, requests=1_000_000), memory("20 reloads", files, reloads=20)]
+    page = opened(built(write_events(tmp_path / "growth", records)))
+    page.get_by_role("button", name="grows 98 KB per 1,000 requests").click()
+    drawing = page.locator("#event").get_by_role("img").first
+    expect(drawing).to_have_attribute("aria-label", "Round 1, memory in MB by requests answered: from 40.0 to 130.")
+    page.get_by_role("button", name="grows 2 descriptors a reload").click()
+    words = "Round 1, open file descriptors by reloads: from 40.0 to 80.0."
+    expect(page.locator("#event").get_by_role("img").first).to_have_attribute("aria-label", words)
+    assert Axe().run(page).response["violations"] == []
 
 
 def test_what_never_came_back_and_what_cannot_be_done_open_too(made: Path, opened: Opened) -> None:

@@ -47,7 +47,7 @@ function showEvent(panel, found, chosen) {
     make("h3", {}, found.title),
     ...said.map((text) => make("p", { class: "note" }, text)),
     make("div", { class: "bar" }, found.rounds.length > 1 ? choice : null),
-    eventTimeline(one, panel),
+    one.points.length ? eventGrowth(one, panel) : eventTimeline(one, panel),
     facts,
   );
 }
@@ -125,6 +125,37 @@ function eventTimeline(one, panel) {
   const figure = make("figure", {}, drawing);
   for (const [at, what] of one.actions) figure.append(make("p", { class: "note" }, `At ${number(at)} s: ${what}`));
   return figure;
+}
+
+/** Memory after so many requests, or open file descriptors after so many reloads. */
+function eventGrowth(one, panel) {
+  const [held, done] = one.reloads ? ["open file descriptors", "reloads"] : ["memory in MB", "requests answered"];
+  const points = one.points.map(([at, size]) => ({ at, held: one.reloads ? size : size / 1e6 }));
+  const last = points[points.length - 1];
+  const words = `${held} by ${done}: from ${number(points[0].held)} to ${number(last.held)}`;
+  const plot = Plot.plot({
+    width: Math.max(280, panel.clientWidth - 32),
+    marginLeft: 56,
+    marginRight: 12,
+    style: STYLE,
+    height: EVENT_HEIGHT + 40,
+    marginTop: 22,
+    marginBottom: 38,
+    x: { label: done, labelArrow: "none", ticks: 5 },
+    y: { zero: true, nice: true, label: null, ticks: 4, grid: true, tickSize: 0 },
+    marks: [
+      Plot.line(points, { x: "at", y: "held", stroke: "var(--s1)", strokeWidth: 1.5 }),
+      Plot.dot(points, { x: "at", y: "held", fill: "var(--s1)", r: 3 }),
+      Plot.ruleY([0], { stroke: SOFT }),
+    ],
+  });
+  const drawing = make("div", { class: "stack plot", role: "img", "aria-label": `Round ${one.round}, ${words}.` });
+  drawing.append(make("h4", {}, `${held[0].toUpperCase()}${held.slice(1)} by ${done}`), plot);
+  for (const mark of drawing.querySelectorAll("[aria-label], [aria-description]")) {
+    mark.removeAttribute("aria-label");
+    mark.removeAttribute("aria-description");
+  }
+  return make("figure", {}, drawing);
 }
 
 function eventWords(one, bins) {
