@@ -11,7 +11,7 @@ from event_runs import event, write_events
 
 from bench.core.errors import UserError
 from bench.matrix.load import load_matrix
-from bench.records.event import EventRecord, Fate
+from bench.records.event import EventRecord, Fate, Point
 from calibration.events import APP, events, known_of, report
 
 KNOWN = known_of(load_matrix().selftests[APP].environment["BAD_DAY"] or "")
@@ -42,6 +42,50 @@ def slow(**changes: Any) -> EventRecord:
     extras = {"smallest_k": 32, "opened": 32, "cut": 32, "cut_after_s": 15.01}
     values: dict[str, Any] = {"window_s": 9.99, "longest_gap_s": 3.1, "extras": extras, "actions": opened}
     return replace(event(name="slow", case="silent"), framework=APP, **values | changes)
+
+
+LEAKS = f"{APP}-leaks"
+
+
+def memory(bytes_each: float = 100, **changes: Any) -> EventRecord:
+    points = tuple(
+        Point(at, 4e7 + bytes_each * at + 3e5 * (part % 2)) for part, at in enumerate(range(0, 10**6, 10**5))
+    )
+    values: dict[str, Any] = {"points": points, "extras": {"requests": 10**6}, "rate": None, "timeline": ()}
+    return replace(event(name="memory", case="requests"), framework=LEAKS, **values | changes)
+
+
+def reloads(files: float = 2, **changes: Any) -> EventRecord:
+    points = tuple(Point(number, 40 + files * number) for number in range(21))
+    values: dict[str, Any] = {"window_s": 9.99, "points": points, "extras": {"reloads": 20}}
+    lost = 20 * int(KNOWN.drops)
+    return replace(event(name="memory", case="20 reloads", lost=lost), framework=APP, **values | changes)
+
+
+def balance(first: int = 45, share: float = 0.7, **changes: Any) -> EventRecord:
+    extras = {"connections_1": first, "connections_2": 7, "connections_3": 6, "connections_4": 6, "workers": 4}
+    values: dict[str, Any] = {"window_s": 9.99, "extras": extras | {"worst_share": share}}
+    return replace(event(name="balance", case="64 kept-alive"), framework=LEAKS, **values | changes)
+
+
+def test_what_leaks_and_is_uneven_holds() -> None:
+    leaks = known_of(load_matrix().selftests[LEAKS].environment["BAD_DAY"] or "")
+    records = [memory(), reloads(), balance()]
+    named = [replace(one, id=str(number)) for number, one in enumerate(records)]
+    text, holds = report(named, {APP: KNOWN, LEAKS: leaks})
+    assert holds, text
+    wrong = {
+        "memory": ([memory(80), memory(0)], {"growth"}),
+        "files": ([reloads(3)], {"growth"}),
+        "reloads": ([reloads(extras={"reloads": 19})], {"reloads", "lost requests"}),
+        "shares": ([balance(share=0.5)], {"requests to it"}),
+        "connections": ([balance(first=40)], {"connections to one worker"}),
+    }
+    for records, figures in wrong.values():
+        for record in records:
+            text, holds = report([record], {APP: KNOWN, LEAKS: leaks})
+            missed = {line.split(" | ")[2] for line in text.splitlines() if line.endswith("MISSED |")}
+            assert not holds and figures <= missed, text
 
 
 def test_what_the_server_does_holds() -> None:
