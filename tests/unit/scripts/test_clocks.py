@@ -12,7 +12,8 @@ PYTHON = re.compile(r"\btime\.time\(|\btime_ns\(\)")
 ALLOWED = {
     ("scripts/lib/common.sh", "where there is no /proc/uptime"): 1,
     ("driver/steps/measure.py", "when a step began, had its load, and ended, with a load or without one"): 4,
-    ("driver/steps/events.py", "when something was done to a service"): 1,
+    ("driver/steps/events.py", "when something was done to a service or a dependency"): 2,
+    ("driver/steps/rolling.py", "when one of two containers was sent a signal, and by which clock"): 2,
     ("driver/steps/clients.py", "how far the clocks of several load generators are apart, and when they begin"): 3,
     ("driver/services/verify.py", "when a service had started"): 1,
     ("driver/lifecycle/leftovers.py", "how old a network is, whose time of day the engine has"): 1,
