@@ -111,11 +111,13 @@ class Haproxy(Proxy):
 
     def give(self, server: str, *, requests: bool) -> None:
         """At once; what it has sent is answered."""
-        state = "ready" if requests else "drain"
+        name = f"set server service/s{self.servers.index(server) + 1}"
+        # It has answered: its next health checks are not waited for, in which the other one may be taken out.
+        words = f"{name} state ready; {name} health up" if requests else f"{name} state drain"
         with socket.socket(socket.AF_UNIX) as admin:
             admin.settimeout(TRY_S)
             admin.connect(str(self.folder / "admin.sock"))
-            admin.sendall(f"set server service/s{self.servers.index(server) + 1} state {state}\n".encode())
+            admin.sendall(f"{words}\n".encode())
             if said := admin.recv(1024).strip():
                 raise Failed(TOOL_FAILED, f"HAProxy does not set a server's state: {said.decode()}")
 

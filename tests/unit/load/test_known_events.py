@@ -177,3 +177,9 @@ def test_connections_that_the_server_keeps_are_not_waited_for(tmp_path: Path) ->
     record, told = happened(tmp_path, replace(event, idle_most_s=0.5), KNOWN)
     assert (record.sent, record.lost, record.extras["held"], told["idled"]) == (HELD, 0, HELD, 0)
     assert "idle_s" not in record.extras
+
+
+def test_a_container_that_was_away_for_long_is_back_before_the_next_one_leaves(tmp_path: Path) -> None:
+    record, _ = happened(tmp_path, rolling("haproxy-pre-stop-3-s"), replace(KNOWN, exit_s=7.0))
+    log = next(tmp_path.rglob("proxy.log")).read_text()
+    assert "Server service/s1 is DOWN, reason" in log and (record.lost, statuses(record)) == (0, 0)
