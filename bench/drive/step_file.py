@@ -18,7 +18,7 @@ from bench.core.files import write_file
 from bench.drive.steps import Step
 from bench.load.task import FILE as STEP
 from bench.load.task import StepLoad, StepLoads, write_loads
-from bench.plan.events.event import event_of
+from bench.plan.events.event import Event, event_of
 from bench.plan.measurement import measurement_of, shares
 from bench.run.folder import read_addresses
 from driver.messages import Doings, as_json
@@ -80,13 +80,12 @@ def host_step(lines: Sequence[PlanLine]) -> HostStep:
         host_network=bool(first.get("host_network")),
         knee=any(line.get("knee_p99_s") is not None for line in lines),
         clients=tuple(client_names(first)),
-        events={line["service"]: _doings(line) for line in lines if line.get("event")},
+        events={line["service"]: doings_of(event_of(line["event"])) for line in lines if line.get("event")},
     )
 
 
-def _doings(line: PlanLine) -> Doings:
-    """What the driver does meanwhile."""
-    event = event_of(line["event"])
+def doings_of(event: Event) -> Doings:
+    """What the driver does while an event's load goes on."""
     return Doings(
         event.actions,
         event.until,

@@ -23,7 +23,7 @@ from unittest.mock import patch
 from make_run import entry
 from pretend_engine import PretendEngine, made_run
 
-from bench.drive.step_file import Patience, load_of
+from bench.drive.step_file import Patience, doings_of, load_of
 from bench.load.event import run_event
 from bench.load.task import task_of
 from bench.plan.events.event import Event, as_dict
@@ -33,7 +33,6 @@ from bench.records.make_event import event_record
 from bench.run.reader import read_raw
 from calibration.events import Known
 from driver.engines.engine import Container, End, Engine
-from driver.messages import Doings
 from driver.processes import Processes, all_pids, processes_of
 from driver.steps.events import acting
 
@@ -145,16 +144,7 @@ def under_event(root: Path, event: Event, engine: Engine, asked: tuple[int, str,
     facts: dict[str, Any] = {"rate": RATE / 0.3, "told": engine.processes("a").workers}
     facts |= {"expected": base64.b64encode(body).decode()}
     (task.folder / "capacity.json").write_text(json.dumps(facts))
-    doings = Doings(
-        event.actions,
-        event.until,
-        event.settle_s,
-        event.seconds,
-        event.environment,
-        event.watches,
-        event.repeats,
-    )
-    with acting(engine, "a", doings, task.folder):
+    with acting(engine, "a", doings_of(event), task.folder):
         run_event(task)
     (task.folder / "meta.json").write_text(json.dumps({"id": planned.id, "outcome": "measured", "detail": ""}))
     return event_record(str(root), planned, read_raw(str(root), planned))

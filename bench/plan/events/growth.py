@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from types import MappingProxyType
 
 from bench.matrix.knobs import Reads
 from bench.matrix.model import Service
-from bench.plan.events.event import BEFORE_S, SWAPPED, Event, Kind, Phase, easy
-from driver.messages import Action
+from bench.plan.events.event import SWAPPED, Event, Kind, Phase, easy
+from bench.plan.events.processes import reloaded
 
 MILLION, PARTS = 1_000_000, 10
 CONNECTIONS = 64
@@ -28,18 +27,10 @@ HEAVY_MS = 5
 LARGE = f"{BODY_MB} MB bodies"
 
 
-def _reloads(event: Event, service: Service, _: Reads) -> Event | str:
+def _kept(event: Event, service: Service, reads: Reads) -> Event | str:
     if event.bodies and service.framework.own:
         return "a user's own app is not sent large bodies"
-    if not event.repeats:
-        return event
-    found = service.server.reload
-    if found is None:
-        return "matrix.toml does not say how it reloads"
-    if not found.signal:
-        return f"{found.says} ({found.source})"
-    action = Action(BEFORE_S, "signal", found.signal, "main")
-    return replace(event, actions=(action,), documented=f"{found.says} ({found.source})")
+    return reloaded(event, service, reads) if event.repeats else event
 
 
 def _workers(event: Event, service: Service, reads: Reads) -> Event | str:
@@ -97,7 +88,7 @@ GROWTH: Mapping[str, Kind] = MappingProxyType(
                     most_rate=RELOAD_RATE,
                 ),
             ),
-            _reloads,
+            _kept,
         ),
         "balance": Kind(
             f"8 pooled, 64 kept-alive and new connections to four workers; plain requests, and of {HEAVY_MS} ms of CPU",

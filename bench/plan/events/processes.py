@@ -22,7 +22,8 @@ _KEPT = "keep-alive"
 _NEW = "new connections"
 
 
-def _reloaded(event: Event, service: Service, _: Reads) -> Event | str:
+def reloaded(event: Event, service: Service, _: Reads) -> Event | str:
+    """The event with the signal that this server's documentation names for a reload, or why there is none."""
     found = service.server.reload
     if found is None:
         return "matrix.toml does not say how it reloads"
@@ -56,7 +57,7 @@ PROCESSES: Mapping[str, Kind] = MappingProxyType(
                 for boot in BOOTS_S
                 for case in (_KEPT, _NEW)
             ),
-            _reloaded,
+            reloaded,
         ),
         "stop": Kind(
             "SIGTERM with requests under way, idle connections and a response that takes 5 s",
