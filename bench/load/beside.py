@@ -14,8 +14,8 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from bench.core.files import as_object, check_room, mapping, read_bytes, write_file
-from bench.load.answers import wait_until_ready, warm_up
-from bench.load.event import Capacity, asked_of, find_capacity, know, run_event
+from bench.load.answers import warm_up
+from bench.load.event import Capacity, asked_of, find_capacity, know, run_event, wait_until_all_ready
 from bench.load.save import TOOL_JSON
 from bench.load.task import Say, Step, Task
 from bench.load.words import NO_ANSWER, TOOL_FAILED, Failed
@@ -34,7 +34,7 @@ def wait_for_all(step: Step) -> None:
         task.folder.mkdir(parents=True, exist_ok=True)
         for name in OF_EARLIER:
             (task.folder / name).unlink(missing_ok=True)
-    _of_each(step, tasks, wait_until_ready)
+    _of_each(step, tasks, wait_until_all_ready)
     if not _left(step):
         raise Failed(NO_ANSWER, "no service is left to be loaded")
 

@@ -25,14 +25,15 @@ from urllib.parse import urlsplit
 
 from bench.core.files import as_object, items, mapping, read_bytes, write_file
 from bench.core.programs import guarded, memory_file
+from bench.load.answers import wait_until_ready
 from bench.load.balanced import Balanced
 from bench.load.client import SPARE_S, Asked, Client, Request
 from bench.load.growth import load_in_parts
 from bench.load.idle_close import Keeper, idle_load
 from bench.load.kernel_counters import counters, limits, sysctls
-from bench.load.proxy import obeying, proxied
+from bench.load.proxy import obeying, proxied, wait_for_containers
 from bench.load.save import TOOL_JSON, tool_json
-from bench.load.task import Task, command_of, pinned
+from bench.load.task import Say, Task, command_of, pinned
 from bench.load.words import TOOL_FAILED, Failed
 from bench.plan.events.event import (
     BEFORE_S,
@@ -79,6 +80,13 @@ class Capacity:
 
     rate: float
     of: str
+
+
+def wait_until_all_ready(task: Task, say: Say) -> None:
+    """Wait for the first good answer; where the event has several containers, of each of them."""
+    wait_until_ready(task, say)
+    event = event_of(task.entry.event)
+    wait_for_containers(event, _asked(task, event, None))
 
 
 def asked_of(task: Task) -> str:

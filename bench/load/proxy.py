@@ -141,6 +141,13 @@ def proxied(event: Event, asked: Asked, name: str, folder: Path) -> Iterator[tup
             write_file(folder / PROXY, proxy.log.read_bytes())
 
 
+def wait_for_containers(event: Event, asked: Asked) -> None:
+    """Wait until all containers of an event with a proxy answer: the service's name leads to any of them."""
+    for server in addresses(asked.host, asked.port) if event.proxy else ():
+        if not asyncio.run(answers(server, asked.head)):
+            raise Failed(NO_ANSWER, f"no answer of {server} within {PATIENCE_S:g} s")
+
+
 def addresses(host: str, port: int) -> list[str]:
     """HOST:PORT of each container that has this name."""
     found = socket.getaddrinfo(host, port, socket.AF_INET, socket.SOCK_STREAM)

@@ -1,0 +1,83 @@
+"""Containers of one service behind a proxy, which its name leads to by chance."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+import time
+from dataclasses import replace
+
+import pytest
+
+from bench.load import proxy
+from bench.load.client import Asked
+from bench.load.proxy import wait_for_containers
+from bench.load.words import Failed
+from bench.plan.events import EVENTS
+
+BOOT_S = 0.6
+ROLLING, RELOAD = EVENTS["rolling"].cases[0], EVENTS["reload"].cases[0]
+
+
+def asked(port: int) -> Asked:
+    return Asked(
+        host="127.0.0.1",
+        port=port,
+        head=b"GET / HTTP/1.1\r\nHost: a\r\n\r\n",
+        expected=None,
+        timeout_s=1,
+        pool=0,
+        look_s=0,
+    )
+
+
+async def respond(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await reader.readuntil(b"\r\n\r\n")
+    writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+    await writer.drain()
+    writer.close()
+
+
+class Late:
+    """A server that listens once it has booted."""
+
+    def __init__(self, port: int, boot_s: float) -> None:
+        self.port, self.boot_s = port, boot_s
+        self.loop = asyncio.new_event_loop()
+        threading.Thread(target=self.loop.run_until_complete, args=(self._serve(),), daemon=True).start()
+
+    async def _serve(self) -> None:
+        await asyncio.sleep(self.boot_s)
+        async with await asyncio.start_server(respond, "127.0.0.1", self.port) as server:
+            await server.serve_forever()
+
+
+def test_all_containers_are_waited_for_and_not_the_first_that_answers(
+    monkeypatch: pytest.MonkeyPatch, unused_ports: list[int]
+) -> None:
+    first, second = unused_ports
+    monkeypatch.setattr(proxy, "addresses", lambda *_: [f"127.0.0.1:{port}" for port in unused_ports])
+    Late(first, 0.0)
+    Late(second, BOOT_S)
+    began = time.monotonic()
+    wait_for_containers(ROLLING, asked(first))
+    assert time.monotonic() - began >= BOOT_S - 0.05
+
+
+def test_one_that_never_answers_fails_and_without_a_proxy_none_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch, unused_ports: list[int]
+) -> None:
+    monkeypatch.setattr(proxy, "addresses", lambda *_: [f"127.0.0.1:{unused_ports[0]}"])
+    monkeypatch.setattr(proxy, "PATIENCE_S", 0.2)
+    with pytest.raises(Failed, match="no answer of"):
+        wait_for_containers(ROLLING, asked(unused_ports[0]))
+    wait_for_containers(replace(RELOAD, proxy=""), asked(unused_ports[0]))
+
+
+@pytest.fixture
+def unused_ports() -> list[int]:
+    with socket.socket() as one, socket.socket() as other:
+        for each in (one, other):
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in (one, other)]
