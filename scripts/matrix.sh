@@ -19,9 +19,9 @@
 #   --package SPEC        a package's version: NAME==X, a wheel, an sdist, a source folder, PATH@REF or git+file:///PATH@REF of
 #                         a repository, or a ladder of releases (NAME==21.*,22.* or NAME==last:10). One is compared with
 #                         the locked version; repeated, the first is the base (docs/packages.md)
-#   --vary NAME=V,V,...   each service once with each value of a knob: WORKERS, THREADS, KEEPALIVE (seconds), DB_POOL_TOTAL,
-#                         BACKLOG, PYTHON_JIT, CPU_QUOTA (CPUs), MEMORY, or a variable that server or app reads;
-#                         repeated, with every combination
+#   --vary NAME=V,V,...   each service once with each value of a knob: WORKERS, THREADS, KEEPALIVE, GRACEFUL and
+#                         TIMEOUT (seconds), DB_POOL_TOTAL, BACKLOG, PYTHON_JIT, CPU_QUOTA (CPUs), MEMORY, or a
+#                         variable that server or app reads; repeated, with every combination
 #   --event LIST          reload, stop, killed, hung, recycle, rolling, idle-close, overload, slow, connections, exhausted (threads,
 #                         database connections), away (database or upstream): what that costs in lost requests, in place of a load
 #                         (docs/events.md); memory, balance: what a service keeps, and how it shares work among its workers; or a

@@ -29,6 +29,7 @@ ALLOWED: Mapping[str, tuple[str, str]] = {
     THREADS: NUMBER,
     "KEEPALIVE": NUMBER,
     "GRACEFUL": NUMBER,
+    "TIMEOUT": NUMBER,
     "MAX_REQUESTS": NUMBER,
     "BOOT_S": NUMBER,
     CPU_QUOTA: (r"(?=.*[1-9])\d{1,3}(\.\d{1,2})?", "a number of CPUs above 0, such as 0.5"),
@@ -157,6 +158,14 @@ def reader(root: Path = Path("services")) -> Reads:
         return f"neither {server.name} nor its app reads {name}"
 
     return reads
+
+
+def started_with(service: Service, name: str, settings: Mapping[str, str], root: Path = Path("services")) -> str | None:
+    """What a service gives its server for a knob: the value of --vary, of its files or of a setting; None: nothing."""
+    given = rf"""\$\{{{name}:-([^}}]+)\}}|(?:get|setdefault)\("{name}", "([^"]+)"\)"""
+    texts = _sources(root, root / "servers" / service.server.name)
+    in_files = next((found[1] or found[2] for text in texts if (found := re.search(given, text))), None)
+    return dict(service.settings).get(name) or in_files or settings.get(name)
 
 
 def _sources(root: Path, folder: Path) -> Iterator[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -27,6 +27,7 @@ from bench.matrix.model import (
     Python,
     Route,
     Server,
+    ServerDefaults,
     Skip,
     legal_services,
     python_image,
@@ -71,6 +72,7 @@ class File:
     presets: Mapping[str, Any]
     selftests: Mapping[str, Any] = field(default_factory=dict)
     notes: Mapping[str, Notes] = field(default_factory=dict)
+    server_defaults: ServerDefaults = field(default_factory=ServerDefaults)
     sources: Mapping[str, Source] = field(default_factory=dict)
     skip: tuple[Skip, ...] = ()
 
@@ -131,6 +133,7 @@ def parse_matrix(data: Mapping[str, Any]) -> Matrix:
             raise ValueError(f"name '{name}' may hold only lower-case letters, digits and '-'")
     for name in file.notes.keys() - matrix.servers.keys():
         raise ValueError(f"notes.{name} is of no server")
+    _check_defaults(file.server_defaults, matrix.servers)
     for python in matrix.pythons:
         python_image(python)
     for framework in (*matrix.frameworks.values(), *matrix.selftests.values()):
@@ -149,11 +152,20 @@ def _check_routes(framework: Framework, routes: Mapping[str, Route]) -> None:
             raise ValueError(f"framework {framework.name} offers '{route}', which only a lacks of '*' needs said")
 
 
+def _check_defaults(defaults: ServerDefaults, servers: Iterable[str]) -> None:
+    used = {id(default) for name in servers for default in defaults.of(name).values()}
+    for kind in (one.name for one in fields(defaults)):
+        for number, default in enumerate(getattr(defaults, kind), 1):
+            if id(default) not in used:
+                raise ValueError(f"server_defaults.{kind}, entry {number}, is of no server")
+
+
 def _server(name: str, value: Any, place: str, file: File) -> Server:
     table = _table(value, place)
     packages = {base: typed(Packages, table[base], f"{place}.{base}") for base in file.bases if base in table}
     rest = {key: one for key, one in table.items() if key not in packages}
-    server: Server = typed(Server, rest, place, name=name, packages=packages, notes=file.notes.get(name))
+    given = {"notes": file.notes.get(name), "defaults": file.server_defaults.of(name)}
+    server: Server = typed(Server, rest, place, name=name, packages=packages, **given)
     if server.style not in ("sync", "async"):
         raise ValueError(f"server {name}: style '{server.style}' must be sync or async")
     return server

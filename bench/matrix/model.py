@@ -10,7 +10,7 @@ import fnmatch
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 
 from bench.core.errors import unknown
 
@@ -73,6 +73,39 @@ class Reload:
 
 
 @dataclass(frozen=True, slots=True)
+class Default:
+    """What servers do without a flag: `value`, as `source` says; `servers` are globs."""
+
+    servers: tuple[str, ...]
+    value: str
+    source: str
+
+    def holds(self, server: str) -> bool:
+        """Whether it is of the server of this name."""
+        return any(fnmatch.fnmatchcase(server, pattern) for pattern in self.servers)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerDefaults:
+    """The defaults that decide events: of each, the first entry that holds for a server is the server's.
+
+    The names of the fields, in capitals, are those of the knobs that set them.
+    """
+
+    graceful: tuple[Default, ...] = ()
+    timeout: tuple[Default, ...] = ()
+    keepalive: tuple[Default, ...] = ()
+    backlog: tuple[Default, ...] = ()
+    silent: tuple[Default, ...] = ()
+
+    def of(self, server: str) -> Mapping[str, Default]:
+        """Those of a server by the field's name."""
+        kinds = {one.name: getattr(self, one.name) for one in fields(self)}
+        found = {kind: next((d for d in defaults if d.holds(server)), None) for kind, defaults in kinds.items()}
+        return {kind: default for kind, default in found.items() if default}
+
+
+@dataclass(frozen=True, slots=True)
 class Server:
     """One server; `style` (sync or async) names the drivers of its apps, `model` describes how it works."""
 
@@ -88,6 +121,7 @@ class Server:
     """What its own documentation says, where that is that it is not meant for production."""
     notes: Notes | None = None
     reload: Reload | None = None
+    defaults: Mapping[str, Default] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from bench.analysis.events import EventCell, Kind
 from bench.core.formats import NOTHING, megabytes, milliseconds, number
 from bench.render.table import Column, Table, table_of
-from bench.words.events import ToldEvents, ToldRow, outcome_words, seconds_words
+from bench.words.events import ToldDefault, ToldEvents, ToldRow, outcome_words, seconds_words
 
 AT_ONCE = (
     "Up to {} services were under the same event at once, on the same CPUs; an overload, which takes all of them, was"
@@ -104,3 +104,14 @@ def _listed(told: ToldEvents) -> Iterator[Table]:
         ]
         if rows:
             yield table_of(title, columns, rows)
+    if told.defaults:
+        yield table_of("Defaults of the servers", DEFAULTS, told.defaults)
+
+
+DEFAULTS: tuple[Column[ToldDefault], ...] = (
+    Column("what", lambda one: one.what, left=True),
+    Column("services", lambda one: one.services, left=True),
+    Column("the server's default", lambda one: one.value, left=True),
+    Column("started with", lambda one: one.given, left=True),
+    Column("source", lambda one: one.source, left=True),
+)

@@ -12,6 +12,7 @@ from typing import Any
 
 from bench.core.files import write_file
 from bench.matrix.compose import run_services
+from bench.matrix.knobs import started_with
 from bench.matrix.model import Matrix, Service
 from bench.matrix.packages import FOLDER as PACKAGES
 from bench.matrix.packages import asked
@@ -93,6 +94,19 @@ def run_facts(
         ],
         **({"pairs": [list(pair) for pair in plan.pairs]} if plan.pairs else {}),
         **({"refs": plan.refs} if plan.refs else {}),
+        **({"defaults": defaults_facts(plan.services, settings)} if plan.events else {}),
+    }
+
+
+def defaults_facts(services: Iterable[Service], settings: Mapping[str, str]) -> dict[str, dict[str, dict[str, Any]]]:
+    """By service, each default of its server that decides events, as documented, and what is given in its place."""
+    return {
+        s.name: {
+            kind: {"value": default.value, "source": default.source, "given": started_with(s, kind.upper(), settings)}
+            for kind, default in s.server.defaults.items()
+        }
+        for s in services
+        if s.server.defaults and not s.framework.selftest
     }
 
 

@@ -69,6 +69,17 @@ class CellWords:
 
 
 @dataclass(frozen=True, slots=True)
+class ToldDefault:
+    """What servers do without a flag, and what these services gave them in its place."""
+
+    what: str
+    services: str
+    value: str
+    given: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
 class ToldRow:
     """A row in words; `differ` says whether its services do."""
 
@@ -92,6 +103,7 @@ class ToldEvents:
     documented: tuple[tuple[str, str, str], ...]
     cannot: tuple[tuple[str, str, str], ...]
     """(services, event, why they have no counts)."""
+    defaults: tuple[ToldDefault, ...] = ()
 
     @property
     def planned(self) -> int:
@@ -122,6 +134,7 @@ def tell_events(records: Sequence[EventRecord], facts: Mapping[str, Any]) -> Tol
         (*_advice(table),),
         (*_by_text(((one, one.documented) for one in records), labels),),
         (*_by_text(_reasons(table), labels),),
+        (*_defaults(mapping(facts.get("defaults")), labels),),
     )
 
 
@@ -529,6 +542,29 @@ def _by_text(found: Iterable[tuple[EventRecord, str]], labels: Mapping[str, str]
     groups = grouped((one for one in found if one[1]), lambda one: (one[0].event, one[1]))
     for (event, text), own in groups.items():
         yield listed(list(dict.fromkeys(labels[record.service] for record, _ in own))), event, text
+
+
+DEFAULTS: Mapping[str, str] = {
+    "graceful": "time for requests under way at a stop or reload (GRACEFUL)",
+    "timeout": "a hung worker is replaced after (TIMEOUT)",
+    "keepalive": "an idle connection is closed after (KEEPALIVE)",
+    "backlog": "connections that wait to be accepted (BACKLOG)",
+    "silent": "a client without a whole request is cut after",
+}
+"""Each kind of default in words, with the knob that sets it."""
+
+
+def _defaults(found: Mapping[str, Any], labels: Mapping[str, str]) -> Iterable[ToldDefault]:
+    """By kind, services with the same default in one row."""
+    for kind, what in DEFAULTS.items():
+        entries = [(name, mapping(mapping(found.get(name)).get(kind))) for name in labels]
+        rows = grouped(entries, lambda one: tuple(one[1].get(key) for key in ("value", "given", "source")))
+        for (value, given, source), own in rows.items():
+            if value:
+                given = given if given is None or kind == "backlog" else f"{given} s"
+                same = given is None or given == str(value).replace(",", "")
+                services = listed([labels[name] for name, _ in own])
+                yield ToldDefault(what, services, str(value), "its default" if same else str(given), str(source))
 
 
 def _reasons(table: EventTable) -> Iterable[tuple[EventRecord, str]]:

@@ -16,8 +16,14 @@ def serve(listener: socket.socket, app: Any) -> None:
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     os.dup2(listener.fileno(), SOCKET_ACTIVATION_FD)
     os.environ["LISTEN_PID"] = str(os.getpid())
-    threads, backlog = int(os.environ.get("THREADS", "10")), int(os.environ["BACKLOG"])
-    server = wsgi.Server(listener.getsockname(), app, numthreads=threads, request_queue_size=backlog)
+    server = wsgi.Server(
+        listener.getsockname(),
+        app,
+        numthreads=int(os.environ.get("THREADS", "10")),
+        request_queue_size=int(os.environ["BACKLOG"]),
+        timeout=int(os.environ.get("KEEPALIVE", "10")),
+        shutdown_timeout=int(os.environ.get("GRACEFUL", "5")),
+    )
     # Keep all idle connections; by default the eleventh is closed.
     server.keep_alive_conn_limit = None
     server.prepare()

@@ -184,6 +184,23 @@ def services_of(records: Iterable[EventRecord]) -> dict[str, dict[str, Any]]:
     }
 
 
+def defaults_of(records: Iterable[EventRecord]) -> dict[str, dict[str, dict[str, Any]]]:
+    """As run.json has them, of no server: three with the same default, one of which was given another value."""
+
+    def entry(name: str, value: str, given: str | None = None) -> dict[str, Any]:
+        return {"value": value, "given": given, "source": f"https://example.org/{name}"}
+
+    return {
+        name: {
+            "timeout": entry("workers", "30 s", "5" if "gunicorn" in name else "30"),
+            "keepalive": entry("tornado", "3,600 s", "3600"),
+            "backlog": entry("backlog", "100", "2048"),
+            **({"silent": entry("clients", "none")} if "waitress" in name else {}),
+        }
+        for name in services_of(records)
+    }
+
+
 def write_events(folder: Path, records: Sequence[EventRecord], **facts: Any) -> Path:
     """A run of these records alone."""
     folder.mkdir(parents=True, exist_ok=True)

@@ -14,7 +14,7 @@ from places import ROOT
 
 from bench.core.errors import UserError
 from bench.matrix.compose import run_services
-from bench.matrix.knobs import LONGEST_NAME, Knob, check_quotas, parse_knob, reader, varied
+from bench.matrix.knobs import LONGEST_NAME, Knob, check_quotas, parse_knob, reader, started_with, varied
 from bench.matrix.load import load_matrix
 from bench.matrix.model import Matrix, Service
 
@@ -89,8 +89,35 @@ def test_which_servers_read_a_knob_follows_from_their_files() -> None:
     for knob in ("WORKERS", "BACKLOG", "CPU_QUOTA", "MEMORY", "PYTHONHASHSEED", "MALLOC_ARENA_MAX"):
         assert servers_that_read(knob) == everybody, knob
     assert {"gunicorn-gthread", "gunicorn-gevent", "uvicorn"} <= servers_that_read("KEEPALIVE") < everybody
+    watched = {name for name, one in MATRIX.servers.items() if not one.defaults["timeout"].value.startswith("none")}
+    assert servers_that_read("TIMEOUT") == watched | {"uwsgi"}
+    assert {"granian-asgi", "aiohttp", "cherrypy", "sanic", "hypercorn"} <= servers_that_read("GRACEFUL") < everybody
     assert servers_that_read("GRANIAN_BACKPRESSURE") == {"granian-wsgi", "granian-asgi", "granian-rsgi"}
     assert servers_that_read("NOBODY_READS_THIS") == set()
+
+
+def test_what_a_server_is_started_with() -> None:
+    def given(one: Service, name: str) -> str | None:
+        return started_with(one, name, {"BACKLOG": "512"}, ROOT / "services")
+
+    gthread = service("gunicorn-gthread-wsgi")
+    assert [given(gthread, name) for name in ("TIMEOUT", "KEEPALIVE", "BACKLOG")] == [None, "5", "512"]
+    made = varied(gthread, (("TIMEOUT", "7"), ("KEEPALIVE", "75")))
+    assert [given(made, name) for name in ("TIMEOUT", "KEEPALIVE", "GRACEFUL")] == ["7", "75", None]
+    assert given(service("cheroot-wsgi"), "GRACEFUL") == "5"
+    assert given(service("proxy-py"), "KEEPALIVE") == "75"
+
+
+def test_where_a_start_has_another_value_than_the_servers_own() -> None:
+    other = {
+        s.server.name
+        for s in MATRIX.usual
+        for kind, default in s.server.defaults.items()
+        if (given := started_with(s, kind.upper(), {}, ROOT / "services"))
+        and f"{given} s" != default.value.replace(",", "")
+    }
+    keepalive = {name for name in MATRIX.servers if name.startswith("gunicorn-")} - {"gunicorn-sync", "gunicorn-tornado"}
+    assert other == keepalive | {"proxy-py", "uwsgi"}
 
 
 def test_an_apps_own_variable_is_a_knob_of_its_services_alone() -> None:

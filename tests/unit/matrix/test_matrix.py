@@ -194,6 +194,10 @@ def test_what_is_offered_narrows_what_is_lacking(tmp_path: Path) -> None:
         (lambda m: m["defaults"].update(warmup=-1), "defaults.warmup is not a number of seconds"),
         (lambda m: m["servers"]["bjoern"].update(concurrent="yes"), "servers.bjoern.concurrent is not true or false"),
         (lambda m: m["servers"]["bjoern"].update(debian=[]), "servers.bjoern.debian is not a table"),
+        (lambda m: m["server_defaults"].update(idle=[]), "server_defaults has a key 'idle', which there is not"),
+        (lambda m: m["server_defaults"]["timeout"][0].pop("source"), "'source' is missing in server_defaults.timeout"),
+        (lambda m: default_of(m, "nobody-*"), "server_defaults.silent, entry 1, is of no server"),
+        (lambda m: default_of(m, "*"), "server_defaults.silent, entry 2, is of no server"),
     ],
 )
 def test_a_list_that_does_not_fit_is_one_line(change: Any, words: str, tmp_path: Path) -> None:
@@ -202,6 +206,26 @@ def test_a_list_that_does_not_fit_is_one_line(change: Any, words: str, tmp_path:
     with pytest.raises(UserError, match=words) as caught:
         load_matrix(write(tmp_path, data))
     assert "\n" not in str(caught.value)
+
+
+def default_of(data: dict[str, Any], servers: str) -> None:
+    data["server_defaults"]["silent"].insert(0, {"servers": [servers], "value": "1 s", "source": "x"})
+
+
+@pytest.mark.parametrize("name", list(MATRIX.servers))
+def test_a_server_has_all_defaults_that_decide_events(name: str) -> None:
+    assert [*MATRIX.servers[name].defaults] == ["graceful", "timeout", "keepalive", "backlog", "silent"]
+
+
+def test_of_several_defaults_the_first_one_that_holds_is_the_servers() -> None:
+    found = {name: MATRIX.servers[name].defaults["keepalive"].value for name in ("gunicorn-sync", "gunicorn-gthread")}
+    assert found == {"gunicorn-sync": "none: closed after each response", "gunicorn-gthread": "2 s"}
+
+
+def test_a_server_of_the_users_own_needs_no_defaults(own_matrix: Path) -> None:
+    own = '[servers]\nmine = { serves = ["wsgi"], style = "sync", concurrent = true, model = "threads" }\n'
+    own_matrix.with_name(LOCAL).write_text(own)
+    assert not load_matrix(own_matrix).servers["mine"].defaults
 
 
 def test_a_file_that_is_no_toml_or_not_there(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from bench.plan.make import make_plan
 from bench.plan.measurement import Measurement, measurement_of, settings_of
 from bench.plan.order import measurements
 from bench.plan.selection import Selection
-from bench.run.writer import host_json, service_facts, write_run
+from bench.run.writer import defaults_facts, host_json, service_facts, write_run
 
 GOLDEN = Path(__file__).with_name("golden")
 SERVICE = next(s for s in MATRIX.services if s.name == "uvicorn-asgi-py313-debian")
@@ -199,3 +199,14 @@ def test_under_an_event_a_stack_with_other_settings_has_the_same_neighbours() ->
     made = plan("GRACEFUL=1,5", preset="bad-day", events=("stop",), stacks=("uvicorn-asgi", "gunicorn-sync-wsgi"))
     blocks = [*side_by_side(made.events, 2, made.pairs)]
     assert [len({cell.service.stack for cell in block}) for block in blocks] == [1, 1]
+
+
+def test_a_run_of_events_has_the_defaults_of_its_servers_and_what_is_given_in_their_place() -> None:
+    made = plan("TIMEOUT=5", preset="bad-day", events=("hung",), stacks=("gunicorn-gthread-wsgi",))
+    (found,) = defaults_facts(made.services, {"BACKLOG": "2048"}).values()
+    assert {kind: (one["value"], one["given"]) for kind, one in found.items() if kind != "silent"} == {
+        "graceful": ("30 s", None),
+        "timeout": ("30 s", "5"),
+        "keepalive": ("2 s", "5"),
+        "backlog": ("2048", "2048"),
+    }

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from event_runs import bad_day, cannot, event, releases, services_of, write_events
+from event_runs import bad_day, cannot, defaults_of, event, releases, services_of, write_events
 from golden import same_as
 from places import GOLDEN
 from turns_runs import write_turns
@@ -28,7 +28,7 @@ from bench.words.events import tell_events
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    return write_events(tmp_path / "a-run", bad_day())
+    return write_events(tmp_path / "a-run", bad_day(), defaults=defaults_of(bad_day()))
 
 
 def test_report_of_a_bad_day(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
