@@ -549,7 +549,7 @@ DEFAULTS: Mapping[str, str] = {
     "timeout": "a hung worker is replaced after (TIMEOUT)",
     "keepalive": "an idle connection is closed after (KEEPALIVE)",
     "backlog": "connections that wait to be accepted (BACKLOG)",
-    "silent": "a client without a whole request is cut after",
+    "silent": "a client that sends no request is cut after",
 }
 """Each kind of default in words, with the knob that sets it."""
 
@@ -561,10 +561,10 @@ def _defaults(found: Mapping[str, Any], labels: Mapping[str, str]) -> Iterable[T
         rows = grouped(entries, lambda one: tuple(one[1].get(key) for key in ("value", "given", "source")))
         for (value, given, source), own in rows.items():
             if value:
-                given = given if given is None or kind == "backlog" else f"{given} s"
-                same = given is None or given == str(value).replace(",", "")
-                services = listed([labels[name] for name, _ in own])
-                yield ToldDefault(what, services, str(value), "its default" if same else str(given), str(source))
+                started = f"{given}" if kind == "backlog" else f"{given} s"
+                same = given is None or started == str(value).replace(",", "")
+                words = NOTHING if kind == "silent" else "its default" if same else started
+                yield ToldDefault(what, listed([labels[name] for name, _ in own]), str(value), words, str(source))
 
 
 def _reasons(table: EventTable) -> Iterable[tuple[EventRecord, str]]:

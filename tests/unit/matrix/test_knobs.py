@@ -116,8 +116,8 @@ def test_where_a_start_has_another_value_than_the_servers_own() -> None:
         if (given := started_with(s, kind.upper(), {}, ROOT / "services"))
         and f"{given} s" != default.value.replace(",", "")
     }
-    keepalive = {name for name in MATRIX.servers if name.startswith("gunicorn-")} - {"gunicorn-sync", "gunicorn-tornado"}
-    assert other == keepalive | {"proxy-py", "uwsgi"}
+    gunicorn = {name for name in MATRIX.servers if name.startswith("gunicorn-")}
+    assert other == gunicorn - {"gunicorn-sync", "gunicorn-tornado"} | {"proxy-py", "uwsgi"}
 
 
 def test_an_apps_own_variable_is_a_knob_of_its_services_alone() -> None:

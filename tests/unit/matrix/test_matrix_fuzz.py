@@ -38,6 +38,7 @@ SMALL["presets"]["quick"] = MATRIX["presets"]["workers"] | {
     "vary_if_read": [],
 }
 SMALL |= {"skip": MATRIX["skip"][:2], "sources": {"robyn": MATRIX["sources"]["robyn"]}}
+SMALL["server_defaults"] = {"backlog": [{"servers": ["uvicorn*"], "value": "2048", "source": "uvicorn.dev"}]}
 
 
 def toml(value: Any) -> str:
