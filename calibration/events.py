@@ -16,6 +16,7 @@ from bench.analysis.events import connections_of
 from bench.core.errors import UserError
 from bench.core.files import as_object, mapping, read_bytes
 from bench.matrix.load import load_matrix
+from bench.plan.events.dependencies import AWAY_S, HEALTH_RATE, HOLD_S, IN_POOL, steps_of
 from bench.plan.events.event import LOOK_S
 from bench.plan.events.growth import RELOADS
 from bench.records.event import EventRecord, Fate
@@ -27,6 +28,8 @@ APP = "synthetic-bad-day"
 SLACK_S = 0.6
 HEAP, SHARE_OFF = 0.05, 0.05
 """What a heap adds for itself to a leak; and shares of requests on connections that are not used equally often."""
+AWAY_SLACK_S = 2.0
+"""Until a container that is started again passes its check."""
 TURNED_S = 0.25
 """How long at most the worker that is told to end still has connections that were kept."""
 
@@ -44,6 +47,7 @@ class Known:
     leak: float = 0.0
     files: float = 0.0
     uneven: float = 0.0
+    places: float = 0.0
 
 
 def known_of(text: str) -> Known:
@@ -83,6 +87,8 @@ def checks(record: EventRecord, known: Known) -> list[Check]:
         "slow": _slow,
         "memory": _memory,
         "balance": _balance,
+        "exhausted": _exhausted,
+        "away": _away,
     }
     found = [exactly("window counts", "yes", "yes" if record.counts else record.detail or "; ".join(record.causes))]
     if record.sent is None or record.window_s is None:
@@ -192,6 +198,34 @@ def _idle_close(record: EventRecord, known: Known) -> Iterator[Check]:
     yield within("an idle connection is closed after", known.idle_s, record.extras.get("idle_s"))
     yield Check("lost requests", "some", str(record.lost), record.lost > 0)
     yield exactly("of these, reset", record.lost, record.fates.get(Fate.RESET, 0))
+
+
+def _exhausted(record: EventRecord, known: Known) -> Iterator[Check]:
+    """Health checks that need a place wait from as many waiting requests on as there are places; others never do."""
+    places, pooled = int(known.places), record.case == IN_POOL
+    if not pooled:
+        yield exactly("lost health checks", 0, record.lost)
+    yield exactly(
+        "fewest waiting requests beside which one fails", places if pooled else None, record.extras["failing_k"]
+    )
+    yield exactly("waiting requests that were lost", 0, record.extras["needs_lost"])
+    for count in steps_of(places):
+        least = math.ceil(count / places) * HOLD_S
+        yield within(f"the longest of {count} waits", least, record.extras[f"wait_{count}_s"])
+
+
+def _away(record: EventRecord, known: Known) -> Iterator[Check]:
+    """All are lost that were sent while it was away, but for those during `docker stop` and `docker start`."""
+    gone, back = record.actions
+    sent, lost = (record.extras[f"needs{name}_meanwhile"] for name in ("", "_lost"))
+    assert isinstance(sent, int) and isinstance(lost, int)
+    least = math.floor((back.at_s - gone.at_s - gone.took_s) * HEALTH_RATE)
+    yield exactly("lost of those that do not need it", 0, record.lost)
+    for when in ("before", "after"):
+        yield exactly(f"lost {when}", 0, record.extras[f"needs_lost_{when}"])
+    yield Check("lost meanwhile", f"{least} to {sent}", str(lost), least <= lost <= sent)
+    yield within("it was away", AWAY_S, record.extras["away_s"], AWAY_SLACK_S)
+    yield within("answered again after", 0.0, record.extras["again_s"])
 
 
 WAITED = (Fate.REFUSED, Fate.TIMED_OUT)

@@ -18,7 +18,8 @@
 #   events      a server that loses 7 requests at a reload and is back after 1.5 s, cuts what is under way at SIGTERM and
 #               ends 1.5 s later, stalls for 3 s beside 20 silent connections and closes them after 15 s, leaves two
 #               files open at each reload; one that leaks 100 bytes a request and gives one of four workers 70 % of
-#               its connections: whether each of these comes out (scripts/matrix.sh --event; eight minutes)
+#               its connections; one with a pool of 3 places, whose upstream is stopped for 5 s: whether each of
+#               these comes out (scripts/matrix.sh --event; eleven minutes)
 #   hog         four services, each alone, beside another process that takes 0, 5, 20 or 50 % of the server's CPU:
 #               how far that moves CPU per request and requests/s
 #   quick       the preset quick, for --hog: how many of its rows have figures
@@ -39,7 +40,7 @@ trap_errors
 
 case ${1:-} in
 latency | tables | hog | truths) kind=$1 presets=("selftest-$1") ;;
-events) kind=events presets=(selftest-events selftest-growth) ;;
+events) kind=events presets=(selftest-events selftest-growth selftest-needs) ;;
 quick) kind=quick presets=(quick) ;;
 judge)
 	need_tools

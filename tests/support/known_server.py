@@ -39,7 +39,7 @@ from driver.steps.events import acting
 SERVER = Path("services/frameworks/synthetic/bad_day.py").resolve()
 RATE = 100.0
 PLAIN = ("/plaintext", b"Hello, World!")
-PATHS = {"slow": PLAIN, "memory": PLAIN, "balance": PLAIN}
+PATHS = {"slow": PLAIN, "memory": PLAIN, "balance": PLAIN, "exhausted": ("/held/0", PLAIN[1])}
 DELAYED = ("/?duration=50", b'{"duration":50}')
 
 

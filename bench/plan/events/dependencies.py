@@ -19,7 +19,7 @@ BURST_TIMEOUT_S, NEEDS_TIMEOUT_S = 10.0, 2.0
 OWN_THREADS, MORE_THREADS = 4, 16
 """Of a server that has a pool of threads: so that they are what is exhausted, or what is not."""
 DB_POOL, DB_WAITING = 5, (5, 6, 20, 50)
-_IN_POOL = "health check in the pool"
+IN_POOL = "health check in the pool"
 NO_POOL = "it has no `def` routes that run in a pool of threads"
 OWN_APP = "what an app of your own needs is not known"
 
@@ -39,7 +39,7 @@ def _exhausted(event: Event, service: Service, reads: Reads) -> Event | str:
         return replace(event, environment={**event.environment, **more})
     if pool := service.framework.pool:
         path, says = pool.path.replace("{n}", f"{HOLD_S * 1000:.0f}"), f"{pool.says} ({pool.source})"
-        health = pool.path.replace("{n}", "0") if event.case == _IN_POOL else ""
+        health = pool.path.replace("{n}", "0") if event.case == IN_POOL else ""
         return replace(_waiting(event, service, path, pool.threads), path=health, documented=says)
     places = int(dict(service.settings).get(THREADS, OWN_THREADS)) if threads else 1
     more = {THREADS: str(places)} if threads else {}
@@ -55,7 +55,7 @@ def _not_exhausted(event: Event, service: Service, *, threads: bool) -> str:
         return ""
     if service.server.style == "async":
         return f"{service.framework.name}: {NO_POOL}"
-    if event.case == _IN_POOL:
+    if event.case == IN_POOL:
         return "every route of a WSGI app waits for the same threads: see `exhausted, threads`"
     if service.server.concurrent and not threads:
         return f"{service.server.name} has a thread or greenlet for each connection, and no pool of them"
@@ -110,7 +110,7 @@ DEPENDENCIES: Mapping[str, Kind] = MappingProxyType(
             "plaintext",
             (
                 _bursts("threads", _WAITING),
-                _bursts(_IN_POOL, _WAITING),
+                _bursts(IN_POOL, _WAITING),
                 _bursts(
                     "database pool",
                     replace(_WAITING, scenario="db-raw", steps=DB_WAITING, places=DB_POOL),

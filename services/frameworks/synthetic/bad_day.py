@@ -11,10 +11,12 @@ One process listens and another one serves, so that what is done to either is ex
     leak=N       each response leaves N bytes of memory behind
     files=N      each SIGHUP leaves N open files behind
     uneven=S     there are four workers, of which the first gets this share of all connections; SIGHUP does nothing
+    places=N     so many requests for `/held/MS` are served at once, in the order of their arrival, each for so long
 
-What is left out of the last three does not happen. Its routes are `/?duration=MS`, which answers so much later, and
-`/plaintext`; WORK_MS is CPU time that each request takes. SIGHUP closes no connection: the next
-response on each says that it is the last. What the worker has counted it prints when it ends.
+What is left out of the last four does not happen. Its routes are `/?duration=MS`, which answers so much later,
+`/plaintext`, `/held/MS` and `/simple_request/MS`, which asks the upstream on a connection of its own; WORK_MS is CPU
+time that each request takes. SIGHUP closes no connection: the next response on each says that it is the last. What the
+worker has counted it prints when it ends.
 """
 
 import asyncio
@@ -26,7 +28,7 @@ import socket
 import struct
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import suppress
 from email.utils import formatdate
 from http import HTTPStatus
@@ -36,12 +38,16 @@ from urllib.parse import parse_qs, parse_qsl, urlsplit
 # With it, the app would become this.
 BAD_DAY = os.environ.pop("BAD_DAY", "")
 import app  # noqa: E402
-from common import contract, events  # noqa: E402
+from common import contract, events, settings  # noqa: E402
 
 SILENT_S = 0.2
 LINGER_S = 0.1
 """Before a worker ends that has no connections: the last that it took may not have a place yet."""
 PENDING = 1024
+HELD = "/held"
+LATER = (HELD, "/simple_request")
+UPSTREAM_S = 2.0
+"""How much longer than it was asked to wait the upstream may take."""
 WORKERS = 4
 """Where shares are uneven."""
 LEAKED = 1 << 30
@@ -82,11 +88,24 @@ class Connection(asyncio.Protocol):
         events.work()
         method, target = self.head.decode("latin-1").split(" ")[:2]
         url = urlsplit(target)
-        answer, _ = app.refused(url.path, method)
+        route, _, last = url.path.rpartition("/")
+        later = route in LATER
+        answer, _ = app.refused("/" if later else url.path, method)
+        if later and not answer:
+            self.worker.do(self.respond_later(route, contract.clamp_duration(last)))
+            return
         duration = contract.clamp_duration(parse_qs(url.query).get("duration", [None])[0]) if url.path == "/" else 0
         plain = app.Answer(200, app.TEXT, app.GREETING)
         answer = answer or (app.json_answer({"duration": duration}) if url.path == "/" else plain)
         self.worker.loop.call_later(duration / 1000, self.respond, answer)
+
+    async def respond_later(self, route: str, ms: int) -> None:
+        if route == HELD:
+            async with self.worker.places:
+                await asyncio.sleep(ms / 1000)
+            self.respond(app.Answer(200, app.TEXT, app.GREETING))
+        else:
+            self.respond(await from_upstream(ms))
 
     def respond(self, answer: app.Answer) -> None:
         assert self.transport
@@ -127,6 +146,25 @@ class Connection(asyncio.Protocol):
         self.worker.may_end()
 
 
+async def from_upstream(ms: int) -> app.Answer:
+    """What the upstream says after so long; 502 where it does not."""
+    where, answer = urlsplit(settings.upstream_url()), b""
+
+    async def ask() -> bytes:
+        reader, writer = await asyncio.open_connection(where.hostname, where.port)
+        writer.write(b"GET /delay/%d HTTP/1.0\r\n\r\n" % ms)
+        answer = await reader.read()
+        writer.close()
+        return answer
+
+    with suppress(OSError, asyncio.TimeoutError):
+        answer = await asyncio.wait_for(ask(), ms / 1000 + UPSTREAM_S)
+    head, _, body = answer.partition(b"\r\n\r\n")
+    if b" 200 " in head.partition(b"\r\n")[0]:
+        return app.Answer(200, app.JSON, body)
+    return app.error(HTTPStatus.BAD_GATEWAY, "the upstream gave no good answer")
+
+
 class Worker:
     """The process that serves; `drops`: so many requests are reset first.
 
@@ -153,6 +191,7 @@ class Worker:
         self.silent: set[Connection] = set()
         self.draining = self.stalled = False
         self.tasks: set[asyncio.Task[object]] = set()
+        self.places = asyncio.Semaphore(int(known.get("places") or 1))
 
     async def serve(self) -> None:
         self.loop = asyncio.get_running_loop()
@@ -190,7 +229,10 @@ class Worker:
 
     def serve_on(self, own: socket.socket) -> None:
         own.setblocking(False)
-        task = self.loop.create_task(self.loop.connect_accepted_socket(lambda: Connection(self), own))
+        self.do(self.loop.connect_accepted_socket(lambda: Connection(self), own))
+
+    def do(self, work: Coroutine[object, object, object]) -> None:
+        task = self.loop.create_task(work)
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
 

@@ -11,7 +11,8 @@ from event_runs import event, write_events
 
 from bench.core.errors import UserError
 from bench.matrix.load import load_matrix
-from bench.records.event import EventRecord, Fate, Point
+from bench.plan.events.dependencies import IN_POOL
+from bench.records.event import Action, EventRecord, Fate, Point
 from calibration.events import APP, events, known_of, report
 
 KNOWN = known_of(load_matrix().selftests[APP].environment["BAD_DAY"] or "")
@@ -66,6 +67,40 @@ def balance(first: int = 45, share: float = 0.7, **changes: Any) -> EventRecord:
     extras = {"connections_1": first, "connections_2": 7, "connections_3": 6, "connections_4": 6, "workers": 4}
     values: dict[str, Any] = {"window_s": 9.99, "extras": extras | {"worst_share": share}}
     return replace(event(name="balance", case="64 kept-alive"), framework=LEAKS, **values | changes)
+
+
+NEEDS = f"{APP}-none"
+
+
+def exhausted(**changes: Any) -> EventRecord:
+    waits = {"wait_2_s": 1.501, "wait_3_s": 1.503, "wait_4_s": 3.002, "wait_6_s": 3.01}
+    values: dict[str, Any] = {"window_s": 18.99, "extras": waits | {"failing_k": 3, "needs_lost": 0} | changes}
+    return replace(event(name="exhausted", case=IN_POOL, sent=1900, lost=60), framework=NEEDS, **values)
+
+
+def away(lost: int = 102, sent: int = 106, **changes: Any) -> EventRecord:
+    actions = (Action("upstream stopped", 3.0, 0.3), Action("upstream started again", 8.0, 0.5))
+    extras = {"needs_meanwhile": sent, "needs_lost_meanwhile": lost, "needs_lost_before": 0, "needs_lost_after": 0}
+    extras |= {"away_s": 5.5, "again_s": 0.04} | changes
+    values: dict[str, Any] = {"window_s": 9.99, "actions": actions, "extras": extras}
+    return replace(event(name="away", case="upstream stopped"), framework=NEEDS, **values)
+
+
+def test_a_pool_and_an_upstream_that_is_away_hold() -> None:
+    known = {NEEDS: known_of(load_matrix().selftests[NEEDS].environment["BAD_DAY"] or "")}
+    beside = replace(exhausted(failing_k=None), id="beside", case="threads", fates={Fate.ANSWERED: 1900})
+    text, holds = report([exhausted(), beside, replace(away(), id="away")], known)
+    assert holds, text
+    for record, figures in (
+        (exhausted(failing_k=4), {"fewest waiting requests beside which one fails"}),
+        (exhausted(wait_4_s=1.6), {"the longest of 4 waits"}),
+        (away(lost=93), {"lost meanwhile"}),
+        (away(needs_lost_after=1), {"lost after"}),
+        (away(again_s=None), {"answered again after"}),
+    ):
+        text, holds = report([record], known)
+        missed = {line.split(" | ")[2] for line in text.splitlines() if line.endswith("MISSED |")}
+        assert not holds and missed == figures, text
 
 
 def test_what_leaks_and_is_uneven_holds() -> None:

@@ -13,10 +13,12 @@ import pytest
 from known_server import RATE, happened, serving
 
 import bench.load.event
+import calibration.events
 from bench.cli.verify import LATE, PASSED, verify_verb
 from bench.load.client import Asked, Client, Request
 from bench.plan.events import EVENTS, kind_of
-from bench.plan.events.event import HELD, Event, Phase
+from bench.plan.events.dependencies import IN_POOL, steps_of
+from bench.plan.events.event import HELD, Event, Needs, Phase
 from bench.records.event import EventRecord, Fate
 from calibration.events import Check, Known, checks
 from driver.messages import Action
@@ -42,6 +44,17 @@ def wrong(record: EventRecord, known: Known = KNOWN) -> list[Check]:
     return [
         one for one in checks(record, known) if not one.holds and not one.measured.startswith("the client was starved")
     ]
+
+
+def test_a_pool_whose_places_are_all_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench.load.event, "BEFORE_S", 0.5)
+    monkeypatch.setattr(calibration.events, "HOLD_S", 0.6)
+    (case,) = (one for one in EVENTS["exhausted"].cases if one.case == IN_POOL)
+    needs = Needs(timeout_s=5.0, path="/held/600", steps=steps_of(3), step_s=1.6, places=3)
+    event = replace(case, needs=needs, phases=(Phase(0.3, 0.5 + 1.6 * len(needs.steps)),), timeout_s=0.3)
+    record, _ = happened(tmp_path, event, replace(KNOWN, places=3))
+    assert not wrong(record, replace(KNOWN, places=3))
+    assert (record.extras["failing_k"], record.extras["needs_sent"]) == (3, 15)
 
 
 @pytest.mark.parametrize("name", ["reload-keep-alive", "reload-new-connections"])
