@@ -24,6 +24,7 @@ from driver.messages import BEGUN, ENOUGH, Action, Doings, Step, as_json, step_o
 from driver.processes import Processes, all_pids, processes_of
 from driver.steps.events import EVENTS, acting, cannot
 
+NO_IMAGE = "no such image: aiohttp-py313-debian"
 LOOKS = 10
 """So often its processes are looked at after the signal before a load ends for which nothing came of it."""
 
@@ -218,8 +219,19 @@ def test_workers_are_the_living_children_of_the_process_that_serves(
     assert {known[0], *known[1]} - {0} <= {*all_pids(10, proc)} and (not known[0] or all_pids(10, proc)[0] == 1)
 
 
-def test_in_the_loop_a_row_says_that_it_cannot_be_done_and_the_rest_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+class CanAct(LoopEngine):
+    cannot_act = ""
+
+
+@pytest.mark.parametrize(
+    ("kind", "outcome", "row"),
+    [
+        (LoopEngine, ("measured", ""), (Ended.CANNOT, "this engine cannot send signals to a service")),
+        (CanAct, ("did not start", NO_IMAGE), (Ended.FAILED, f"did not start: {NO_IMAGE}")),
+    ],
+)
+def test_in_the_loop_a_row_says_why_it_was_not_done_and_the_rest_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: type[LoopEngine], outcome: tuple[str, str], row: Any
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("BENCH_BEGAN", "0")
@@ -227,9 +239,10 @@ def test_in_the_loop_a_row_says_that_it_cannot_be_done_and_the_rest_goes_on(
     event = replace(EVENTS_OF_PLAN["reload"].cases[0], actions=(Action(3.0, "signal", "HUP", "main"),))
     line = solo("aiohttp", 1) | {"tool": "sockets", "level": event.level, "event": as_dict(event)}
     make_loop(tmp_path, [in_step(line), solo("tornado", 2)], [0, 4000])
-    engine = LoopEngine(tmp_path)
+    engine = kind(tmp_path)
+    engine.broken = {line["service"]}
     assert loop(engine) == 3
-    assert outcomes(tmp_path) == [("measured", ""), ("measured", "")]
-    assert len(engine.calls("start")) == 1
+    assert outcomes(tmp_path) == [outcome, ("measured", "")]
+    assert len(engine.calls("start")) == 2 - bool(engine.cannot_act)
     (record,) = event_records(read_run(str(tmp_path / "results/a-run")))
-    assert (record.ended, record.detail) == (Ended.CANNOT, "this engine cannot send signals to a service")
+    assert (record.ended, record.detail) == row
