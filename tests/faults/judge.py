@@ -2,7 +2,7 @@
 
 RUN/fault.txt says what was done and what was left (`key value` lines, by tests/faults/moment.bash), RUN/first.jsonl
 the records of the call in which it was killed, RUN/first.log what that call said. The rest is in the run itself, as any
-reader of it has it.
+reader of it has it. Records of events are judged as those of windows are.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ CONTAINERS = ("server", "server-worker", "loadgen", "postgres", "upstream")
 KILLED = {"script": (137,), "group": (137,), "worker": (137,), "hangup": (130,)}
 """The exit status of a script that was killed, or whose worker was."""
 ENDED = (Outcome.DIED, Outcome.NOT_STARTED)
-BUSY = ("host", "loadgen-bound", "not the asked load", "arithmetic")
+BUSY = ("host", "loadgen-bound", "not the asked load", "arithmetic", "the client was starved")
 """Causes by which a window is not valid since something else had the CPU."""
 LEFT = ("containers", "networks", "volumes", "processes")
-USES = {"postgres": "db-", "upstream": "simple-request-"}
-"""What the scenarios that need it begin with."""
+USES = {"postgres": ("db-", "database"), "upstream": ("simple-request-", "upstream")}
+"""What the scenarios that need it begin with, and the cases of events that do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def judge(run: Path) -> Verdict:
 
 def _faults(run: Path, facts: Mapping[str, str]) -> Iterator[str]:
     planned = [mapping(as_object(line)) for line in (run / "plan.jsonl").read_bytes().splitlines()]
-    records = read_records(run / "records.jsonl")
+    records = read_records(run / "records.jsonl", run / "events.jsonl")
     yield from once(planned, records)
     yield from whole(run, records)
     yield from _measured(facts, records)
@@ -83,9 +83,22 @@ def _faults(run: Path, facts: Mapping[str, str]) -> Iterator[str]:
         yield from _unsaid(run, facts, first)
 
 
-def read_records(path: Path) -> list[Mapping[str, Any] | None]:
+def read_records(*paths: Path) -> list[Mapping[str, Any] | None]:
     """A record each line; None for one that is no JSON object."""
-    return [as_object(line) for line in (read_bytes(str(path)) or b"").splitlines()]
+    lines = (line for path in paths for line in (read_bytes(str(path)) or b"").splitlines())
+    return [_as_window(as_object(line)) for line in lines]
+
+
+def _as_window(record: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """The record of an event with outcome and causes as a window has them; any other as it is."""
+    if record is None or "ended" not in record:
+        return record
+    done, detail = record["ended"] == "done", str(record.get("detail"))
+    words = [*record["causes"]] if done else [detail]
+    if done and record.get("happened") is False:
+        words.append(f"it did not happen: {record.get('happened_by')}")
+    causes = [dict(zip(("cause", "detail"), word.partition(": ")[::2], strict=True)) for word in words]
+    return {**record, "outcome": MEASURED if done else causes[0]["cause"], "valid": not causes, "causes": causes}
 
 
 def once(planned: Sequence[Mapping[str, Any]], records: Sequence[Mapping[str, Any] | None]) -> Iterator[str]:
@@ -170,7 +183,7 @@ def wrongly_valid(run: Path, facts: Mapping[str, str], first: Sequence[Mapping[s
 
 
 def _uses(victim: str, record: Mapping[str, Any]) -> bool:
-    return victim in USES and str(record.get("scenario", "")).startswith(USES[victim])
+    return any(str(record.get(key, "")).startswith(USES.get(victim, ())) for key in ("scenario", "case"))
 
 
 def _folder(run: Path, record: Mapping[str, Any]) -> Path:

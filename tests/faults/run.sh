@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 #
-# Usage: tests/faults/run.sh [--seed N] [--moments N] [--subject NAME[,NAME...]] [--keep FOLDER]
+# Usage: tests/faults/run.sh [--seed N] [--moments N] [--subject NAME[,NAME...]] [--events] [--keep FOLDER]
 #
 # Kills something in a short run at moments drawn by the seed, lets the run go on, and judges what came of it: every planned
 # measurement once, no half file read as whole, nothing left behind, the right exit status, what was lost is said. Prints a
@@ -11,18 +11,23 @@
 #   --seed N         another seed draws other moments (1)
 #   --subject NAME   only these: script, group (of its processes), worker, hangup, server, server-worker, loadgen, postgres,
 #                    upstream, and with a Docker daemon of its own (root only): daemon (SIGKILL), restart (SIGTERM, and up again)
+#   --events         in a run of events in place of two tables: a worker that is killed, a stop, two containers behind a proxy, a
+#                    database that is stopped or paused. What kills a service there cannot be told from its event, so that all
+#                    other subjects take turns
 #   --keep FOLDER    logs, and the runs that did not survive, stay there; the table is of all moments that the folder has
 #
-# The run takes half a minute; a moment about a minute. It works in a copy of the project.
+# The run takes half a minute, a moment about a minute; those of events twice as long. It works in a copy of the project.
 set -Eeuo pipefail
 # shellcheck source=tests/faults/moment.bash
 source "${BASH_SOURCE[0]%/*}/moment.bash"
 trap_errors
 
+besides_servers=script,postgres,worker,loadgen,group,upstream,hangup,daemon,restart
 seed=1 moments=30 keep='' wanted=''
 while (($#)); do
 	case $1 in
 	-h | --help) usage && exit ;;
+	--events) selection=("${events[@]}") wanted=${wanted:-$besides_servers} ;;
 	--seed | --moments | --subject | --keep)
 		[[ ${2:-} ]] || fail 2 "$1 needs a value"
 		case $1 in

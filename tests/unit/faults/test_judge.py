@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 from built_runs import build
+from event_runs import event, write_events
 from make_run import entry, output_of, write_measurement, write_run
 
-from tests.faults.judge import judge, table
+from bench.records.event import Ended
+from tests.faults.judge import judge, read_records, table
 
 FACTS = {"number": "1", "subject": "script", "victim": "script", "phase": "load", "killed_ns": "5", "tried": "1"}
 FACTS |= {"status": "137", "resumed": "0", "containers": "0", "networks": "0", "volumes": "0", "processes": "0"}
@@ -118,6 +120,24 @@ def test_what_is_broken_in_the_run(run: Path, harm: Callable[[Path], None], word
 )
 def test_what_was_left_and_said(run: Path, facts: dict[str, str], words: str) -> None:
     assert any(words in fault for fault in faults(run, **facts))
+
+
+def test_the_record_of_an_event_has_an_outcome_and_causes_as_that_of_a_window(tmp_path: Path) -> None:
+    lost = {"ended": Ended.FAILED, "detail": "dependency ended: postgres ended during it", "sent": None, "fates": {}}
+    records = [
+        event(),
+        event(causes=("the client was starved: 1 % left late",)),
+        event(happened=False, happened_by="0 of 2 workers were replaced"),
+        event(**lost),
+    ]
+    write_events(tmp_path, records)
+    found = read_records(tmp_path / "records.jsonl", tmp_path / "events.jsonl")
+    assert [(one["outcome"], one["valid"], one["causes"]) for one in found if one] == [
+        ("measured", True, []),
+        ("measured", False, [{"cause": "the client was starved", "detail": "1 % left late"}]),
+        ("measured", False, [{"cause": "it did not happen", "detail": "0 of 2 workers were replaced"}]),
+        ("dependency ended", False, [{"cause": "dependency ended", "detail": "postgres ended during it"}]),
+    ]
 
 
 DATABASE = {"subject": "postgres", "victim": "postgres", "status": "0"}
