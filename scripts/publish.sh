@@ -57,6 +57,8 @@ for name in run.json report.md verdicts.jsonl selftest.md; do
 		cp "$run/$name" "$made/"
 	fi
 done
+# One's own app in this project, as it is seen from here.
+sed -i "s|\"$root/|\"|; s|\"$root\"|\"\"|" "$made/run.json"
 # Without the resolved Compose file and the build logs: they contain paths of this machine.
 tar --create --directory "$run" --sort=name --owner=0 --group=0 --numeric-owner "${packed[@]}" |
 	xz -9 --threads=0 >"$made/raw.tar.xz" || fail 1 "the raw files cannot be packed; the lines above say why"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -52,6 +53,14 @@ def request_words(app: Facts, scenario: str) -> str:
     if len(own) == 1:
         return str(own[0].get("request"))
     return ", ".join(f"{one.get('request')} ({100 * float(one.get('weight') or 1) / total:.0f} %)" for one in own)
+
+
+def seen_from_project(app: Facts, path: str) -> str:
+    """A path of the host, relative to this project's folder; its last part if the run does not say where that was."""
+    if not path.startswith("/"):
+        return path
+    project = str(app.get("project") or "")
+    return posixpath.relpath(path, project) if project else posixpath.basename(path)
 
 
 def _answer(facts: Facts, app: Facts, ranking: Ranking) -> str:
@@ -278,8 +287,9 @@ def _other_numbers(facts: Facts, app: Facts, told: ToldRanking, service: str) ->
     knob, now = ("THREADS", waits.each or 1) if waits and threads else ("WORKERS", waits.workers if waits else 1)
     values = ",".join(dict.fromkeys(str(value) for times in TIMES if (value := int(now * times))))
     workers = [f"WORKERS={waits.workers}"] if waits and threads and waits.workers > 1 else []
-    here = f"{app.get('project') or '/'}/"
-    options = [str(word).removeprefix(here) for word in items(app.get("options"))]
+    given = [str(word) for word in items(app.get("options"))]
+    pairs = zip(["", *given], given, strict=False)
+    options = [word if option == "--before" else seen_from_project(app, word) for option, word in pairs]
     words = [*workers, "./scripts/matrix.sh", *options, *_kept([*map(str, items(facts.get("command")))])]
     words += ["--server", str(service_of(facts, service).get("server")), "--vary", f"{knob}={values}"]
     return "threads" if threads else "workers", shlex.join(words)

@@ -41,6 +41,13 @@ make_run() {
 	diff -r results/published/first results/published/second
 }
 
+@test "an app in this project is published with its path from here" {
+	make_run one
+	printf '%s\n' '"options": [' "\"$PWD/examples/shop\"," "\"main:app\"" '],' "\"project\": \"$PWD\"" >results/one/run.json
+	scripts/publish.sh one app
+	[[ $(<results/published/app/run.json) == $'"options": [\n"examples/shop",\n"main:app"\n],\n"project": ""' ]]
+}
+
 @test "of nodes their kinds are published, and not how they are reached" {
 	make_run one
 	printf '%s\n' $'server\tone\tssh://root@one\t198.51.100.1\t2 CPUs' >results/one/nodes-ever.tsv

@@ -157,8 +157,8 @@ def own_app_run(
     """run.json, the answer in words, and the facts about the services of a run of one's own app with 2 workers."""
     names = {server: service_of(f"{server}-wsgi") for server in speeds}
     matrix = load_matrix(ROOT / "services/matrix.toml")
-    own = {"name": "shop", "app": "main:app", "options": ["--app", "/home/a/bench/my shop", "main:app"]} | app
-    own["project"] = "/home/a/bench"
+    own = {"name": "shop", "app": "main:app", "options": ["--app", "/home/a/bench/my shop", "main:app"]}
+    own |= {"project": "/home/a/bench"} | app
     own["targets"] = [{"scenario": "json", "request": "GET /", "weight": 1}]
     facts = facts_of(table([*names.values()], 12, waits=True)) | {"own_app": own, "knobs": {"WORKERS": "2"}}
     facts["services"] = {}

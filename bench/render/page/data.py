@@ -33,7 +33,7 @@ from bench.validity.run_rules import NoiseLimits, ceilings_of, noise_limits_of, 
 from bench.words import latency
 from bench.words.cells import state_words
 from bench.words.order import PAGE, pair_words
-from bench.words.own_app import elsewhere
+from bench.words.own_app import elsewhere, seen_from_project
 from bench.words.remarks import waits_words
 from bench.words.told import ToldRanking
 
@@ -213,7 +213,7 @@ def _paths(facts: Mapping[str, Any], name: str) -> dict[str, str]:
         return {}
     start = {"start": str(entry.get("start") or f"services/servers/{entry['server']}/start")}
     if entry.get("framework") == own.get("name"):
-        return start | {"entry": f"{own.get('app')} in {own.get('folder')}"}
+        return start | {"entry": f"{own.get('app')} in {seen_from_project(own, str(own.get('folder')))}"}
     return start | {"app": str(entry.get("app") or f"services/frameworks/{entry['framework']}/app.py")}
 
 

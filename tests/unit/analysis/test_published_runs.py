@@ -88,6 +88,18 @@ def test_published_pages_are_plain_and_have_one_sign_for_a_change(site: Path) ->
     assert front.text and not found_in(front.text)
 
 
+def test_no_path_of_the_machine_is_published(site: Path) -> None:
+    paths = re.compile(r"(?<![\w.])/(?:tmp|root|home)/[^\s\"'<]*")
+    assert paths.findall('"/home/me/shop", --app /tmp/shop') == ["/home/me/shop", "/tmp/shop"]
+    found = {
+        (name, path)
+        for name in RUNS
+        for file in (PUBLISHED / name / "run.json", PUBLISHED / name / "report.md", site / name / "index.html")
+        for path in paths.findall(file.read_text(encoding="utf-8"))
+    }
+    assert not found
+
+
 class Page(HTMLParser):
     """What a reader sees of a page: its text, with the sentences on pairs, and the head and rows of each table."""
 

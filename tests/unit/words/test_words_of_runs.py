@@ -22,7 +22,14 @@ from bench.records.record import Cause
 from bench.run.provenance import COMPOSED
 from bench.run.reader import Run, ServiceFacts
 from bench.words.advice import WantedRun, advice, expectations
-from bench.words.own_app import choice_words, own_app_answers, own_app_choices, request_words, server_words
+from bench.words.own_app import (
+    choice_words,
+    own_app_answers,
+    own_app_choices,
+    request_words,
+    seen_from_project,
+    server_words,
+)
 from bench.words.runs import Now, Then, since_then
 from bench.words.setup import (
     NETWORK_COST,
@@ -314,6 +321,24 @@ def repeated(folder: Path) -> Said:
         "packages then are not known": since_then(replace(then, services={}, layers={}), now),
         "many services": since_then(crowd, crowd_now),
     }
+
+
+@pytest.mark.parametrize(
+    ("project", "path", "seen"),
+    [
+        ("/home/a/bench", "/home/a/bench/examples/shop", "examples/shop"),
+        ("/home/a/bench", "/home/a/shop", "../shop"),
+        ("", "/home/a/shop", "shop"),
+        ("", "examples/shop", "examples/shop"),
+    ],
+)
+def test_no_path_of_the_machine_is_shown(project: str, path: str, seen: str) -> None:
+    assert seen_from_project({"project": project}, path) == seen
+    options = ["--app", path, "main:app", "--before", "/bin/seed"]
+    own, told, known = own_app_run(options=options, project=project)
+    (found,) = own_app_choices(own, [told], known)
+    for one in found.choices:
+        assert f" --app {seen} main:app --before /bin/seed " in one.other_numbers
 
 
 @pytest.mark.parametrize("kind", [expected, advised, own_app, setup, repeated], ids=lambda kind: kind.__name__)
