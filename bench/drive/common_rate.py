@@ -62,7 +62,13 @@ def _knee(run: Path, scenario: str, limit_s: float) -> tuple[str, int] | None:
 
 
 def client_most(records: Iterable[Record]) -> float | None:
-    """The most requests/s that the open-loop tool is asked for: a half of what its CPUs allow; None if not known.
+    """The most requests/s that the open-loop tool is asked for: a half of what its CPUs allow; None if not known."""
+    ceiling = client_ceiling(records)
+    return None if ceiling is None else MAX_OF_CEILING * ceiling
+
+
+def client_ceiling(records: Iterable[Record]) -> float | None:
+    """The requests/s for which the open-loop tool has CPU time; None if not known.
 
     The null server shows what a request costs the tool, which is so too where other programs made it late.
     """
@@ -70,7 +76,7 @@ def client_most(records: Iterable[Record]) -> float | None:
         if record.service != NULL or record.tool != OPEN_LOOP or record.outcome != MEASURED or not record.rate:
             continue
         if record.loadgen_busy_ratio and (record.goodput or 0) >= MIN_SENT * record.rate:
-            return MAX_OF_CEILING * record.rate / record.loadgen_busy_ratio
+            return record.rate / record.loadgen_busy_ratio
     return None
 
 

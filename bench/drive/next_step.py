@@ -12,6 +12,7 @@ from pathlib import Path
 
 from bench.core.errors import UserError
 from bench.drive import journal, run_state
+from bench.drive.common_rate import client_ceiling
 from bench.drive.progress import NOT_LOADED, LiveStatus, Screen, event_status, live_status
 from bench.drive.run_state import RunState
 from bench.drive.step_file import FILES, write_step
@@ -121,10 +122,13 @@ def _wave(folder: Path, state: RunState) -> dict[int, str]:
 
 def _write_wave(folder: Path, state: RunState) -> None:
     """The files of the step of each lane that has one, and of no other."""
+    steps = {lane: state.step(id_) for lane, id_ in state.wave.items()}
+    search = any(step.finds_knee for step in steps.values())
+    ceiling = client_ceiling(journal.records(journal.read(str(folder)), ("null",))) if search else None
     for at in lane_folders(folder) if state.lanes > 1 else ():
         for name in FILES:
             (at / name).unlink(missing_ok=True)
-    for lane, id_ in state.wave.items():
+    for lane, step in steps.items():
         at = lane_folder(folder, lane)
         at.mkdir(parents=True, exist_ok=True)
-        write_step(folder, state.step(id_).lines, os.environ, at)
+        write_step(folder, step.lines, os.environ, at, ceiling if step.finds_knee else None)

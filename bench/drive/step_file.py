@@ -8,7 +8,7 @@ import glob
 import json
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -48,10 +48,20 @@ class Patience:
     count_s: float = COUNT_DEADLINE_S
 
 
-def write_step(run: Path, lines: Sequence[PlanLine], environ: Mapping[str, str], at: Path | None = None) -> None:
-    """Write a step's files in RUN, or its lane's folder `at`. GRACE and COUNT_DEADLINE, in s, replace the defaults."""
+def write_step(
+    run: Path,
+    lines: Sequence[PlanLine],
+    environ: Mapping[str, str],
+    at: Path | None = None,
+    ceiling: float | None = None,
+) -> None:
+    """Write a step's files in RUN, or its lane's folder `at`. GRACE and COUNT_DEADLINE, in s, replace the defaults.
+
+    `ceiling`: the requests/s for which the open-loop tool has CPU time.
+    """
     at = at or run
     host, loads = host_step(lines), loads_of(run, lines, environ)
+    loads = replace(loads, loads={name: replace(one, client_ceiling=ceiling) for name, one in loads.loads.items()})
     _remove_earlier(run, Step(tuple(lines)))
     write_file(at / LINES, "".join(json.dumps(line) + "\n" for line in lines))
     write_loads(at, loads, as_json(host))

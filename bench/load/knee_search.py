@@ -5,8 +5,9 @@ holds); without such an estimate it begins at `START` and doubles (or halves). T
 that holds and the lowest that fails are 5 % apart; the former is the knee. A rate fails only after a second failed
 trial: a single stall of a shared machine fails a trial, but a rate above the knee does not hold by luck. A trial that
 fails beside other programs is half a failure. The rate that bounds the knee must also fail at the end of the search, or
-a busy minute at the beginning would be taken for the knee. A trial is long enough for a p99, and for 5 % overload to
-show: the queue then grows by 0.05 s per second, and reaches the limit after 20 times the limit.
+a busy minute at the beginning would be taken for the knee. No rate is tried that takes more CPU time than the load
+generator has. A trial is long enough for a p99, and for 5 % overload to show: the queue then grows by 0.05 s per
+second, and reaches the limit after 20 times the limit.
 """
 
 from __future__ import annotations
@@ -15,14 +16,13 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from bench.records.evidence import MIN_SENT
 from bench.records.knee import CLIENT, LIMITS, REQUESTS, Trial
 
 START = 500
 """Requests/s of the first trial where nothing is known of the service."""
 OF_WARM_UP, NEAR = 0.6, 1.3
 """The first rate as a share of the responses per second in the warm-up, and the factor of the next ones."""
-HIGHEST = 64_000
-"""The highest rate that is tried, in requests/s."""
 SHORTEST_S, LONGEST_S = 2, 60
 """The length of a trial in seconds: 2, or more if p99 or the limit needs it."""
 LOWEST = math.ceil(REQUESTS / LONGEST_S)
@@ -65,17 +65,32 @@ def trial_workers(rate: float, seconds: float, limit_s: float) -> int:
 
 def first_rate(warmed: float | None) -> int | None:
     """The first rate, given the responses per second in the warm-up."""
-    return min(HIGHEST, max(LOWEST, round(OF_WARM_UP * warmed))) if warmed else None
+    return max(LOWEST, round(OF_WARM_UP * warmed)) if warmed else None
 
 
-def next_search_step(trials: Sequence[Trial], limit_s: float, first: int | None = None) -> SearchStep:
-    """What to do after these trials, given in their order; `first` is near the knee."""
-    rate, done, reason = _next(trials, limit_s, first or START, NEAR if first else 2)
-    ended_by = CLIENT if done and _client_ended(trials, rate, limit_s) else None
+def next_search_step(
+    trials: Sequence[Trial], limit_s: float, first: int | None = None, ceiling: float | None = None
+) -> SearchStep:
+    """What to do after these trials, given in their order; `first` is near the knee.
+
+    `ceiling`: the requests/s for which the load generator has CPU time, as a load of the null server showed.
+    """
+    most = _most(trials, ceiling)
+    rate, done, reason = _next(trials, limit_s, first or START, NEAR if first else 2, most)
+    ended_by = CLIENT if done and _client_ended(trials, rate, limit_s, most) else None
     return SearchStep(rate, trial_seconds(rate, limit_s), done, reason, ended_by)
 
 
-def _next(trials: Sequence[Trial], limit_s: float, first: int, factor: float) -> tuple[int, bool, str | None]:
+def _most(trials: Iterable[Trial], ceiling: float | None) -> float:
+    """The most that is tried. A request costs the load generator less at higher rates, so trials may raise it."""
+    known = [trial.rate / trial.busy for trial in trials if trial.busy and (trial.sent_ratio or 0.0) >= MIN_SENT]
+    known += [ceiling] if ceiling else []
+    return max(LOWEST, *known) if known else math.inf
+
+
+def _next(
+    trials: Sequence[Trial], limit_s: float, first: int, factor: float, most: float
+) -> tuple[int, bool, str | None]:
     tried: dict[int, list[list[str]]] = {}
     counted: dict[int, float] = {}
     for trial in trials:
@@ -89,7 +104,7 @@ def _next(trials: Sequence[Trial], limit_s: float, first: int, factor: float) ->
     if open_ones:
         return open_ones[0], False, None
     if not failed:
-        return _climb(max(held, default=None), first, factor)
+        return _climb(max(held, default=None), first, factor, most)
     least = min(failed)
     best = max((rate for rate in held if rate < least), default=None)
     if best is None:
@@ -101,12 +116,12 @@ def _next(trials: Sequence[Trial], limit_s: float, first: int, factor: float) ->
     return best, True, _client_bound([trial for trial in trials if trial.rate == least], best, limit_s)
 
 
-def _climb(best: int | None, first: int, factor: float) -> tuple[int, bool, str | None]:
+def _climb(best: int | None, first: int, factor: float, most: float) -> tuple[int, bool, str | None]:
     if best is None:
-        return first, False, None
-    if factor * best > HIGHEST:
-        return best, True, f"it holds at {best}/s, the highest rate that is tried"
-    return round(factor * best), False, None
+        return int(min(first, most)), False, None
+    if APART * best > most:
+        return best, True, _higher(best, f"its CPUs allow {most:.0f}/s")
+    return int(min(round(factor * best), most)), False, None
 
 
 def _descend(least: int, faults: Sequence[str], factor: float) -> tuple[int, bool, str | None]:
@@ -115,11 +130,13 @@ def _descend(least: int, faults: Sequence[str], factor: float) -> tuple[int, boo
     return least, True, f"it does not hold at {least}/s ({', '.join(faults)}), and lower rates take too long for a p99"
 
 
-def _client_ended(trials: Sequence[Trial], best: int, limit_s: float) -> bool:
-    """Whether this rate holds, and above it only the load generator failed."""
+def _client_ended(trials: Sequence[Trial], best: int, limit_s: float, most: float) -> bool:
+    """Whether this rate holds, and above it only the load generator failed, or can send nothing."""
     holds = any(trial.rate == best and not trial.faults(limit_s) for trial in trials)
     above = [trial for trial in trials if trial.rate > best]
-    return holds and bool(above) and not any(fault for trial in above for fault in trial.server_faults(limit_s))
+    if not above:
+        return holds and APART * best > most
+    return holds and not any(fault for trial in above for fault in trial.server_faults(limit_s))
 
 
 def _client_bound(failures: Iterable[Trial], best: int, limit_s: float) -> str | None:
@@ -127,4 +144,8 @@ def _client_bound(failures: Iterable[Trial], best: int, limit_s: float) -> str |
     if any(any(trial.server_faults(limit_s)) for trial in failures):
         return None
     faults = ", ".join(dict.fromkeys(fault for trial in failures for fault in trial.client_faults(limit_s)))
+    return _higher(best, faults)
+
+
+def _higher(best: int, faults: str) -> str:
     return f"client-limited at {best}/s: the server's knee is higher (the load generator: {faults})"

@@ -398,7 +398,8 @@ def null_cells(
 ) -> tuple[PlannedCell, ...]:
     """One for each closed-loop tool: its most connections, on a planned route that the null server answers if any.
 
-    And one of the open-loop tool, where these tables have common rates: it tells what the tool can send.
+    And one of the open-loop tool, which tells what it can send, where these tables have common rates or a knee is
+    searched.
     """
     found: dict[str, PlannedCell] = {}
     for cell in sorted(
@@ -406,7 +407,7 @@ def null_cells(
     ):
         route = cell.route if cell.route.name in NULL_ROUTES else matrix.route_of(NULL_ROUTES[0])[0]
         found.setdefault(cell.tool, PlannedCell(NULL, route, route.scenario, route.path, cell.tool, cell.level))
-    if any(table.shares for table in tables):
+    if any(table.shares for table in tables) or any(cell.level.knee_p99_s for cell in cells):
         route = matrix.route_of(NULL_ROUTES[0])[0]
         level = parse_level(f"r{CLIENT_RATE}")
         found[OPEN_LOOP] = PlannedCell(NULL, route, route.scenario, route.path, OPEN_LOOP, level)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from bench.own_app.targets import folder_of
 from bench.plan.cells import NULL, Plan, PlannedCell, TurnsTable, blocks, side_by_side
 from bench.plan.measurement import Measurement, most_threads, window_folder
+from bench.tools import OPEN_LOOP
 
 Place = tuple[int, int]
 """A round, and the position in it; from 1."""
@@ -29,8 +30,7 @@ def measurements(plan: Plan, seed: int) -> list[Measurement]:
         units += _blocks(plan, rng) if number <= plan.turn_rounds else []
         rng.shuffle(units)
         if number == 1:
-            # Levels that are a share of a knee need the knee first.
-            units.sort(key=lambda unit: isinstance(unit, PlannedCell) and unit.level.knee_share is not None)
+            units.sort(key=_needs)
         for position, unit in enumerate(units, 1):
             if isinstance(unit, Block):
                 planned += _of_block(plan, unit, number, position, rng)
@@ -56,6 +56,15 @@ class Beside:
 
     number: int
     cells: tuple[PlannedCell, ...]
+
+
+def _needs(unit: PlannedCell | Block | Beside) -> int:
+    """What the client can send is known before a knee is searched, and a knee before loads that are a share of it."""
+    if not isinstance(unit, PlannedCell):
+        return 1
+    if unit.service is NULL and unit.tool == OPEN_LOOP:
+        return 0
+    return 2 if unit.level.knee_share is not None else 1
 
 
 def _beside(plan: Plan, number: int, rng: random.Random) -> Iterator[Beside]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from loop_runs import ask, at_rate, block, finish_block, step_id, tables_of
+from loop_runs import ask, at_rate, block, finish, finish_block, null, solo, step_id, tables_of
 from make_run import entry, write_run
 from turns_runs import record, service_of
 
@@ -16,6 +16,7 @@ from bench.analysis.tables.observations import TableRecords, by_table
 from bench.analysis.tables.planned import tables_of as planned_tables
 from bench.drive.common_rate import client_most, rates_of
 from bench.drive.step_file import LINES
+from bench.load.task import read_loads
 from bench.records.record import Cause, Record
 from bench.run.common_rates import CommonRates, common_rates
 from bench.run.reader import read_raw, read_run, read_service
@@ -158,6 +159,27 @@ def test_it_is_decided_after_the_first_round_and_kept(
     assert ask(run, capsys, 0, "--begin")[0] == 0 and step_id(run) == "r03-b1"
     assert loaded(run) == rates and (run / KEPT).read_text() == kept
     assert [line["rate"] for line in second if line["mode"] == "rate"] == [None] * 3, "the plan stays as it is"
+
+
+def test_a_search_for_a_knee_is_told_what_the_client_can_send(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ceiling(records: Iterable[Record]) -> float:
+        assert [one.service for one in records] == ["null"]
+        return 2 * MOST
+
+    monkeypatch.setattr("bench.drive.next_step.client_ceiling", ceiling)
+    first = null(1)
+    knee = solo("aiohttp", 2, tool="vegeta", level="knee-p99-50ms", connections=None, knee_p99_s=0.05)
+    run = write_run(tmp_path, [first, knee])
+
+    def told() -> float | None:
+        (load,) = read_loads(str(run)).loads.values()
+        return load.client_ceiling
+
+    assert ask(run, capsys, 0, "--begin")[0] == 0 and told() is None
+    finish(run, [first], [1000.0])
+    assert ask(run, capsys, 10)[0] == 0 and told() == 2 * MOST
 
 
 def test_the_record_has_the_rate_or_says_why_it_has_none(tmp_path: Path) -> None:

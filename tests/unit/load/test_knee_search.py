@@ -21,7 +21,6 @@ from bench.load import knee
 from bench.load.answers import Answer
 from bench.load.knee import at_knee, first_trial, next_trial, search_knee
 from bench.load.knee_search import (
-    HIGHEST,
     LOWEST,
     MOST_TRIALS,
     START,
@@ -46,11 +45,11 @@ Server = Callable[[int, int, random.Random], Trial]
 
 
 def search(
-    server: Server, limit_s: float = LIMIT_S, seed: int = 1, first: int | None = None
+    server: Server, limit_s: float = LIMIT_S, seed: int = 1, first: int | None = None, ceiling: float | None = None
 ) -> tuple[SearchStep, list[Trial]]:
     """The whole loop, as the load generator makes it."""
     rng, trials = random.Random(seed), list[Trial]()
-    while not (step := next_search_step(trials, limit_s, first)).done:
+    while not (step := next_search_step(trials, limit_s, first, ceiling)).done:
         assert step.rate * step.seconds >= REQUESTS
         trials.append(server(step.rate, step.seconds, rng))
         assert len(trials) <= MOST_TRIALS
@@ -99,7 +98,7 @@ def test_a_search_that_begins_near_the_knee_is_short(capacity: float, warmed: fl
 
 
 def test_without_a_warm_up_nothing_is_known() -> None:
-    assert (first_rate(None), first_rate(1e6), first_rate(3), first_rate(1000)) == (None, HIGHEST, LOWEST, 600)
+    assert (first_rate(None), first_rate(1e6), first_rate(3), first_rate(1000)) == (None, 600_000, LOWEST, 600)
 
 
 @pytest.mark.parametrize("limit_s", [0.002, 0.05, 0.5, 2.0])
@@ -161,10 +160,29 @@ def test_a_server_that_never_holds_has_no_knee() -> None:
     assert step.reason is not None and "p99 200 ms" in step.reason
 
 
-def test_a_server_that_always_holds_has_no_knee() -> None:
-    step, trials = search(faulty(10**9))
-    assert START * 2 <= step.rate <= HIGHEST and len(trials) == math.log2(HIGHEST / START) // 1 + 1
-    assert step.reason == f"it holds at {step.rate}/s, the highest rate that is tried"
+def test_where_the_client_has_no_more_cpu_time_it_ends_the_search() -> None:
+    step, trials = search(faulty(10**9), ceiling=7700.0)
+    assert [trial.rate for trial in trials] == [500, 1000, 2000, 4000, 7700]
+    words = "client-limited at 7700/s: the server's knee is higher (the load generator: its CPUs allow 7700/s)"
+    assert (step.rate, step.ended_by, step.reason) == (7700, CLIENT, words)
+    # What the server answered in its warm-up, to a cheaper client, is no rate of this one.
+    step, trials = search(faulty(10**9), first=first_rate(24_000), ceiling=7700.0)
+    assert [trial.rate for trial in trials] == [7700] and step.ended_by == CLIENT
+    # A server whose knee is lower ends it itself.
+    step, _ = search(queue(3333), ceiling=7700.0)
+    assert (step.reason, step.ended_by) == (None, None) and 3333 / APART <= step.rate <= 1.02 * 3333
+
+
+@pytest.mark.parametrize("ceiling", [None, 7700.0])
+def test_a_trial_shows_that_the_client_can_send_more_and_none_asks_for_more_than_that(ceiling: float | None) -> None:
+    def client(rate: int, *_: object) -> Trial:
+        # 13 % of a core for 1,000/s at 1,000/s, and 6 % at high rates.
+        busy = 0.07 + 0.06 * rate / 1000
+        return Trial(rate, min(1.0, 1 / busy), 0.0, 0.001 if busy < 1 else 0.3, busy=min(busy, 1.0))
+
+    step, trials = search(client, ceiling=ceiling)
+    assert step.ended_by == CLIENT and 13_000 / APART <= step.rate <= 13_000
+    assert max(trial.rate for trial in trials) < 16_000
 
 
 def test_trials_without_figures_do_not_hold() -> None:

@@ -133,7 +133,7 @@ def test_alpine_has_its_own_base_where_its_setting_names_one(tmp_path: Path, mon
 
 
 def test_a_search_takes_its_time_once() -> None:
-    asked: dict[str, Any] = {"stacks": ("aiohttp", "tornado"), "tools": ("vegeta",), "rounds": 4}
+    asked: dict[str, Any] = {"stacks": ("aiohttp", "tornado"), "tools": ("vegeta",), "rounds": 4, "controls": "none"}
     searched, fixed = (plan(**asked, levels=(level,)).total_seconds(0) for level in ("knee:p99=50ms", "r500"))
     assert searched - fixed == 40 * 2  # of two services
 
