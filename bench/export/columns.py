@@ -97,6 +97,9 @@ class Column:
     get: Callable[[Record], Value]
 
 
+CLIENT_CORE = Field("share of a core that the load generator needs for 1,000 requests/s")
+
+
 def _columns() -> Iterator[Column]:
     hints = get_type_hints(Record)
     for name in (field.name for field in fields(Record)):
@@ -106,6 +109,7 @@ def _columns() -> Iterator[Column]:
         else:
             kinds = [kind for kind in get_args(hints[name]) or (hints[name],) if kind is not type(None)]
             yield Column(_named(name, field), TYPES[kinds[0]], field, attrgetter(name))
+    yield Column("client_core_ratio", "DOUBLE", CLIENT_CORE, attrgetter("client_core_ratio"))
 
 
 def _named(name: str, field: Field) -> str:

@@ -103,10 +103,13 @@ def notes(found: TableLatency, labels: Mapping[str, str]) -> Iterator[str]:
     if not found.percentiles:
         return  # the sentence says why
     names = [str(one.metric) for one in found.percentiles]
+    core = found.client_core_ratio
+    needs = "" if core is None else f"; it needs {100 * core:.1f} % of a core for 1,000 requests/s"
     yield (
         f"Latency ({', '.join(names)}): {found.tool} sends {rate_words(found, labels)} to one service after the other,"
-        f" on time however slow the responses are; {plural(found.rounds, 'round')} merged. Tied: not shown to differ"
-        f" from the lowest; {100 * found.confidence:.3g} % confidence for all comparisons of a percentile together."
+        f" on time however slow the responses are{needs}; {plural(found.rounds, 'round')} merged. Tied: not shown to"
+        f" differ from the lowest; {100 * found.confidence:.3g} % confidence for all comparisons of a percentile"
+        " together."
     )
     yield from (f"{words}." for words in _bounds(found.percentiles, labels))
     yield from _none_of(found.percentiles, labels)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from turns_runs import facts_of, measured, record, service_of, table
+from turns_runs import TURN_S, facts_of, measured, record, service_of, table
 
 from bench.analysis.cells.latency import Distribution
 from bench.analysis.tables.judge import judge_tables
@@ -53,7 +53,8 @@ def rounds_of(
     """The records of a service in these rounds, and their distributions by id."""
     rng, records, found = random.Random(stack), list[Record](), dict[str, Distribution]()
     for number in rounds:
-        made = replace(record(stack, round=number, causes=causes), mode="rate", tool="vegeta", level=level, asked_s=0.8)
+        made = record(stack, round=number, causes=causes, loadgen_cpu_s=0.24 * TURN_S)
+        made = replace(made, mode="rate", tool="vegeta", level=level, asked_s=0.8)
         made = replace(made, id=f"{made.id}-{level}", connections=None, rate=1800.0, latency_kind="open loop")
         found[made.id] = distribution(*(one * (1 + rng.gauss(0, spread)) for one in tails_ms), **how)
         records.append(made)

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
+from statistics import fmean
 from typing import Any
 
 from bench.analysis.causes import HARMLESS_TO_BOUNDS, HARMLESS_TO_LATENCY, causes_beside
@@ -77,7 +78,9 @@ def _at(
     rounds: dict[str, dict[int, Distribution]] = defaultdict(dict)
     bounding: dict[str, list[tuple[Distribution, int]]] = defaultdict(list)
     why: dict[str, str] = {}
+    needs: list[float] = []
     for record in records:
+        needs += [] if record.client_core_ratio is None else [record.client_core_ratio]
         against = causes_beside(record, HARMLESS_TO_LATENCY)
         found = distributions.get(record.id)
         there = found is not None and found.requests and record.outcome == MEASURED
@@ -102,6 +105,7 @@ def _at(
         left_out=rates.left_out,
         reason=rates.reason or "",
         confidence=confidence,
+        client_core_ratio=fmean(needs) if needs else None,
         percentiles=tuple(_judged(one, rounds, table.services, confidence) for one in known),
     )
 

@@ -240,7 +240,8 @@ class TableLatency:
 
     The rate is `share` of the speed of `slowest`, or `by_client` the most that the load tool is asked for; it is None
     and `reason` says why where there is none. `left_out` services would drag the rate down, or have no speed.
-    `confidence` is that of all intervals of a percentile's differences at once.
+    `confidence` is that of all intervals of a percentile's differences at once. `client_core_ratio`: the share of
+    a core that the tool needs for 1,000 requests/s, on average.
     """
 
     tool: str
@@ -253,6 +254,7 @@ class TableLatency:
     left_out: Mapping[str, str] = field(default_factory=dict)
     reason: str = ""
     confidence: float = 0.95
+    client_core_ratio: float | None = None
     percentiles: tuple[Percentile, ...] = ()
 
     @property
