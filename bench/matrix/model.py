@@ -357,7 +357,8 @@ class Preset:
     vary_if_read: tuple[str, ...] = ()
     """The same of knobs that only some of its services read: the others are measured without."""
     events: tuple[str, ...] = ()
-    """What is done to each service under load (bench/plan/events); its loads are then those of the events."""
+    """What is done to each service under load (bench/plan/events), or a preset's name for what is done in that one;
+    its loads are then those of the events."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Any
 from bench.matrix.knobs import CPU_QUOTA
 from bench.matrix.model import Matrix, Preset, Route, Service
 from bench.plan.cpus import parse_list
-from bench.plan.events.event import OPENED_S, RECOVERED, SWEPT, Event
+from bench.plan.events.event import OPENED_S, RECOVERED, ROLLED, SWEPT, Event
 from bench.plan.interim_looks import RATED_FROM, table_looks
 from bench.plan.levels import Level, parse_level
 from bench.plan.measurement import Pair
@@ -41,9 +41,9 @@ CYCLE_S = 1.2
 HOLD_S, OPEN_S = 4.0, 2.0
 """How long connections are held in a window, and about how long it takes to open them, in seconds."""
 MOST_IN_BLOCK = 8
-"""Services that are up side by side, and loaded in turns; or under events at once."""
-BESIDE = 4
-"""Services under events at once, for each CPU of the servers and of the load generator (docs/events.md)."""
+"""Services that are up side by side, and loaded in turns."""
+ROOM = 800.0
+"""Requests/s to services under events at once, for each CPU of the servers and of the load generator (docs/events.md)."""
 IDLE_CLOSE_S = OPENED_S + 10.0
 """Of kept connections, which many servers close after 5 s."""
 BLOCK_OVERHEAD_S = 6.0
@@ -182,8 +182,8 @@ class Plan:
     """run.json's entry on the two refs that are compared."""
     clients: int = 1
     """Load generators on each cell at once."""
-    beside: int = 1
-    """Services that are under an event at once, at most."""
+    room: float = 0.0
+    """How many requests/s there is CPU for to services that are under an event at once; 0: one at a time."""
 
     @property
     def alone(self) -> tuple[PlannedCell, ...]:
@@ -218,7 +218,7 @@ class Plan:
         return sum(
             self.event_seconds(block, number)
             for number in range(1, self.event_rounds + 1)
-            for block in side_by_side(self.events_of(number), self.beside, self.pairs)
+            for block in side_by_side(self.events_of(number), self.room, self.pairs)
         )
 
     @property
@@ -303,7 +303,10 @@ def _usual_s(event: Event) -> float:
         return event.seconds - event.phases[-1].seconds + UNTIL_S / 2
     if event.repeats:
         return event.seconds / 2
-    return min(event.seconds, UNTIL_S) if event.until else event.seconds
+    if event.until == ROLLED:
+        return event.seconds / 3
+    boots = 2 * float(event.environment.get("BOOT_S", 0))
+    return min(event.seconds, UNTIL_S + boots) if event.until else event.seconds
 
 
 def blocks(tables: Sequence[TurnsTable], rng: random.Random | None = None) -> list[list[str]]:
@@ -316,9 +319,9 @@ def blocks(tables: Sequence[TurnsTable], rng: random.Random | None = None) -> li
 
 
 def side_by_side(
-    cells: Sequence[PlannedCell], most: int, pairs: Iterable[Pair], rng: random.Random | None = None
+    cells: Sequence[PlannedCell], room: float, pairs: Iterable[Pair], rng: random.Random | None = None
 ) -> Iterator[list[PlannedCell]]:
-    """Cells under the same event in blocks of at most `most`, of about equal size, drawn by `rng`.
+    """Cells under the same event in blocks of about equal size, drawn by `rng`; together at most `room` requests/s.
 
     What is compared as a pair, or is the same stack with other settings, is in one block, so that both have the same
     neighbours.
@@ -329,7 +332,7 @@ def side_by_side(
         cases.setdefault(cell.level.name, []).append(cell)
     for own in cases.values():
         event = own[0].event
-        most_here = 1 if event is None or event.alone else most
+        most_here = event.beside(room) if event else 1
         groups: dict[str, list[PlannedCell]] = {}
         for cell in own:
             groups.setdefault(together.get(cell.service.name, cell.service.stack), []).append(cell)

@@ -12,11 +12,10 @@ from bench.core.formats import joined
 from bench.matrix.knobs import Reads
 from bench.matrix.model import Framework, Load, Matrix, Preset, Route, Service
 from bench.plan.cells import (
-    BESIDE,
-    MOST_IN_BLOCK,
     NULL,
     NULL_ROUTES,
     RATE_SECONDS,
+    ROOM,
     Plan,
     PlannedCell,
     SkippedCell,
@@ -107,7 +106,7 @@ def make_plan(here: Variant, wanted: Selection, refs: Sequence[Variant] = ()) ->
         turn_seconds=preset.turn_seconds or float(settings.get("TURN_SECONDS", "1")),
         rate_seconds=preset.rate_seconds or RATE_SECONDS,
         pairs=tuple(pair for pair in chosen.pairs if {cell.service.name for cell in kept}.issuperset(pair)),
-        beside=1 if wanted.mode == "solo" else most_beside(settings),
+        room=0.0 if wanted.mode == "solo" else room_of(settings),
     )
 
 
@@ -179,10 +178,10 @@ def _asked(matrix: Matrix, service: Service, preset: Preset, kind: Kind) -> tupl
     return *matrix.route_of(scenario), scenario
 
 
-def most_beside(settings: Mapping[str, str]) -> int:
-    """How many services the CPUs of servers and load generator have room for under events at once."""
+def room_of(settings: Mapping[str, str]) -> float:
+    """How many requests/s the CPUs of servers and load generator have room for under events."""
     cpus = (len(parse_list(settings.get(name) or "0")) for name in ("SERVER_CPUS", "LOADGEN_CPUS"))
-    return min(MOST_IN_BLOCK, BESIDE * min(cpus))
+    return ROOM * min(cpus)
 
 
 def null_controls(

@@ -69,7 +69,7 @@ def _needs(unit: PlannedCell | Block | Beside) -> int:
 
 def _beside(plan: Plan, number: int, rng: random.Random) -> Iterator[Beside]:
     """Drawn anew in each round, as blocks of tables are."""
-    drawn = side_by_side(plan.events_of(number), plan.beside, plan.pairs, rng)
+    drawn = side_by_side(plan.events_of(number), plan.room, plan.pairs, rng)
     for block, cells in enumerate(drawn, 1):
         yield Beside(block, tuple(cells))
 

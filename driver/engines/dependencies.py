@@ -28,7 +28,10 @@ _HELD = (
     "SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid)"
     f" WHERE application_name = '{LOCKER}' AND mode = 'AccessExclusiveLock' AND granted"
 )
-_CONNECTIONS = "SELECT count(*), count(*) FILTER (WHERE state <> 'idle') FROM pg_stat_activity WHERE usename = 'bench'"
+_CONNECTIONS = (
+    "SELECT host(client_addr), count(*), count(*) FILTER (WHERE state <> 'idle') FROM pg_stat_activity"
+    " WHERE usename = 'bench' AND client_addr IS NOT NULL GROUP BY 1"
+)
 
 
 def do(verb: str, container: str, context: str) -> str:
@@ -48,10 +51,10 @@ def do(verb: str, container: str, context: str) -> str:
     return wanted
 
 
-def connections(container: str, context: str) -> tuple[int, int]:
-    """Connections of services, and how many of them are in use, as the database says."""
-    total, used = _ask(_CONNECTIONS, container, context).split("|")
-    return int(total), int(used)
+def connections(container: str, context: str) -> dict[str, tuple[int, int]]:
+    """Connections from each address, and how many of them are in use, as the database says."""
+    rows = (line.split("|") for line in _ask(_CONNECTIONS, container, context).splitlines())
+    return {address: (int(total), int(used)) for address, total, used in rows}
 
 
 def _state(verb: str, container: str, context: str) -> str:

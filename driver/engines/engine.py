@@ -120,8 +120,12 @@ class Engine(ABC):
         """What driver/engines/dependencies.py can do to a dependency; what is seen of it then."""
         raise DockerError(self.cannot_act)
 
-    def connections(self) -> tuple[int, int]:
-        """Connections of services to the database, and how many of them are in use, as the database says."""
+    def connections(self) -> Mapping[str, tuple[int, int]]:
+        """Connections to the database from each address, and how many of them are in use, as the database says."""
+        raise DockerError(self.cannot_act)
+
+    def ip_of(self, service: str) -> str:
+        """The address from which it connects to dependencies."""
         raise DockerError(self.cannot_act)
 
     def double(self, service: str) -> None:

@@ -266,7 +266,10 @@ class LocalDocker(Engine):
             self.know_dependencies()
         return seen
 
-    def connections(self) -> tuple[int, int]:
+    def ip_of(self, service: str) -> str:
+        return self.container_facts(service, 1).address.rpartition(":")[0]
+
+    def connections(self) -> Mapping[str, tuple[int, int]]:
         return dependencies.connections(self.run.container(DATABASE), self.context_of(DATABASE))
 
     def double(self, service: str) -> None:

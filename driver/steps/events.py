@@ -10,7 +10,7 @@ import json
 import math
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -60,6 +60,7 @@ class Dependencies:
         self._done: dict[Action, tuple[int, int, int, str]] = {}
         self._away: dict[Action, None] = {}
         self._watches = 0
+        self._counted: tuple[float, Mapping[str, tuple[int, int]]] | None = None
 
     def enter(self) -> None:
         """One more service is watched."""
@@ -79,6 +80,13 @@ class Dependencies:
             if action not in self._done:
                 self._done[action] = self._do(action)
             return self._done[action]
+
+    def connections(self, address: str) -> tuple[int, int]:
+        """Connections of a service to the database, and how many of them are in use; of COUNT_S ago at most."""
+        with self._lock:
+            if self._counted is None or time.monotonic() > self._counted[0] + COUNT_S / 2:
+                self._counted = time.monotonic(), self._engine.connections()
+            return self._counted[1].get(address, (0, 0))
 
     def _do(self, action: Action) -> tuple[int, int, int, str]:
         error, begun, wall = "", time.monotonic_ns(), time.time_ns()
@@ -137,6 +145,7 @@ class _Watch:
     targets: set[int] = field(default_factory=set)
     others: set[int] = field(default_factory=set)
     """Children that have never told themselves in a response while others did: a router, or a server's own helper."""
+    address: str = ""
     connections: list[tuple[int, int, int]] = field(default_factory=list)
     """When, how many there were to the database, and how many of them were in use."""
     ended_ns: int | None = None
@@ -192,6 +201,8 @@ class _Watch:
         self.since = self.before.workers
         if self.event.repeats:
             self._count_descriptors()
+        if self.event.watches == "connections":
+            self.address = self.engine.ip_of(self.service)
         left, sampled = sorted(self.event.actions, key=lambda one: one.at_s), -math.inf
         while not self.over.wait(LOOK_S):
             if left and self._now() >= left[0].at_s * 1e9:
@@ -231,7 +242,7 @@ class _Watch:
     def _count(self) -> None:
         last = self.connections[-1][0] if self.connections else -math.inf
         if self.event.watches == "connections" and self._now() - last > COUNT_S * 1e9:
-            self.connections.append((self._now(), *self.engine.connections()))
+            self.connections.append((self._now(), *self.dependencies.connections(self.address)))
 
     def _act_on_dependency(self, action: Action) -> None:
         begun, wall, took, error = self.dependencies.do(action)

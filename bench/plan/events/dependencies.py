@@ -12,6 +12,7 @@ from bench.plan.events.event import BEFORE_S, EASY, Event, Kind, Needs, Phase, e
 from driver.messages import Action
 
 HOLD_S, LEAD_S, STEP_S = 1.5, 0.5, 4.0
+# What is away, or locked, is so for all services side by side: their loads begin together.
 """How long a place is taken; the table is locked so long before a burst; from one burst to the next."""
 AWAY_S, AFTER_S = 5.0, 6.0
 HEALTH_RATE, HEALTH_TIMEOUT_S = 20.0, 1.0
@@ -95,7 +96,6 @@ def _locks() -> tuple[Action, ...]:
     )
 
 
-# What is away is away for all services side by side: their loads begin together.
 def _without(what: str, case: str, scenario: str, do: str, back: str) -> Event:
     needs = Needs(timeout_s=NEEDS_TIMEOUT_S, scenario=scenario, rate=HEALTH_RATE)
     actions = (Action(BEFORE_S, do, to=what), Action(BEFORE_S + AWAY_S, back, to=what))
@@ -116,7 +116,7 @@ DEPENDENCIES: Mapping[str, Kind] = MappingProxyType(
                     replace(_WAITING, scenario="db-raw", steps=DB_WAITING, places=DB_POOL),
                     actions=_locks(),
                     watches="connections",
-                    alone=True,
+                    apart_s=0.0,
                 ),
             ),
             _exhausted,

@@ -17,9 +17,11 @@ from driver.messages import Action
 
 WORKERS = 4
 """Of a service under an event, unless the preset or --vary says otherwise."""
-EASY, MOST_EASY = 0.3, 200.0
+EASY, MOST_EASY = 0.3, 100.0
 """The share of its capacity that a service holds easily, and the most requests/s that are sent then."""
 POOL = 16
+MOST_BESIDE = 16
+"""Services under the same event at once."""
 BEFORE_S, SETTLE_S = 3.0, 4.0
 """How long a service is watched before the event, and after what shows that it is over."""
 LOOK_S = 0.02
@@ -111,9 +113,9 @@ class Event:
     """What the app and the server are given."""
     documented: str = ""
     """What the server's documentation says of it, and where."""
-    alone: bool = False
-    """Whether it takes all of the CPU, or what other services need too: none may be under an event beside it."""
-    apart_s: float = 1.0
+    most_beside: int = MOST_BESIDE
+    """Services that may be under it at once; 1 where it takes all of the CPU, or what the others need too."""
+    apart_s: float = 0.5
     """Of services side by side, how much later the load of each begins than that of the one before: longer than new
     workers take to boot, since what they boot beside would boot more slowly.
     """
@@ -127,6 +129,18 @@ class Event:
     def seconds(self) -> float:
         """The longest that its load takes."""
         return sum(phase.seconds for phase in self.phases)
+
+    @property
+    def alone(self) -> bool:
+        """Whether no other service may be under it at the same time."""
+        return self.most_beside == 1
+
+    def beside(self, room: float) -> int:
+        """How many services may be under it at once, where there is CPU for so many requests/s altogether."""
+        if self.most_rate is None:
+            return 1
+        sent = self.most_rate + (self.needs.rate if self.needs else 0.0)
+        return max(1, min(self.most_beside, int(room / sent)))
 
 
 def event_of(value: Any) -> Event:

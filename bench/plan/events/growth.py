@@ -7,12 +7,12 @@ from types import MappingProxyType
 
 from bench.matrix.knobs import Reads
 from bench.matrix.model import Service
-from bench.plan.events.event import SWAPPED, Event, Kind, Phase, easy
-from bench.plan.events.processes import reloaded
+from bench.plan.events.event import MOST_BESIDE, SWAPPED, Event, Kind, Phase, easy
+from bench.plan.events.processes import ALL_APART_S, reloaded
 
 MILLION, PARTS = 1_000_000, 10
 CONNECTIONS = 64
-SECONDS, BODIES_S, RELOADS_S = 30.0, 10.0, 90.0
+SECONDS, BODIES_S, RELOADS_S = 15.0, 6.0, 90.0
 """The longest that a million requests, the load after large bodies, and twenty reloads may take.
 
 --duration replaces the first of them.
@@ -20,7 +20,9 @@ SECONDS, BODIES_S, RELOADS_S = 30.0, 10.0, 90.0
 BODIES, BODY_MB = 32, 10
 RELOADS, RELOAD_RATE = 20, 20.0
 """New connections per second beside the reloads: few are open when descriptors are counted."""
-BALANCE, BALANCE_RATE = 0.6, 200.0
+RELOADED_BESIDE = 4
+"""Services that reload at once: each does so all the time."""
+BALANCE, BALANCE_RATE = 0.6, 100.0
 """Of the capacity: more than easy, so that a worker that gets more than its share has a queue."""
 AS_IT_COMES_S, BETWEEN_S = 5.0, 1.0
 HEAVY_MS = 5
@@ -49,7 +51,7 @@ def _in_parts(case: str, seconds: float, **more: int | Mapping[str, str]) -> Eve
         parts=PARTS,
         pool=CONNECTIONS,
         most_rate=None,
-        alone=True,
+        most_beside=1,
         **more,  # type: ignore[arg-type]
     )
 
@@ -63,7 +65,7 @@ def _shared(case: str, pool: int, heavy: bool) -> Event:
         pool=pool,
         most_rate=BALANCE_RATE,
         even_from=2 if pool else None,
-        alone=heavy,
+        most_beside=1 if heavy else MOST_BESIDE,
         environment={"TELL_PID": "1"} | ({"WORK_MS": str(HEAVY_MS)} if heavy else {}),
     )
 
@@ -86,6 +88,9 @@ GROWTH: Mapping[str, Kind] = MappingProxyType(
                     settle_s=1.0,
                     pool=0,
                     most_rate=RELOAD_RATE,
+                    environment={"WORKERS": "1"},
+                    most_beside=RELOADED_BESIDE,
+                    apart_s=ALL_APART_S,
                 ),
             ),
             _kept,

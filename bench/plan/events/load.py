@@ -39,7 +39,7 @@ LOADS: Mapping[str, Kind] = MappingProxyType(
                     phases=(Phase(0.5, 4.0), Phase(1.5, 10.0), Phase(3.0, 20.0), Phase(0.5, 20.0)),
                     timeout_s=1.0,
                     most_rate=None,
-                    alone=True,
+                    most_beside=1,
                     until=RECOVERED,
                     environment={"TELL_PID": "1", "WORK_MS": "5"},
                 ),
@@ -70,7 +70,7 @@ LOADS: Mapping[str, Kind] = MappingProxyType(
             "1,000 and 5,000 connections that are idle after one response, beside an easy rate",
             "plaintext",
             tuple(
-                easy("connections", f"{count} idle", 18.0, slow="idle", slow_steps=(count,), slow_step_s=10.0)
+                easy("connections", f"{count} idle", 18.0, slow="idle", slow_steps=(count,), slow_step_s=10.0, apart_s=2.0)
                 for count in (1000, 5000)
             ),
         ),

@@ -14,10 +14,8 @@ from driver.messages import Action
 MAX_REQUESTS, JITTER = 1000, 100
 BOOTS_S = (0, 2, 5)
 """How long the app takes to boot, in seconds."""
-ONE_APART_S = 2.0
-"""Between services side by side of which one worker boots. Where all workers boot, a service is alone: beside three
-others booting took several times as long, and requests were lost that are not lost alone (docs/events.md).
-"""
+ONE_APART_S, ALL_APART_S = 1.0, 3.0
+"""Between services side by side of which one worker boots, or all do."""
 _KEPT = "keep-alive"
 _NEW = "new connections"
 
@@ -50,7 +48,7 @@ PROCESSES: Mapping[str, Kind] = MappingProxyType(
                     case + (f", boot {boot} s" if boot else ""),
                     40.0 + 8 * boot,
                     until=SWAPPED,
-                    alone=True,
+                    apart_s=ALL_APART_S,
                     pool=POOL if case is _KEPT else 0,
                     environment={"BOOT_S": str(boot)} if boot else {},
                 )
@@ -112,12 +110,12 @@ PROCESSES: Mapping[str, Kind] = MappingProxyType(
                 easy(
                     "recycle",
                     f"every {MAX_REQUESTS}",
-                    25.0,
+                    15.0,
                     most_rate=400.0,
                     environment={"MAX_REQUESTS": str(MAX_REQUESTS), "MAX_REQUESTS_JITTER": str(JITTER)},
-                    alone=True,
+                    most_beside=1,
                 ),
-                easy("recycle", "never", 25.0, most_rate=400.0, alone=True),
+                easy("recycle", "never", 10.0, most_rate=400.0, most_beside=1),
             ),
             _recycled,
             floor=False,

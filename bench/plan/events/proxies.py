@@ -21,6 +21,8 @@ def _rolling(case: str, proxy: str, wait_s: float) -> Event:
         60.0,
         actions=tuple(Action(BEFORE_S, "swap", "TERM", number, wait_s) for number in ("1", "2")),
         until=ROLLED,
+        most_beside=8,
+        apart_s=2.0,
         proxy=proxy,
         # nginx closes what its clients keep at a reload, which is not asked here; HAProxy uses a connection to a
         # container again for what comes on a kept one alone.

@@ -62,8 +62,8 @@ def test_a_table_is_locked_once_the_database_lists_the_lock(engine: LocalDocker,
 
 
 def test_connections_are_those_of_services(engine: LocalDocker, docker: Docker) -> None:
-    docker.says("usename = 'bench'", "5|2\n")
-    assert engine.connections() == (5, 2)
+    docker.says("usename = 'bench'", "198.18.0.5|5|2\n198.18.0.6|1|0\n")
+    assert engine.connections() == {"198.18.0.5": (5, 2), "198.18.0.6": (1, 0)}
 
 
 def test_a_run_that_was_killed_during_an_event_leaves_nothing_paused(engine: LocalDocker, docker: Docker) -> None:

@@ -166,7 +166,7 @@ def test_services_are_under_the_same_event_side_by_side_but_where_it_takes_all_o
 
 def test_what_is_compared_has_the_same_neighbours() -> None:
     stacks = ("uvicorn-asgi", "hypercorn-asgi", "gunicorn-sync-wsgi")
-    made = replace(plan(preset="bad-day", events=("stop",), rounds=20, stacks=stacks, controls="none"), beside=2)
+    made = replace(plan(preset="bad-day", events=("stop",), rounds=20, stacks=stacks, controls="none"), room=200.0)
     first, _, last = (one.name for one in made.services)
     blocks: dict[str, set[str]] = {}
     for line in measurements(replace(made, pairs=((first, last),)), 1):
