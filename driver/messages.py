@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 HOST, STEP, FINISHED = "host.json", "step.json", "finished.json"
-BEGUN, ENOUGH = ".begun", ".enough"
+BEGUN, ENOUGH, GONE = ".begun", ".enough", "gone"
 """In the folder of an event's measurement. The load generator writes when its first request is due, in ns of the
-monotonic clock and since the epoch; the driver writes that the event is over, so that the load may end.
+monotonic clock and since the epoch; the driver writes that the event is over, so that the load may end
+once all is answered again; or GONE, of a service that has ended and will not come back.
 """
 PROXY_ASKED, PROXY_TOLD = ".proxy-asked", ".proxy-told"
 """There too, of a service behind a proxy: `TIME VERB ADDRESS`, from the driver, and the same once it is done. Verbs:

@@ -53,7 +53,7 @@ from bench.tools import TOOLS, parse
 from bench.tools.reading import go_error_kind
 from bench.tools.sockets import CAPACITY, REQUESTS, SLOW
 from bench.tools.tool import Load
-from driver.messages import BEGUN, ENOUGH
+from driver.messages import BEGUN, ENOUGH, GONE
 
 MOST_RATE = 1500.0
 """Requests/s that the client in Python keeps on a CPU of its own; beyond it vegeta makes the load."""
@@ -281,7 +281,6 @@ async def _load(client: Client, event: Event, rates: Sequence[tuple[float, float
     if isinstance(client, Balanced):
         beside.append(asyncio.ensure_future(_level(client, rates, t0_ns)))
     enough = str(folder / ENOUGH)
-    stays = event.until != ENDED
 
     last_ns = t0_ns + round(sum(seconds for _, seconds in rates[:-1]) * 1e9)
 
@@ -298,7 +297,9 @@ async def _load(client: Client, event: Event, rates: Sequence[tuple[float, float
             return recovered()
         if event.slow and beside[0].done() and all(one.closed_ns for one in client.others):
             return client.is_calm()
-        return os.path.exists(enough) and (client.is_calm() or not stays)
+        if not os.path.exists(enough):
+            return False
+        return event.until == ENDED or read_bytes(enough) == GONE.encode() or client.is_calm()
 
     await client.load([*due_times(rates)], t0_ns, over)
     ended.set()

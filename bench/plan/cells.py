@@ -43,7 +43,7 @@ HOLD_S, OPEN_S = 4.0, 2.0
 MOST_IN_BLOCK = 8
 """Services that are up side by side, and loaded in turns."""
 ROOM = 800.0
-"""Requests/s to services under events at once, for each CPU of the servers and of the load generator (docs/events.md)."""
+"""Requests/s to services under events at once, for each CPU of servers and load generator (docs/events.md)."""
 IDLE_CLOSE_S = OPENED_S + 10.0
 """Of kept connections, which many servers close after 5 s."""
 BLOCK_OVERHEAD_S = 6.0

@@ -24,7 +24,7 @@ from bench.plan.cells import (
     turn_tables,
 )
 from bench.plan.cpus import parse_list
-from bench.plan.events import EVENTS, kind_of, lasting, of_app, with_signal
+from bench.plan.events import EVENTS, kind_of, kinds_of, lasting, of_app, with_signal
 from bench.plan.events.event import Event, Kind
 from bench.plan.interim_looks import LOOKS
 from bench.plan.levels import Level, parse_level, refusal
@@ -120,7 +120,7 @@ def check_events(preset: Preset, wanted: Selection) -> None:
     for name in preset.events:
         if kind_of(name) is None:
             raise unknown("event", name, EVENTS)
-    lasts = any(event.most_requests for kind in filter(None, map(kind_of, preset.events)) for event in kind.cases)
+    lasts = any(event.most_requests for kind in kinds_of(preset.events) for event in kind.cases)
     for option in _NOT_OF_EVENTS:
         if getattr(wanted, option) and not (option == "duration" and lasts):
             given = "target" if option == "running" else option.removesuffix("s")
@@ -137,7 +137,7 @@ def event_cells(
     seconds: float | None = None,
 ) -> Iterable[PlannedCell]:
     """A cell for each case of each event; what the server has no way to do is skipped with what it says of that."""
-    for kind in filter(None, map(kind_of, preset.events)):
+    for kind in kinds_of(preset.events):
         name = kind.cases[0].name
         route, path, scenario = _asked(matrix, service, preset, kind)
         if lacking := service.lacking(route):
@@ -146,8 +146,8 @@ def event_cells(
         asked_for = (lasting(case, seconds) for case in kind.cases)
         found = [(case.case, _possible(matrix, service, route, kind.on(case, service, reads))) for case in asked_for]
         causes = {case: cause for case, cause in found if isinstance(cause, str)}
-        # Without a case it is said of all that the event has, be they asked for or not.
-        if len(causes) == len(EVENTS[name].cases) and len({*causes.values()}) == 1:
+        # Without a case it is said of all of them.
+        if len(causes) == len(found) > 1 and len({*causes.values()}) == 1:
             causes = {"": next(iter(causes.values()))}
         skips += [SkippedCell(service.name, cause, scenario, event=name, case=case) for case, cause in causes.items()]
         for _, event in found:
@@ -198,8 +198,8 @@ def null_controls(
 def null_events(matrix: Matrix, names: Iterable[str], seconds: float | None = None) -> tuple[PlannedCell, ...]:
     """The same done to the null server, once for each event: what the client itself loses there is the floor."""
     route, path = matrix.route_of(NULL_ROUTES[0])
-    kinds = filter(None, map(kind_of, names))
-    events = (replace(lasting(kind.cases[0], seconds), long_path="", environment={}) for kind in kinds if kind.floor)
+    cases = (kind.cases[0] for kind in kinds_of(names) if kind.floor)
+    events = (replace(lasting(case, seconds), long_path="", environment={}) for case in cases)
     return tuple(
         PlannedCell(NULL, route, route.scenario, path, SOCKETS.name, Level(event.level), event=with_signal(event))
         for event in events

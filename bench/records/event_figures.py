@@ -46,7 +46,11 @@ def figures(window: Window) -> Figures:
 def _reload(window: Window) -> Figures:
     fresh = [row.end for row in window.log if row.good and row.worker and row.worker not in window.workers_before]
     ends = [end for end in fresh if end is not None and end > window.at]
-    return {"new_code_s": min(ends) - window.at if ends else None, "swapped_s": window.since("until_ns")}
+    return {
+        "new_code_s": min(ends) - window.at if ends else None,
+        "swapped_s": window.since("until_ns"),
+        "ended_s": window.since("ended_ns"),
+    }
 
 
 def _worker(window: Window) -> Figures:

@@ -204,7 +204,9 @@ class Window:
             # What is done to a dependency is seen, or has failed.
             return not self.failed and len(done) == len(self.event.actions)
         if self.event.until == SWAPPED:
-            return bool(self.workers_after) and not set(self.workers_before) & set(self.workers_after)
+            # Who ends at it has none.
+            left = bool(self.workers_after) or self.told.get("ended_ns") is not None
+            return left and not set(self.workers_before) & set(self.workers_after)
         if self.event.until in {ROLLED, ENDED}:
             replaced = self.replaced == len(self.event.actions)
             return replaced if self.event.until == ROLLED else self.told.get("ended_ns") is not None

@@ -121,9 +121,12 @@ def tell_events(records: Sequence[EventRecord], facts: Mapping[str, Any]) -> Tol
     if not records:
         return None
     table = event_table(records, pairs_of(facts), [*mapping(facts.get("services"))])
-    places = {one.service: coordinates_of(one) for one in records if one.service != NULL} | places_of(facts, [])
+    # Of what a service cannot do, no record says which Python it has.
+    known = [one for one in records if one.server and one.service != NULL]
+    places = {one.service: coordinates_of(one) for one in known} | places_of(facts, [])
     services = [name for name in table.services if name != NULL]
-    labels = labels_of(services, places) if len(services) > 1 else {name: places[name].stack for name in services}
+    short = labels_of(services, places) if len(services) > 1 else {name: one.stack for name, one in places.items()}
+    labels = {name: short.get(name, name) for name in services}
     labels[NULL] = "null (nginx)"
     return ToldEvents(
         table,

@@ -19,13 +19,15 @@ from typing import Any
 from driver.docker import DockerError
 from driver.engines.engine import Engine
 from driver.files import save, save_json, text_of
-from driver.messages import BEGUN, ENOUGH, PROXY_ASKED, PROXY_TOLD, Action, Doings
+from driver.messages import BEGUN, ENOUGH, GONE, PROXY_ASKED, PROXY_TOLD, Action, Doings
 from driver.processes import Processes
 from driver.steps.rolling import swap
 
 EVENTS, SCHEMA = "events.json", 1
 CAPACITY = "capacity.json"
 """In the same folder, from the load generator: the pids that have told themselves in responses."""
+FOR_GOOD = ("swapped", "restored")
+"""Events after which a container that has ended is not started again."""
 LAST = "tool.json"
 """The last file that it writes there: its load has ended, be it before those of others."""
 LOOK_S, SAMPLE_S, COUNT_S = 0.05, 0.2, 0.8
@@ -220,8 +222,9 @@ class _Watch:
                 self.until_ns = self._now()
             if (self.folder / LAST).exists():
                 return
-            if self.until_ns is not None and self._now() > self.until_ns + self.event.settle_s * 1e9:
-                self._end_load()
+            over_ns = self.until_ns or (self.ended_ns if self.event.until in FOR_GOOD else None)
+            if over_ns is not None and self._now() > over_ns + self.event.settle_s * 1e9:
+                self._end_load("" if self.until_ns else GONE)
 
     def _look(self) -> Processes:
         seen = self.engine.processes(self.service)
@@ -300,10 +303,10 @@ class _Watch:
         # Of containers that were swapped, nothing is left to be done.
         return self.event.until == "rolled" or (self.event.until == "ended" and not seen.main)
 
-    def _end_load(self) -> None:
+    def _end_load(self, why: str) -> None:
         if not (self.folder / ENOUGH).exists():
             with suppress(OSError):
-                save(self.folder / ENOUGH, "")
+                save(self.folder / ENOUGH, why)
 
     def _now(self) -> int:
         return time.monotonic_ns() - self.t0_ns

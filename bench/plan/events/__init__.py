@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -27,6 +27,16 @@ def kind_of(name: str) -> Kind | None:
         if cases := tuple(case for case in kind.cases if name in (event, case.level)):
             return replace(kind, cases=cases)
     return None
+
+
+def kinds_of(names: Iterable[str]) -> list[Kind]:
+    """The events of these names, each once, with all of its cases that are named."""
+    found: dict[str, Kind] = {}
+    for kind in filter(None, map(kind_of, names)):
+        name = kind.cases[0].name
+        before = found[name].cases if name in found else ()
+        found[name] = replace(kind, cases=(*before, *(case for case in kind.cases if case not in before)))
+    return [*found.values()]
 
 
 def of_app(event: Event, route: Route) -> Event | str:

@@ -10,6 +10,8 @@ from bench.matrix.model import Service
 from bench.plan.events.event import BEFORE_S, RECOVERED, Event, Kind, Phase, easy
 
 SLOW_STEPS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+OPENED_APART_S = 2.0
+"""Between services side by side that are sent thousands of connections."""
 SEEN_S = 42.0
 """How long the first slow connections are watched: servers that cut them do so after 30 s or less, or 60 s and more."""
 LARGE_MB = 10
@@ -70,7 +72,15 @@ LOADS: Mapping[str, Kind] = MappingProxyType(
             "1,000 and 5,000 connections that are idle after one response, beside an easy rate",
             "plaintext",
             tuple(
-                easy("connections", f"{count} idle", 18.0, slow="idle", slow_steps=(count,), slow_step_s=10.0, apart_s=2.0)
+                easy(
+                    "connections",
+                    f"{count} idle",
+                    18.0,
+                    slow="idle",
+                    slow_steps=(count,),
+                    slow_step_s=10.0,
+                    apart_s=OPENED_APART_S,
+                )
                 for count in (1000, 5000)
             ),
         ),

@@ -104,8 +104,11 @@ class Dependency(OnThisMachine):
             self.service.silent = verb == "pause"
         return verb
 
-    def connections(self) -> tuple[int, int]:
-        return 7, len(self.asked) % 2
+    def ip_of(self, _: str) -> str:
+        return "198.18.0.5"
+
+    def connections(self) -> dict[str, tuple[int, int]]:
+        return {"198.18.0.5": (7, len(self.asked) % 2), "198.18.0.6": (1, 1)}
 
 
 def happened(root: Path, event: Event, path: str = "/health", *, fails: bool = False) -> tuple[EventRecord, Service]:

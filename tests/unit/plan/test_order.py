@@ -148,12 +148,24 @@ def test_a_common_rate_needs_a_table_in_turns(more: dict[str, Any]) -> None:
 
 def test_services_are_under_the_same_event_side_by_side_but_where_it_takes_all_of_the_cpu() -> None:
     cpus = {"SERVER_CPUS": "0", "LOADGEN_CPUS": "1"}
-    made = plan(preset="bad-day", events=("stop", "overload"), rounds=2, settings=cpus, controls="none")
+    stacks = MATRIX.presets["bad-day-all"].stacks[:20]
+    made = plan(
+        preset="bad-day",
+        stacks=stacks,
+        events=("stop", "slow-silent", "overload"),
+        rounds=2,
+        settings=cpus,
+        controls="none",
+    )
     blocks: dict[str, list[Measurement]] = {}
     for line in measurements(made, 1):
         blocks.setdefault(line.unit, []).append(line)
     sizes = sorted((own[0].level, own[0].round, len(own)) for own in blocks.values())
-    assert sizes == [*[("overload", n, 1) for n in (1, 2) for _ in range(8)], *[("stop", n, 4) for n in (1, 1, 2, 2)]]
+    assert sizes == [
+        *[("overload", n, 1) for n in (1, 2) for _ in range(20)],
+        *[("slow-silent", n, 10) for n in (1, 1, 2, 2)],
+        *[("stop", n, size) for n in (1, 2) for size in (6, 7, 7)],
+    ]
     for own in blocks.values():
         assert len({(line.level, line.round, line.seconds, line.mode) for line in own}) == 1
         assert [line.slot for line in own] == [*range(1, len(own) + 1)]

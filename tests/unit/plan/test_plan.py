@@ -81,7 +81,7 @@ REFUSED: dict[str, dict[str, Any]] = {
     "an unknown mode": {"mode": "duo"},
     "a share of a knee that is not searched": {"levels": ("knee50:p99=50ms",), "tools": ("vegeta",)},
 }
-PRESETS = {name: {"preset": name} for name in MATRIX.presets if name not in ("all", "quick")}
+PRESETS = {name: {"preset": name} for name in MATRIX.presets if name not in ("all", "quick", "bad-day-all")}
 
 
 @pytest.mark.parametrize(("name", "wanted"), [("selections", SELECTIONS), ("refused", REFUSED), ("presets", PRESETS)])
@@ -163,3 +163,10 @@ def test_a_case_that_an_app_cannot_have_is_skipped_with_its_cause_and_the_others
     causes = {(skip.service.partition("-py")[0], skip.case): skip.cause for skip in made.skips if skip.event}
     assert causes["aiohttp", "10 MB read a KB a second"] == "aiohttp has no response of 10 MB"
     assert "no way to wait" in causes["proxy", "a body byte a second"]
+
+
+def test_a_bad_day_of_every_server_has_the_events_of_the_preset_of_some() -> None:
+    every = plan(preset="bad-day-all")
+    assert {service.server.name for service in every.services} == {*MATRIX.servers}
+    assert len(every.services) == len(MATRIX.servers)
+    assert every.preset.events == MATRIX.presets["bad-day"].events

@@ -197,7 +197,7 @@ def test_the_loop_knows_whose_image_a_service_runs_and_its_settings() -> None:
 
 def test_under_an_event_a_stack_with_other_settings_has_the_same_neighbours() -> None:
     made = plan("GRACEFUL=1,5", preset="bad-day", events=("stop",), stacks=("uvicorn-asgi", "gunicorn-sync-wsgi"))
-    blocks = [*side_by_side(made.events, 2, made.pairs)]
+    blocks = [*side_by_side(made.events, 200.0, made.pairs)]
     assert [len({cell.service.stack for cell in block}) for block in blocks] == [1, 1]
 
 
