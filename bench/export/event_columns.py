@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import get_args, get_type_hints
 
 from bench.core.errors import UserError
+from bench.core.files import mapping
 from bench.export.columns import TYPES, Value, csv_of, parquet_of
 from bench.records.event import EventRecord, Fate
 from bench.records.file import read_events
@@ -67,11 +68,13 @@ def write_parquet(run: str, source: Run, _: Iterable[Record]) -> bytes:
 
 
 def _types() -> Mapping[str, str]:
-    return {"run": "VARCHAR"} | {name: kind for name, kind, _ in COLUMNS}
+    return {"run": "VARCHAR"} | {name: kind for name, kind, _ in COLUMNS} | {"defaults": "VARCHAR"}
 
 
 def _rows(run: str, source: Run) -> list[list[Value]]:
     records = read_events(Path(source.path))
     if not records:
         raise UserError(f"{run} has no events; their preset is bad-day: scripts/matrix.sh --preset bad-day")
-    return [[run, *(get(record) for _, _, get in COLUMNS)] for record in records]
+    given = mapping(source.facts.get("defaults"))
+    texts = {name: json.dumps(found, ensure_ascii=False) for name, found in given.items()}
+    return [[run, *(get(record) for _, _, get in COLUMNS), texts.get(record.service)] for record in records]

@@ -41,6 +41,10 @@ def run(serve: Callable[[socket.socket], object]) -> None:
     for child in children:
         with suppress(ProcessLookupError):
             os.kill(child, signal.SIGTERM)
+    # A container ends with its first process: requests under way in the others would be cut.
+    for child in children:
+        with suppress(ChildProcessError):
+            os.waitpid(child, 0)
     sys.exit(status)
 
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -47,3 +50,30 @@ def test_the_large_response(interface: str, large: str, path: str, size: int) ->
     count, total, told = json.loads(done.stdout)
     assert (count, total) == (pieces, size)
     assert [one["content-length"] for one in told] == [str(size)] * (pieces > 1)
+
+
+WORKERS = """
+import os, signal, time
+from pathlib import Path
+from common import prefork
+def serve(listener):
+    Path(FOLDER, f"up-{os.getpid()}").touch()
+    try:
+        signal.pause()
+    finally:
+        time.sleep(0.3)
+        Path(FOLDER, f"done-{os.getpid()}").touch()
+prefork.run(serve)
+"""
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_a_stopped_server_ends_once_all_its_workers_have(workers: int, tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": "services", "PORT": "0", "BACKLOG": "1", "WORKERS": str(workers)}
+    with subprocess.Popen([sys.executable, "-c", f"FOLDER = {str(tmp_path)!r}\n{WORKERS}"], env=environment) as server:
+        until = time.monotonic() + 20
+        while len([*tmp_path.glob("up-*")]) < workers and time.monotonic() < until:
+            time.sleep(0.01)
+        server.send_signal(signal.SIGTERM)
+        assert server.wait(20) == 0
+        assert len([*tmp_path.glob("done-*")]) == workers

@@ -66,7 +66,7 @@ def exported(form: str, folder: Path, capsysbinary: pytest.CaptureFixture[bytes]
 
 def test_exports_have_a_row_for_each_event(folder: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     build_verb(["--quiet", str(folder)])
-    records = read_events(folder)
+    records, defaults = read_events(folder), defaults_of(bad_day())
     rows = [*csv.DictReader(io.StringIO(exported("events-csv", folder, capsysbinary).decode()))]
     assert [(one["service"], one["event"], one["round"]) for one in rows] == [
         (one.service, one.event, str(one.round)) for one in records
@@ -78,6 +78,7 @@ def test_exports_have_a_row_for_each_event(folder: Path, capsysbinary: pytest.Ca
         assert sum(counted) == (record.sent or 0) and bool(counted) == (record.sent is not None)
         assert json.loads(row["timeline"]) == [asdict(one) for one in record.timeline]
         assert row["ended"] == record.ended
+        assert (json.loads(row["defaults"]) if row["defaults"] else None) == defaults.get(record.service)
     file = folder / "events.parquet"
     file.write_bytes(exported("events-parquet", folder, capsysbinary))
     with duckdb.connect() as database:
