@@ -1,22 +1,45 @@
-"""Every command of the README that measures ends with a ranking or a verdict, or is known not to."""
+"""Every command that measures, of the README and of an answer on one's own app, ends with a ranking or a verdict."""
 
 from __future__ import annotations
 
 import re
 import shlex
+from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 from places import ROOT
+from turns_runs import own_app_run
 
 from bench.cli.arguments import parse_selection
 from bench.cli.plan import plan_of, wanted_of
+from bench.matrix.load import load_matrix
+from bench.own_app.app import write_app
+from bench.own_app.describe import Given, describe
 from bench.plan.cells import Plan
+from bench.words.own_app import Choice, own_app_choices
+from driver.planning.matrix import read_request
 
-CALL = re.compile(r"^\./scripts/matrix\.sh ([^#\n]+)", re.MULTILINE)
-# What these need is in a folder of the reader's own; tests/unit/own_app and plan/test_packages.py have their plans.
+CALL = re.compile(r"^((?:[A-Z]+=\S+ )*)\./scripts/matrix\.sh ([^#\n]+)", re.MULTILINE)
+# What these need is in a folder of the reader's own; plan/test_packages.py has the plans of packages.
 OWN = ("--app ", "--package ./")
+
+
+def choices() -> list[Choice]:
+    """What an answer on one's own app says to run."""
+    facts, told, services = own_app_run()
+    return [choice for found in own_app_choices(facts, [told], services) for choice in found.choices]
+
+
+REPORTS = [path.read_text() for path in ROOT.glob("results/published/*/report.md")]
+OWN_APPS = [
+    (settings, words)
+    for text in ((ROOT / "README.md").read_text(), *(one.other_numbers for one in choices()), *REPORTS)
+    for settings, words in CALL.findall(text)
+    if words.startswith("--app ")
+]
 COMMANDS = [
-    command.strip() for command in CALL.findall((ROOT / "README.md").read_text()) if not command.startswith(OWN)
+    command.strip() for _, command in CALL.findall((ROOT / "README.md").read_text()) if not command.startswith(OWN)
 ]
 
 
@@ -39,3 +62,28 @@ def test_it_ends_with_an_answer(command: str, monkeypatch: pytest.MonkeyPatch) -
     wanted = wanted_of(plan, max_time_s, None)
     assert wanted.services > 1 and wanted.tables
     assert max_time_s is None or wanted.first_look_s + wanted.prepared_s < max_time_s
+
+
+@pytest.mark.parametrize(("settings", "command"), OWN_APPS)
+def test_one_for_ones_own_app_does_too(
+    settings: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On the example's folder, whatever the command calls its own."""
+    monkeypatch.chdir(ROOT)
+    for setting in settings.split():
+        monkeypatch.setenv(*setting.split("=", 1))
+    request = read_request(shlex.split(command))
+    assert request.own.keys() >= {"folder", "app"} and request.verb == "plan"
+    given = Given(folder=request.own["folder"], app=request.own["app"], source=ROOT / "examples/shop/flask")
+    write_app(tmp_path, describe(given, load_matrix())[0])
+    plan, _, _ = plan_of(parse_selection([f"--own-app={tmp_path}", *request.selection]))
+    assert plan.tables and len(plan.tables[0].cells) > 1
+
+
+def test_what_an_answer_says_to_run_is_what_pip_and_a_shell_take() -> None:
+    found = choices()
+    assert len(OWN_APPS) > len(found) > 1
+    for choice in found:
+        install, start = choice.commands
+        assert [Requirement(word).specifier for word in shlex.split(install)[2:]] and install.startswith("pip install ")
+        assert "main:app" in shlex.split(start) or "main" in start
