@@ -12,7 +12,20 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from bench.analysis.runs.comparison import ComparedRun, RunComparison
-from bench.analysis.runs.differences import DIFFERS, GOODPUT, PER_CORE, CellDifference, CellFigure, Drift, count_words
+from bench.analysis.runs.differences import (
+    CORE_IN_TURNS,
+    DIFFERS,
+    GOODPUT,
+    LATENCIES,
+    P50,
+    P99,
+    PER_CORE,
+    SPEED,
+    CellDifference,
+    CellFigure,
+    Drift,
+    count_words,
+)
 from bench.analysis.runs.trends import CHANGED, Trend
 from bench.core.formats import NOTHING, number, percent, plural
 from bench.core.groups import grouped
@@ -26,19 +39,35 @@ from bench.stats.table_verdicts import MARGIN
 from bench.words.runs import discrepancy_words
 
 Compared = TypeVar("Compared", CellDifference, Trend)
-NAMES = {GOODPUT: "goodput", PER_CORE: "goodput per core"}
-UNITS = {GOODPUT: ", successful responses/s", PER_CORE: ", successful responses per CPU second"}
+NAMES = {
+    SPEED: "requests/s in turns",
+    CORE_IN_TURNS: "requests per CPU second in turns",
+    P50: "p50 at the common rate",
+    P99: "p99 at the common rate",
+    GOODPUT: "goodput",
+    PER_CORE: "goodput per core",
+}
+UNITS = {
+    GOODPUT: ", successful responses/s",
+    PER_CORE: ", successful responses per CPU second",
+    **dict.fromkeys(LATENCIES, ", ms; less is better"),
+}
+OF_TABLES = (SPEED, CORE_IN_TURNS, *LATENCIES)
 _percent = partial(percent, form="+z")
 """What rounds to nothing has no minus."""
 MOST = 10
 """How many differences or conclusions are listed; the rest is counted."""
 NOTES = (
     "Figures are geometric means over the valid rounds of a run, with their 95 % intervals. A change is the second run "
-    "relative to the first; more is better.",
+    "relative to the first; more is better, but of latencies.",
     "Two runs share no second, so nothing here is called faster or slower. 'differs' is a change larger than the host "
     "may have caused (by the null server), and than 3 %: Welch's t test, with Benjamini and Hochberg's procedure at "
     "5 % over all rows of two runs. Effects that the null server does not show (memory, disk, program layout) are not "
     "excluded; services of one run are compared in turns, and need no null server for it.",
+)
+TABLE_NOTE = (
+    "In turns and at a common rate, the change of a service is against those of its table that have the same image in "
+    "both runs, round by round: what the host does to all of them cancels out, and no null server is needed."
 )
 
 TREND_NOTE = (
@@ -92,9 +121,14 @@ def _content(found: RunComparison) -> dict[str, Any]:
         "alike": [other.name for other in found.others if not other.verdict.differences],
         "conclusions": list(_conclusions(found, [row for other in shown_runs for row in other.rows])),
         "tables": tables,
-        "notes": (*((TREND_NOTE,) if found.trends else ()), *NOTES) if tables else (),
+        "notes": (*((TREND_NOTE,) if found.trends else ()), *NOTES, *_of_tables(shown_runs)) if tables else (),
         "MOST": MOST,
     }
+
+
+def _of_tables(compared: Iterable[ComparedRun]) -> Iterator[str]:
+    if any(row.figure in OF_TABLES for other in compared for row in other.rows):
+        yield TABLE_NOTE
 
 
 def _conclusions(found: RunComparison, rows: Sequence[CellDifference]) -> Iterator[str]:
@@ -129,7 +163,7 @@ def _first(sentences: Iterable[str]) -> Iterator[str]:
 
 
 def _by_figure(rows: Iterable[Compared]) -> list[tuple[str, list[Compared]]]:
-    """The rows of each figure, goodput first."""
+    """The rows of each figure, those of tables first."""
     groups = grouped(rows, lambda row: row.figure)
     return [(figure, groups[figure]) for figure in NAMES if figure in groups]
 
@@ -144,13 +178,13 @@ def _tables(compared: ComparedRun) -> Iterator[Table]:
         columns: list[Column[CellDifference]] = [
             Column("cell", lambda row: row.cell, left=True),
             Column("service", lambda row: row.service, left=True),
-            Column(one, lambda row: _figure(row.before)),
-            Column(other, lambda row: _figure(row.after)),
+            Column(one, lambda row: _figure(row.before, _unit(row))),
+            Column(other, lambda row: _figure(row.after, _unit(row))),
             Column("change", _change),
             Column("verdict", lambda row: row.word, left=True),
             Column("remarks", _remarks, left=True),
         ]
-        yield table_of(f"{other} vs {one}: {NAMES[figure]}{UNITS[figure]}", columns, rows)
+        yield table_of(f"{other} vs {one}: {NAMES[figure]}{UNITS.get(figure, '')}", columns, rows)
     yield _null_server(compared.rows[0].one, compared)
 
 
@@ -184,11 +218,17 @@ def _remarks(row: CellDifference) -> str:
     return "; ".join(dict.fromkeys(remarks)) or NOTHING
 
 
-def _figure(side: CellFigure) -> str:
+def _unit(row: CellDifference) -> float:
+    """What its figures are shown in: of latencies milliseconds."""
+    return 1000 if row.figure in LATENCIES else 1
+
+
+def _figure(side: CellFigure, unit: float = 1) -> str:
     if side.value is None:
         return side.cause or NOTHING
-    spread = "" if side.low is None or side.high is None else f" ({number(side.low)} to {number(side.high)})"
-    return f"{number(side.value)}{spread}, {plural(side.rounds, 'round')}"
+    ends = [number(unit * end) for end in (side.low, side.high) if end is not None]
+    spread = f" ({' to '.join(ends)})" if len(ends) == 2 else ""
+    return f"{number(unit * side.value)}{spread}, {plural(side.rounds, 'round')}"
 
 
 def _change(row: CellDifference) -> str:

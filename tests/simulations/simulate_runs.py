@@ -13,7 +13,7 @@ from math import log, sqrt
 
 import numpy as np
 
-from bench.analysis.runs.differences import GOODPUT, FigureKey, Sample, Samples, run_differences
+from bench.analysis.runs.differences import GOODPUT, P99, SPEED, FigureKey, Sample, Samples, run_differences
 from bench.analysis.runs.trends import CHANGED, Trend, trends_of
 from bench.stats.change_points import LEAST_RUNS
 
@@ -43,8 +43,8 @@ def sticky(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
     return values
 
 
-def key(number: int) -> FigureKey:
-    return FigureKey("json", "wrk", "c64", f"service-{number}", GOODPUT)
+def key(number: int, figure: str = GOODPUT) -> FigureKey:
+    return FigureKey("json", "wrk", "c64", f"service-{number}", figure)
 
 
 def sample(values: Sequence[float], **facts: object) -> Sample:
@@ -60,11 +60,19 @@ def made_up(
     drift: float = 0.0,
     noise: Noise = normal,
     name: str = "run",
+    figure: str = GOODPUT,
 ) -> Samples:
-    """A run of cells at these levels (logarithms), all of them and the null server moved by `drift`."""
-    values = spread * noise(rng, (len(levels) + 1, rounds)) + drift
-    cells = {key(number): sample(row + level) for number, (row, level) in enumerate(zip(values, levels, strict=False))}
-    return Samples(name=name, cells=cells, null={NULL: sample(values[-1])})
+    """A run of cells at these levels (logarithms), all of them and the null server moved by `drift`.
+
+    Another `figure` is one of a table: noise of 10 % is common to a round, and another level has another image.
+    """
+    values, facts = spread * noise(rng, (len(levels) + 1, rounds)) + drift, dict[str, object]()
+    if figure != GOODPUT:
+        values, facts = values + 0.1 * rng.normal(size=rounds), {"rounds": tuple(range(rounds))}
+    rows = enumerate(zip(values, levels, strict=False))
+    cells = {key(number, figure): sample(row + level, **facts) for number, (row, level) in rows}
+    images = {key(number).service: f"sha256:{level}" for number, level in enumerate(levels)}
+    return Samples(name=name, cells=cells, null={NULL: sample(values[-1])}, images=images)
 
 
 def compared(
@@ -126,6 +134,14 @@ def main(tables: int) -> None:
             truths = [log(1 + percent / 100)] + [0.0] * 9
             told = compared(tables, truths, spread=spread)
             print(f"{percent} % in one of ten, SD {spread:.0%}: {told}", flush=True)
+    for figure, rounds, spread in ((SPEED, 5, 0.02), (SPEED, 7, 0.02), (P99, 5, 0.2)):
+        for noise in (normal, wild, skewed):
+            how = {"figure": figure, "rounds": rounds, "spread": spread, "noise": noise, "drift": 0.1}
+            told = compared(tables, [0.0] * 8, **how)  # type: ignore[arg-type]
+            print(f"no change, {figure}, {rounds} rounds, SD {spread:.0%}, {noise.__name__}: {told}", flush=True)
+            truths = [log(2.0 if figure == P99 else 1.1)] + [0.0] * 7
+            told = compared(tables, truths, **how)  # type: ignore[arg-type]
+            print(f"{truths[0]:.2f} in one of eight: {told}", flush=True)
     for runs in (LEAST_RUNS, 12, 30):
         for noise in (normal, wild, sticky):
             told = any_change(tables, 10, runs, noise=noise)

@@ -15,6 +15,7 @@ from pathlib import Path
 from bench.analysis.runs.compatibility import Compatibility, RunFacts, compatibility_of, read_facts
 from bench.analysis.runs.differences import CellDifference, Drift, Samples, drifts_of, run_differences, samples_of
 from bench.analysis.runs.trends import Trend, trends_of
+from bench.analysis.tables.latency import read_at_common_rates
 from bench.core.errors import UserError
 from bench.records.record import MEASURED
 
@@ -82,7 +83,8 @@ def _names(folders: Sequence[Path]) -> list[str]:
 def _read(folder: Path, name: str) -> tuple[RunFacts, Samples]:
     """A run's facts and samples."""
     facts = read_facts(str(folder))
-    return facts, samples_of(name, list(facts.services), facts.records)
+    loaded = read_at_common_rates(str(folder), facts.run, facts.records).distributions
+    return facts, samples_of(name, list(facts.services), facts.records, loaded)
 
 
 def _measurements(facts: RunFacts) -> frozenset[tuple[str, str | None]]:

@@ -17,6 +17,10 @@ So `differs` means: beyond the margin, by Benjamini and Hochberg's procedure at 
 interval has the confidence 1 - 5 % * R/m if R of m rows differ (Benjamini and Yekutieli, "False discovery rate-adjusted
 multiple confidence intervals for selected parameters", JASA 100, 2005). It is never `faster` or `slower`: those words
 are reserved for services of one table, which share their windows.
+
+Of a **table**, in turns or at a common rate, each service is compared with the others that have the same image in both
+runs: a round is the mean of its windows less that of theirs in the same round, so that what the host does to all of a
+table cancels out, between rounds and between runs. The margin is then 3 %, for latencies at two rates that much more.
 """
 
 from __future__ import annotations
@@ -24,17 +28,29 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from statistics import fmean
 from typing import Any
 
-from bench.analysis.causes import HOST
+from bench.analysis.causes import HARMLESS_TO_LATENCY, HOST, causes_beside
 from bench.analysis.cells.cell import Cell, Context, FigureOf, cells_of
-from bench.records.record import Record
+from bench.analysis.cells.latency import Distribution, merge
+from bench.analysis.tables.observations import value_of
+from bench.analysis.tables.ranking import Metric
+from bench.core.groups import grouped
+from bench.records.record import MEASURED, Record
 from bench.stats.estimates import ERRORS, LEAST_SPREAD, Estimate, Interval, estimate, percent_of
 from bench.stats.table_verdicts import MARGIN, NO_DIFFERENCE, NOT_ENOUGH
+from bench.tools.send_lag import SHARES, quantile_of
 
 GOODPUT, PER_CORE = "goodput", "goodput_per_core"
+SPEED, CORE_IN_TURNS, P50, P99 = "speed_in_turns", "goodput_per_core_in_turns", "p50", "p99"
+IN_TURNS = {SPEED: Metric.SPEED, CORE_IN_TURNS: Metric.CPU}
+LATENCIES = (P50, P99)
+"""Figures of a table; of latencies, in seconds, less is better."""
+RATES_APART = 0.1
+"""Latencies at two rates are compared if one is at most this share above the other."""
 AT_TARGET = 0.99
 """Share of a target rate above which the target limited the service: its figure does not show its capacity."""
 
@@ -74,7 +90,7 @@ class Sample:
 
     `planned` counts all rounds. `refused` are the rounds that are not valid for another reason than noise on the host,
     which discards whole rounds regardless of their results. `cause` says why values are missing. `held` is whether the
-    target rate limited the service.
+    target rate limited the service. Of a table, `rounds` has the round of each value, and `rate` its common rate.
     """
 
     values: tuple[float, ...]
@@ -82,6 +98,8 @@ class Sample:
     refused: int = 0
     cause: str = ""
     held: bool = False
+    rounds: tuple[int, ...] = ()
+    rate: float | None = None
 
     @cached_property
     def estimate(self) -> Estimate | None:
@@ -96,25 +114,80 @@ class Sample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Samples:
-    """One run: its name, its samples in the report's order, and those of its null server."""
+    """One run: its name, its samples in the report's order, those of its null server, and the image of each service."""
 
     name: str
     cells: Mapping[FigureKey, Sample]
     null: Mapping[FigureKey, Sample]
+    images: Mapping[str, str] = field(default_factory=dict)
 
 
-def samples_of(name: str, services: Sequence[str], records: Sequence[Record]) -> Samples:
-    """The samples of a run's reviewed records; pure."""
+def samples_of(
+    name: str, services: Sequence[str], records: Sequence[Record], loaded: Mapping[str, Distribution] | None = None
+) -> Samples:
+    """The samples of a run's reviewed records; pure. `loaded`: the latencies of its loads at common rates, by id."""
     context = Context(services, None)
     solo = cells_of((record for record in records if record.mode == "solo"), context)
     null = cells_of((record for record in records if record.mode == "null"), context)
     cells, nulls = (dict(item for cell in found for item in _figures(cell)) for found in (solo, null))
-    return Samples(name=name, cells=cells, null=nulls)
+    for cell in cells_of((record for record in records if record.mode == "turns"), context):
+        cells |= _in_turns(cell)
+    for cell in cells_of((record for record in records if record.mode == "rate"), context):
+        cells |= _at_rate(cell, loaded or {})
+    ran = grouped((record for record in records if record.image_id), lambda record: record.service)
+    images = {service: {record.image_id for record in own} for service, own in ran.items()}
+    alike = {service: str(*ids) for service, ids in images.items() if len(ids) == 1}
+    return Samples(name=name, cells=cells, null=nulls, images=alike)
+
+
+def _in_turns(cell: Cell) -> dict[FigureKey, Sample]:
+    found = {}
+    for figure, metric in IN_TURNS.items():
+        values: dict[int, list[float]] = {}
+        for record in cell.records:
+            if (value := value_of(record, metric)) is not None:
+                values.setdefault(record.round, []).append(value)
+        if values:
+            found[_key(cell, figure)] = _of_rounds(cell, {number: fmean(own) for number, own in values.items()})
+    return found
+
+
+def _at_rate(cell: Cell, loaded: Mapping[str, Distribution]) -> dict[FigureKey, Sample]:
+    """Each round's own percentiles, of those that all rounds together have enough requests for."""
+    own = {
+        record.round: loaded[record.id]
+        for record in cell.records
+        if record.outcome == MEASURED and record.id in loaded and not causes_beside(record, HARMLESS_TO_LATENCY)
+    }
+    merged = merge(own.values()) if own else None
+    return {
+        _key(cell, name): _of_rounds(
+            cell, {number: math.log(quantile_of(one.counts, SHARES[name]) / 1e9) for number, one in own.items()}
+        )
+        for name in LATENCIES
+        if merged and merged.percentiles_s[name] is not None
+    }
+
+
+def _key(cell: Cell, figure: str) -> FigureKey:
+    first = cell.first
+    return FigureKey(first.scenario, first.tool, first.level, first.service, figure)
+
+
+def _of_rounds(cell: Cell, values: Mapping[int, float]) -> Sample:
+    planned = len({record.round for record in cell.records})
+    return Sample(
+        values=tuple(values.values()),
+        planned=planned,
+        refused=planned - len(values),
+        cause=", ".join(cell.causes),
+        rounds=tuple(values),
+        rate=cell.first.rate,
+    )
 
 
 def _figures(cell: Cell) -> Iterator[tuple[FigureKey, Sample]]:
-    first = cell.first
-    key = FigureKey(first.scenario, first.tool, first.level, first.service, GOODPUT)
+    first, key = cell.first, _key(cell, GOODPUT)
     # The goodput of an open loop is its target rate; what can be compared is the cost per response.
     if first.connections is not None:
         yield key, _sample(cell, lambda record: record.goodput)
@@ -137,8 +210,8 @@ def _sample(cell: Cell, read: FigureOf) -> Sample:
 
 
 DIFFERS, INVALID, NOT_COMPARABLE = "differs", "invalid", "not comparable"
-LEAST_ROUNDS = 8
-"""Valid rounds that each run needs."""
+LEAST_ROUNDS, LEAST_OF_TABLE = 8, 5
+"""Valid rounds that each run needs; of a table, in which what is common to a round cancels out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +231,9 @@ class CellFigure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellDifference(FigureLine):
-    """One figure of one cell in two runs; `ratio` is `after` / `before`, and more is better.
+    """One figure of one cell in two runs; `ratio` is `after` / `before`, and more is better but of latencies.
+
+    Of a table it is that ratio divided by the mean one of the services that have the same image in both runs.
 
     `word` is `differs`, `no difference shown`, `not enough data`, `invalid: CAUSE` or `not comparable: CAUSE`; `reason`
     says what is missing for a verdict. `ratio` has the interval `low` to `high` at `confidence`. `margin` is the
@@ -329,6 +404,8 @@ def _row(one: Samples, other: Samples, key: FigureKey, drift: Drift | None) -> _
     causes = list(dict.fromkeys(side.cause for side in (before, after) if side.invalid))
     if causes:
         return _Uncorrected(replace(base, word=f"{INVALID}: {', '.join(causes)}"), decided=True)
+    if before.rounds:
+        return _of_table(one, other, key, base)
     shift = Welch(before.values, after.values)
     margin = MARGIN if drift is None else max(MARGIN, drift.bound)
     base = replace(base, margin=math.expm1(margin), null_ratio=_exp(drift.mean) if drift else None)
@@ -337,6 +414,39 @@ def _row(one: Samples, other: Samples, key: FigureKey, drift: Drift | None) -> _
         base = replace(base, margin=None)
         reason = "no null server in both runs, so changes of the host between them are unknown"
     return _Uncorrected(replace(base, word=word or NOT_ENOUGH, reason=reason), shift, margin, bool(word or reason))
+
+
+def _of_table(one: Samples, other: Samples, key: FigureKey, base: CellDifference) -> _Uncorrected:
+    """The row of a service of a table, against the others of it that are the same in both runs."""
+    same = [
+        found
+        for found in one.cells.keys() & other.cells.keys()
+        if (found.cell, found.figure) == (key.cell, key.figure) and found.service != key.service
+        if found.service in one.images and one.images[found.service] == other.images.get(found.service)
+        if not (one.cells[found].invalid or other.cells[found].invalid)
+    ]
+    rates = [one.cells[key].rate or 1.0, other.cells[key].rate or 1.0]
+    margin = MARGIN + (math.log(max(rates) / min(rates)) if key.figure in LATENCIES else 0.0)
+    shift = Welch(*(_against(run, key, same) for run in (one, other)))
+    least = min(len(shift.one), len(shift.other))
+    word = reason = ""
+    if max(rates) > (1 + RATES_APART) * min(rates) and key.figure in LATENCIES:
+        word, reason = f"{NOT_COMPARABLE}: rate", f"{rates[0]:,.0f}/s and {rates[1]:,.0f}/s"
+    elif not same:
+        reason = "no other service of the table has the same image in both runs: changes of the host are unknown"
+    elif least < LEAST_OF_TABLE:
+        reason = f"{least} of the {LEAST_OF_TABLE} valid rounds that each run needs"
+    elif not shift.known:
+        reason = "all rounds are identical"
+    base = replace(base, word=word or NOT_ENOUGH, reason=reason, margin=math.expm1(margin) if same else None)
+    return _Uncorrected(base, shift if least else None, margin, bool(word or reason))
+
+
+def _against(run: Samples, key: FigureKey, others: Sequence[FigureKey]) -> tuple[float, ...]:
+    """The service's rounds less the mean of the others in each; of rounds that all of them have."""
+    own, *rest = (dict(zip(run.cells[one].rounds, run.cells[one].values, strict=True)) for one in (key, *others))
+    kept = [number for number in own if all(number in one for one in rest)]
+    return tuple(own[number] - (fmean(one[number] for one in rest) if rest else 0.0) for number in kept)
 
 
 def _refusal(before: Sample, after: Sample, shift: Welch, drifted: Drift | None) -> tuple[str, str]:
@@ -386,7 +496,8 @@ def _missing(interval: Interval, row: _Uncorrected) -> str:
     if interval.sign == 0:
         return f"the interval contains 0 and is not within ±{percent_of(MARGIN):.1f} %"
     if row.margin > MARGIN:
-        return f"the interval is not beyond the {percent_of(row.margin):.1f} % that the host may have caused"
+        what = "another rate" if row.base.figure in LATENCIES else "the host"
+        return f"the interval is not beyond the {percent_of(row.margin):.1f} % that {what} may have caused"
     return f"the interval is not beyond {percent_of(MARGIN):.1f} %"
 
 

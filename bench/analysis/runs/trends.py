@@ -58,7 +58,8 @@ def trends_of(runs: Sequence[Samples]) -> list[Trend]:
     """The trend of every key that two or more runs have, in order of appearance; none if there are too few runs."""
     if len(runs) < LEAST_SHOWN:
         return []
-    keys = dict.fromkeys(key for run in runs for key in run.cells)
+    # What a table shows is how its services compare, which has no level.
+    keys = dict.fromkeys(key for run in runs for key, sample in run.cells.items() if not sample.rounds)
     kept = [key for key in keys if sum(key in run.cells for run in runs) >= 2]
     found = [_searched(runs, key) for key in kept]
     adjusted, rejected = corrected([one.p if one else 1.0 for one in found])

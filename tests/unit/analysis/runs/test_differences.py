@@ -9,9 +9,22 @@ from math import log
 
 import numpy as np
 import pytest
+from rated_tables import rated
 from simulate_runs import NULL, compared, key, made_up, sample
 
-from bench.analysis.runs.differences import DIFFERS, LEAST_ROUNDS, CellDifference, Samples, Welch, run_differences
+from bench.analysis.runs.differences import (
+    CORE_IN_TURNS,
+    DIFFERS,
+    LEAST_ROUNDS,
+    P50,
+    P99,
+    SPEED,
+    CellDifference,
+    Samples,
+    Welch,
+    run_differences,
+    samples_of,
+)
 from bench.stats.table_verdicts import MARGIN
 
 TEN = log(1.1)
@@ -168,6 +181,97 @@ def test_the_whole_table_is_corrected() -> None:
     assert rows[0].word == "not enough data" and rows[0].p < 0.05 < rows[0].adjusted_p
 
 
+# Services of a table
+
+SERVICES = range(4)
+IMAGES = {key(number).service: f"sha256:{number}" for number in SERVICES}
+
+
+def a_table(
+    *levels: float, figure: str = SPEED, host: float = 0.0, seed: int = 0, n: int = 6, **facts: object
+) -> Samples:
+    """A run of a table: `host` moves all of it, and each round has 10 % of noise of its own."""
+    common = host + 0.1 * np.random.default_rng(100 + seed).normal(size=n)
+    cells = {
+        key(number, figure): sample(
+            common + rounds(level, n, seed=10 * seed + number), rounds=tuple(range(1, n + 1)), **facts
+        )
+        for number, level in enumerate(levels)
+    }
+    return Samples(name="run", cells=cells, null={}, images=IMAGES)
+
+
+NEW = {"images": IMAGES | {key(0).service: "sha256:new"}}
+
+
+def test_a_service_of_a_table_is_compared_with_those_that_are_the_same_whatever_the_host_does() -> None:
+    one, other = a_table(0.0, 0.3, 0.6, -0.5), replace(a_table(TEN, 0.3, 0.6, -0.5, host=-0.3, seed=1), **NEW)  # type: ignore[arg-type]
+    changed, *same = run_differences(one, other)
+    assert (changed.word, changed.reason) == (DIFFERS, "") and changed.ratio == pytest.approx(1.1, rel=0.01)
+    assert changed.before.value == pytest.approx(1.0, rel=0.1) and changed.low is not None and changed.low > 1.03
+    assert {row.word for row in same} == {"no difference shown"}
+    # What only changed its figure is measured by the others, and is in what they are measured by.
+    changed, *same = run_differences(one, a_table(TEN, 0.3, 0.6, -0.5, host=-0.3, seed=1))
+    assert changed.word == DIFFERS and {row.word for row in same} != {"no difference shown"}
+
+
+def test_where_nothing_of_a_table_is_the_same_the_host_is_unknown() -> None:
+    one, other = a_table(0.0, 0.3), replace(a_table(TEN, 0.3, seed=1), images={})
+    for row in run_differences(one, other):
+        assert (row.word, row.margin) == ("not enough data", None) and row.low is not None
+        assert row.reason.startswith("no other service of the table has the same image in both runs")
+
+
+@pytest.mark.parametrize(("n", "word"), [(4, "not enough data"), (5, DIFFERS)])
+def test_a_table_needs_five_rounds_of_each_run(n: int, word: str) -> None:
+    row = run_differences(a_table(0.0, 0.3, n=n), replace(a_table(0.3, 0.3, n=6, seed=1), **NEW))[0]  # type: ignore[arg-type]
+    assert row.word == word and row.reason in ("", "4 of the 5 valid rounds that each run needs")
+
+
+@pytest.mark.parametrize(
+    ("rate", "level", "word", "reason"),
+    [
+        (1000.0, 0.7, DIFFERS, ""),
+        (1000.0, 0.0, "no difference shown", ""),
+        (1090.0, 0.7, DIFFERS, ""),
+        (1090.0, 0.1, "not enough data", "the interval is not beyond the 12.3 % that another rate may have caused"),
+        (1110.0, 0.7, "not comparable: rate", "1,000/s and 1,110/s"),
+    ],
+)
+def test_latencies_at_two_rates_differ_by_what_the_rates_do_not_explain(
+    rate: float, level: float, word: str, reason: str
+) -> None:
+    one = a_table(0.0, 0.3, 0.6, figure=P99, rate=1000.0)
+    other = replace(a_table(level, 0.3, 0.6, figure=P99, rate=rate, seed=1), **NEW)  # type: ignore[arg-type]
+    row = run_differences(one, other)[0]
+    assert (row.word, row.reason) == (word, reason)
+
+
+def test_records_give_each_round_of_a_table() -> None:
+    facts, records, loaded = rated()
+    services = [*facts["tables_in_turns"][0]["services"]]
+    records = [
+        replace(
+            one,
+            image_id=f"sha256:{one.service}",
+            nulls={name: why for name, why in one.nulls.items() if name != "image_id"},
+        )
+        for one in records
+    ]
+    found = samples_of("run", services, records, loaded.distributions)
+    by_figure = {figure: [key for key in found.cells if key.figure == figure] for figure in (SPEED, P50, P99)}
+    assert {len(keys) for figure, keys in by_figure.items() if figure != SPEED} == {4}
+    p99 = next(key for key in by_figure[P99] if key.service.startswith("aiohttp"))
+    assert (p99.tool, p99.level, found.cells[p99].rate) == ("vegeta", "share50", 1800.0)
+    assert found.cells[p99].rounds == (2, 3, 4, 5, 6)
+    assert np.exp(found.cells[p99].values) == pytest.approx([0.0022] * 5, rel=0.2)
+    cost = next(key for key in found.cells if key.figure == CORE_IN_TURNS)
+    assert found.cells[cost].rounds == (1, 2, 3, 4, 5, 6) and found.images[cost.service] == f"sha256:{cost.service}"
+    # Too few requests of all rounds together have no p99, and no round of them has.
+    few = {name: replace(one, requests=50, counts={10**6: 50}) for name, one in loaded.distributions.items()}
+    assert not [key for key in samples_of("run", services, records, few).cells if key.figure == P99]
+
+
 # How often they are wrong: a few of the lines of simulate_runs.py
 
 
@@ -176,6 +280,13 @@ def test_noise_is_not_called_a_difference(drift: float) -> None:
     """Whether the host was the same in both runs or not."""
     false, _, words = compared(30, [0.0] * 8, drift=drift)
     assert false <= 0.05, words
+
+
+@pytest.mark.parametrize(("figure", "spread", "truth"), [(SPEED, 0.02, TEN), (P99, 0.2, log(2.0))])
+def test_tables_of_five_rounds_find_a_change_and_no_false_one(figure: str, spread: float, truth: float) -> None:
+    how = {"figure": figure, "rounds": 5, "spread": spread, "drift": 0.1}
+    false, found, words = compared(40, [truth] + [0.0] * 7, **how)  # type: ignore[arg-type]
+    assert found >= 0.7 and false <= 0.05, words
 
 
 def test_a_change_of_ten_percent_is_found() -> None:
