@@ -37,7 +37,8 @@ POLL_S = 0.05
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Hold the connections, and print what became of them."""
-    signal.signal(signal.SIGINT, _interrupted)
+    interrupts = list[int]()
+    signal.signal(signal.SIGINT, lambda number, _: interrupts.append(number))
     parser = argparse.ArgumentParser(prog="hold", description=__doc__)
     for name in ("connections", "rate", "duration", "timeout"):
         parser.add_argument(f"--{name}", type=float, required=True)
@@ -47,48 +48,45 @@ def main(argv: Sequence[str] | None = None) -> int:
     url = urlsplit(asked.url)
     peer = (url.hostname or "", url.port or 80)
     began = time.monotonic()
-    held, why = _opened(peer, int(asked.connections))
+    held, why = _opened(peer, int(asked.connections), interrupts)
     opened = time.monotonic()
     path = url.path + (f"?{url.query}" if url.query else "")
     requests = _Requests(peer, asked.method, path, asked.rate, asked.timeout)
     told = {"opened": len(held), "why": why, "seconds": opened - began, "accepted": requests.first()}
     print(json.dumps(told), flush=True)
     requests.start()
-    watched = _watch(held, asked.duration, opened)
+    watched = _watch(held, asked.duration, opened, interrupts)
     print(json.dumps(watched | requests.ended()), flush=True)
     return 0
 
 
-def _interrupted(*_: object) -> None:
-    raise KeyboardInterrupt
-
-
-def _opened(peer: tuple[str, int], number: int) -> tuple[list[socket.socket], str | None]:
+def _opened(peer: tuple[str, int], number: int, interrupts: Sequence[int]) -> tuple[list[socket.socket], str | None]:
     """The connections, fewer if one could not be opened, and why it could not."""
     held, began = list[socket.socket](), time.monotonic()
-    with contextlib.suppress(KeyboardInterrupt):
-        while len(held) < number:
-            if time.monotonic() - began > OPEN_S:
-                return held, f"no more in {OPEN_S:g} s"
-            try:
-                held.append(socket.create_connection(peer, CONNECT_S))
-            except OSError as error:
-                return held, "timeout" if isinstance(error, TimeoutError) else (error.strerror or str(error)).lower()
+    while len(held) < number and not interrupts:
+        if time.monotonic() - began > OPEN_S:
+            return held, f"no more in {OPEN_S:g} s"
+        try:
+            held.append(socket.create_connection(peer, CONNECT_S))
+        except OSError as error:
+            return held, "timeout" if isinstance(error, TimeoutError) else (error.strerror or str(error)).lower()
     return held, None
 
 
-def _watch(held: Sequence[socket.socket], seconds: float, opened: float) -> dict[str, object]:
-    """Until the time is up: how many were closed, and how long after they were `opened` the first and last."""
+def _watch(
+    held: Sequence[socket.socket], seconds: float, opened: float, interrupts: Sequence[int]
+) -> dict[str, object]:
+    """Until the time is up or SIGINT came, at whatever moment: how many were closed, and how long after they were
+    `opened` the first and last."""
     began, closed_s = time.monotonic(), list[float]()
     poll, by_number = select.poll(), {one.fileno(): one for one in held}
     for number in by_number:
         poll.register(number, select.POLLIN)
-    with contextlib.suppress(KeyboardInterrupt):
-        while time.monotonic() - began < seconds:
-            for number, _ in poll.poll(1000 * POLL_S):
-                if _is_closed(by_number[number]):
-                    poll.unregister(number)
-                    closed_s.append(time.monotonic() - opened)
+    while time.monotonic() - began < seconds and not interrupts:
+        for number, _ in poll.poll(1000 * POLL_S):
+            if _is_closed(by_number[number]):
+                poll.unregister(number)
+                closed_s.append(time.monotonic() - opened)
     ends = (round(closed_s[0], 3), round(closed_s[-1], 3)) if closed_s else None
     left = len(held) - len(closed_s)
     return {"duration_s": time.monotonic() - began, "held": left, "closed": len(closed_s), "closed_s": ends}

@@ -8,6 +8,7 @@ import math
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from statistics import median
 from typing import Any
 
@@ -48,9 +49,9 @@ class Row:
         return math.inf if self.end is None else self.end - self.due
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Window:
-    """A window that was measured."""
+    """A window that was measured. What is asked for with each of its requests is found out once."""
 
     event: Event
     tool: Mapping[str, Any]
@@ -73,7 +74,7 @@ class Window:
         beside: Any = self.tool.get("beside")
         return beside if isinstance(beside, int) else None
 
-    @property
+    @cached_property
     def actions(self) -> tuple[Action, ...]:
         """What was done: by the driver, or by the client itself."""
         done = [mapping(one) for one in items(self.told.get("actions"))]
@@ -103,7 +104,7 @@ class Window:
             return (replace(found[self.event.even_from], what="workers are asked in turn"),)
         return tuple(found[1:])
 
-    @property
+    @cached_property
     def bursts(self) -> Mapping[int, Sequence[Row]]:
         """The requests of each burst, by its size."""
         found: dict[int, list[Row]] = {}
@@ -116,7 +117,7 @@ class Window:
         """When, how many connections there were to the database, and how many of them were in use."""
         return [(at / 1e9, total, used) for at, total, used in map(items, items(self.told.get("connections")))]
 
-    @property
+    @cached_property
     def at(self) -> float:
         """When it began; of an overload, when it ended."""
         if not self.actions:

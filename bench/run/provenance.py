@@ -8,6 +8,7 @@ import os
 import platform
 import re
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -118,14 +119,16 @@ def content(path: Path) -> bytes:
     data = path.read_bytes()
     if path.suffix == ".py":
         try:
-            return _without_docstrings(ast.parse(data)).encode()
+            return _without_docstrings(data).encode()
         except SyntaxError:
             return data
     lines = data.splitlines(keepends=True)
     return b"".join(line for line in lines if not line.lstrip().startswith(b"#") or line.startswith(b"#!"))
 
 
-def _without_docstrings(tree: ast.Module) -> str:
+@cache
+def _without_docstrings(text: bytes) -> str:
+    tree = ast.parse(text)
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         if isinstance(body, list):

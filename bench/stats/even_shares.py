@@ -7,8 +7,10 @@ multinomial test), beyond it that of the chi-square test. Rounds are put togethe
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
+from math import factorial, prod
 
 MOST_EXACT = 64
 UNEVEN = 0.001
@@ -34,16 +36,18 @@ def _p_of_round(counts: tuple[int, ...]) -> float:
 
     even = multinomial(total, [1 / workers] * workers)
     seen = even.pmf(counts)
-    every = even.pmf(np.array([*_shared(total, workers)]))
+    ways = [*_shared(total, workers, total)]
+    each = even.pmf(np.array(ways))
+    orders = np.array([factorial(workers) // prod(map(factorial, Counter(one).values())) for one in ways])
     # Rounding must not tell apart what is equally probable.
-    return min(1.0, float(every[every <= seen * (1 + 1e-9)].sum()))
+    return min(1.0, float((each * orders)[each <= seen * (1 + 1e-9)].sum()))
 
 
-def _shared(total: int, workers: int) -> Iterator[tuple[int, ...]]:
-    """All ways to share so many among so many."""
+def _shared(total: int, workers: int, most: int) -> Iterator[tuple[int, ...]]:
+    """All ways to share so many among so many, each without its other orders: `most` is what the first may have."""
     if workers == 1:
         yield (total,)
         return
-    for first in range(total + 1):
-        for rest in _shared(total - first, workers - 1):
+    for first in range(-(-total // workers), min(total, most) + 1):
+        for rest in _shared(total - first, workers - 1, first):
             yield (first, *rest)

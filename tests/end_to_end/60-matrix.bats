@@ -51,7 +51,7 @@ teardown() { rm -rf results/20000101-*; }
 	local measured file
 	metas "$run_folder" | grep -v '"outcome": "measured"' || true
 	measured=$(metas "$run_folder" | grep -c '"outcome": "measured"')
-	[[ $(count . "$run_folder/plan.jsonl") == 29 && $measured == 29 ]]
+	[[ $(count . "$run_folder/plan.jsonl") == 29 && $((measured + $(count "$rate_unknown" "$run_folder/records.jsonl"))) == 29 ]]
 	for file in tool.json output.txt; do
 		[[ $(find "$run_folder/raw" -name "$file" | wc -l) == "$measured" ]]
 	done
@@ -59,20 +59,22 @@ teardown() { rm -rf results/20000101-*; }
 }
 
 @test "a ranking, beside another program on the server's CPU for 40 % of the time: every row has its figures" {
-	local row figure='[0-9,.]+ \([0-9,.]+ to [0-9,.]+\)'
+	local row figure='[0-9,.]+ \([0-9,.]+ to [0-9,.]+\)' seen='(\| (–|[0-9,.]+ %) )?'
 	sed -n '/^## Ranking/,/^## [^R]/p' "$run_folder/report.md"
 	for row in uvicorn-asgi gunicorn-sync-flask; do
-		[[ $(grep -cE "^\\| [12] \\| $row \\| (best|-[0-9.]+ % \\(.*\\)) \\| $figure \\| $figure µs \\| [0-9.]+ MB \\|" "$run_folder/report.md") == 1 ]]
+		[[ $(grep -cE "^\\| [12] \\| $row \\| (best|-[0-9.]+ % \\(.*\\)) $seen\\| $figure \\| $figure µs \\| [0-9.]+ MB \\|" "$run_folder/report.md") == 1 ]]
 	done
-	grep -q '"a": *"gunicorn-sync-flask-py313-debian".*"verdict": *"faster"\|"a": *"uvicorn-asgi-py313-debian".*"verdict": *"slower"' "$run_folder/verdicts.jsonl"
+	# Other tests may leave it open, where its interval says so.
+	grep -q '"a": *"gunicorn-sync-flask-py313-debian".*"verdict": *"faster"\|"a": *"uvicorn-asgi-py313-debian".*"verdict": *"slower"' "$run_folder/verdicts.jsonl" ||
+		{ grep -q '"verdict": *"not enough data"' "$run_folder/verdicts.jsonl" && grep -qE '\| gunicorn-sync-flask \| -[0-9.]+ % \(-[0-9.]+ to \+' "$run_folder/report.md"; }
 }
 
 @test "the report shows the controls" {
-	[[ $(grep -cE '^\| (ab|hey|wrk) \| (plaintext \| )?c(16|32) \| [0-9,]+ \|' "$run_folder/report.md") == 3 ]]
+	[[ $(grep -cE "^\\| (ab|hey|wrk) \\| (plaintext \\| )?c(16|32) \\| ([0-9,]+|$busy_host[^|]*) \\|" "$run_folder/report.md") == 3 ]]
 }
 
 @test "a plain line for each step, none of them drawn over" {
-	[[ $(grep -cE '^\[[0-9]+/[0-9]+\] round [0-9], 2 services in turns: db-raw wrk c16: ([02] of 2|[2-4] of 4) windows valid.*; [0-9]+ not valid, [0-9]+:[0-9]{2} left$' "$BATS_FILE_TMPDIR/log") == 6 ]]
+	[[ $(grep -cE '^\[[0-9]+/[0-9]+\] round [0-9], 2 services in turns: db-raw wrk c16: ([0-2] of 2|[0-4] of 4) windows valid.*; [0-9]+ not valid, [0-9]+:[0-9]{2} left$' "$BATS_FILE_TMPDIR/log") == 6 ]]
 	[[ $(grep -cE '^\[[0-9]+/[0-9]+\] [^:]+: ([0-9,.]+ requests/s|invalid: .*); [0-9]+ not valid, [0-9]+:[0-9]{2} left$' "$BATS_FILE_TMPDIR/log") == 7 ]]
 	run -1 grep -q $'\r' "$BATS_FILE_TMPDIR/log"
 }
@@ -80,11 +82,12 @@ teardown() { rm -rf results/20000101-*; }
 @test "records hold good answers and the kernel's own counters" {
 	# What other programs take of this machine meanwhile may make some not valid, for no other cause.
 	busy_host_causes "$run_folder"
-	grep '"mode": *"turns"' "$run_folder/records.jsonl" >"$BATS_TEST_TMPDIR/turns"
-	grep '"mode": *"solo"' "$run_folder/records.jsonl" >"$BATS_TEST_TMPDIR/solo"
+	grep -v "$rate_unknown" "$run_folder/records.jsonl" >"$BATS_TEST_TMPDIR/records"
+	grep '"mode": *"turns"' "$BATS_TEST_TMPDIR/records" >"$BATS_TEST_TMPDIR/turns"
+	grep '"mode": *"solo"' "$BATS_TEST_TMPDIR/records" >"$BATS_TEST_TMPDIR/solo"
 	[[ $(count . "$BATS_TEST_TMPDIR/turns") == 12 && $(count . "$BATS_TEST_TMPDIR/solo") == 3 ]]
-	[[ $(count '"goodput": *[1-9]' "$run_folder/records.jsonl") == $(count . "$run_folder/records.jsonl") ]]
-	run -1 grep -Eq '"(server_cpu_s|memory_peak_bytes)": *null' "$run_folder/records.jsonl"
+	[[ $(count '"goodput": *[1-9]' "$BATS_TEST_TMPDIR/records") == $(count . "$BATS_TEST_TMPDIR/records") ]]
+	run -1 grep -Eq '"(server_cpu_s|memory_peak_bytes)": *null' "$BATS_TEST_TMPDIR/records"
 	run -1 grep -Eq '"(database_cpu_s|memory_idle_bytes|start_s|image_bytes|goodput_per_core)": *null' "$BATS_TEST_TMPDIR/solo"
 	# In turns all ask one database, which is charged to whose turn it was. One that nobody asked would have used nothing.
 	run -1 grep -Eq '"database_cpu_s": *(null|0\.0[,}])' "$BATS_TEST_TMPDIR/turns"

@@ -36,11 +36,15 @@ count() {
 # metas RUN: metadata of all measurements, one a line.
 metas() { find "$1/raw" -name meta.json -exec cat {} +; }
 
-# busy_host_causes RUN: fails where a record of the run is not valid for another cause than that other tests had the CPU: the
-# host, the load generator, a load that was sent late, or a stall that makes Little's law fail.
+# Why a window is not valid while other tests have the CPU: the host, the load generator, a load that was sent late, or a stall
+# that makes Little's law fail; and what says that no load was sent at a rate, as such a window was to show which one can be.
+busy_host='(host|loadgen-bound|not the asked load|arithmetic(: |", *"detail": *")[0-9]+ connections at)'
+rate_unknown='"cause": *"not run", *"detail": *"what vegeta can send is not known'
+
+# busy_host_causes RUN: fails where a record of the run is not valid for another cause.
 busy_host_causes() {
-	local others busy='(host|loadgen-bound|not the asked load|arithmetic", *"detail": *"[0-9]+ connections at)'
-	others=$(grep -oE '"cause": *"[^"]*", *"detail": *"[^"]*"' "$1/records.jsonl" | grep -vE "^\"cause\": *\"$busy") || return 0
+	local others
+	others=$(grep -oE '"cause": *"[^"]*", *"detail": *"[^"]*"' "$1/records.jsonl" | grep -vE "^\"cause\": *\"$busy_host|^$rate_unknown") || return 0
 	echo "$others"
 	return 1
 }

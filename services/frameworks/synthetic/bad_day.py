@@ -297,8 +297,9 @@ def started(
 def serve_unevenly(listener: socket.socket, known: Mapping[str, float]) -> None:
     """Starts workers of which one accepts for all, until SIGTERM."""
     pairs = [socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM) for _ in range(WORKERS - 1)]
-    workers = [started(listener, known, channels=[ours for ours, _ in pairs])]
-    workers += [started(None, known, channels=[theirs]) for _, theirs in pairs]
+    workers = [started(None, known, channels=[theirs]) for _, theirs in pairs]
+    # The one that accepts comes last: once it answers, all are there.
+    workers.append(started(listener, known, channels=[ours for ours, _ in pairs]))
     while signal.sigwait((signal.SIGHUP, signal.SIGTERM)) != signal.SIGTERM:
         pass
     listener.close()

@@ -20,7 +20,7 @@ from bench.plan.events import EVENTS, kind_of
 from bench.plan.events.dependencies import IN_POOL, steps_of
 from bench.plan.events.event import HELD, Event, Needs, Phase
 from bench.records.event import EventRecord, Fate
-from calibration.events import Check, Known, checks
+from calibration.events import Check, Known, behind_s, checks
 from driver.messages import Action
 
 KNOWN = Known(drops=7, back_s=0.5, exit_s=0.5, slow=20, stall_s=1.5, idle_s=3.7)
@@ -160,7 +160,8 @@ def test_a_container_that_is_out_of_the_proxy_before_it_ends_costs_nothing(tmp_p
     record, told = happened(tmp_path, rolling(f"{proxy}-pre-stop-3-s"), KNOWN)
     assert record.happened and (record.lost, told["resets"], statuses(record)) == (0, 0, 0), record.extras
     for number in (1, 2):
-        assert KNOWN.exit_s <= float(record.extras[f"exit_{number}_s"] or 0) <= KNOWN.exit_s + 0.6
+        # So much later it has ended, and later still the next one answers.
+        assert KNOWN.exit_s <= float(record.extras[f"exit_{number}_s"] or 0) < record.actions[number - 1].took_s
 
 
 @pytest.mark.parametrize("proxy", ["nginx", "haproxy"])
@@ -172,7 +173,7 @@ def test_what_a_container_cuts_behind_a_proxy_is_accounted_for(tmp_path: Path, p
     cut = record.fates.get(Fate.RESET, 0) + int(record.extras.get("proxy_502") or 0)
     seen = int(record.extras["cause_reset"] or 0) if proxy == "nginx" else cut
     # One that comes just as a worker ends has nobody who counts it.
-    assert told["resets"] <= seen <= told["resets"] + 2
+    assert told["resets"] <= seen <= told["resets"] + 2 + behind_s(record) * RATE
 
 
 def test_a_request_as_the_server_closes_its_connection_is_lost_and_each_is_accounted_for(tmp_path: Path) -> None:
@@ -181,8 +182,9 @@ def test_a_request_as_the_server_closes_its_connection_is_lost_and_each_is_accou
     record, told = happened(tmp_path, event, known)
     idle, used, closed = (record.extras[name] for name in ("idle_least_s", "used", "seen_closed"))
     assert isinstance(idle, float) and isinstance(used, int) and isinstance(closed, int)
-    # The client may see late that a response is complete.
-    assert known.idle_s - 0.1 <= idle <= float(record.extras["idle_most_s"] or 0) <= known.idle_s + 0.2
+    # The client may see late that a response is complete, or that a connection is closed.
+    most, late = float(record.extras["idle_most_s"] or 0), 0.1 + behind_s(record)
+    assert known.idle_s - late <= idle <= most <= known.idle_s + 0.1 + late
     assert record.lost == record.fates[Fate.RESET] > 0 and record.sent == used
     # A client without a CPU drops connections whose moment has passed: the server closes these, too.
     seen = HELD + record.lost + closed

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import combinations
 
 import numpy as np
@@ -26,14 +25,6 @@ from bench.stats.event_counts import (
 TABLES = 120
 Draw = Callable[[np.random.Generator, int], int]
 """(random numbers, requests sent) -> requests lost in one event."""
-
-
-@pytest.fixture(autouse=True)
-def small_heap() -> Iterator[None]:
-    """statsmodels collects garbage at each call, which in a process that has run other tests takes 0.3 s."""
-    gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 def few(random: np.random.Generator, sent: int) -> int:
