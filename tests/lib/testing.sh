@@ -95,8 +95,9 @@ test_static() {
 	return "$bad"
 }
 
-# A file stays with one process: what its tests share (a browser) is made once.
-test_python() { in_tests_compiled python3 tests/support/python_coverage.py -p no:cacheprovider --numprocesses 2 --dist loadfile; }
+# A file stays with one process: what its tests share (a browser) is made once. More processes than CPUs, as many tests wait; the
+# files that take longest come first (tests/unit/conftest.py).
+test_python() { in_tests_compiled python3 tests/support/python_coverage.py -p no:cacheprovider --numprocesses 4 --dist loadfile --no-loadscope-reorder; }
 
 # Two files at a time, from the largest: what takes long does not begin last.
 test_shell() {

@@ -34,6 +34,8 @@ def main(arguments: Sequence[str]) -> int:
         json_file = Path(folder) / "coverage.json"
         # sys.monitoring costs next to nothing; a trace function would double the time.
         env = {**os.environ, "COVERAGE_CORE": "sysmon", "COVERAGE_FILE": f"{folder}/data"}
+        # Threads of BLAS wait for each other busily, and the processes of pytest are more than the CPUs already.
+        env["OPENBLAS_NUM_THREADS"] = "1"
         options = ["--cov=bench", "--cov=driver", f"--cov-report=json:{json_file}"]
         status = subprocess.run(["pytest", *options, *arguments], env=env, check=False).returncode
         if json_file.exists():

@@ -11,7 +11,22 @@ import pytest
 from places import ROOT
 
 os.chdir(ROOT)
+LONGEST = (
+    "test_known_events.py",
+    "test_known_growth.py",
+    "test_published_runs.py",
+    "unit/load/",
+    "unit/render/test_page",
+)
+"""Parts of the names of files that wait, judge or draw for long: none of them may begin last."""
 Reports = Generator[None, Any, Any]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest files come first."""
+    items.sort(
+        key=lambda item: next((place for place, name in enumerate(LONGEST) if name in item.nodeid), len(LONGEST))
+    )
 
 
 @pytest.hookimpl(wrapper=True)

@@ -13,6 +13,7 @@ import pytest
 from known_server import RATE, happened, serving
 
 import bench.load.event
+import bench.load.idle_close
 import calibration.events
 from bench.cli.verify import LATE, PASSED, verify_verb
 from bench.load.client import Asked, Client, Request
@@ -176,7 +177,10 @@ def test_what_a_container_cuts_behind_a_proxy_is_accounted_for(tmp_path: Path, p
     assert told["resets"] <= seen <= told["resets"] + 2 + behind_s(record) * RATE
 
 
-def test_a_request_as_the_server_closes_its_connection_is_lost_and_each_is_accounted_for(tmp_path: Path) -> None:
+def test_a_request_as_the_server_closes_its_connection_is_lost_and_each_is_accounted_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bench.load.idle_close, "OPENED_S", 4.0)
     (event,) = EVENTS["idle-close"].cases
     known = replace(KNOWN, idle_s=1.5)
     record, told = happened(tmp_path, event, known)

@@ -12,7 +12,6 @@ from known_server import happened
 from bench.analysis.events import EventCell, connections_of
 from bench.plan.events import EVENTS, kind_of
 from bench.plan.events.event import Event, Phase
-from bench.plan.events.growth import AS_IT_COMES_S
 from bench.records.event import EventRecord, Fate
 from bench.records.event_window import end_of, read_log
 from bench.stats.event_counts import GROWS, STEADY
@@ -31,6 +30,10 @@ def case(name: str) -> Event:
     return kind.cases[0]
 
 
+FIRST_S = 2.0
+"""How long requests come as they do, to workers with unequal shares."""
+
+
 def wrong(found: list[Check]) -> list[Check]:
     """What does not hold, but for a client that had to wait for this machine: that moves no count."""
     return [one for one in found if not one.holds and not one.measured.startswith("the client was starved")]
@@ -41,7 +44,8 @@ def cell_of(record: EventRecord) -> EventCell:
     return EventCell("a", (replace(record, causes=()),))
 
 
-SHORT = replace(case("memory-requests"), phases=(Phase(1.0, 10.0),), pool=8, most_requests=10**9)
+SHORT = replace(case("memory-requests"), phases=(Phase(1.0, 7.0),), parts=7, pool=8, most_requests=10**9)
+"""As few parts as have a slope."""
 
 
 @pytest.mark.parametrize(("known", "word"), [(LEAKS, GROWS), (KNOWN, STEADY)])
@@ -51,8 +55,8 @@ def test_a_leak_is_what_the_server_leaks_and_none_is_steady(tmp_path: Path, know
     cell = cell_of(record)
     assert cell.growth and cell.growth.word == word
     # wrk does not count what is under way when a part ends.
-    assert 0 <= told["answered"] - record.answered <= 10 * 8 + 1
-    assert len(record.points) == 10 and record.fates == {Fate.ANSWERED: record.sent}
+    assert 0 <= told["answered"] - record.answered <= 7 * 8 + 1
+    assert len(record.points) == 7 and record.fates == {Fate.ANSWERED: record.sent}
     assert record.rate is None and record.missing["rate"]
 
 
@@ -74,7 +78,9 @@ def test_each_reload_leaves_two_files_behind(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["8-pooled", "64-kept-alive", "new-connections"])
 def test_seventy_percent_to_one_worker(tmp_path: Path, name: str) -> None:
     known = replace(KNOWN, uneven=0.7)
-    record, told = happened(tmp_path, case(f"balance-{name}-plain"), known)
+    event = case(f"balance-{name}-plain")
+    phases = tuple(replace(one, seconds=min(one.seconds, FIRST_S)) for one in event.phases)
+    record, told = happened(tmp_path, replace(event, phases=phases), known)
     share = record.extras["worst_share"]
     assert isinstance(share, float)
     found = [one for one in checks(record, known) if one.what != "requests to it"]
@@ -87,7 +93,7 @@ def test_seventy_percent_to_one_worker(tmp_path: Path, name: str) -> None:
     assert words.head.startswith(f"{100 * share:.0f} % to one of 4 workers")
     # Kept connections are used in turn, but for those that are behind when others are due.
     (log,) = (read_log(path.read_bytes()) or () for path in tmp_path.rglob(REQUESTS))
-    rows = [row for row in log if row.due < AS_IT_COMES_S and not row.kind]
+    rows = [row for row in log if row.due < FIRST_S and not row.kind]
     behind = sum(sum(end_of(other) > row.due for other in rows[:number]) for number, row in enumerate(rows)) / len(rows)
     assert abs(share - 0.7) <= max(0.05, 1 / sum(connections_of(record))) + behind / (record.connections or math.inf)
     if record.connections:
@@ -100,7 +106,7 @@ def test_seventy_percent_to_one_worker(tmp_path: Path, name: str) -> None:
 
 
 def test_large_bodies_are_sent_first(tmp_path: Path) -> None:
-    event = replace(case("memory-10-mb-bodies"), phases=(Phase(1.0, 10.0),), bodies=3, pool=4)
+    event = replace(case("memory-10-mb-bodies"), phases=(Phase(1.0, 1.0),), parts=1, bodies=3, pool=4)
     record, _ = happened(tmp_path, event, KNOWN)
     assert (record.extras["bodies"], record.fates.get(Fate.OTHER_STATUS, 0)) == (3, 3)
     assert record.sent == sum(record.fates.values()) and record.actions[0].what == "3 large bodies"
