@@ -70,7 +70,7 @@ teardown() { rm -rf results/20000101-*; }
 }
 
 @test "the report shows the controls" {
-	[[ $(grep -cE "^\\| (ab|hey|wrk) \\| (plaintext \\| )?c(16|32) \\| ([0-9,]+|$busy_host[^|]*) \\|" "$run_folder/report.md") == 3 ]]
+	[[ $(grep -cE "^\\| (ab|hey|wrk) \\| (plaintext \\| )?c(16|32) \\| ([0-9,]+|${busy_host}[^|]*) \\|" "$run_folder/report.md") == 3 ]]
 }
 
 @test "a plain line for each step, none of them drawn over" {

@@ -8,7 +8,6 @@ from dataclasses import fields
 from functools import cache
 from typing import Any
 
-import jsonschema
 import make_schema
 import pytest
 from golden import same_as
@@ -24,7 +23,10 @@ FILE = ROOT / "docs/records.schema.json"
 
 
 @cache
-def validator() -> jsonschema.Draft202012Validator:
+def validator() -> Any:
+    # Its import takes seconds, for which only these tests are to wait.
+    import jsonschema
+
     found = json.loads(FILE.read_text())
     jsonschema.Draft202012Validator.check_schema(found)
     return jsonschema.Draft202012Validator(found)
