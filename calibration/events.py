@@ -220,7 +220,7 @@ def _exhausted(record: EventRecord, known: Known) -> Iterator[Check]:
     yield exactly("waiting requests that were lost", 0, record.extras["needs_lost"])
     for count in steps_of(places):
         least = math.ceil(count / places) * HOLD_S
-        yield within(f"the longest of {count} waits", least, record.extras[f"wait_{count}_s"])
+        yield within(record, f"the longest of {count} waits", least, record.extras[f"wait_{count}_s"])
 
 
 def _away(record: EventRecord, known: Known) -> Iterator[Check]:
@@ -233,8 +233,8 @@ def _away(record: EventRecord, known: Known) -> Iterator[Check]:
     for when in ("before", "after"):
         yield exactly(f"lost {when}", 0, record.extras[f"needs_lost_{when}"])
     yield Check("lost meanwhile", f"{least} to {sent}", str(lost), least <= lost <= sent)
-    yield within("it was away", AWAY_S, record.extras["away_s"], AWAY_SLACK_S)
-    yield within("answered again after", 0.0, record.extras["again_s"])
+    yield within(record, "it was away", AWAY_S, record.extras["away_s"], AWAY_SLACK_S)
+    yield within(record, "answered again after", 0.0, record.extras["again_s"])
 
 
 WAITED = (Fate.REFUSED, Fate.TIMED_OUT)
