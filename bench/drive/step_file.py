@@ -90,8 +90,16 @@ def host_step(lines: Sequence[PlanLine]) -> HostStep:
         host_network=bool(first.get("host_network")),
         knee=any(line.get("knee_p99_s") is not None for line in lines),
         clients=tuple(client_names(first)),
-        events={line["service"]: doings_of(event_of(line["event"])) for line in lines if line.get("event")},
+        events={line["service"]: doings_of(event) for line in lines if (event := _event(line))},
     )
+
+
+def _event(line: PlanLine) -> Event | None:
+    """What is done to the service of a line; UserError where the plan is of a version that had other events."""
+    try:
+        return event_of(line["event"]) if line.get("event") else None
+    except ValueError as problem:
+        raise UserError(f"{line['id']} of the plan: {problem}; start a new run") from None
 
 
 def doings_of(event: Event) -> Doings:
@@ -139,7 +147,7 @@ def _shares(line: PlanLine) -> list[PlanLine]:
 
 def load_of(line: PlanLine, patience: Patience, addresses: Mapping[str, str] = NAMES) -> StepLoad:
     """The load of a line of the plan; `addresses` has services not reached by their names."""
-    service, timeout_s = line["service"], line.get("timeout_s")
+    service, timeout_s, event = line["service"], line.get("timeout_s"), _event(line)
     if timeout_s is None:
         raise UserError(f"{line['id']} of the plan has no timeout_s")
     duration_s = ENDLESS_S if line.get("mode") == "turns" else line.get("duration_s")
@@ -165,7 +173,7 @@ def load_of(line: PlanLine, patience: Patience, addresses: Mapping[str, str] = N
         knee_p99_s=line.get("knee_p99_s"),
         knee_share=line.get("knee_share"),
         event=line.get("event"),
-        after_s=event_of(line["event"]).apart_s * (line["slot"] - 1) if line.get("event") and line.get("slot") else 0.0,
+        after_s=event.apart_s * (line["slot"] - 1) if event and line.get("slot") else 0.0,
     )
     for field in fields(load):
         if isinstance(value := getattr(load, field.name), str):

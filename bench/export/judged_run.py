@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from bench.analysis.events import EventCell
 from bench.analysis.tables.judge import judge_tables
 from bench.analysis.tables.latency import read_at_common_rates
 from bench.analysis.tables.ranking import TableLatency
@@ -73,12 +74,24 @@ def event_lines(told: ToldEvents | None) -> Iterator[dict[str, Any]]:
     for row in told.rows if told else ():
         place = {"event": row.row.event, "case": row.row.case}
         for name, cell in row.row.cells.items():
-            figures = {"lost": cell.lost, "sent": cell.sent, "longest_gap_s": cell.gap_s, "never_back": cell.gone}
-            figures = {"rounds": len(cell.counted), **figures} if cell.counted else {"rounds": 0}
             words = {"kind_of_cell": cell.kind, "words": row.cells[name].line(), "reason": cell.reason or None}
-            yield {"kind": "event", **place, "service": name, **figures, **words}
+            yield {"kind": "event", **place, "service": name, **_event_figures(cell), **words}
         for one in row.row.contrasts:
             yield {"kind": "event-contrast", **place, **asdict(one)}
+
+
+def _event_figures(cell: EventCell) -> dict[str, Any]:
+    """What is told of a cell over its rounds, and what the event itself counts in each of them."""
+    if not cell.counted:
+        return {"rounds": 0}
+    found: dict[str, Any] = {"rounds": len(cell.counted), "lost": cell.lost, "sent": cell.sent}
+    found |= {"longest_gap_s": cell.gap_s, "never_back": cell.gone, "not_as_before": cell.disturbed}
+    if cell.growth:
+        found["growth"] = asdict(cell.growth)
+    if cell.figures("worst_share"):
+        found["p_even"] = cell.p_even
+    names = dict.fromkeys(name for record in cell.counted for name in record.extras)
+    return found | {"figures": {name: [record.extras.get(name) for record in cell.counted] for name in names}}
 
 
 def _latency_lines(table: Mapping[str, Any], found: TableLatency) -> Iterator[dict[str, Any]]:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from bench.analysis.events import EventCell, Kind
-from bench.core.formats import NOTHING, megabytes, milliseconds, number
+from bench.core.formats import NOTHING, listed, megabytes, milliseconds, number
 from bench.render.table import Column, Table, table_of
-from bench.words.events import ToldDefault, ToldEvents, ToldRow, outcome_words, seconds_words
+from bench.words.event_cells import outcome_words, seconds_words, span
+from bench.words.event_losses import counted_in
+from bench.words.events import ToldDefault, ToldEvents, ToldRow
 
-AT_ONCE = (
-    "Up to {} services were under the same event at once, on the same CPUs; an overload, which takes all of them, was"
-    " of one at a time."
-)
+AT_ONCE = "Up to {} services were under the same event at once, on the same CPUs{}."
+ALONE = "; alone on them under {}"
 FLOOR = "The null server (nginx) under the same events is the floor: what it loses, the client or the machine loses."
 HOW = (
     "Each cell counts requests that were not answered well within the client's timeout, of all that were sent, over"
@@ -38,16 +38,29 @@ def counts_table(told: ToldEvents) -> Table:
         *(Column(told.labels[name], cell(name), left=True) for name in told.table.services),
         Column("do they differ?", lambda row: row.differ, left=True),
     ]
-    most = max((one.beside or 0 for cell in told.table.cells for one in cell.records), default=0)
-    notes = (HOW, *([AT_ONCE.format(most + 1)] if most else []), *([FLOOR] if "null" in told.table.services else []))
+    notes = (HOW, *_at_once(told), *([FLOOR] if "null" in told.table.services else []))
     return table_of(told.title, columns, told.rows, notes)
+
+
+def _at_once(told: ToldEvents) -> Iterator[str]:
+    """How many services were under an event at once, and under which events one at a time."""
+    beside = {row.name: max(map(_beside, row.row.cells.values())) for row in told.rows if len(counted_in(row.row)) > 1}
+    if any(beside.values()):
+        alone = [row.row for row in told.rows if beside.get(row.name) == 0]
+        shared = {row.row.event for row in told.rows if beside.get(row.name)}
+        names = list(dict.fromkeys(row.name if row.event in shared else row.event for row in alone))
+        yield AT_ONCE.format(max(beside.values()) + 1, ALONE.format(listed(names)) if names else "")
+
+
+def _beside(cell: EventCell) -> int:
+    return max(one.beside or 0 for one in cell.records)
 
 
 def outcomes_table(told: ToldEvents) -> Table:
     """What became of the lost requests of each cell, and its times; ranges are over the rounds."""
     cells = [(row.name, told.labels[name], cell) for row in told.rows for name, cell in _counted(row)]
 
-    def span(name: str, write: Callable[[float], str]) -> Column[tuple[str, str, EventCell]]:
+    def figure(name: str, write: Callable[[float], str]) -> Column[tuple[str, str, EventCell]]:
         return Column(name.replace("_", " "), lambda one: _span(one[2].figures(FIGURES[name]), write), optional=True)
 
     columns: list[Column[tuple[str, str, EventCell]]] = [
@@ -57,11 +70,11 @@ def outcomes_table(told: ToldEvents) -> Table:
         Column("requests/s", lambda one: _span(one[2].figures("rate"), number)),
         Column("lost in each round", lambda one: ", ".join(f"{lost:,.0f}" for lost, _ in one[2].counts)),
         Column("what became of them", lambda one: outcome_words(one[2]) or NOTHING, left=True),
-        span("longest gap", _seconds),
-        span("as before after", _seconds),
-        span("p99 before", milliseconds),
-        span("p99 around", milliseconds),
-        span("peak memory", megabytes),
+        figure("longest gap", _seconds),
+        figure("as before after", _seconds),
+        figure("p99 before", milliseconds),
+        figure("p99 around", milliseconds),
+        figure("peak memory", megabytes),
     ]
     return table_of("What became of lost requests", columns, cells)
 
@@ -84,12 +97,8 @@ def _seconds(value: float) -> str:
     return f"{seconds_words(value)} s"
 
 
-def _span(values: Iterable[float], write: Callable[[float], str]) -> str:
-    found = sorted(values)
-    if not found:
-        return NOTHING
-    low, high = write(found[0]), write(found[-1])
-    return low if low == high else f"{low} to {high}"
+def _span(values: Sequence[float], write: Callable[[float], str]) -> str:
+    return span(values, write) if values else NOTHING
 
 
 def _listed(told: ToldEvents) -> Iterator[Table]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.analysis.cells.cell import Cell, Context, cells_of
-from bench.analysis.events import LESS, MORE, NULL, EventContrast, Kind
+from bench.analysis.events import LESS, MORE, NOT_OF_LOSSES, NULL, EventContrast, Kind
 from bench.analysis.runs.compatibility import Compatibility, compatibility_of, read_facts
 from bench.analysis.runs.differences import INVALID
 from bench.analysis.services import pairs_of
@@ -43,13 +43,16 @@ MOST_BYTES = 65_536
 """GitHub limits a comment to this many characters; there are never fewer bytes than characters."""
 MOST_ROWS = (30, 10, 3, 0)
 """Rows of a table; the next value is tried if the comment is too long."""
-MOST_WORD = 200
-"""Most characters of one name or reason."""
+MOST_WORD, MOST_SENTENCE = 200, 500
+"""Most characters of one name or reason, and of a sentence."""
 POLICY = re.compile(r"(slower|invalid|not-enough-data|not-comparable|lost)(?::(\d{1,3}(?:\.\d{1,3})?)%)?\Z", re.ASCII)
 _ENDS = str.maketrans({"`": "'", "|": "\N{BROKEN BAR}"})
 """Characters that end a code span or a cell; a backslash does not escape both on GitHub."""
-LOST, NO_LOSS, NOT_COMPARED = "lost", "no losses", "not done to both"
-"""A policy on events, and what is said where neither of two loses anything, and where one cannot have it done."""
+LOST, NO_LOSS, NOT_COMPARED, SHOWN = "lost", "no losses", "not done to both", "not judged by losses"
+"""A policy on events, and what is said where neither of two loses anything, where one cannot have it done, and of
+events that are not for their losses."""
+MOST_FINDINGS = 3
+"""Sentences of a comment; the report has the others."""
 ORDER = (INVALID, SLOWER, NOT_ENOUGH, FASTER, NO_DIFFERENCE)
 """Verdicts in the order of their importance to a reviewer."""
 HEAD_AND_BASE = "head against base"
@@ -216,6 +219,8 @@ class EventComparison:
     def kind(self) -> str:
         """The verdict on the head, or `invalid`; of a single service, whether it loses anything."""
         cells = self.told.row.cells
+        if self.told.row.event in NOT_OF_LOSSES and any(cell.counted for cell in cells.values()):
+            return SHOWN
         if self.base == self.head and cells[self.head].counted:
             return MORE if cells[self.head].lost else NO_LOSS
         if any(name not in cells or cells[name].kind is Kind.CANNOT for name in (self.base, self.head)):
@@ -241,12 +246,14 @@ def event_comparisons(events: ToldEvents) -> list[EventComparison]:
 def events_comment(run: str, events: ToldEvents, policies: Sequence[Policy]) -> Comment:
     """Pure: what the head loses beside the base under each event, what is called first."""
     every = event_comparisons(events)
-    order = (MORE, INVALID, LESS, NOT_ENOUGH, NO_LOSS, NOT_COMPARED)
+    order = (MORE, INVALID, LESS, NOT_ENOUGH, NO_LOSS, SHOWN, NOT_COMPARED)
     rows = sorted(every, key=lambda row: order.index(row.kind))
     counts = {kind: sum(row.kind == kind for row in every) for kind in order}
     by_kind = ", ".join(f"{kind}: {count}" for kind, count in counts.items() if count)
     title = f"### Events: {by_kind}"
     head = [title, "", f"Run {code(run)}: requests lost under events, {plural(events.table.rounds, 'round')}."]
+    said = [f"- {code(sentence, MOST_SENTENCE)}" for sentence in events.sentences[:MOST_FINDINGS]]
+    head += ["", *said] if said else []
     policed = {MORE: LOST, INVALID: INVALID, NOT_ENOUGH: "not-enough-data"}
     violations = {
         policy: sum(policed.get(row.kind) == policy.name for row in every)
@@ -268,7 +275,8 @@ def events_comment(run: str, events: ToldEvents, policies: Sequence[Policy]) -> 
         Column("head", cell("head")),
         Column("base", lambda row: "" if row.base == row.head else cell("base")(row)),
     ]
-    foot = [_policy_line(policy, count) for policy, count in violations.items()]
+    unknown = counts[INVALID] + counts[NOT_ENOUGH]
+    foot = [_policy_line(policy, count, unknown) for policy, count in violations.items()]
     where = "events: see the run's report"
     return Comment(_fit(lambda most: [*head, *_table(columns, rows, most, where)], foot), sum(violations.values()))
 
@@ -334,7 +342,8 @@ def verdict_comment(
 
 def _policy_line(policy: Policy, count: int, unknown: int = 0) -> str:
     option = f"`--fail-on {policy.name}{f':{policy.percent:g}%' if policy.percent else ''}`"
-    silent = f"; comparisons without a verdict are not covered: {unknown}" if policy.name == SLOWER and unknown else ""
+    silent = f"; comparisons without a verdict are not covered: {unknown}"
+    silent = silent if policy.name in (SLOWER, LOST) and unknown else ""
     return f"{option}: {f'violated by {count}' if count else 'passed'}{silent}."
 
 
@@ -428,8 +437,8 @@ def _more(rows: Sequence[object], most: int, where: str) -> list[str]:
     return ["", f"{len(rows) - most} more {where}."] if rows[most:] else []
 
 
-def code(text: str) -> str:
+def code(text: str, most: int = MOST_WORD) -> str:
     """`text` as one short code span, in which GitHub sees no link, mention, issue number or HTML."""
     shown = visible(" ".join(text.split()))
-    short = shown if len(shown) <= MOST_WORD else shown[: MOST_WORD - 1] + "…"
+    short = shown if len(shown) <= most else shown[: most - 1] + "…"
     return "`" + short.translate(_ENDS) + "`" if short else ""

@@ -111,7 +111,9 @@ def _events(told: ToldEvents, width: int) -> Iterator[RenderableType]:
                 _text(row.name), *(_text(row.cells[name].head, STYLES[row.cells[name].mark]) for name in shown)
             )
         yield from ("", table)
-    yield from _said(told.sentences, MOST_SENTENCES)
+    yield from _said(told.findings, len(told.findings))
+    if told.more_findings:
+        yield f"and {plural(len(told.more_findings), 'more finding')} in report.md"
 
 
 def _said(sentences: Sequence[str], most: int) -> Iterator[RenderableType]:

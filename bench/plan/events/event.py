@@ -146,6 +146,8 @@ class Event:
 def event_of(value: Any) -> Event:
     """The event of a line of plan.jsonl; ValueError where it is none."""
     try:
+        if missing := [name for name in ("name", "phases") if name not in value]:
+            raise ValueError(f"its event has no {missing[0]}")
         values = {name: value[name] for name in (one.name for one in fields(Event)) if name in value}
         values["phases"] = tuple(Phase(**one) for one in values["phases"])
         values["actions"] = tuple(Action(**one) for one in values["actions"])
@@ -153,8 +155,8 @@ def event_of(value: Any) -> Event:
         if needs := values.get("needs"):
             values["needs"] = Needs(**needs | {"steps": tuple(needs["steps"])})
         return Event(**values)
-    except (TypeError, KeyError) as problem:
-        raise ValueError(f"event is not one: {problem}") from None
+    except (TypeError, KeyError, AttributeError) as problem:
+        raise ValueError(f"its event is of another version: {problem}") from None
 
 
 def as_dict(event: Event) -> dict[str, Any]:

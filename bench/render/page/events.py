@@ -12,7 +12,8 @@ from bench.records.event import EventRecord, Fate
 from bench.render.page.windows import compressed
 from bench.render.text import rounded
 from bench.stats.event_counts import NOT_ENOUGH
-from bench.words.events import FATES, ToldEvents, seconds_words
+from bench.words.event_cells import FATES, seconds_words
+from bench.words.events import ToldEvents
 
 MOST_BYTES = 1_500_000
 """All timelines that a page may have; above it, each cell has that of its worst round alone."""

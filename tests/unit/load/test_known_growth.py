@@ -16,7 +16,7 @@ from bench.records.event import EventRecord, Fate
 from bench.records.event_window import end_of, read_log
 from bench.stats.event_counts import GROWS, STEADY
 from bench.tools.sockets import REQUESTS
-from bench.words.events import cell_words
+from bench.words.event_cells import cell_words
 from calibration.events import Check, Known, checks
 from driver.messages import Action
 

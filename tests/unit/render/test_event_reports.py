@@ -119,7 +119,7 @@ def test_policies_on_events(records: list[EventRecord], policy: str, violated: i
     assert events
     comment = events_comment("a-run", events, [parse_policy(policy)])
     assert comment.violations == violated
-    assert f"`--fail-on {policy}`: {f'violated by {violated}' if violated else 'passed'}." in comment.text
+    assert f"`--fail-on {policy}`: {f'violated by {violated}' if violated else 'passed'}" in comment.text
 
 
 def test_lost_needs_events(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

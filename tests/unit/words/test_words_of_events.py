@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from event_runs import bad_day, cannot, event, releases, services_of
@@ -13,7 +14,8 @@ from golden import Said, cases, same_as
 from bench.analysis.events import EventCell, event_table
 from bench.records.event import Ended, EventRecord, Fate, Point
 from bench.stats.event_counts import NOT_ENOUGH
-from bench.words.events import ToldEvents, cell_words, tell_events
+from bench.words.event_cells import cell_words
+from bench.words.events import MOST_SENTENCES, ToldEvents, tell_events
 
 GOLDEN = Path(__file__).with_name("golden")
 
@@ -229,7 +231,148 @@ def sentences_of_events() -> Said:
     return found
 
 
-@pytest.mark.parametrize("said", [cells_of_events, sentences_of_events], ids=lambda said: said.__name__)
+def rounds_of(*changes: EventRecord, rounds: int = 3) -> list[EventRecord]:
+    return [replace(record, round=number) for number in range(1, rounds + 1) for record in changes]
+
+
+def findings_of_events() -> Said:
+    """Each kind of finding, of services a, b and c, whose records are the same in three rounds."""
+
+    def beside(name: str, case: str, *extras: dict[str, Any], **more: Any) -> list[EventRecord]:
+        return rounds_of(*(event(one, name, case, extras=own, **more) for one, own in zip("abc", extras, strict=False)))
+
+    grown = {letter: growth(bytes_each, 1_000_000) for letter, bytes_each in zip("abc", (100, 0, 25), strict=True)}
+    many, few = (16, 2, 2, 2), (5, 6, 5, 6)
+    tables: dict[str, list[EventRecord]] = {
+        "two lose more than a third": rounds_of(
+            event("a", lost=5), event("b", lost=5), event("c", sent=1010), rounds=9
+        ),
+        "alone": rounds_of(event("a", lost=5)),
+        "alone, in unequal windows": [event("a", round=1, lost=5), event("a", round=2, sent=600)],
+        "alone, in nearly equal windows": [event("a", round=1, lost=5), event("a", round=2, lost=2, sent=1040)],
+        "not enough data": rounds_of(event("a", lost=5), event("b", lost=2), event("c")),
+        "the null server loses some too": rounds_of(event("a", lost=5), event("null", lost=1)),
+        "a pre-stop wait helps": rounds_of(
+            event("a", "rolling", "behind nginx", lost=300),
+            event("b", "rolling", "behind nginx", lost=200),
+            event("a", "rolling", "behind nginx, pre-stop 3 s"),
+            event("b", "rolling", "behind nginx, pre-stop 3 s"),
+        ),
+        "a pre-stop wait is not shown to help": [
+            event("a", "rolling", "behind HAProxy", lost=2),
+            event("a", "rolling", "behind HAProxy, pre-stop 3 s"),
+        ],
+        "recycling costs": rounds_of(
+            event("a", "recycle", "every 1000", lost=3), event("a", "recycle", "never"), rounds=5
+        ),
+        "nobody answers for a while": rounds_of(event("a", gap_s=2.1), event("b", gap_s=1.0), event("c")),
+        "what is under way is cut": rounds_of(
+            event("a", "stop", "", exit_s=0.2, extras={"long_fate": "reset"}),
+            event("b", "stop", "", exit_s=5.1, extras={"long_fate": "answered"}),
+            event("c", "stop", "", exit_s=31.0, extras={"long_fate": "answered"}),
+        ),
+        "it does not stop": rounds_of(event("a", "stop", "", exit_s=None, extras={"long_fate": "answered"})),
+        "workers": beside("killed", "", {"restored_s": 0.3}, {"restored_s": 31.0}, {}),
+        "a worker that is not replaced once": [
+            event("a", "hung", "", round=number, extras={"restored_s": restored_s})
+            for number, restored_s in ((1, 0.2), (2, None))
+        ],
+        "the whole server ends": rounds_of(event("a", "killed", "", gone=True, extras={"ended_s": 0.2})),
+        "never came back from several": rounds_of(
+            event("a", "killed", "", gone=True), event("a", "hung", "", gone=True), event("b", "hung", "")
+        ),
+        "overloaded": beside(
+            "overload",
+            "",
+            *(
+                {"rate_1_0.5x": 50.0, "rate_2_3x": 999.0, "goodput_2_3x": good, "capacity": 333.0}
+                for good in (40.0, 300.0)
+            ),
+            lost=480,
+            recovered_s=12.0,
+        ),
+        "not as before after an overload": rounds_of(event("a", "overload", "", lost=480, recovered_s=None)),
+        "slow clients": beside(
+            "slow",
+            "silent",
+            {"smallest_k": 4, "most_k": 256},
+            {"smallest_k": None, "most_k": 256, "cut_after_s": 30.0},
+            {"smallest_k": 4, "most_k": 256},
+        ),
+        "slow clients that stop nobody": beside("slow", "silent", {"most_k": 256}, {"most_k": 256}),
+        "connections": [
+            one
+            for count in (1000, 5000)
+            for one in beside(
+                "connections",
+                f"{count} idle",
+                {"kb_per_connection": 12.41, "opened": count, "slow_refused": 0},
+                {"kb_per_connection": 250.0, "opened": count, "slow_refused": count // 50},
+            )
+        ],
+        "memory": rounds_of(*(replace(record, service=letter) for letter, record in grown.items())),
+        "memory of which too little is known": rounds_of(growth(40, 20_000, noise=800_000)),
+        "files": rounds_of(replace(reloads(2), service="a"), replace(reloads(0), service="b")),
+        "uneven shares": rounds_of(
+            *(
+                replace(balance(shares, p99_s=0.24, even_p99_s=even), service=letter)
+                for letter, shares, even in zip("abc", (many, few, many), (0.11, 0.2, 0.12), strict=True)
+            )
+        ),
+        "uneven shares, whose cost is not known": rounds_of(balance(many, p99_s=0.24)),
+        "health checks": beside(
+            "exhausted",
+            "threads",
+            {"failing_k": 40, "most_waiting": 80},
+            {"failing_k": 4, "most_waiting": 8},
+            {"failing_k": None, "most_waiting": 80},
+        ),
+        "connections that are left": beside(
+            "exhausted",
+            "database pool",
+            {"failing_k": None, "most_waiting": 50, "connections_most": 5, "connections_used_after": 2},
+        ),
+        "away": beside(
+            "away",
+            "upstream stopped",
+            {"needs_meanwhile": 110, "again_s": 0.01},
+            {"needs_meanwhile": 110, "again_s": 2.0},
+            {"needs_meanwhile": 110, "again_s": None},
+        ),
+        "it did not happen": rounds_of(
+            event("a", happened=False, happened_by="0 of 4 were replaced"),
+            event("a", case="new connections", happened=False, happened_by="0 of 4 were replaced"),
+        ),
+    }
+    found: dict[str, list[str]] = {}
+    for case, records in tables.items():
+        told = told_of(records)
+        found[case] = [*told.sentences, *told.advice]
+    return found
+
+
+def test_what_matters_comes_first_and_the_rest_is_folded() -> None:
+    """Of each event the first loss, then who never came back, then what grows, then all else."""
+    records = [
+        *(event("a", case=case, lost=5) for case in ("keep-alive", "new connections")),
+        event("a", "killed", "", lost=2, extras={"restored_s": 9.0}),
+        event("a", "hung", "", gone=True),
+        growth(100, 1_000_000),
+        *(event("a", "slow", f"case {number}", extras={"smallest_k": 4}) for number in range(9)),
+        event("a", "connections", "1000 idle", extras={"kb_per_connection": 12.4}),
+    ]
+    told = told_of(records)
+    assert len(told.findings) == MOST_SENTENCES and (*told.findings, *told.more_findings) == told.sentences
+    begins = ["A reload of a with keep-alive", "A killed worker", "A hung worker", "Never came back", "Memory grows"]
+    for words, begin in zip(told.findings, begins, strict=False):
+        assert words.startswith(begin)
+    second = next(place for place, words in enumerate(told.sentences) if "new connections" in words)
+    assert second > next(place for place, words in enumerate(told.sentences) if "1000 idle" in words)
+
+
+@pytest.mark.parametrize(
+    "said", [cells_of_events, sentences_of_events, findings_of_events], ids=lambda said: said.__name__
+)
 def test_words(said: Callable[[], Said]) -> None:
     same_as(GOLDEN / f"{said.__name__}.txt", cases(said()))
 

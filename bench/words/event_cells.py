@@ -1,0 +1,312 @@
+"""What a cell of a table of events says: its count or its word, and what is known beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from bench.analysis.events import NOT_OF_LOSSES, EventCell, Kind
+from bench.core.formats import megabytes, milliseconds, number, plural
+from bench.plan.events.growth import MILLION, RELOADS
+from bench.plan.events.proxies import IDLE_MOST_S
+from bench.records.event import Fate
+from bench.stats.even_shares import UNEVEN
+from bench.stats.event_counts import GROWS, NOT_ENOUGH, STEADY, Slope
+
+GAP_S = 0.5
+"""A time without a good answer is an outage from here on, and told even if no request was lost in it."""
+MOST_EVEN = 1.2
+"""Times the even share: more than this to one worker, and shares are not even."""
+FATES: Mapping[Fate, str] = {
+    Fate.ANSWERED: "answered",
+    Fate.REFUSED: "refused",
+    Fate.RESET: "reset",
+    Fate.TIMED_OUT: "timed out",
+    Fate.CUT_SHORT: "cut short",
+    Fate.STATUS_503: "answered with 503",
+    Fate.OTHER_STATUS: "answered with another status",
+    Fate.WRONG: "answered wrongly",
+}
+AT_ONCE_S = 0.05
+COUNTED = {"exhausted": " health checks", "away": " other requests"}
+"""What the counts are of, where there are requests that are counted apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class CellWords:
+    """`head` is the count or the word; `more` what is beside it; `mark`: good, bad, or empty where neither is known."""
+
+    head: str
+    more: tuple[str, ...] = ()
+    mark: str = ""
+
+    def line(self) -> str:
+        """All of it in one line."""
+        return "; ".join((self.head, *self.more))
+
+
+def cell_words(cell: EventCell) -> CellWords:
+    """What a cell says."""
+    if cell.kind is not Kind.COUNTED:
+        heads = {Kind.CANNOT: "cannot", Kind.FAILED: "failed", Kind.UNSEEN: "did not happen", Kind.REFUSED: "not valid"}
+        seen = [one for one in cell.records if one.sent and not one.unaccounted]
+        counts = f"lost {sum(one.lost for one in seen):,} of {sum(one.sent or 0 for one in seen):,}, not compared"
+        more = [cell.reason] * (cell.kind is not Kind.CANNOT) + [counts] * bool(seen)
+        return CellWords(heads[cell.kind], (*more,))
+    rounds = len(cell.counted)
+    if own := growth_words(cell) or balance_words(cell):
+        return _with_losses(own, cell)
+    counts = f"lost {cell.lost:,} of {cell.sent:,}{COUNTED.get(cell.counted[0].event, '')}"
+    more = [*_figures(cell)]
+    if cell.gap_s is not None and cell.gap_s >= GAP_S and not cell.gone:
+        more.insert(0, f"no answer for {seconds_words(cell.gap_s)} s")
+    if cell.disturbed:
+        more.append(f"not as before at the end{in_rounds(cell.disturbed, rounds)}")
+    if left := len(cell.records) - rounds:
+        more.append(f"{plural(left, 'round')} not counted: {cell.reason}")
+    if cell.gone:
+        return CellWords(f"never came back{in_rounds(cell.gone, rounds)}", (counts, *more), "bad")
+    return CellWords(counts, (*more,), "bad" if cell.lost else "good")
+
+
+def _with_losses(own: CellWords, cell: EventCell) -> CellWords:
+    """What such an event says first, what was lost, and which rounds do not count."""
+    more = [f"lost {cell.lost:,} of {cell.sent:,}", *own.more]
+    if left := len(cell.records) - len(cell.counted):
+        more.append(f"{plural(left, 'round')} not counted: {cell.reason}")
+    return replace(
+        own, more=(*more,), mark="bad" if cell.lost and cell.counted[0].event not in NOT_OF_LOSSES else own.mark
+    )
+
+
+def growth_words(cell: EventCell) -> CellWords | None:
+    """`grows 1.2 KB per 1,000 requests`, `steady (-0.1 to 0.3 descriptors a reload)`; None of other events."""
+    if cell.counted[0].event != "memory":
+        return None
+    reloads = bool(cell.figures("reloads"))
+    unit, each, times = ("descriptors", "a reload", 1.0) if reloads else ("KB", "per 1,000 requests", 1000 / 1024)
+    found = growth_of(cell)
+    words, more = found.word, list[str]()
+    if found.mean is not None and found.low is not None and found.high is not None:
+        low, mean, high = (signed(one * times) for one in (found.low, found.mean, found.high))
+        interval = f"{low} to {high}" if low != high else low
+        grows = found.word == GROWS
+        words = f"{GROWS} {mean} {unit} {each}" if grows else f"{found.word} ({interval} {unit} {each})"
+        more = [f"95 % interval {interval}"] if grows and low != high else []
+    return CellWords(words, (*more, *_how_much(cell)), {GROWS: "bad", STEADY: "good"}.get(found.word, ""))
+
+
+def growth_of(cell: EventCell) -> Slope:
+    """What is known of its growth."""
+    return cell.growth or Slope(NOT_ENOUGH)
+
+
+def _how_much(cell: EventCell) -> Iterable[str]:
+    """The work behind a slope, and what large bodies leave behind."""
+    if reloads := cell.figures("reloads"):
+        yield f"{whole(reloads)} of {RELOADS} reloads"
+        return
+    asked, seconds = cell.figures("requests"), cell.figures("parts_s")
+    if sizes := cell.figures("kept_bytes"):
+        grown = cell.figures("grown_bytes")
+        kept = span([max(0.0, one) for one in sizes], megabytes)
+        yield f"keeps {kept} of {span(grown, megabytes)} that large bodies took"
+        sent, taken = sum(cell.figures("bodies")), sum(cell.figures("bodies_answered"))
+        if taken < sent:
+            yield f"{sent - taken:.0f} of {sent:.0f} large bodies not taken"
+    elif asked and min(asked) < MILLION:
+        yield f"{whole(asked)} requests of the million in {whole(seconds)} s"
+
+
+def signed(value: float) -> str:
+    """Two digits that count, `-0.12`; what is nothing has no sign."""
+    return f"{value:.2g}" if 0.005 <= abs(value) < 10 else f"{round(value):,}"
+
+
+def balance_words(cell: EventCell) -> CellWords | None:
+    """`71 % to one of 4 workers`, and what that costs; None of other events."""
+    if cell.counted[0].event != "balance":
+        return None
+    workers, worst = cell.figures("workers"), cell.figures("worst_share")
+    if not worst:
+        return CellWords(f"{NOT_ENOUGH}: responses do not say which worker gave them")
+    if max(workers) < 2:
+        return CellWords("one worker has all")
+    uneven = cell.p_even <= UNEVEN
+    more = ["more than chance explains" if uneven else "chance alone could do that"]
+    more += [_cost(cell)] if cell.figures("p99_s") else []
+    head = f"{whole([100 * one for one in worst])} % to one of {whole(workers)} workers"
+    return CellWords(head, (*more,), "bad" if uneven else "good")
+
+
+def _cost(cell: EventCell) -> str:
+    """p99 as requests come, and with even shares, where these were had."""
+    p99 = f"p99 {span(cell.figures('p99_s'), milliseconds)}"
+    even, shares = cell.figures("even_p99_s"), cell.figures("even_worst_share")
+    if not shares:
+        return p99
+    if max(shares) > MOST_EVEN / max(cell.figures("workers")):
+        return f"{p99}; even shares were not to be had"
+    return f"{p99}, {span(even, milliseconds)} with even shares"
+
+
+def in_rounds(some: int, rounds: int) -> str:
+    """` in 1 of 3 rounds`; empty where it is so in all."""
+    return f" in {some} of {rounds} rounds" if some < rounds else ""
+
+
+def span(values: Sequence[float], write: Callable[[float], str]) -> str:
+    """`3 to 7`, or one of them where they are written alike."""
+    low, high = write(min(values)), write(max(values))
+    return low if low == high else f"{low} to {high}"
+
+
+def seconds_words(value: float) -> str:
+    """`5`, `2.1`, `0.05`: what a count beside it needs."""
+    return f"{round(value, 1 if value >= 1 else 2):g}"
+
+
+def seconds_of(values: Sequence[float]) -> str:
+    """`1.2 to 5 s`."""
+    return f"{span(values, seconds_words)} s"
+
+
+def whole(values: Sequence[float]) -> str:
+    """`3 to 1,200`."""
+    return span(values, lambda value: f"{value:,.0f}")
+
+
+FIGURES: Mapping[str, Callable[[list[float]], str]] = {
+    "new_code_s": lambda found: f"new code after {seconds_of(found)}",
+    "exit_s": lambda found: f"exits after {seconds_of(found)}",
+    "restored_s": lambda found: f"all workers again after {seconds_of(found)}",
+    "ended_s": lambda _: "the whole server ended",
+    "smallest_k": lambda found: f"stopped by {whole(found)} connections",
+    "cut_after_s": lambda found: f"cut after {seconds_of(found)}",
+    "p99_beside_s": lambda found: f"p99 beside them {span(found, milliseconds)}",
+    "kb_per_connection": lambda found: f"{span(found, number)} KB per connection",
+    "recycled": lambda found: f"{whole(found)} workers recycled",
+}
+"""What a cell says beside its counts, by the figure that says it."""
+
+
+def _figures(cell: EventCell) -> Iterable[str]:
+    """What an event counts beside losses."""
+    for name, write in FIGURES.items():
+        if found := cell.figures(name):
+            yield write(found)
+    if cell.counted[0].event in ("killed", "hung") and not cell.figures("restored_s") and not cell.gone:
+        yield "the worker was not replaced"
+    if cell.figures("most_k") and not cell.figures("smallest_k"):
+        yield f"not stopped by {whole(cell.figures('most_k'))} connections"
+    fates = [fate for fate in cell.values("long_fate") if fate]
+    if fates:
+        finished = sum(fate == Fate.ANSWERED for fate in fates)
+        yield "the 5 s response " + (
+            "finished" if finished == len(fates) else f"cut{in_rounds(len(fates) - finished, len(fates))}"
+        )
+    yield from _overload(cell)
+    yield from _exhausted(cell)
+    yield from _away(cell)
+    yield from _behind_proxy(cell)
+    yield from _idle(cell)
+
+
+def _exhausted(cell: EventCell) -> Iterable[str]:
+    """How many waiting requests health checks stand, and what becomes of these and of their connections."""
+    most, failing = cell.figures("most_waiting"), cell.figures("failing_k")
+    if most:
+        places = cell.figures("places")
+        room = f" ({whole(places)} are served at once)" if places else ""
+        told = f"fail beside {whole(failing)}" if failing else f"pass beside {whole(most)}"
+        rounds = in_rounds(len(failing), len(cell.counted)) if failing else ""
+        yield f"health checks {told} waiting requests{rounds}{room}"
+        if waits := cell.figures("longest_wait_s"):
+            yield f"{whole(most)} wait up to {seconds_of(waits)}"
+        if lost := sum(cell.figures("needs_lost")):
+            yield f"{lost:,.0f} of {sum(cell.figures('needs_sent')):,.0f} waiting requests lost"
+    if used := cell.figures("connections_used_after"):
+        most_at_once = whole(cell.figures("connections_most"))
+        yield f"{most_at_once} database connections, {whole(used)} still in use afterwards"
+
+
+def _away(cell: EventCell) -> Iterable[str]:
+    """What becomes of the requests that need what is away."""
+    if sent := sum(cell.figures("needs_meanwhile")):
+        lost, after = sum(cell.figures("needs_lost_meanwhile")), sum(cell.figures("needs_lost_after"))
+        yield f"{lost:,.0f} of {sent:,.0f} that needed it lost"
+        again = cell.figures("again_s")
+        if again:
+            yield f"answers again {'at once' if max(again) < AT_ONCE_S else f'after {seconds_of(again)}'}"
+        if missing := len(cell.counted) - len(again):
+            yield f"does not answer again{in_rounds(missing, len(cell.counted))}"
+        if after:
+            yield f"{after:,.0f} lost once it was back"
+
+
+NOT_KEPT_S = 0.2
+"""A server that closes an idle connection sooner keeps none."""
+
+
+def _idle(cell: EventCell) -> Iterable[str]:
+    """When the server closes idle connections, and what requests lose that come just then."""
+    if found := cell.figures("idle_s"):
+        if max(found) < NOT_KEPT_S:
+            yield "closes after each response"
+            return
+        yield f"closes idle connections after {seconds_of(found)}"
+        if late := cell.figures("lost_to_ms"):
+            yield f"requests are lost until {max(late):.0f} ms after that"
+    elif cell.figures("held"):
+        yield f"keeps idle connections for more than {IDLE_MOST_S:g} s"
+
+
+CAUSES: Mapping[str, str] = {
+    "no_container": "no container left",
+    "refused": "connection refused",
+    "unreachable": "no connection in time",
+    "closed": "closed before the response",
+    "reset": "reset",
+    "timed_out": "no response in time",
+}
+"""Why a proxy's request to a container failed, by bench/records/event_proxy.py."""
+
+
+def _behind_proxy(cell: EventCell) -> Iterable[str]:
+    """How long each swap of a container took, and which bad statuses are whose."""
+    both = [one for number in (1, 2) for one in cell.figures(f"swap_{number}_s")]
+    if both:
+        yield f"each container back after {seconds_of(both)}"
+    if killed := sum(sum(cell.figures(f"killed_{number}")) for number in (1, 2)):
+        yield f"{killed:.0f} of {len(both)} had to be killed"
+    names = sorted({name for one in cell.counted for name in one.extras if name.startswith(("proxy_5", "server_5"))})
+    for name in names:
+        whose, _, status = name.partition("_")
+        yield f"{sum(cell.figures(name)):,.0f} times {status} of the {whose} itself"
+    causes = {words: sum(cell.figures(f"cause_{name}")) for name, words in CAUSES.items()}
+    if names and any(causes.values()):
+        yield "failed tries: " + ", ".join(f"{count:,.0f} {words}" for words, count in causes.items() if count)
+
+
+def _overload(cell: EventCell) -> Iterable[str]:
+    """Of the phases, that with the highest rate: what it still answers in time, against what it can."""
+    times, shares = goodput_shares(cell)
+    if shares:
+        yield f"answers {whole(shares)} % of its capacity in time at {times} times"
+    if back := cell.figures("recovered_s") if times else []:
+        yield f"as before {seconds_of(back)} later"
+
+
+def goodput_shares(cell: EventCell) -> tuple[str, list[float]]:
+    """How many times the capacity the worst phase asked for, and what was answered in time then, in percent of it."""
+    rates = {name: cell.figures(name) for one in cell.counted[:1] for name in one.extras if name.startswith("rate_")}
+    if not rates:
+        return "", []
+    worst = max(rates, key=lambda name: max(rates[name])).removeprefix("rate_")
+    pairs = zip(cell.figures(f"goodput_{worst}"), cell.figures("capacity"), strict=False)
+    return worst.partition("_")[2].removesuffix("x"), [100 * some / most for some, most in pairs if most]
+
+
+def outcome_words(cell: EventCell) -> str:
+    """`3 reset, 1 timed out`; empty where nothing was lost."""
+    return ", ".join(f"{count:,} {FATES[fate]}" for fate, count in cell.fates().items())

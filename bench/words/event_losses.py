@@ -1,0 +1,206 @@
+"""Sentences on what events lose: who loses more where the counts decide it, else that they do not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from bench.analysis.events import NULL, EventCell, EventContrast, EventRow
+from bench.core.formats import NOTHING, listed, plural
+from bench.core.groups import grouped
+from bench.stats.estimates import ERRORS
+from bench.stats.event_counts import LEAST_ROUNDS, Counts, p_differ, share
+from bench.words.event_cells import whole
+
+Labels = Mapping[str, str]
+SUBJECTS: Mapping[str, str] = {
+    "reload": "a reload of {}",
+    "rolling": "a rolling restart of {}",
+    "stop": "stopping {}",
+    "killed": "a killed worker of {}",
+    "hung": "a hung worker of {}",
+    "overload": "an overload of {}",
+    "slow": "beside slow clients ({case}), {}",
+    "recycle": "with workers recycled {case}, {}",
+    "connections": "beside {case} connections, {}",
+    "exhausted": "with {case}, {}",
+    "away": "with the {case}, {}",
+    "balance": "under an easy load ({case}), {}",
+    "idle-close": "using kept connections just when {} closes them",
+}
+"""Events as the subject of a sentence; others by their name."""
+CASES: Mapping[str, str] = {
+    "threads": "all threads taken",
+    "health check in the pool": "all threads taken and the health check in their pool",
+    "database pool": "all database connections taken",
+    "every 1000": "every 1,000 requests",
+}
+WHAT: Mapping[str, str] = {"exhausted": "health checks", "away": "requests that do not need it"}
+"""What is lost, where it is not every request."""
+WITH = ("keep-alive", "new connections")
+RELIEFS: Mapping[tuple[str, str], tuple[str, str]] = {
+    ("rolling", "behind nginx"): ("behind nginx, pre-stop 3 s", "with a pre-stop wait of 3 s"),
+    ("rolling", "behind HAProxy"): ("behind HAProxy, pre-stop 3 s", "with a pre-stop wait of 3 s"),
+    ("recycle", "every 1000"): ("never", "without recycling"),
+}
+"""Of a case, the one that shows what would help, and what that is."""
+MOST_SPREAD = 1.1
+"""Where the rounds of a cell differ by more in what was sent, their sum is told."""
+
+
+def loss_sentences(row: EventRow, rows: Sequence[EventRow], labels: Labels) -> list[str]:
+    """What is lost under this event, the clearest difference first; `rows` has the case that would help."""
+    found = [*_called(row, labels)] or [*_not_called(row, labels)]
+    if found:
+        found[0] += _floor(row) + relief_words(row, rows)
+    return found
+
+
+def differ_words(row: EventRow, labels: Labels) -> str:
+    """Whether the services of a row differ; of many pairs, how many do."""
+    differing = row.differing
+    if len(differing) == 1:
+        worse, better = ordered(differing[0])
+        return f"{labels[worse]} loses more than {labels[better]}"
+    if differing:
+        return f"{len(differing)} of {len(row.contrasts)} pairs differ"
+    if not row.contrasts:
+        return NOTHING
+    named = {name for one in row.contrasts for name in (one.a, one.b)}
+    if not any(row.cells[name].lost for name in named):
+        return "no losses"
+    if min(len(row.cells[name].counted) for name in named) < LEAST_ROUNDS:
+        return "no verdict from one round"
+    needed = [one.needed for one in row.contrasts if one.needed is not None]
+    words = "not enough data"
+    return f"{words}: {plural(min(needed), 'round')} would probably decide" if needed else words
+
+
+def ordered(one: EventContrast) -> tuple[str, str]:
+    """(who loses more, who loses less)."""
+    return (one.b, one.a) if one.verdict == "loses more" else (one.a, one.b)
+
+
+def counted_in(row: EventRow) -> dict[str, EventCell]:
+    """The cells that have counts, without the null server's."""
+    return {name: cell for name, cell in row.cells.items() if name != NULL and cell.counted}
+
+
+def _called(row: EventRow, labels: Labels) -> Iterator[str]:
+    """A sentence for all who lose more than the same others: each of these pairs differs."""
+    beaten = {
+        worse: frozenset(better for _, better in pairs)
+        for worse, pairs in grouped(map(ordered, row.differing), lambda pair: pair[0]).items()
+    }
+    groups = grouped(beaten, beaten.__getitem__)
+    for better, own in sorted(groups.items(), key=lambda group: -len(group[0]) * len(group[1])):
+        worse, others = _by_share(row, own)[::-1], _by_share(row, better)
+        if len(worse) == 1:
+            yield _loses_more(row, worse[0], others, labels)
+        else:
+            sides = (listed([f"{labels[name]} ({_loses(row, name)})" for name in side]) for side in (worse, others))
+            yield f"{capital(row.name)}: {' lose more than '.join(sides)}."
+
+
+def _by_share(row: EventRow, names: Sequence[str] | frozenset[str]) -> list[str]:
+    return sorted(names, key=lambda name: (share(row.cells[name].counts), name))
+
+
+def _loses_more(row: EventRow, worse: str, better: Sequence[str], labels: Labels) -> str:
+    """`A reload of gunicorn 26.1.0 with keep-alive loses 3 to 7 of 1,000 requests, 27.0.1 none of 24,000`."""
+    cells = row.cells
+    told = f"{capital(_subject(row, labels[worse]))} loses {_loses(row, worse)}"
+    if len(better) == 1:
+        verb = "; {} loses" if cells[better[0]].lost else ", {}"
+        return (
+            f"{told}{verb.format(_shorter(labels[better[0]], labels[worse]))} {loses_words(cells[better[0]].counts)}."
+        )
+    names = listed([labels[name] for name in better])
+    return f"{told}; {names} lose {'less' if any(cells[name].lost for name in better) else 'none'}."
+
+
+def _not_called(row: EventRow, labels: Labels) -> Iterator[str]:
+    """What was lost where no two services are known to differ."""
+    cells = counted_in(row)
+    if not any(cell.lost for cell in cells.values()):
+        return
+    worst = _by_share(row, [*cells])[::-1]
+    first = worst[0]
+    if len(cells) == 1:
+        yield f"{capital(_subject(row, labels[first]))} loses {_loses(row, first)}."
+        return
+    told = [f"{labels[name]} {loses_words(cells[name].counts)}" for name in worst[1:]]
+    verdict = differ_words(row, labels)
+    why = "" if verdict == NOTHING else f"; {verdict}"
+    yield f"{capital(row.name)}: {labels[first]} loses {_loses(row, first)}, {listed(told)}{why}."
+
+
+def _loses(row: EventRow, name: str) -> str:
+    return loses_words(row.cells[name].counts, f" {WHAT.get(row.event, 'requests')}")
+
+
+def loses_words(counts: Counts, what: str = "") -> str:
+    """`3 to 7 of 1,000`, in each round; `none of 24,000` over all; `7 of 10,053 (0 to 2 each time)`."""
+    lost, sent = [one for one, _ in counts], [one for _, one in counts]
+    if not any(lost):
+        return f"none of {sum(sent):,.0f}{what}"
+    if max(sent) > MOST_SPREAD * min(sent):
+        return f"{sum(lost):,.0f} of {sum(sent):,.0f}{what} ({whole(lost)} each time)"
+    if min(sent) == max(sent):
+        return f"{whole(lost)} of {whole(sent)}{what}"
+    mean = sum(sent) / len(sent)
+    return f"{whole(lost)} of about {round(mean, 3 - len(str(int(mean)))):,.0f}{what}"
+
+
+def _floor(row: EventRow) -> str:
+    """What the null server loses, which the client or the machine loses."""
+    cell = row.cells.get(NULL)
+    return f" The null server (nginx) loses {loses_words(cell.counts)}." if cell and cell.counted and cell.lost else ""
+
+
+def relief_of(row: EventRow, rows: Sequence[EventRow]) -> EventRow | None:
+    """The case that would help; None where there is none."""
+    case, _ = RELIEFS.get((row.event, row.case), ("", ""))
+    return next((one for one in rows if case and (one.event, one.case) == (row.event, case)), None)
+
+
+def relief_words(row: EventRow, rows: Sequence[EventRow]) -> str:
+    """What is lost in the case that would help, where the rounds of all services together show that it does."""
+    other = relief_of(row, rows)
+    if other is None:
+        return ""
+    words = RELIEFS[row.event, row.case][1]
+    both = [name for name in counted_in(row) if name in counted_in(other)]
+    with_it, without = (tuple(pair for name in both for pair in one.cells[name].counts) for one in (other, row))
+    if not both or share(with_it) >= share(without) or p_differ(without, with_it) > ERRORS:
+        return ""
+    lost = sum(one for one, _ in with_it)
+    sent = sum(one for _, one in with_it)
+    return f" {capital(words)}: {f'{lost:,.0f}' if lost else 'none'} of {sent:,.0f}."
+
+
+def _shorter(name: str, beside: str) -> str:
+    """`27.0.1` beside `gunicorn 26.1.0`."""
+    first, _, rest = name.partition(" ")
+    return rest if rest and beside.startswith(f"{first} ") else name
+
+
+def _subject(row: EventRow, name: str) -> str:
+    template = SUBJECTS.get(row.event, f"{row.event} of {{}}")
+    words = template.format(name, case=CASES.get(row.case, row.case))
+    return words if "{case}" in template else words + _case_words(row.case)
+
+
+def _case_words(case: str) -> str:
+    """` with keep-alive and a boot of 2 s`, for a sentence."""
+    before, _, wait = case.partition(", pre-stop ")
+    if before.startswith("behind "):
+        return f" {before}" + (f" with a pre-stop wait of {wait}" if wait else "")
+    first, _, boot = case.partition(", boot ")
+    parts = [first] if first in WITH else []
+    parts += [f"a boot of {boot}"] if boot else []
+    return f" with {' and '.join(parts)}" if parts else f" ({case})" if case else ""
+
+
+def capital(words: str) -> str:
+    """As the first words of a sentence."""
+    return words[:1].upper() + words[1:]
