@@ -176,7 +176,7 @@ def bad_day(rounds: int = 7) -> list[EventRecord]:
 
 
 def services_of(records: Iterable[EventRecord]) -> dict[str, dict[str, Any]]:
-    names = ("server", "framework", "python", "base", "package")
+    names = ("server", "framework", "python", "base", "package", "settings")
     return {
         one.service: {name: getattr(one, name) for name in names if getattr(one, name) is not None}
         for one in records

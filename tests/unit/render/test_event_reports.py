@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
-from dataclasses import asdict
+import re
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -17,13 +19,15 @@ from turns_runs import write_turns
 
 from bench.__main__ import main
 from bench.cli.report import build_verb
-from bench.records.event import EventRecord, Fate
+from bench.records.event import EventRecord, Fate, Point
 from bench.records.file import read_events
 from bench.render.pr_comment import events_comment, parse_policy
 from bench.render.report import Report
 from bench.render.terminal import NARROWEST, terminal
 from bench.run.reader import read_run
 from bench.words.events import tell_events
+
+DOC = Path(__file__).parents[3] / "docs" / "exports.md"
 
 
 @pytest.fixture
@@ -87,6 +91,42 @@ def test_exports_have_a_row_for_each_event(folder: Path, capsysbinary: pytest.Ca
     assert found == [(len(counted), sum(one.lost for one in counted), sum(one.sent or 0 for one in counted))]
 
 
+def test_the_question_in_the_docs_finds_the_figures_of_an_event(
+    tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (question,) = re.findall(r'^duckdb -c "(.*events.parquet.*)"', DOC.read_text(), re.MULTILINE)
+    after = {"a": (0.3, 0.5, 0.4), "b": (31.0, None, 30.0)}
+    records = [
+        event(name, "killed", "", round=number, extras={"restored_s": restored_s})
+        for name, found in after.items()
+        for number, restored_s in enumerate(found, 1)
+    ]
+    folder = write_events(tmp_path / "a-run", [*records, event("b", "killed", "", round=4, happened=False)])
+    monkeypatch.chdir(tmp_path)
+    Path("events.parquet").write_bytes(exported("events-parquet", folder, capsysbinary))
+    with duckdb.connect() as database:
+        answer = database.sql(question).fetchall()
+    assert [(row[0][0], *row[1:]) for row in answer] == [("a", 3, 0.4), ("b", 3, 30.5)]
+
+
+def test_verdicts_have_the_figures_of_each_event(tmp_path: Path) -> None:
+    grows = tuple(Point(1e5 * part, 4e7 + 1e7 * part) for part in range(10))
+    folder = write_events(
+        tmp_path / "a-run",
+        [
+            event("a", "killed", "", round=1, extras={"restored_s": 0.3}),
+            event("a", "killed", "", round=2, recovered_s=None, extras={"restored_s": None}),
+            event("a", "memory", "requests", timeline=(), points=grows, extras={"requests": 1_000_000}),
+            event("a", "balance", "8 pooled", extras={"workers": 2, "worst_share": 1.0, "connections_1": 64}),
+        ],
+    )
+    build_verb(["--quiet", str(folder)])
+    found = {line["event"]: line for line in map(json.loads, (folder / "verdicts.jsonl").read_text().splitlines())}
+    assert found["killed"]["figures"] == {"restored_s": [0.3, None]} and found["killed"]["not_as_before"] == 1
+    assert found["memory"]["growth"] == {"word": "grows", "mean": 100.0, "low": 100.0, "high": 100.0}
+    assert found["balance"]["p_even"] == 1.0 and "growth" not in found["balance"]
+
+
 def test_a_run_without_events_has_none_to_export(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = write_events(tmp_path / "a-run", [])
     build_verb(["--quiet", str(folder)])
@@ -120,6 +160,47 @@ def test_policies_on_events(records: list[EventRecord], policy: str, violated: i
     comment = events_comment("a-run", events, [parse_policy(policy)])
     assert comment.violations == violated
     assert f"`--fail-on {policy}`: {f'violated by {violated}' if violated else 'passed'}" in comment.text
+
+
+MEMORY = {"timeline": (), "extras": {"requests": 1_000_000}}
+CHANGES: dict[str, tuple[list[int], list[int], int, str]] = {
+    "the head loses more": ([0] * 5, [3, 5, 7, 4, 6], 1, "violated by 1"),
+    "the head loses less": ([3, 5, 7, 4, 6], [0] * 5, 0, "passed"),
+    "both lose the same": (
+        [3, 5, 7, 4, 6],
+        [4, 6, 3, 5, 7],
+        0,
+        "passed; comparisons without a verdict are not covered: 1",
+    ),
+    "neither loses any": ([0] * 5, [0] * 5, 0, "passed"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("of", ["refs", "packages"])
+def test_lost_of_two_refs_or_packages(of: str, change: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The exit status is that of the script. What memory loses beside is not judged, nor is another pair."""
+    base, head, status, words = CHANGES[change]
+    records, facts = [], dict[str, Any]()
+    for place, losses in enumerate((base, head)):
+        told = {"package": f"gunicorn=={26 + place}.0.0"} if of == "packages" else {"settings": f"REF={'ab'[place]}"}
+        for name, case, lost in (("reload", "keep-alive", losses), ("memory", "requests", [9 * place] * 5)):
+            more = MEMORY if name == "memory" else {}
+            records += [
+                replace(
+                    event("gunicorn", name, case, round=number, lost=one, **told, **more), service=f"gunicorn-{place}"
+                )
+                for number, one in enumerate(lost, 1)
+            ]
+    if of == "refs":
+        facts = {"refs": {"a": "1" * 40, "b": "2" * 40, "pairs": [["gunicorn-0", "gunicorn-1"]]}}
+    folder = write_events(tmp_path / "a-run", records, **facts)
+    build_verb(["--quiet", str(folder)])
+    capsys.readouterr()
+    assert main(["pr-comment", str(folder), "--fail-on", "lost", "--fail-on", "invalid"]) == status
+    said = capsys.readouterr().out
+    assert f"`--fail-on lost`: {words}." in said and "`--fail-on invalid`: passed." in said
+    assert "not judged by losses: 1" in said
 
 
 def test_lost_needs_events(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
