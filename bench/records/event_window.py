@@ -300,7 +300,7 @@ class Window:
         """A tenth of a second each, from the first request on."""
         found: dict[int, list[Row]] = {}
         for row in self.log:
-            if not row.kind:
+            if row.kind in ("", KEPT):
                 found.setdefault(_slot(row.due, BIN_S), []).append(row)
         for number, rows in sorted(found.items()):
             good = [row.latency for row in rows if row.good]

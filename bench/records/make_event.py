@@ -116,7 +116,7 @@ def _measured(empty: EventRecord, window: Window, capacity: float | None) -> Eve
             99, [row.begun - row.due for row in window.log if row.begun is not None and not row.kind]
         ),
         causes=tuple(window.causes()),
-        timeline=() if window.event.until == SWEPT else tuple(window.timeline()),
+        timeline=tuple(window.timeline()),
         points=tuple(points(window)),
         extras=figures(window),
     )

@@ -13,7 +13,7 @@ from bench.render.page.windows import compressed
 from bench.render.text import rounded
 from bench.stats.event_counts import NOT_ENOUGH
 from bench.words.event_cells import FATES, seconds_words
-from bench.words.events import ToldEvents
+from bench.words.events import ToldEvents, ToldRow
 
 MOST_BYTES = 1_500_000
 """All timelines that a page may have; above it, each cell has that of its worst round alone."""
@@ -30,16 +30,18 @@ def _parts(told: ToldEvents, *, every: bool) -> list[str]:
     for row in told.rows:
         for name in told.table.services:
             cell = row.row.cells.get(name)
-            text = json.dumps(rounded(_cell(told, row.row, cell, every=every)), separators=(",", ":")) if cell else ""
+            text = json.dumps(rounded(_cell(told, row, cell, every=every)), separators=(",", ":")) if cell else ""
             found.append(compressed(text) if text else "")
     return found
 
 
-def _cell(told: ToldEvents, row: EventRow, cell: EventCell, *, every: bool) -> dict[str, Any]:
+def _cell(told: ToldEvents, told_row: ToldRow, cell: EventCell, *, every: bool) -> dict[str, Any]:
+    row = told_row.row
     worst = max(cell.records, key=lambda one: (one.lost, one.longest_gap_s or 0.0))
     documented = dict.fromkeys(one.documented for one in cell.records if one.documented)
     return {
         "title": f"{row.name}: {told.labels[cell.service]}",
+        "words": told_row.cells[cell.service].line(),
         "reason": cell.reason,
         "documented": list(documented),
         "against": [*_against(told, row, cell.service)],
@@ -62,7 +64,7 @@ def _round(record: EventRecord, *, drawn: bool) -> dict[str, Any]:
     return {
         "round": record.round,
         "words": [*_words(record)],
-        "actions": [[one.at_s, one.what] for one in record.actions],
+        "actions": [[one.at_s, one.what, one.took_s] for one in record.actions],
         "at": [one.at_s for one in bins],
         "good": [one.good for one in bins],
         "failed": [one.failed for one in bins],

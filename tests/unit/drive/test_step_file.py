@@ -77,6 +77,42 @@ def host_part(folder: Path) -> HostStep:
     return step_of((read(folder / STEP) or {})["host"])
 
 
+EVENT: dict[str, Any] = {"name": "reload", "phases": [{"share": 0.3, "seconds": 5.0}]}
+OTHER_EVENTS: dict[str, tuple[Any, str]] = {
+    "no name": ({"case": "keep-alive", "phases": []}, "its event has no name"),
+    "no phases": ({"name": "reload"}, "its event has no phases"),
+    "other phases": ({"name": "reload", "phases": [{"share": 0.3}]}, "its event is of another version"),
+    "other actions": (EVENT | {"actions": [{"at": 3.0, "kind": "HUP"}]}, "its event is of another version"),
+    "needs that are less": (EVENT | {"needs": {"steps": [1]}}, "its event is of another version"),
+    "needs that are a list": (EVENT | {"needs": ["threads"]}, "its event is of another version"),
+}
+
+
+def test_an_event_without_the_fields_of_today_has_their_defaults(tmp_path: Path) -> None:
+    """What an earlier version left out of a plan is what it did; what a later one has more is left alone."""
+    write_step(tmp_path, [SOLO | {"slot": 3, "event": EVENT | {"of_tomorrow": 1}}], {})
+    (load,) = read_loads(str(tmp_path)).loads.values()
+    assert load.event == EVENT | {"of_tomorrow": 1} and load.after_s == 2.0
+    (doings,) = host_part(tmp_path).events.values()
+    assert (doings.most_s, doings.actions, doings.containers) == (5.0, (), 1)
+
+
+@pytest.mark.parametrize("event", OTHER_EVENTS)
+def test_an_event_of_another_version_is_refused_in_one_line(event: str, tmp_path: Path) -> None:
+    value, words = OTHER_EVENTS[event]
+    with pytest.raises(UserError) as refused:
+        write_step(tmp_path, [SOLO | {"event": value}], {})
+    assert words in str(refused.value) and str(refused.value).startswith("r01-0003 of the plan: ")
+    assert "\n" not in str(refused.value) and not (tmp_path / STEP).exists()
+    write_step(tmp_path, [SOLO | {"event": EVENT}], {})
+    told = json.loads((tmp_path / STEP).read_text())
+    told["loads"]["r01-0003"]["event"] = value
+    (tmp_path / STEP).write_text(json.dumps(told))
+    with pytest.raises(Failed) as failed:
+        read_loads(str(tmp_path))
+    assert words in str(failed.value) and "\n" not in str(failed.value)
+
+
 def block(**change: Any) -> list[dict[str, Any]]:
     """Two windows of two services."""
     return [

@@ -1,6 +1,8 @@
 /* Opens a cell of the table of events: what became of its requests in each round, and its timeline. */
 
 const EVENT_HEIGHT = 150;
+/** What takes longer is a band in a timeline: a container that is replaced. */
+const LASTS_S = 0.3;
 
 function events() {
   const panel = document.getElementById("event");
@@ -43,11 +45,13 @@ function showEvent(panel, found, chosen) {
   for (const [name, value] of one.words) facts.append(make("dt", {}, name), make("dd", {}, value));
   const said = [...found.against, ...found.documented.map((text) => `Its documentation: ${text}`)];
   if (found.reason) said.unshift(`Not counted: ${found.reason}`);
+  said.unshift(found.words);
   panel.replaceChildren(
     make("h3", {}, found.title),
     ...said.map((text) => make("p", { class: "note" }, text)),
     make("div", { class: "bar" }, found.rounds.length > 1 ? choice : null),
-    one.points.length ? eventGrowth(one, panel) : eventTimeline(one, panel),
+    ...(one.points.length ? [eventGrowth(one, panel)] : []),
+    ...(one.at.length || !one.points.length ? [eventTimeline(one, panel)] : []),
     facts,
   );
 }
@@ -71,7 +75,11 @@ function eventTimeline(one, panel) {
     ticks: width < NARROW ? 5 : 10,
   };
   const common = { width, marginLeft: 56, marginRight: 12, style: STYLE };
-  const lines = () => Plot.ruleX(one.actions, { x: "0", stroke: INK, strokeDasharray: "3 3" });
+  const lasting = one.actions.filter(([, , took]) => took >= LASTS_S);
+  const lines = () => [
+    Plot.rectX(lasting, { x1: "0", x2: ([at, , took]) => at + took, fill: INK, fillOpacity: 0.07 }),
+    Plot.ruleX(one.actions, { x: "0", stroke: INK, strokeDasharray: "3 3" }),
+  ];
   const most = d3.max(bins, (bin) => bin.good + bin.failed) || 1;
   const counts = Plot.plot({
     ...common,
@@ -123,7 +131,10 @@ function eventTimeline(one, panel) {
     mark.removeAttribute("aria-description");
   }
   const figure = make("figure", {}, drawing);
-  for (const [at, what] of one.actions) figure.append(make("p", { class: "note" }, `At ${number(at)} s: ${what}`));
+  const done = one.actions.map(
+    ([at, what, took]) => `at ${number(at)} s ${what}${took >= LASTS_S ? ` (takes ${number(took)} s)` : ""}`,
+  );
+  if (done.length) figure.append(make("p", { class: "note" }, `Lines: ${done.join("; ")}.`));
   return figure;
 }
 
