@@ -186,6 +186,13 @@ _ENDS = ((False, "cut", "s"), (True, "finish", "es"))
 """(whether the response was answered, what the server does, and the ending of that)."""
 
 
+def _reload(rows: Rows) -> Told:
+    """Whom a reload ends."""
+    ends = {name: None for _, cells in rows for name, cell in cells.items() if cell.figures("ended_s")}
+    if ends:
+        yield BAD, f"A reload ends all of {listed([*ends])}."
+
+
 def _worker(rows: Rows) -> Told:
     """Whether a worker is replaced."""
     for row, cells in rows:
@@ -368,6 +375,7 @@ def _duration(seconds: float) -> str:
 HOUR_S, MINUTE_S = 3600, 60
 _OF = MappingProxyType(
     {
+        "reload": _reload,
         "stop": _stop,
         "killed": _worker,
         "hung": _worker,

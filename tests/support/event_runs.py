@@ -13,7 +13,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from bench.records.event import FILE, Action, Bin, Ended, EventRecord, Fate, dump
+from bench.plan.events import EVENTS
+from bench.records.event import FILE, Action, Bin, Ended, EventRecord, Fate, Point, dump
 
 RATE, BEFORE_S = 100.0, 3.0
 BIN_S = 0.1
@@ -173,6 +174,31 @@ def bad_day(rounds: int = 7) -> list[EventRecord]:
             ),
         ]
     return [one for one in found if one]
+
+
+SERVERS = ("gunicorn", "uvicorn", "granian", "hypercorn", "waitress", "uwsgi", "bjoern", "cheroot")
+
+
+def every_event() -> list[EventRecord]:
+    """Each case of each event, of eight servers, one round."""
+    phases = tuple(Action(f"{times} times the capacity", at_s) for times, at_s in ((1.5, 2.0), (3, 4.0), (0.5, 8.0)))
+    swaps = tuple(Action(f"SIGTERM to container {number}", 3.0 * number, 2.2) for number in (1, 2))
+    slow = tuple(Action(f"{2**step} silent connections", 2.0 + step) for step in range(7))
+    grown = tuple(Point(1e5 * part, 4e7 + 1e7 * part) for part in range(10))
+    behind = {"swap_1_s": 2.2, "swap_2_s": 2.2, "proxy_502": 4, "killed_1": True, "cause_no_container": 3}
+    own: dict[str, dict[str, Any]] = {
+        "overload": {"actions": phases, "timeout_s": 1.0},
+        "rolling": {"actions": swaps, "extras": behind, "lost": 4},
+        "slow": {"actions": slow, "timeout_s": 1.0, "extras": {"smallest_k": 8, "cut_after_s": 30.0}},
+        "memory": {"points": grown, "extras": {"requests": 10**6, "parts_s": 30.0}},
+        "idle-close": {"actions": (), "extras": {"idle_s": 5.0, "lost_to_ms": 20.0}},
+    }
+    return [
+        event(server, name, one.case, **own.get(name, {"lost": 2}))
+        for server in SERVERS
+        for name, kind in EVENTS.items()
+        for one in kind.cases
+    ]
 
 
 def services_of(records: Iterable[EventRecord]) -> dict[str, dict[str, Any]]:

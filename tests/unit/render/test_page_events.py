@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from event_runs import bad_day, event, write_events
+from event_runs import bad_day, event, every_event, write_events
 from page_browser import Opened, built
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Locator, Page, expect
 
+from bench.plan.events import EVENTS
 from bench.records.event import EventRecord, Point
 
 pytest_plugins = ["page_fixtures"]
@@ -51,6 +52,54 @@ def test_the_table_is_on_the_first_screen_and_a_cell_opens_to_its_timeline(
     assert Axe().run(page).response["violations"] == []
     cell.click()
     assert panel.is_hidden()
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built(write_events(tmp_path_factory.mktemp("page") / "every-event", every_event()))
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_eight_servers_under_every_event_are_read_in_a_box_of_their_own(
+    whole: Path, opened: Opened, width: int
+) -> None:
+    page = opened(whole, width=width)
+    box, table = page.locator(".events-box"), page.locator("table.events")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert box.evaluate("one => one.scrollWidth > one.clientWidth && one.scrollHeight > one.clientHeight")
+    box.evaluate("one => one.scrollTo(500, 1500)")
+    place = box.bounding_box()
+    name, head = table.locator("tbody th").nth(20).bounding_box(), table.locator("thead th").nth(5).bounding_box()
+    assert place and name and head
+    # Which event and which server a cell is of stays in view.
+    assert abs(name["x"] - place["x"]) < 2 and abs(head["y"] - place["y"]) < 2
+    assert name["width"] <= width * 0.36
+    assert max(table.locator("tr").evaluate_all("rows => rows.map((row) => row.offsetHeight)")) <= 170
+    if folder := os.environ.get("PAGE_PICTURES"):
+        page.screenshot(path=f"{folder}/every-event-{width}.png")
+
+
+def test_a_cell_of_every_event_opens_to_its_timeline(whole: Path, opened: Opened) -> None:
+    page = opened(whole)
+    panel, rows = page.locator("#event"), page.locator("table.events tbody tr")
+    assert rows.count() == sum(len(kind.cases) for kind in EVENTS.values())
+    for place in range(rows.count()):
+        row = rows.nth(place)
+        row.get_by_role("button").first.click()
+        expect(panel.locator("h3")).to_have_text(f"{row.locator('th').inner_text()}: gunicorn")
+        name = str(row.locator("th").inner_text())
+        assert panel.locator("svg").count() == (3 if name.startswith("memory") else 2)
+        lines = panel.locator("svg").last.locator("[stroke-dasharray] line, line[stroke-dasharray]").count()
+        known = {"overload": 3, "rolling": 2, "slow": 7, "idle-close": 0}
+        assert lines == known.get(name.partition(",")[0], 1), name
+    assert "at 3.00 s SIGTERM to container 1 (takes 2.20 s)" in open_cell(page, "rolling, behind nginx")
+    assert "failed tries: 3 no container left" in panel.inner_text()
+
+
+def open_cell(page: Page, name: str) -> str:
+    row = page.locator("table.events tbody tr").filter(has=page.get_by_role("rowheader", name=name, exact=True))
+    row.get_by_role("button").first.click()
+    return page.locator("#event").inner_text()
 
 
 def facts(found: Locator) -> dict[str, str]:

@@ -278,6 +278,7 @@ def findings_of_events() -> Said:
             for number, restored_s in ((1, 0.2), (2, None))
         ],
         "the whole server ends": rounds_of(event("a", "killed", "", gone=True, extras={"ended_s": 0.2})),
+        "a reload ends it": rounds_of(event("a", gone=True, extras={"ended_s": 0.2})),
         "never came back from several": rounds_of(
             event("a", "killed", "", gone=True), event("a", "hung", "", gone=True), event("b", "hung", "")
         ),
