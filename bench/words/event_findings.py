@@ -78,8 +78,8 @@ def _findings(table: EventTable, labels: Labels) -> Iterator[Finding]:
                 weight = KNOWN if event in OTHERWISE else LOST
                 yield from (Finding(event, weight, words) for words in loss_sentences(row, rows, labels))
         named = [(row, {labels[name]: cell for name, cell in counted_in(row).items()}) for row in rows]
-        for weight, words in _OF[event](named) if event in _OF else ():
-            yield Finding(event, weight, words)
+        for row, cells in named if event in _OF else ():
+            yield from (Finding(event, weight, words) for weight, words in _OF[event](row, cells))
         yield from (Finding(event, BAD, words) for words in _unseen(rows, labels))
         if silent := _silence(event, named):
             yield Finding(event, BAD, silent)
@@ -155,214 +155,197 @@ def _some(name: str, rounds: int, cell: EventCell) -> str:
 
 
 Told = Iterator[tuple[int, str]]
-Rows = Sequence[tuple[EventRow, Named]]
 
 
-def _stop(rows: Rows) -> Told:
+def _stop(_: EventRow, cells: Named) -> Told:
     """What becomes of a response that takes 5 s, and who outlasts Docker's patience."""
-    for _, cells in rows:
-        by_fate: dict[bool, list[str]] = {}
-        for name, cell in cells.items():
-            fates = {fate == Fate.ANSWERED for fate in cell.values("long_fate") if fate}
-            if len(fates) == 1:
-                after = cell.figures("exit_s")
-                by_fate.setdefault(fates.pop(), []).append(
-                    f"{name} (exits after {seconds_of(after)})" if after else name
-                )
-        told = [
-            f"{listed(own)} {verb}{end * (len(own) == 1)}" for fate, verb, end in _ENDS if (own := by_fate.get(fate))
-        ]
-        if told:
-            first, *others = told
-            rest = f"; {others[0]} it" if others else ""
-            yield BAD if False in by_fate else KNOWN, f"At SIGTERM {first} a response of 5 s{rest}."
-        exits = {name: cell.figures("exit_s") for name, cell in cells.items()}
-        late = [f"{name} (exits after {seconds_of(own)})" for name, own in exits.items() if own and max(own) > DOCKER_S]
-        if late := late + [f"{name} (has not exited)" for name, own in exits.items() if not own]:
-            yield BAD, f"Docker would kill {listed(late)}: it waits {DOCKER_S:.0f} s after SIGTERM."
+    by_fate: dict[bool, list[str]] = {}
+    for name, cell in cells.items():
+        fates = {fate == Fate.ANSWERED for fate in cell.values("long_fate") if fate}
+        if len(fates) == 1:
+            after = cell.figures("exit_s")
+            by_fate.setdefault(fates.pop(), []).append(f"{name} (exits after {seconds_of(after)})" if after else name)
+    told = [f"{listed(own)} {verb}{end * (len(own) == 1)}" for fate, verb, end in _ENDS if (own := by_fate.get(fate))]
+    if told:
+        first, *others = told
+        rest = f"; {others[0]} it" if others else ""
+        yield BAD if False in by_fate else KNOWN, f"At SIGTERM {first} a response of 5 s{rest}."
+    exits = {name: cell.figures("exit_s") for name, cell in cells.items()}
+    late = [f"{name} (exits after {seconds_of(own)})" for name, own in exits.items() if own and max(own) > DOCKER_S]
+    if late := late + [f"{name} (has not exited)" for name, own in exits.items() if not own]:
+        yield BAD, f"Docker would kill {listed(late)}: it waits {DOCKER_S:.0f} s after SIGTERM."
 
 
 _ENDS = ((False, "cut", "s"), (True, "finish", "es"))
 """(whether the response was answered, what the server does, and the ending of that)."""
 
 
-def _reload(rows: Rows) -> Told:
+def _reload(row: EventRow, cells: Named) -> Told:
     """Whom a reload ends."""
-    ends = {name: None for _, cells in rows for name, cell in cells.items() if cell.figures("ended_s")}
-    if ends:
-        yield BAD, f"A reload ends all of {listed([*ends])}."
+    if ends := [name for name, cell in cells.items() if cell.figures("ended_s")]:
+        yield BAD, f"{capital(row.name)}: it ends all of {listed(ends)}."
 
 
-def _worker(rows: Rows) -> Told:
+def _worker(row: EventRow, cells: Named) -> Told:
     """Whether a worker is replaced."""
-    for row, cells in rows:
-        words, never, ends = list[tuple[str, str]](), list[str](), list[str]()
-        for name, cell in cells.items():
-            again = cell.figures("restored_s")
-            if cell.figures("ended_s"):
-                ends.append(name)
-            elif len(again) < len(cell.counted):
-                never.append(_some(name, len(cell.counted) - len(again), cell))
-            else:
-                quick = max(again) <= QUICK_S
-                words.append((f"within {QUICK_S:g} s by" if quick else f"after {seconds_of(again)} by", name))
-        if never:
-            yield BAD, f"A {row.event} worker is not replaced by {listed(never)}."
-        if words:
-            slow = any(not what.startswith("within") for what, _ in words)
-            yield BAD if slow else KNOWN, f"A {row.event} worker is replaced {_grouped_names(words)}."
-        if ends:
-            yield BAD, f"One {row.event} worker ends all of {listed(ends)}."
+    words, never, ends = list[tuple[str, str]](), list[str](), list[str]()
+    for name, cell in cells.items():
+        again = cell.figures("restored_s")
+        if cell.figures("ended_s"):
+            ends.append(name)
+        elif len(again) < len(cell.counted):
+            never.append(_some(name, len(cell.counted) - len(again), cell))
+        else:
+            quick = max(again) <= QUICK_S
+            words.append((f"within {QUICK_S:g} s by" if quick else f"after {seconds_of(again)} by", name))
+    if never:
+        yield BAD, f"A {row.event} worker is not replaced by {listed(never)}."
+    if words:
+        slow = any(not what.startswith("within") for what, _ in words)
+        yield BAD if slow else KNOWN, f"A {row.event} worker is replaced {_grouped_names(words)}."
+    if ends:
+        yield BAD, f"One {row.event} worker ends all of {listed(ends)}."
 
 
-def _overload(rows: Rows) -> Told:
+def _overload(_: EventRow, cells: Named) -> Told:
     """What is still answered in time, and who is not soon as before."""
-    for _, cells in rows:
-        found = {name: goodput_shares(cell) for name, cell in cells.items()}
-        worst = sorted((min(own), name, f"{whole(own)} %", times) for name, (times, own) in found.items() if own)
-        if worst:
-            _, first, much, times = worst[0]
-            others = "".join(f", {name} {much}" for _, name, much, _ in worst[1:MOST_NAMES])
-            yield BAD, f"At {times} times its capacity {first} answers {much} of it in time{others}."
-        late = [
-            (f"after {seconds_of(back)} with", name)
-            for name, cell in cells.items()
-            if (back := cell.figures("recovered_s")) and not cell.disturbed and not cell.gone and max(back) > QUICK_S
-        ]
-        never = [_some(name, cell.disturbed, cell) for name, cell in cells.items() if cell.disturbed]
-        if never:
-            yield BAD, f"When the window of an overload ends, p99 is not yet back to normal with {listed(never)}."
-        if late:
-            yield BAD, f"Once an overload is over, p99 is back to normal {_grouped_names(late)}."
+    found = {name: goodput_shares(cell) for name, cell in cells.items()}
+    worst = sorted((min(own), name, f"{whole(own)} %", times) for name, (times, own) in found.items() if own)
+    if worst:
+        _, first, much, times = worst[0]
+        others = "".join(f", {name} {much}" for _, name, much, _ in worst[1:MOST_NAMES])
+        yield BAD, f"At {times} times its capacity {first} answers {much} of it in time{others}."
+    late = [
+        (f"after {seconds_of(back)} with", name)
+        for name, cell in cells.items()
+        if (back := cell.figures("recovered_s")) and not cell.disturbed and not cell.gone and max(back) > QUICK_S
+    ]
+    never = [_some(name, cell.disturbed, cell) for name, cell in cells.items() if cell.disturbed]
+    if never:
+        yield BAD, f"When the window of an overload ends, p99 is not yet back to normal with {listed(never)}."
+    if late:
+        yield BAD, f"Once an overload is over, p99 is back to normal {_grouped_names(late)}."
 
 
-def _slow(rows: Rows) -> Told:
+def _slow(row: EventRow, cells: Named) -> Told:
     """How few slow connections stop whom."""
-    for row, cells in rows:
-        stopped = {name: found for name, cell in cells.items() if (found := cell.figures("smallest_k"))}
-        some = sorted(stopped, key=lambda name: min(stopped[name]))
-        words = _grouped_names(
-            (f"{whole(stopped[name])} stop", _some(name, len(stopped[name]), cells[name])) for name in some
-        )
-        others = _grouped_names(
-            (f"{whole(found)} do not stop", name)
-            for name, cell in cells.items()
-            if name not in stopped and (found := cell.figures("most_k"))
-        )
-        cut = _grouped_names(
-            (f"after {seconds_of(found)} by", name)
-            for name, cell in cells.items()
-            if (found := cell.figures("cut_after_s"))
-        )
-        told = "; ".join(filter(None, (words, others, f"they are cut {cut}" if cut else "")))
-        if told:
-            yield BAD if stopped else KNOWN, f"Of slow connections ({row.case}), {told}."
+    stopped = {name: found for name, cell in cells.items() if (found := cell.figures("smallest_k"))}
+    some = sorted(stopped, key=lambda name: min(stopped[name]))
+    words = _grouped_names(
+        (f"{whole(stopped[name])} stop", _some(name, len(stopped[name]), cells[name])) for name in some
+    )
+    others = _grouped_names(
+        (f"{whole(found)} do not stop", name)
+        for name, cell in cells.items()
+        if name not in stopped and (found := cell.figures("most_k"))
+    )
+    cut = _grouped_names(
+        (f"after {seconds_of(found)} by", name)
+        for name, cell in cells.items()
+        if (found := cell.figures("cut_after_s"))
+    )
+    told = "; ".join(filter(None, (words, others, f"they are cut {cut}" if cut else "")))
+    if told:
+        yield BAD if stopped else KNOWN, f"Of slow connections ({row.case}), {told}."
 
 
-def _connections(rows: Rows) -> Told:
+def _connections(row: EventRow, cells: Named) -> Told:
     """What an idle connection costs, and who refuses them."""
-    for row, cells in rows:
-        counts = {name: [sum(cell.figures(one)) for one in ("slow_refused", "opened")] for name, cell in cells.items()}
-        told = [f"{refused:,.0f} of {opened:,.0f} by {name}" for name, (refused, opened) in counts.items() if refused]
-        if told:
-            yield BAD, f"Connections are refused ({row.case}): {listed(told)}."
-    row, cells = rows[-1]
+    counts = {name: [sum(cell.figures(one)) for one in ("slow_refused", "opened")] for name, cell in cells.items()}
+    told = [f"{refused:,.0f} of {opened:,.0f} by {name}" for name, (refused, opened) in counts.items() if refused]
+    if told:
+        yield BAD, f"Connections are refused ({row.case}): {listed(told)}."
     sizes = {name: max(found) for name, cell in cells.items() if (found := cell.figures("kb_per_connection"))}
     if sizes:
         told = [f"{number(size)} KB with {name}" for name, size in _most(sizes)]
         yield KNOWN, f"A connection takes {listed(told)} ({row.case})."
 
 
-def _memory(rows: Rows) -> Told:
+def _memory(row: EventRow, cells: Named) -> Told:
     """Whose memory grows, and whose does not."""
-    for row, cells in rows:
-        grows = {name: growth_words(cell) for name, cell in cells.items() if growth_of(cell).word == GROWS}
-        steady = [name for name, cell in cells.items() if growth_of(cell).word == STEADY]
-        after = f" after {row.case}" if row.case.endswith("bodies") else ""
-        more, same = f"Memory grows{after}", f"Memory is steady{after}"
-        if row.case.endswith("reloads"):
-            more, same = "File descriptors stay open", "File descriptors are steady over reloads"
-        told = [f"{words.head.removeprefix(GROWS).strip()} with {name}" for name, words in grows.items() if words]
-        if told:
-            yield GREW, f"{more}: {listed(told)}."
-        if steady:
-            yield KNOWN, f"{same} with {listed(steady)}."
+    grows = {name: growth_words(cell) for name, cell in cells.items() if growth_of(cell).word == GROWS}
+    steady = [name for name, cell in cells.items() if growth_of(cell).word == STEADY]
+    after = f" after {row.case}" if row.case.endswith("bodies") else ""
+    more, same = f"Memory grows{after}", f"Memory is steady{after}"
+    if row.case.endswith("reloads"):
+        more, same = "File descriptors stay open", "File descriptors are steady over reloads"
+    told = [f"{words.head.removeprefix(GROWS).strip()} with {name}" for name, words in grows.items() if words]
+    if told:
+        yield GREW, f"{more}: {listed(told)}."
+    if steady:
+        yield KNOWN, f"{same} with {listed(steady)}."
 
 
-def _balance(rows: Rows) -> Told:
+def _balance(row: EventRow, cells: Named) -> Told:
     """Whose workers get more than chance explains, and what that costs."""
-    for row, cells in rows:
-        told, workers = [], list[float]()
-        for name, cell in cells.items():
-            if (shares := cell.figures("worst_share")) and cell.p_even <= UNEVEN:
-                workers += cell.figures("workers")
-                even = cell.figures("even_p99_s")
-                times = [span(found, milliseconds) for found in (cell.figures("p99_s"), even)] if even else []
-                cost = f" (p99 {', '.join(times)} with even shares)" if times else ""
-                told.append(f"{whole([100 * one for one in shares])} % with {name}{cost}")
-        if told:
-            yield BAD, f"One of {whole(workers)} workers gets more than chance explains ({row.case}): {listed(told)}."
+    told, workers = [], list[float]()
+    for name, cell in cells.items():
+        if (shares := cell.figures("worst_share")) and cell.p_even <= UNEVEN:
+            workers += cell.figures("workers")
+            even = cell.figures("even_p99_s")
+            times = [span(found, milliseconds) for found in (cell.figures("p99_s"), even)] if even else []
+            cost = f" (p99 {', '.join(times)} with even shares)" if times else ""
+            told.append(f"{whole([100 * one for one in shares])} % with {name}{cost}")
+    if told:
+        yield BAD, f"One of {whole(workers)} workers gets more than chance explains ({row.case}): {listed(told)}."
 
 
-def _exhausted(rows: Rows) -> Told:
+def _exhausted(row: EventRow, cells: Named) -> Told:
     """Whose health checks fail beside how many waiting requests."""
-    for row, cells in rows:
-        fail = {name: found for name, cell in cells.items() if (found := cell.figures("failing_k"))}
-        some = sorted(fail, key=lambda name: min(fail[name]))
-        fails = _grouped_names(
-            (f"beside {whole(fail[name])} with", _some(name, len(fail[name]), cells[name])) for name in some
-        )
-        passes = _grouped_names(
-            (f"beside {whole(most)} with", name)
-            for name, cell in cells.items()
-            if name not in fail and (most := cell.figures("most_waiting"))
-        )
-        told = "; ".join(f"{what} {words}" for what, words in (("fail", fails), ("pass", passes)) if words)
-        if told:
-            told = told.replace(" with", " waiting requests with", 1)
-            yield BAD if fail else KNOWN, f"With {CASES.get(row.case, row.case)}, health checks {told}."
-        left = {name: max(cell.figures("connections_used_after"), default=0.0) for name, cell in cells.items()}
-        if any(left.values()):
-            names = listed([f"{name} ({count:.0f})" for name, count in _most(left) if count])
-            yield BAD, f"Database connections are still in use after the load: {names}."
+    fail = {name: found for name, cell in cells.items() if (found := cell.figures("failing_k"))}
+    some = sorted(fail, key=lambda name: min(fail[name]))
+    fails = _grouped_names(
+        (f"beside {whole(fail[name])} with", _some(name, len(fail[name]), cells[name])) for name in some
+    )
+    passes = _grouped_names(
+        (f"beside {whole(most)} with", name)
+        for name, cell in cells.items()
+        if name not in fail and (most := cell.figures("most_waiting"))
+    )
+    told = "; ".join(f"{what} {words}" for what, words in (("fail", fails), ("pass", passes)) if words)
+    if told:
+        told = told.replace(" with", " waiting requests with", 1)
+        yield BAD if fail else KNOWN, f"With {CASES.get(row.case, row.case)}, health checks {told}."
+    left = {name: max(cell.figures("connections_used_after"), default=0.0) for name, cell in cells.items()}
+    if any(left.values()):
+        names = listed([f"{name} ({count:.0f})" for name, count in _most(left) if count])
+        yield BAD, f"Database connections are still in use after the load: {names}."
 
 
-def _away(rows: Rows) -> Told:
+def _away(row: EventRow, cells: Named) -> Told:
     """Who does not soon answer again once a dependency is back."""
-    for row, cells in rows:
-        told = []
-        for name, cell in cells.items():
-            again = cell.figures("again_s")
-            if cell.figures("needs_meanwhile") and (missing := len(cell.counted) - len(again)):
-                told.append((f"not within {AFTER_S:g} s by", _some(name, missing, cell)))
-            elif again and max(again) > QUICK_S:
-                told.append((f"after {seconds_of(again)} by", name))
-        if told:
-            what = row.case.partition(" ")[0]
-            yield (
-                BAD,
-                f"Once the {what} is back ({row.case}), requests that need it are answered {_grouped_names(told)}.",
-            )
+    told = []
+    for name, cell in cells.items():
+        again = cell.figures("again_s")
+        if cell.figures("needs_meanwhile") and (missing := len(cell.counted) - len(again)):
+            told.append((f"not within {AFTER_S:g} s by", _some(name, missing, cell)))
+        elif again and max(again) > QUICK_S:
+            told.append((f"after {seconds_of(again)} by", name))
+    if told:
+        what = row.case.partition(" ")[0]
+        yield (
+            BAD,
+            f"Once the {what} is back ({row.case}), requests that need it are answered {_grouped_names(told)}.",
+        )
 
 
-def _idle(rows: Rows) -> Told:
+def _idle(_: EventRow, cells: Named) -> Told:
     """Which servers close idle connections before a proxy does, by the defaults of both."""
-    for _, cells in rows:
-        found = {name: cell.figures("idle_s") for name, cell in cells.items()}
-        first = [
-            (seconds_of(own), name)
-            for name, own in found.items()
-            if own and NOT_KEPT_S < min(own) < min(IDLE_OF_PROXIES.values())
-        ]
-        if first:
-            groups = grouped(first, _first).items()
-            servers = "; ".join(f"{listed([name for _, name in own])} after {seconds}" for seconds, own in groups)
-            proxies = listed([f"{name} ({_duration(seconds)})" for name, seconds in IDLE_OF_PROXIES.items()])
-            yield (
-                BAD,
-                f"Idle connections are closed by {servers}: sooner than by {proxies}, which may send a request on one"
-                " that is just being closed.",
-            )
+    found = {name: cell.figures("idle_s") for name, cell in cells.items()}
+    first = [
+        (seconds_of(own), name)
+        for name, own in found.items()
+        if own and NOT_KEPT_S < min(own) < min(IDLE_OF_PROXIES.values())
+    ]
+    if first:
+        groups = grouped(first, _first).items()
+        servers = "; ".join(f"{listed([name for _, name in own])} after {seconds}" for seconds, own in groups)
+        proxies = listed([f"{name} ({_duration(seconds)})" for name, seconds in IDLE_OF_PROXIES.items()])
+        yield (
+            BAD,
+            f"Idle connections are closed by {servers}: sooner than by {proxies}, which may send a request on one"
+            " that is just being closed.",
+        )
 
 
 def _duration(seconds: float) -> str:
