@@ -212,9 +212,10 @@ def _overload(_: EventRow, cells: Named) -> Told:
     found = {name: goodput_shares(cell) for name, cell in cells.items()}
     worst = sorted((min(own), name, f"{whole(own)} %", times) for name, (times, own) in found.items() if own)
     if worst:
-        _, first, much, times = worst[0]
-        others = "".join(f", {name} {much}" for _, name, much, _ in worst[1:MOST_NAMES])
-        yield BAD, f"At {times} times its capacity {first} answers {much} of it in time{others}."
+        least, *others = worst
+        first, much, times = least[1:]
+        more = "".join(f", {name} {much}" for _, name, much, _ in others[: MOST_NAMES - 1])
+        yield BAD, f"At {times} times its capacity {first} answers {much} of it in time{more}."
     late = [
         (f"after {seconds_of(back)} with", name)
         for name, cell in cells.items()

@@ -150,10 +150,10 @@ def event_of(value: Any) -> Event:
             raise ValueError(f"its event has no {missing[0]}")
         values = {name: value[name] for name in (one.name for one in fields(Event)) if name in value}
         values["phases"] = tuple(Phase(**one) for one in values["phases"])
-        values["actions"] = tuple(Action(**one) for one in values["actions"])
+        values["actions"] = tuple(Action(**one) for one in values.get("actions", ()))
         values["slow_steps"] = tuple(values.get("slow_steps", ()))
         if needs := values.get("needs"):
-            values["needs"] = Needs(**needs | {"steps": tuple(needs["steps"])})
+            values["needs"] = Needs(**needs | {"steps": tuple(needs.get("steps", ()))})
         return Event(**values)
     except (TypeError, KeyError, AttributeError) as problem:
         raise ValueError(f"its event is of another version: {problem}") from None

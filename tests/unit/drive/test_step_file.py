@@ -92,7 +92,7 @@ def test_an_event_without_the_fields_of_today_has_their_defaults(tmp_path: Path)
     """What an earlier version left out of a plan is what it did; what a later one has more is left alone."""
     write_step(tmp_path, [SOLO | {"slot": 3, "event": EVENT | {"of_tomorrow": 1}}], {})
     (load,) = read_loads(str(tmp_path)).loads.values()
-    assert load.event == EVENT | {"of_tomorrow": 1} and load.after_s == 2.0
+    assert load.event == EVENT | {"of_tomorrow": 1} and load.after_s == 1.0
     (doings,) = host_part(tmp_path).events.values()
     assert (doings.most_s, doings.actions, doings.containers) == (5.0, (), 1)
 

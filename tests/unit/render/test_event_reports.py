@@ -102,6 +102,7 @@ def test_the_question_in_the_docs_finds_the_figures_of_an_event(
         for number, restored_s in enumerate(found, 1)
     ]
     folder = write_events(tmp_path / "a-run", [*records, event("b", "killed", "", round=4, happened=False)])
+    build_verb(["--quiet", str(folder)])
     monkeypatch.chdir(tmp_path)
     Path("events.parquet").write_bytes(exported("events-parquet", folder, capsysbinary))
     with duckdb.connect() as database:

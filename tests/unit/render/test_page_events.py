@@ -74,7 +74,7 @@ def test_eight_servers_under_every_event_are_read_in_a_box_of_their_own(
     # Which event and which server a cell is of stays in view.
     assert abs(name["x"] - place["x"]) < 2 and abs(head["y"] - place["y"]) < 2
     assert name["width"] <= width * 0.36
-    assert max(table.locator("tr").evaluate_all("rows => rows.map((row) => row.offsetHeight)")) <= 170
+    assert max(table.locator("tr").evaluate_all("rows => rows.map((row) => row.offsetHeight)")) <= 180
     if folder := os.environ.get("PAGE_PICTURES"):
         page.screenshot(path=f"{folder}/every-event-{width}.png")
 
@@ -99,6 +99,7 @@ def test_a_cell_of_every_event_opens_to_its_timeline(whole: Path, opened: Opened
 def open_cell(page: Page, name: str) -> str:
     row = page.locator("table.events tbody tr").filter(has=page.get_by_role("rowheader", name=name, exact=True))
     row.get_by_role("button").first.click()
+    expect(page.locator("#event h3")).to_have_text(f"{name}: gunicorn")
     return page.locator("#event").inner_text()
 
 
