@@ -304,7 +304,7 @@ def _usual_s(event: Event) -> float:
     if event.repeats:
         return event.seconds / 2
     if event.until == ROLLED:
-        return event.seconds / 3
+        return event.seconds / 2
     boots = 2 * float(event.environment.get("BOOT_S", 0))
     return min(event.seconds, UNTIL_S + boots) if event.until else event.seconds
 

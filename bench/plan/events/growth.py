@@ -12,7 +12,7 @@ from bench.plan.events.processes import ALL_APART_S, reloaded
 
 MILLION, PARTS = 1_000_000, 10
 CONNECTIONS = 64
-SECONDS, BODIES_S, RELOADS_S = 15.0, 6.0, 90.0
+SECONDS, BODIES_S, RELOADS_S = 10.0, 6.0, 90.0
 """The longest that a million requests, the load after large bodies, and twenty reloads may take.
 
 --duration replaces the first of them.

@@ -12,6 +12,8 @@ from bench.plan.events.event import BEFORE_S, ENDED, POOL, RESTORED, SWAPPED, Ev
 from driver.messages import Action
 
 MAX_REQUESTS, JITTER = 1000, 100
+RECYCLE_RATE = 800.0
+"""Requests/s: each of four workers has had enough several times in a window."""
 BOOTS_S = (0, 2, 5)
 """How long the app takes to boot, in seconds."""
 ONE_APART_S, ALL_APART_S = 1.0, 3.0
@@ -110,12 +112,12 @@ PROCESSES: Mapping[str, Kind] = MappingProxyType(
                 easy(
                     "recycle",
                     f"every {MAX_REQUESTS}",
-                    15.0,
-                    most_rate=400.0,
+                    10.0,
+                    most_rate=RECYCLE_RATE,
                     environment={"MAX_REQUESTS": str(MAX_REQUESTS), "MAX_REQUESTS_JITTER": str(JITTER)},
                     most_beside=1,
                 ),
-                easy("recycle", "never", 10.0, most_rate=400.0, most_beside=1),
+                easy("recycle", "never", 6.0, most_rate=RECYCLE_RATE, most_beside=1),
             ),
             _recycled,
             floor=False,
