@@ -9,6 +9,7 @@ from places import ROOT
 
 from bench.cli.arguments import parse_selection
 from bench.cli.plan import make_run, plan_of
+from bench.cli.report import build_verb
 from bench.core.errors import UserError
 from bench.matrix.load import load_matrix
 from bench.matrix.model import Matrix
@@ -211,6 +212,10 @@ def test_the_lines_of_an_app_name_its_requests_and_a_run_has_them_for_every_tool
     assert "target: own-app" in services and json.dumps(given.folder) in services
     assert f"{run}/app/locks/py313" in services
     assert json.loads((run / "host.json").read_text())["own_app"]["app"] == "main:app"
+    # What people read has no path of the machine.
+    assert build_verb(["--quiet", str(run)]) == 0
+    page = (run / "index.html").read_text()
+    assert "main:app in My shop" in page and "/home/me" not in page + (run / "report.md").read_text()
 
 
 @pytest.fixture
