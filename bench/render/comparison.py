@@ -180,12 +180,13 @@ def _tables(compared: ComparedRun) -> Iterator[Table]:
             Column("service", lambda row: row.service, left=True),
             Column(one, lambda row: _figure(row.before, _unit(row))),
             Column(other, lambda row: _figure(row.after, _unit(row))),
-            Column("change", _change),
+            Column("change against the others" if figure in OF_TABLES else "change", _change),
             Column("verdict", lambda row: row.word, left=True),
             Column("remarks", _remarks, left=True),
         ]
         yield table_of(f"{other} vs {one}: {NAMES[figure]}{UNITS.get(figure, '')}", columns, rows)
-    yield _null_server(compared.rows[0].one, compared)
+    if any(row.figure not in OF_TABLES for row in compared.rows):
+        yield _null_server(compared.rows[0].one, compared)
 
 
 def _null_server(one: str, other: ComparedRun) -> Table:
