@@ -28,8 +28,8 @@ RESERVED = ("common", "server")
 EXPECT_KEYS = ("status", "headers", "contains", "json")
 
 OURS = (
-    *("APP", "APP_INTERFACE", "PORT", "WORKERS", "BACKLOG", "THREADS", "KEEPALIVE"),
-    *("PATH", "PYTHONPATH", "HOME", "FRAMEWORK", "SERVER"),
+    *("APP", "APP_INTERFACE", "PORT", "WORKERS", "BACKLOG", "THREADS", "KEEPALIVE", "GRACEFUL", "TIMEOUT"),
+    *("MAX_REQUESTS", "PATH", "PYTHONPATH", "HOME", "FRAMEWORK", "SERVER"),
 )
 """What the harness and its server scripts set, beside all settings."""
 PREFIXES = ("COMPOSE_", "DOCKER_", "BENCH_", "BUILDKIT_", "BUILDX_")

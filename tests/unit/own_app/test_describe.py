@@ -84,6 +84,7 @@ def test_the_names_of_an_environment_are_taken_and_its_values_are_not(
     assert "very secret" not in (tmp_path / "app.json").read_text()
     for text, words in (
         ("WORKERS=4\n", "WORKERS is set by the benchmark"),
+        ("TIMEOUT=300\n", "TIMEOUT is set by the benchmark"),
         ("DOCKER_HOST=x\n", "DOCKER_HOST is set by the benchmark"),
         ("hello\n", "line 1 is not NAME=VALUE"),
     ):
