@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -28,15 +29,17 @@ ORDER = (
 )
 
 
+@cache
 def modules() -> dict[str, Path]:
     found = {".".join(p.relative_to(ROOT).with_suffix("").parts): p for p in (ROOT / "bench").rglob("*.py")}
     tops = ("bench.__init__", "bench.__main__")
     return {name.removesuffix(".__init__"): path for name, path in found.items() if name not in tops}
 
 
-def imported(path: Path, known: set[str]) -> set[str]:
+@cache
+def imported(path: Path) -> set[str]:
     """The project's modules that a file names, at its top or inside a function."""
-    names = set()
+    names = set[str]()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
             names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
@@ -45,16 +48,15 @@ def imported(path: Path, known: set[str]) -> set[str]:
     # The messages are what both sides speak by.
     others = {name for name in names if not name.startswith("driver.messages")}
     outside = {name for name in others if name.partition(".")[0] in ("tests", "calibration", "driver")}
-    return (names & known) | outside
+    return (names & modules().keys()) | outside
 
 
 def test_the_driver_imports_nothing_of_what_runs_in_containers() -> None:
-    known = set(modules())
-    assert [path.name for path in (ROOT / "driver").rglob("*.py") if imported(path, known) & known] == []
+    assert [path.name for path in (ROOT / "driver").rglob("*.py") if imported(path) & modules().keys()] == []
 
 
 def test_imports_point_down_and_never_in_a_circle() -> None:
-    graph = {name: imported(path, set(modules())) for name, path in modules().items()}
+    graph = {name: imported(path) for name, path in modules().items()}
     assert len(graph) > 90
     upward = [
         f"{name} -> {other}"
@@ -67,7 +69,7 @@ def test_imports_point_down_and_never_in_a_circle() -> None:
 
 
 def test_nothing_that_decides_imports_words() -> None:
-    graph = {name: imported(path, set(modules())) for name, path in modules().items()}
+    graph = {name: imported(path) for name, path in modules().items()}
     edges = [(part(name), part(other), f"{name} -> {other}") for name, others in graph.items() for other in others]
     speaks = {"cli", "render", "export"}
     assert [edge for one, other, edge in edges if other == "words" and one not in {"words", *speaks}] == []
