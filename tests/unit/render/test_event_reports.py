@@ -21,6 +21,7 @@ from bench.__main__ import main
 from bench.cli.report import build_verb
 from bench.records.event import EventRecord, Fate, Point
 from bench.records.file import read_events
+from bench.render.events import event_tables
 from bench.render.pr_comment import events_comment, parse_policy
 from bench.render.report import Report
 from bench.render.terminal import NARROWEST, terminal
@@ -47,6 +48,37 @@ def test_no_line_is_wider_than_the_terminal(folder: Path, width: int) -> None:
     shown = terminal(Report(read_run(str(folder)), {}, [], (), {}, events=events), (), width)
     assert max(map(len, shown.splitlines())) <= width
     assert "never came back" in shown and "waitress" in shown
+
+
+BESIDE = "Up to 2 services were under the same event at once, on the same CPUs"
+
+
+@pytest.mark.parametrize(
+    "alone, said",
+    [
+        ({}, f"{BESIDE}."),
+        ({"overload": [""]}, f"{BESIDE}; alone on them under overload."),
+        ({"reload": ["new connections"]}, f"{BESIDE}; alone on them under reload, new connections."),
+        ({"overload": [""], "recycle": ["never"]}, f"{BESIDE}; alone on them under recycle and overload."),
+    ],
+)
+def test_what_was_alone_is_named_where_the_run_has_it(alone: dict[str, list[str]], said: str) -> None:
+    """Events of a single service have nobody beside them, and are not named."""
+    cases = {"reload": ["keep-alive"], "killed": [""]}
+    records = [
+        event(server, name, case, beside=beside)
+        for beside, which in ((1, cases), (0, alone))
+        for name, own in which.items()
+        for case in own
+        for server in ("a", "b")
+    ]
+    told = tell_events([*records, event("a", "hung", "", beside=0)], {})
+    assert told and said in event_tables(told)[0].notes
+
+
+def test_services_one_after_the_other_are_beside_nobody() -> None:
+    told = tell_events([event(server, beside=0) for server in "ab"], {})
+    assert told and not [note for note in event_tables(told)[0].notes if "at once" in note]
 
 
 def test_a_line_for_each_cell_and_pair_in_verdicts(folder: Path) -> None:
