@@ -83,6 +83,8 @@ class LocalDocker(Engine):
         self._unreadable = ""
         self._fixed: list[str] = []
         """The services that have two containers, at addresses of their own."""
+        self._had_ended = set[str]()
+        """Dependencies that were to be stopped or paused and had ended before: a start afterwards hides that."""
 
     def context_of(self, service: str) -> str:
         """The Docker context of the service's machine; empty for this one."""
@@ -261,6 +263,8 @@ class LocalDocker(Engine):
         return int(told) if told.isdigit() else None
 
     def do_to_dependency(self, name: str, verb: str) -> str:
+        if verb in ("stop", "pause") and name in self.ended():
+            self._had_ended.add(name)
         seen = dependencies.do(verb, self.run.container(name), self.context_of(name))
         if verb == "start":
             self.know_dependencies()
@@ -400,7 +404,8 @@ class LocalDocker(Engine):
 
     def ended(self) -> tuple[str, ...]:
         """Empty while Docker does not answer."""
-        return tuple(name for name, one in self.look_at_dependencies().items() if not one.state.running)
+        found = self.look_at_dependencies().items()
+        return tuple(name for name, one in found if not one.state.running or name in self._had_ended)
 
     def know_dependencies(self) -> bool:
         """Looks up their processes; whether all are there."""

@@ -31,10 +31,22 @@ def test_a_dependency_is_away_once_its_container_says_so(
 ) -> None:
     docker.says("inspect --format {{.State.Status}}", f"{state}\n")
     assert engine.do_to_dependency("upstream", verb) == state
-    assert docker.calls[0] == f"{verb} p-upstream-1"
+    assert docker.calls[1] == f"{verb} p-upstream-1" and engine.ended() == ()
     docker.says("inspect --format {{.State.Status}}", "running\n")
     with pytest.raises(DockerError, match=f"it is not {state}"):
         engine.do_to_dependency("upstream", verb)
+
+
+def test_one_that_had_ended_before_it_was_stopped_is_said_though_it_is_started_again(
+    engine: LocalDocker, docker: Docker
+) -> None:
+    docker.runs("p-postgres-1", running=False)
+    docker.says("inspect --format {{.State.Status}}", "exited\n")
+    engine.do_to_dependency("postgres", "stop")
+    docker.runs("p-postgres-1", pid=8)
+    docker.says("inspect --format {{.State.Status}}", "running\n")
+    engine.do_to_dependency("postgres", "start")
+    assert engine.ended() == ("postgres",)
 
 
 @pytest.mark.parametrize("verb", ["start", "unpause"])
