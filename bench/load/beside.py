@@ -1,7 +1,7 @@
 """Services under events at once: each has a process of its own for its load.
 
 What a service holds is found out while the others have nothing to do, and once in a run for each request: later windows
-take it from RUN/raw/capacities. An event that takes all of the CPU depends on it, and finds it out each time.
+take it from RUN/raw/capacities. An event whose load is a share of it, whatever that is, finds it out each time.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _capacity(run: Path, task: Task) -> Capacity:
     file, asked = run / CAPACITIES / f"{task.entry.service}.json", asked_of(task)
     known = dict(mapping(as_object(read_bytes(str(file)) or b"")))
     before = mapping(known.get(asked))
-    if isinstance(rate := before.get("rate"), float) and not event_of(task.entry.event).alone:
+    if isinstance(rate := before.get("rate"), float) and event_of(task.entry.event).most_rate is not None:
         return Capacity(rate, str(before.get("of")))
     found = find_capacity(task)
     file.parent.mkdir(parents=True, exist_ok=True)

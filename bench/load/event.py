@@ -62,7 +62,7 @@ QUIET_S = 0.5
 """After the probe, whose last requests the service still works off."""
 LOOKS, AT_ONCE = 96, 16
 """Requests that find out which pids answer, and how many of them at once."""
-NOT_OF_CAPACITY = ("BOOT_S", "TELL_PID", "TAKE_BODIES")
+NOT_OF_CAPACITY = ("BOOT_S", "TELL_PID", "TAKE_BODIES", "MAX_REQUESTS", "MAX_REQUESTS_JITTER")
 LONG_BEFORE_S, LONG_TIMEOUT_S = 0.5, 30.0
 RECOVERED_S = 3.0
 """How long the last phase is at least, where it ends as soon as the service has recovered."""
@@ -90,7 +90,7 @@ def wait_until_all_ready(task: Task, say: Say) -> None:
 
 
 def asked_of(task: Task) -> str:
-    """What a service's capacity is of: the request, and what the event gives the app, but for how long it boots."""
+    """What a service's capacity is of: the request, and what the event gives the app, but for how long it boots and lives."""
     event = event_of(task.entry.event)
     given = [f"{name}={value}" for name, value in sorted(event.environment.items()) if name not in NOT_OF_CAPACITY]
     return " ".join((task.load.request.method, urlsplit(task.load.url).path, urlsplit(task.load.url).query, *given))

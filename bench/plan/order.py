@@ -59,7 +59,12 @@ class Beside:
 
 
 def _needs(unit: PlannedCell | Block | Beside) -> int:
-    """What the client can send is known before a knee is searched, and a knee before loads that are a share of it."""
+    """What the client can send is known before a knee is searched, and a knee before loads that are a share of it.
+
+    What a service holds is known before its workers are recycled, which changes that.
+    """
+    if isinstance(unit, Beside):
+        return 2 if any(cell.event and "MAX_REQUESTS" in cell.event.environment for cell in unit.cells) else 1
     if not isinstance(unit, PlannedCell):
         return 1
     if unit.service is NULL and unit.tool == OPEN_LOOP:

@@ -185,3 +185,10 @@ def test_what_is_compared_has_the_same_neighbours() -> None:
         blocks.setdefault(line.unit, set()).add(line.service)
     assert sorted({len(own) for own in blocks.values()}) == [1, 2]
     assert all({first, last} <= own or not {first, last} & own for own in blocks.values())
+
+
+def test_what_a_service_holds_is_known_before_its_workers_are_recycled() -> None:
+    made = plan(preset="bad-day", events=("stop", "recycle"), rounds=2, controls="none")
+    levels = [line.level for line in measurements(made, 1) if line.round == 1]
+    first = levels.index("recycle-every-1000")
+    assert set(levels[:first]) == {"stop", "recycle-never"} and set(levels[first:]) == {"recycle-every-1000"}
