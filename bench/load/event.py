@@ -90,7 +90,7 @@ def wait_until_all_ready(task: Task, say: Say) -> None:
 
 
 def asked_of(task: Task) -> str:
-    """What a service's capacity is of: the request, and what the event gives the app, but for how long it boots and lives."""
+    """What a service's capacity is of: the request, and what the app is given that changes how much it can do."""
     event = event_of(task.entry.event)
     given = [f"{name}={value}" for name, value in sorted(event.environment.items()) if name not in NOT_OF_CAPACITY]
     return " ".join((task.load.request.method, urlsplit(task.load.url).path, urlsplit(task.load.url).query, *given))
