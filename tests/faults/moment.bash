@@ -17,7 +17,9 @@ source "${BASH_SOURCE[0]%/*}/../lib/second_daemon.sh"
 # Two services of two models with two workers each, a table with the database and one with the upstream, two rounds.
 selection=(--stack 'uvicorn-asgi,gunicorn-sync-wsgi' --scenario 'db-raw,simple-request-20' --tool wrk --level 8 --rounds 2 --controls none)
 # The same under events: a worker that is killed, a stop, two containers behind a proxy, a database that is stopped or paused.
-events=(--stack 'uvicorn-asgi,gunicorn-sync-wsgi' --event 'stop,killed,rolling-behind-nginx,away-database-stopped,away-database-silent' --rounds 1 --controls none)
+select_events() {
+	selection=(--stack 'uvicorn-asgi,gunicorn-sync-wsgi' --event 'stop,killed,rolling-behind-nginx,away-database-stopped,away-database-silent' --rounds 1 --controls none)
+}
 # What else the machine does is not what is asked.
 export WORKERS=2 TURN_SECONDS=1 READY_TIMEOUT=120 MAX_STEAL=999 MAX_FOREIGN_CPU=999 MAX_LOADGEN_WAIT=999
 

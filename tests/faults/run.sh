@@ -27,7 +27,7 @@ seed=1 moments=30 keep='' wanted=''
 while (($#)); do
 	case $1 in
 	-h | --help) usage && exit ;;
-	--events) selection=("${events[@]}") wanted=${wanted:-$besides_servers} ;;
+	--events) select_events && wanted=${wanted:-$besides_servers} ;;
 	--seed | --moments | --subject | --keep)
 		[[ ${2:-} ]] || fail 2 "$1 needs a value"
 		case $1 in
