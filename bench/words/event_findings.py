@@ -228,18 +228,25 @@ def _overload(_: EventRow, cells: Named) -> Told:
         yield BAD, f"Once an overload is over, p99 is back to normal {_grouped_names(late)}."
 
 
+def _limits(cells: Named, fails: tuple[str, str], holds: tuple[str, str]) -> tuple[str, str]:
+    """Who fails at how few, the fewest first, and who stands the most that was tried.
+
+    `fails`, `holds`: a figure, and how it is said of a name.
+    """
+    failing = {name: found for name, cell in cells.items() if (found := cell.figures(fails[0]))}
+    some = sorted(failing, key=lambda name: min(failing[name]))
+    return _grouped_names(
+        (fails[1].format(whole(failing[name])), _some(name, len(failing[name]), cells[name])) for name in some
+    ), _grouped_names(
+        (holds[1].format(whole(found)), name)
+        for name, cell in cells.items()
+        if name not in failing and (found := cell.figures(holds[0]))
+    )
+
+
 def _slow(row: EventRow, cells: Named) -> Told:
     """How few slow connections stop whom."""
-    stopped = {name: found for name, cell in cells.items() if (found := cell.figures("smallest_k"))}
-    some = sorted(stopped, key=lambda name: min(stopped[name]))
-    words = _grouped_names(
-        (f"{whole(stopped[name])} stop", _some(name, len(stopped[name]), cells[name])) for name in some
-    )
-    others = _grouped_names(
-        (f"{whole(found)} do not stop", name)
-        for name, cell in cells.items()
-        if name not in stopped and (found := cell.figures("most_k"))
-    )
+    words, others = _limits(cells, ("smallest_k", "{} stop"), ("most_k", "{} do not stop"))
     cut = _grouped_names(
         (f"after {seconds_of(found)} by", name)
         for name, cell in cells.items()
@@ -247,7 +254,7 @@ def _slow(row: EventRow, cells: Named) -> Told:
     )
     told = "; ".join(filter(None, (words, others, f"they are cut {cut}" if cut else "")))
     if told:
-        yield BAD if stopped else KNOWN, f"Of slow connections ({row.case}), {told}."
+        yield BAD if words else KNOWN, f"Of slow connections ({row.case}), {told}."
 
 
 def _connections(row: EventRow, cells: Named) -> Told:
@@ -293,20 +300,11 @@ def _balance(row: EventRow, cells: Named) -> Told:
 
 def _exhausted(row: EventRow, cells: Named) -> Told:
     """Whose health checks fail beside how many waiting requests."""
-    fail = {name: found for name, cell in cells.items() if (found := cell.figures("failing_k"))}
-    some = sorted(fail, key=lambda name: min(fail[name]))
-    fails = _grouped_names(
-        (f"beside {whole(fail[name])} with", _some(name, len(fail[name]), cells[name])) for name in some
-    )
-    passes = _grouped_names(
-        (f"beside {whole(most)} with", name)
-        for name, cell in cells.items()
-        if name not in fail and (most := cell.figures("most_waiting"))
-    )
+    fails, passes = _limits(cells, ("failing_k", "beside {} with"), ("most_waiting", "beside {} with"))
     told = "; ".join(f"{what} {words}" for what, words in (("fail", fails), ("pass", passes)) if words)
     if told:
         told = told.replace(" with", " waiting requests with", 1)
-        yield BAD if fail else KNOWN, f"With {CASES.get(row.case, row.case)}, health checks {told}."
+        yield BAD if fails else KNOWN, f"With {CASES.get(row.case, row.case)}, health checks {told}."
     left = {name: max(cell.figures("connections_used_after"), default=0.0) for name, cell in cells.items()}
     if any(left.values()):
         names = listed([f"{name} ({count:.0f})" for name, count in _most(left) if count])

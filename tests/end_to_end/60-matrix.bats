@@ -51,7 +51,7 @@ teardown() { rm -rf results/20000101-*; }
 	local measured file
 	metas "$run_folder" | grep -v '"outcome": "measured"' || true
 	measured=$(metas "$run_folder" | grep -c '"outcome": "measured"')
-	[[ $(count . "$run_folder/plan.jsonl") == 29 && $((measured + $(count "$rate_unknown" "$run_folder/records.jsonl"))) == 29 ]]
+	[[ $(count . "$run_folder/plan.jsonl") == 29 && $((measured + $(grep -cE "$rate_unknown" "$run_folder/records.jsonl" || true))) == 29 ]]
 	for file in tool.json output.txt; do
 		[[ $(find "$run_folder/raw" -name "$file" | wc -l) == "$measured" ]]
 	done
@@ -74,7 +74,7 @@ teardown() { rm -rf results/20000101-*; }
 }
 
 @test "a plain line for each step, none of them drawn over" {
-	[[ $(grep -cE '^\[[0-9]+/[0-9]+\] round [0-9], 2 services in turns: db-raw wrk c16: ([0-2] of 2|[0-4] of 4) windows valid.*; [0-9]+ not valid, [0-9]+:[0-9]{2} left$' "$BATS_FILE_TMPDIR/log") == 6 ]]
+	[[ $(grep -cE '^\[[0-9]+/[0-9]+\] round [0-9], 2 services in turns: db-raw wrk c16: [0-4] of [2-4] windows valid.*; [0-9]+ not valid, [0-9]+:[0-9]{2} left$' "$BATS_FILE_TMPDIR/log") == 6 ]]
 	[[ $(grep -cE '^\[[0-9]+/[0-9]+\] [^:]+: ([0-9,.]+ requests/s|invalid: .*); [0-9]+ not valid, [0-9]+:[0-9]{2} left$' "$BATS_FILE_TMPDIR/log") == 7 ]]
 	run -1 grep -q $'\r' "$BATS_FILE_TMPDIR/log"
 }
@@ -82,7 +82,7 @@ teardown() { rm -rf results/20000101-*; }
 @test "records hold good answers and the kernel's own counters" {
 	# What other programs take of this machine meanwhile may make some not valid, for no other cause.
 	busy_host_causes "$run_folder"
-	grep -v "$rate_unknown" "$run_folder/records.jsonl" >"$BATS_TEST_TMPDIR/records"
+	grep -vE "$rate_unknown" "$run_folder/records.jsonl" >"$BATS_TEST_TMPDIR/records"
 	grep '"mode": *"turns"' "$BATS_TEST_TMPDIR/records" >"$BATS_TEST_TMPDIR/turns"
 	grep '"mode": *"solo"' "$BATS_TEST_TMPDIR/records" >"$BATS_TEST_TMPDIR/solo"
 	[[ $(count . "$BATS_TEST_TMPDIR/turns") == 12 && $(count . "$BATS_TEST_TMPDIR/solo") == 3 ]]

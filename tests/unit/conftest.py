@@ -11,22 +11,21 @@ import pytest
 from places import ROOT
 
 os.chdir(ROOT)
-LONGEST = (
-    "test_known_events.py",
-    "test_known_growth.py",
-    "test_published_runs.py",
-    "unit/load/",
-    "unit/render/test_page",
-)
-"""Parts of the names of files that wait, judge or draw for long: none of them may begin last."""
+FIRST = ("test_published_runs.py", "unit/render/test_page")
+"""Parts of the names of files that judge or draw for long."""
+LAST = ("test_known_events.py", "test_known_growth.py", "unit/load/")
+"""Of files that load servers: beside other stages of the tests they would have too little CPU. The longest begin first."""
 Reports = Generator[None, Any, Any]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest files come first."""
-    items.sort(
-        key=lambda item: next((place for place, name in enumerate(LONGEST) if name in item.nodeid), len(LONGEST))
-    )
+    """What takes long does not begin last, and what must not be late not first."""
+    items.sort(key=lambda item: _place(item.nodeid))
+
+
+def _place(name: str) -> int:
+    order = (*FIRST, "", *LAST)
+    return next((place for place, part in enumerate(order) if part and part in name), len(FIRST))
 
 
 @pytest.hookimpl(wrapper=True)
