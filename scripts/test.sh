@@ -61,12 +61,10 @@ for stage in "${stages[@]}"; do
 	# What need not end before the end-to-end tests begin goes on beside them, as they mostly wait, and gives way.
 	case $stage in
 	static) tool_options=(--cpu-shares 64) && start static ;;
-	python) tool_options=(--cpu-shares 256 --cidfile "$logs/python.container") && start python ;;
-	shell | contract) start "$stage" ;;
+	python | shell | contract) start "$stage" ;;
 	esac
 done
 for stage in shell contract; do [[ ! ${pid[$stage]:-} ]] || wait "${pid[$stage]}"; done
-python_gives_way
 [[ " ${stages[*]} " != *' swarm '* ]] || start swarm
 for stage in "${stages[@]}"; do
 	[[ $stage =~ ^(static|python|swarm)$ ]] || print_stage "$stage"

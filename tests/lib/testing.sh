@@ -51,13 +51,8 @@ compose() {
 
 in_tests() { tools_image=bench/tests in_tools "$@"; }
 
-# in_tests_compiled COMMAND...: where many processes import the same modules, they compile each once. The project is read-only there.
-in_tests_compiled() { in_tests env --unset=PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX=/tmp/compiled "$@"; }
-
-# python_gives_way: from here on the stage python, if it still runs, has what others leave of the CPU.
-python_gives_way() {
-	[[ ! -s $logs/python.container ]] || "$docker" update --cpu-shares 64 "$(<"$logs/python.container")" >/dev/null 2>&1 || true
-}
+# in_tests_compiled COMMAND...: where many processes import the same modules, they compile each once.
+in_tests_compiled() { in_tests python3 tests/support/compiled.py "$@"; }
 
 # check NAME COMMAND...: one TAP line; what the command printed only where it failed.
 check() {
@@ -95,9 +90,18 @@ test_static() {
 	return "$bad"
 }
 
-# A file stays with one process: what its tests share (a browser) is made once. More processes than CPUs, as many tests wait; the
-# files that take longest come first (tests/unit/conftest.py).
-test_python() { in_tests_compiled python3 tests/support/python_coverage.py -p no:cacheprovider --numprocesses 4 --dist loadfile --no-loadscope-reorder; }
+# First the tests whose servers answer at a known time: they mostly wait, and beside the other stages must not come late. Of the
+# others a file stays with one process, as what its tests share (a browser) is made once, and the longest come first
+# (tests/unit/conftest.py).
+test_python() {
+	local coverage=(python3 tests/support/python_coverage.py) status=0
+	tool_options=(--volume "$logs:/coverage" --cpu-shares 4096)
+	in_tests_compiled "${coverage[@]}" --quiet -p no:cacheprovider --numprocesses 4 --dist worksteal tests/unit/load || status=$?
+	tool_options+=(--cpu-shares 64)
+	in_tests_compiled "${coverage[@]}" --cov-append -p no:cacheprovider --numprocesses 3 --dist loadfile --no-loadscope-reorder \
+		--ignore=tests/unit/load || status=$?
+	return "$status"
+}
 
 # Two files at a time, from the largest: what takes long does not begin last.
 test_shell() {

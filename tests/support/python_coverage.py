@@ -1,6 +1,7 @@
 """Runs pytest and prints the line coverage of bench/ and driver/, and the worst modules: python_coverage.py ARGUMENT...
 
-What tests run as a process of its own (`python3 -m bench ...`), and the shell tests, are not counted.
+`--quiet` as the first: the coverage is only kept, in /coverage, for a later one with --cov-append. What tests run as a
+process of its own (`python3 -m bench ...`), and the shell tests, are not counted.
 """
 
 from __future__ import annotations
@@ -30,17 +31,18 @@ def report(found: Mapping[str, Any]) -> Iterator[str]:
 
 def main(arguments: Sequence[str]) -> int:
     """Run the tests, print what they executed, and end with their status."""
+    quiet = arguments[:1] == ["--quiet"]
     with tempfile.TemporaryDirectory() as folder:
         json_file = Path(folder) / "coverage.json"
         # sys.monitoring costs next to nothing; a trace function would double the time.
-        env = {**os.environ, "COVERAGE_CORE": "sysmon", "COVERAGE_FILE": f"{folder}/data"}
+        env = {**os.environ, "COVERAGE_CORE": "sysmon", "COVERAGE_FILE": "/coverage/data"}
         # Threads of BLAS wait for each other busily, and the processes of pytest are more than the CPUs already.
         env["OPENBLAS_NUM_THREADS"] = "1"
-        options = ["--cov=bench", "--cov=driver", f"--cov-report=json:{json_file}"]
-        status = subprocess.run(["pytest", *options, *arguments], env=env, check=False).returncode
+        options = ["--cov=bench", "--cov=driver", f"--cov-report={'' if quiet else f'json:{json_file}'}"]
+        status = subprocess.run(["pytest", *options, *arguments[quiet:]], env=env, check=False).returncode
         if json_file.exists():
             print(*report(json.loads(json_file.read_text())), sep="\n")
-        else:
+        elif not quiet:
             print("# line coverage of bench/ and driver/: not measured, as pytest did not get to its end")
     return status
 

@@ -11,21 +11,14 @@ import pytest
 from places import ROOT
 
 os.chdir(ROOT)
-FIRST = ("test_published_runs.py", "unit/render/test_page")
-"""Parts of the names of files that judge or draw for long."""
-LAST = ("test_known_events.py", "test_known_growth.py", "unit/load/")
-"""Of files that load servers: beside other stages of the tests they would have too little CPU. The longest begin first."""
+LONGEST = ("_away_for_long", "test_known_events.py", "test_published_runs.py", "unit/render/test_page")
+"""Parts of the names of what waits, judges or draws for long: none of them may begin last."""
 Reports = Generator[None, Any, Any]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes long does not begin last, and what must not be late not first."""
-    items.sort(key=lambda item: _place(item.nodeid))
-
-
-def _place(name: str) -> int:
-    order = (*FIRST, "", *LAST)
-    return next((place for place, part in enumerate(order) if part and part in name), len(FIRST))
+    """The longest come first."""
+    items.sort(key=lambda item: next((at for at, part in enumerate(LONGEST) if part in item.nodeid), len(LONGEST)))
 
 
 @pytest.hookimpl(wrapper=True)
