@@ -25,7 +25,7 @@
 #   --event LIST          reload, stop, killed, hung, recycle, rolling, idle-close, overload, slow, connections, exhausted (threads,
 #                         database connections), away (database or upstream): what that costs in lost requests, in place of a load
 #                         (docs/events.md); memory, balance: what a service keeps, and how it shares work among its workers; or a
-#                         case: slow-silent, away-database-stopped; --preset bad-day has all
+#                         case: slow-silent, away-database-stopped; memory:1 in the first round only; --preset bad-day has all
 #   --mode MODE           turns (default): services get the CPU in turns, and are ranked; solo: each service
 #                         alone, without a verdict
 #   --controls WHICH      null (default): the null server, which shows what each tool can do here; or none

@@ -21,10 +21,12 @@ from bench.stats.event_counts import (
     NOT_ENOUGH,
     Counts,
     Slope,
+    Spread,
     corrected,
     rounds_needed,
     share,
     slope,
+    spread_of,
 )
 
 NULL = "null"
@@ -252,13 +254,15 @@ def event_table(records: Sequence[EventRecord], pairs: Sequence[Pair] = (), orde
         [(a, b) for a, b in compared if event not in NOT_OF_LOSSES and _comparable(cells, a, b)]
         for event, _, cells in rows
     ]
+    spreads = [spread_of(cell.counts for name, cell in cells.items() if name != NULL) for _, _, cells in rows]
+    tested = [*zip(rows, judged, spreads, strict=True)]
     values, tests = corrected(
-        [_alike(cells[a], cells[b]) for (_, _, cells), chosen in zip(rows, judged, strict=True) for a, b in chosen]
+        [(*_alike(cells[a], cells[b]), spread) for (_, _, cells), chosen, spread in tested for a, b in chosen]
     )
     adjusted = iter(values)
     made = []
-    for (event, case, cells), chosen in zip(rows, judged, strict=True):
-        contrasts = (_contrast(cells[a], cells[b], next(adjusted), tests) for a, b in chosen)
+    for (event, case, cells), chosen, spread in tested:
+        contrasts = (_contrast(cells[a], cells[b], next(adjusted), tests, spread) for a, b in chosen)
         made.append(EventRow(event, case, cells, tuple(contrasts)))
     rounds = max((len(cell.records) for row in made for cell in row.cells.values()), default=0)
     return EventTable(tuple(services), tuple(made), rounds, tests, (*pairs,))
@@ -284,8 +288,8 @@ def _alike(a: EventCell, b: EventCell) -> tuple[Counts, Counts]:
     return a.counts_in(window_s), b.counts_in(window_s)
 
 
-def _contrast(a: EventCell, b: EventCell, p: float, tests: int) -> EventContrast:
+def _contrast(a: EventCell, b: EventCell, p: float, tests: int, spread: Spread) -> EventContrast:
     one, other = _alike(a, b)
     if p <= ERRORS:
         return EventContrast(a.service, b.service, MORE if share(other) > share(one) else LESS, p)
-    return EventContrast(a.service, b.service, NOT_ENOUGH, p, rounds_needed(one, other, tests))
+    return EventContrast(a.service, b.service, NOT_ENOUGH, p, rounds_needed(one, other, tests, spread))

@@ -84,7 +84,7 @@ def list_verb(argv: Sequence[str]) -> int:
         f"{len(plan.services)} services, "
         + (f"{len(plan.tables)} tables in turns x {first} to {plan.turn_rounds} rounds, " if plan.tables else "")
         + (f"{len(plan.alone)} cells alone x {plan.solo_rounds} rounds, " if plan.solo_rounds else "")
-        + (f"{len(plan.events)} events x {plan.event_rounds} rounds, " if plan.events else "")
+        + (f"{len(plan.events)} events x up to {plan.event_rounds} rounds, " if plan.events else "")
         + f"{len(plan.skips)} skipped, about {_minutes(least)}"
         + (f" to {_minutes(most)}" if most > least else "")
     )

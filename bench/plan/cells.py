@@ -198,7 +198,9 @@ class Plan:
 
     def events_of(self, number: int) -> tuple[PlannedCell, ...]:
         """Those of a round."""
-        return self.events if number <= self.event_rounds else ()
+        return tuple(
+            cell for cell in self.events if cell.event and number <= (cell.event.most_rounds or self.event_rounds)
+        )
 
     @property
     def event_rounds(self) -> int:

@@ -53,7 +53,7 @@ teardown() { rm -rf results/20000101-*; }
 	measured=$(metas "$run_folder" | grep -c '"outcome": "measured"')
 	[[ $(count . "$run_folder/plan.jsonl") == 29 && $((measured + $(grep -cE "$rate_unknown" "$run_folder/records.jsonl" || true))) == 29 ]]
 	for file in tool.json output.txt; do
-		[[ $(find "$run_folder/raw" -name "$file" | wc -l) == "$measured" ]]
+		diff <(find "$run_folder/raw" -name "$file" -printf '%h\n' | sort) <(grep -rl '"outcome": "measured"' "$run_folder/raw" --include=meta.json | xargs dirname | sort)
 	done
 	[[ $(find "$run_folder/raw" -path '*/b[0-9]*/services/*-py*.after' | wc -l) == 12 ]]
 }

@@ -22,10 +22,13 @@ EVENTS: Mapping[str, Kind] = MappingProxyType({**PROCESSES, **PROXIES, **LOADS, 
 
 
 def kind_of(name: str) -> Kind | None:
-    """The event of this name, or one case of it (`slow-silent`); None where there is none."""
+    """The event of this name, or one case of it (`slow-silent`), in so many rounds (`slow:2`); None: there is none."""
+    name, _, rounds = name.partition(":")
+    if rounds and not (rounds.isdecimal() and int(rounds)):
+        return None
     for event, kind in EVENTS.items():
         if cases := tuple(case for case in kind.cases if name in (event, case.level)):
-            return replace(kind, cases=cases)
+            return replace(kind, cases=tuple(replace(case, most_rounds=int(rounds or 0)) for case in cases))
     return None
 
 
@@ -35,7 +38,8 @@ def kinds_of(names: Iterable[str]) -> list[Kind]:
     for kind in filter(None, map(kind_of, names)):
         name = kind.cases[0].name
         before = found[name].cases if name in found else ()
-        found[name] = replace(kind, cases=(*before, *(case for case in kind.cases if case not in before)))
+        levels = {case.level for case in before}
+        found[name] = replace(kind, cases=(*before, *(case for case in kind.cases if case.level not in levels)))
     return [*found.values()]
 
 

@@ -113,6 +113,8 @@ class Event:
     """What the app and the server are given."""
     documented: str = ""
     """What the server's documentation says of it, and where."""
+    most_rounds: int = 0
+    """The first so many rounds of a run have it; 0: all of them."""
     most_beside: int = MOST_BESIDE
     """Services that may be under it at once; 1 where it takes all of the CPU, or what the others need too."""
     apart_s: float = 0.5

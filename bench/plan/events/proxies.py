@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from bench.plan.events.event import AROUND_S, BEFORE_S, OPENED_S, POOL, ROLLED, SWEPT, Event, Kind, easy
-from bench.plan.events.processes import ALL_APART_S
 from driver.messages import Action
 
 PROXIES_BY_CASE = (("nginx", "nginx"), ("HAProxy", "haproxy"))
 IDLE_MOST_S = 20.0
-ROLLING_BESIDE = 2
-"""Services rolled at once, each with two containers. Of eight, a container took 12 to 35 s to be back in place of 5."""
+ROLLING_BESIDE, ROLLING_APART_S = 4, 6.0
+"""Services rolled side by side, each with two containers. Of eight that began 3 s apart, a container took 12 to 35 s to
+be back in place of 5.
+"""
 WAIT_S = 3.0
 """Between taking a container out of the proxy and its SIGTERM: Kubernetes calls it a pre-stop wait."""
 
@@ -25,7 +26,7 @@ def _rolling(case: str, proxy: str, wait_s: float) -> Event:
         actions=tuple(Action(BEFORE_S, "swap", "TERM", number, wait_s) for number in ("1", "2")),
         until=ROLLED,
         most_beside=ROLLING_BESIDE,
-        apart_s=ALL_APART_S,
+        apart_s=ROLLING_APART_S,
         proxy=proxy,
         # nginx closes what its clients keep at a reload, which is not asked here; HAProxy uses a connection to a
         # container again for what comes on a kept one alone.

@@ -17,6 +17,7 @@ from bench.core.errors import UserError
 from bench.matrix.bases import local_images, reachable_bases
 from bench.matrix.compose import compose_file
 from bench.matrix.settings import read_settings
+from bench.plan.events import kind_of
 from bench.plan.order import measurements
 from bench.validity.run_rules import NoiseLimits, noise_limits_of
 
@@ -170,3 +171,16 @@ def test_a_bad_day_of_every_server_has_the_events_of_the_preset_of_some() -> Non
     assert {service.server.name for service in every.services} == {*MATRIX.servers}
     assert len(every.services) == len(MATRIX.servers)
     assert every.preset.events == MATRIX.presets["bad-day"].events
+
+
+def test_an_event_may_have_fewer_rounds_than_the_run() -> None:
+    made = plan(events=("stop", "memory-requests:1", "slow:2"), stacks=("uvicorn-asgi",), rounds=3)
+    names = [[cell.level.name for cell in made.events_of(number)] for number in (1, 2, 3, 4)]
+    slow = ["slow-silent", "slow-a-header-byte-a-second", "slow-a-body-byte-a-second", "slow-10-mb-read-a-kb-a-second"]
+    assert [sorted(one) for one in names] == [
+        sorted(["stop", *slow, "memory-requests"]),
+        sorted(["stop", *slow]),
+        ["stop"],
+        [],
+    ]
+    assert not any(map(kind_of, ("slow:0", "slow:two", ":2")))

@@ -15,11 +15,13 @@ from bench.stats.event_counts import (
     NOT_ENOUGH,
     STEADY,
     Counts,
+    Spread,
     corrected,
     p_differ,
     rank_sum_p,
     rounds_needed,
     slope,
+    spread_of,
 )
 
 TABLES = 120
@@ -47,21 +49,29 @@ def in_clusters(random: np.random.Generator, sent: int) -> int:
 
 def called(random: np.random.Generator, draw: Draw, sent: tuple[int, ...], rounds: int, events: int) -> bool:
     """Whether a table of equal services has a false difference."""
-    pairs: list[tuple[Counts, Counts]] = []
+    pairs: list[tuple[Counts, Counts, Spread]] = []
     for _ in range(events):
         services: list[Counts] = [tuple((draw(random, each), each) for _ in range(rounds)) for each in sent]
-        pairs += combinations(services, 2)
+        spread = spread_of(services)
+        pairs += [(a, b, spread) for a, b in combinations(services, 2)]
     return min(corrected(pairs)[0]) <= ERRORS
 
 
 @pytest.mark.parametrize(
     "draw, sent, rounds, events",
     [
+        (few, (1000,) * 2, 3, 1),
+        (few, (1000,) * 8, 3, 12),
         (few, (1000,) * 2, 5, 1),
         (few, (1000,) * 6, 8, 3),
+        (at_random, (1000, 6000), 3, 1),
+        (at_random, (500, 1000, 4000), 3, 3),
         (at_random, (1000, 6000), 6, 1),
         (at_random, (500, 1000, 4000), 10, 3),
+        (rarely, (1000,) * 6, 3, 12),
         (rarely, (1000,) * 6, 4, 3),
+        (in_clusters, (1000,) * 2, 3, 1),
+        (in_clusters, (1000,) * 8, 3, 12),
         (in_clusters, (1000,) * 2, 6, 1),
         (in_clusters, (1000,) * 4, 12, 2),
     ],
@@ -84,13 +94,39 @@ def test_one_test_without_the_other_would_call_equal_services_apart() -> None:
 def test_five_of_a_thousand_against_none_is_called_after_a_few_rounds() -> None:
     random = np.random.default_rng(3)
     found = []
-    for rounds in (3, 5, 8):
+    for rounds in (5, 8):
         lost: Counts = tuple((int(random.integers(3, 8)), 1000) for _ in range(rounds))
         found.append(p_differ(lost, ((0, 1000),) * rounds))
-    assert found == pytest.approx([0.1, 2 / 252, 2 / 12870])
+    assert found == pytest.approx([2 / 252, 2 / 12870])
     # A table of one event and two services takes four rounds, one of 8 services and 13 events nine.
     assert rounds_needed(((5, 1000),) * 3, ((0, 1000),) * 3, 1) == 4
     assert rounds_needed(((5, 1000),) * 3, ((0, 1000),) * 3, 13 * 28) == 9
+
+
+def test_a_large_difference_is_called_after_three_rounds_among_hundreds() -> None:
+    random = np.random.default_rng(5)
+
+    def services(large: bool) -> list[Counts]:
+        # One loses two thirds, as when it ends whole, the others a few or none, in clusters of a few.
+        shares = [0.65 if large else 0.004, 0.004, 0.003, 0.002, 0.002, 0.001, 0.0, 0.0]
+        return [tuple((min(700, 3 * int(random.poisson(700 * one / 3))), 700) for _ in range(3)) for one in shares]
+
+    rows = [services(large=not row) for row in range(12)]
+    pairs = [(a, b, spread_of(row)) for row in rows for a, b in combinations(row, 2)]
+    found, tests = corrected(pairs)
+    assert tests > 250
+    # Each of the others against the one that is far worse, and none of the pairs that differ by little.
+    assert [place for place, p in enumerate(found) if p <= ERRORS] == [*range(7)]
+
+
+def test_clusters_of_one_service_speak_against_all_of_its_row() -> None:
+    lost: Counts = ((60, 1000), (70, 1000), (65, 1000))
+    none: Counts = ((0, 1000),) * 3
+    steady, erratic = ((30, 1000), (28, 1000), (33, 1000)), ((200, 1000), (0, 1000), (0, 1000))
+    assert p_differ(lost, none, 28, spread_of([lost, none, steady])) < 0.001
+    assert p_differ(lost, none, 28, spread_of([lost, none, erratic])) > 0.1
+    # Two rounds give no verdict, however clear they are.
+    assert p_differ(lost[:2], none[:2], 28, spread_of([lost[:2], none[:2], steady[:2]])) == 1.0
 
 
 def test_nothing_is_called_from_one_round_and_equal_shares_need_no_more() -> None:
@@ -103,7 +139,8 @@ def test_nothing_is_called_from_one_round_and_equal_shares_need_no_more() -> Non
     assert corrected([]) == ([], 0)
     none, some = ((0, 1000),) * 3, ((2, 1000),) * 3
     # Two that lose nothing are no test, and no reason to correct the others more.
-    assert corrected([(none, none), (some, none), (none, some)]) == ([1.0, 0.2, 0.2], 2)
+    pairs = [(none, none, Spread()), (some, none, Spread()), (none, some, Spread())]
+    assert corrected(pairs) == ([1.0, 1.0, 1.0], 2)
 
 
 def test_the_tests_are_those_of_scipy() -> None:
