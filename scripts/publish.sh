@@ -24,6 +24,20 @@ rebuild() {
 	"$root/scripts/publish.sh" "$root/$run" "$1"
 }
 
+# store_logs FOLDER: logs of requests as gzip without compression, which is the same to who reads them, and much less after xz.
+store_logs() {
+	python3 - "$1" <<-'EOF'
+		import gzip, os, pathlib, sys
+
+		for file in pathlib.Path(sys.argv[1]).rglob("*.tsv.gz"):
+		    times = file.stat()
+		    text = gzip.decompress(file.read_bytes())
+		    file.unlink()
+		    file.write_bytes(gzip.compress(text, 0, mtime=0))
+		    os.utime(file, (times.st_atime, times.st_mtime))
+	EOF
+}
+
 case ${1:-} in
 -h | --help) usage && exit ;;
 --rebuild)
@@ -60,7 +74,11 @@ done
 # One's own app in this project, as it is seen from here.
 sed -i "s|\"$root/|\"|; s|\"$root\"|\"\"|" "$made/run.json"
 # Without the resolved Compose file and the build logs: they contain paths of this machine.
-tar --create --directory "$run" --sort=name --owner=0 --group=0 --numeric-owner "${packed[@]}" |
+mkdir "$made/.packed"
+for name in "${packed[@]}"; do cp --archive "$run/$name" "$made/.packed/"; done
+store_logs "$made/.packed"
+tar --create --directory "$made/.packed" --sort=name --owner=0 --group=0 --numeric-owner "${packed[@]}" |
 	xz -9 --threads=0 >"$made/raw.tar.xz" || fail 1 "the raw files cannot be packed; the lines above say why"
+rm -rf "$made/.packed"
 mv "$made" "$published"
 say "$published"

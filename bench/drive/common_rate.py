@@ -18,8 +18,7 @@ from bench.core.files import as_object, read_bytes, write_file
 from bench.core.formats import number
 from bench.drive import journal
 from bench.drive.steps import Step
-from bench.plan.levels import parse_level
-from bench.records.evidence import MIN_SENT
+from bench.plan.levels import SEARCHED, parse_level
 from bench.records.record import MEASURED, Record
 from bench.run.common_rates import CommonRates, common_rates, path_of
 from bench.run.reader import Run
@@ -72,12 +71,21 @@ def client_ceiling(records: Iterable[Record]) -> float | None:
 
     The null server shows what a request costs the tool, which is so too where other programs made it late.
     """
-    for record in records:
-        if record.service != NULL or record.tool != OPEN_LOOP or record.outcome != MEASURED or not record.rate:
-            continue
-        if record.loadgen_busy_ratio and (record.goodput or 0) >= MIN_SENT * record.rate:
-            return record.rate / record.loadgen_busy_ratio
+    for record in _of_client(records):
+        if record.loadgen_busy_ratio and record.goodput and record.rate:
+            return min(record.goodput, record.rate) / record.loadgen_busy_ratio
     return None
+
+
+def knee_ceiling(records: Iterable[Record]) -> float | None:
+    """The requests/s up to which the open-loop tool itself keeps p99 far below a knee's limit; None if not known."""
+    return next((record.rate for record in _of_client(records) if record.level.startswith(SEARCHED)), None)
+
+
+def _of_client(records: Iterable[Record]) -> Iterator[Record]:
+    for record in records:
+        if record.service == NULL and record.tool == OPEN_LOOP and record.outcome == MEASURED and record.rate:
+            yield record
 
 
 def rates_of(
@@ -115,7 +123,7 @@ def rates_of(
         told,
         slowest=slowest,
         left_out=left_out,
-        # At a knee the client was on time and had CPU time left, which a load of 1,000/s tells but roughly.
+        # At a knee the client was on time and had CPU time left, which its load of the null server tells but roughly.
         rates={level: _rounded(rate if level in found_knees else min(rate, most)) for level, rate in wanted.items()},
         capped=tuple(level for level, rate in wanted.items() if rate > most and level not in found_knees),
         knees={level: service for level, (service, _) in found_knees.items()},

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bench.core.errors import UserError
 from bench.drive import journal, run_state
-from bench.drive.common_rate import client_ceiling
+from bench.drive.common_rate import knee_ceiling
 from bench.drive.progress import NOT_LOADED, LiveStatus, Screen, event_status, live_status
 from bench.drive.run_state import RunState
 from bench.drive.step_file import FILES, write_step
@@ -124,7 +124,7 @@ def _write_wave(folder: Path, state: RunState) -> None:
     """The files of the step of each lane that has one, and of no other."""
     steps = {lane: state.step(id_) for lane, id_ in state.wave.items()}
     search = any(step.finds_knee for step in steps.values())
-    ceiling = client_ceiling(journal.records(journal.read(str(folder)), ("null",))) if search else None
+    ceiling = knee_ceiling(journal.records(journal.read(str(folder)), ("null",))) if search else None
     for at in lane_folders(folder) if state.lanes > 1 else ():
         for name in FILES:
             (at / name).unlink(missing_ok=True)

@@ -28,7 +28,7 @@ from bench.records.knee import CLIENT, REQUESTS, Trial, is_positive, trial_of
 from bench.tools import parse
 from bench.tools.send_lag import read_lag
 from bench.tools.tool import OUTPUT
-from bench.validity.run_rules import noise_limits_of
+from bench.validity.run_rules import NULL, noise_limits_of
 
 HOST_JSON = "host.json"
 _TRIAL = re.compile(r"(\d+)-(\d+)-\d+\Z", re.ASCII)
@@ -113,7 +113,9 @@ def search_knee(task: Task, warmed: float | None = None) -> None:
     (folder / KNEE_JSON).unlink(missing_ok=True)
     task.write_body()
     task = replace(task, load=pinned(task.load))
-    first, number, host = first_rate(warmed), 0, _Host(Path(*folder.parts[:-7]), task.entry.service)
+    # The null server answers far more than this tool can send.
+    first = None if task.entry.service == NULL else first_rate(warmed)
+    number, host = 0, _Host(Path(*folder.parts[:-7]), task.entry.service)
     while trial := next_trial(task, first):
         number += 1
         name = f"{number:02}-{plain(trial.load.rate)}-{plain(trial.load.duration_s)}"

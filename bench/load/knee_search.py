@@ -5,9 +5,10 @@ holds); without such an estimate it begins at `START` and doubles (or halves). T
 that holds and the lowest that fails are 5 % apart; the former is the knee. A rate fails only after a second failed
 trial: a single stall of a shared machine fails a trial, but a rate above the knee does not hold by luck. A trial that
 fails beside other programs is half a failure. The rate that bounds the knee must also fail at the end of the search, or
-a busy minute at the beginning would be taken for the knee. No rate is tried that takes more CPU time than the load
-generator has. A trial is long enough for a p99, and for 5 % overload to show: the queue then grows by 0.05 s per
-second, and reaches the limit after 20 times the limit.
+a busy minute at the beginning would be taken for the knee. No rate is tried at which the load generator's own p99, of
+the null server, is not far below the limit: it would be its knee that is found. Where that is not known, none is tried
+for which it has no CPU time. A trial is long enough for a p99, and for 5 % overload to show: the queue then grows by
+0.05 s per second, and reaches the limit after 20 times the limit.
 """
 
 from __future__ import annotations
@@ -73,23 +74,28 @@ def next_search_step(
 ) -> SearchStep:
     """What to do after these trials, given in their order; `first` is near the knee.
 
-    `ceiling`: the requests/s for which the load generator has CPU time, as a load of the null server showed.
+    `ceiling`: the requests/s up to which the load generator itself keeps p99 far below the limit.
     """
     most = _most(trials, ceiling)
-    rate, done, reason = _next(trials, limit_s, first or START, NEAR if first else 2, most)
+    higher = _own_limit(ceiling) if ceiling else f"the load generator: its CPUs allow {most:.0f}/s"
+    rate, done, reason = _next(trials, limit_s, first or START, NEAR if first else 2, (most, higher))
     ended_by = CLIENT if done and _client_ended(trials, rate, limit_s, most) else None
+    if done and not ended_by and ceiling and NEAR * rate > ceiling:
+        ended_by = CLIENT
+        reason = f"client-limited at {rate}/s: the server's knee may be higher ({_own_limit(ceiling)})"
     return SearchStep(rate, trial_seconds(rate, limit_s), done, reason, ended_by)
 
 
 def _most(trials: Iterable[Trial], ceiling: float | None) -> float:
     """The most that is tried. A request costs the load generator less at higher rates, so trials may raise it."""
+    if ceiling:
+        return max(LOWEST, ceiling)
     known = [trial.rate / trial.busy for trial in trials if trial.busy and (trial.sent_ratio or 0.0) >= MIN_SENT]
-    known += [ceiling] if ceiling else []
     return max(LOWEST, *known) if known else math.inf
 
 
 def _next(
-    trials: Sequence[Trial], limit_s: float, first: int, factor: float, most: float
+    trials: Sequence[Trial], limit_s: float, first: int, factor: float, limit: tuple[float, str]
 ) -> tuple[int, bool, str | None]:
     tried: dict[int, list[list[str]]] = {}
     counted: dict[int, float] = {}
@@ -104,7 +110,7 @@ def _next(
     if open_ones:
         return open_ones[0], False, None
     if not failed:
-        return _climb(max(held, default=None), first, factor, most)
+        return _climb(max(held, default=None), first, factor, *limit)
     least = min(failed)
     best = max((rate for rate in held if rate < least), default=None)
     if best is None:
@@ -116,11 +122,11 @@ def _next(
     return best, True, _client_bound([trial for trial in trials if trial.rate == least], best, limit_s)
 
 
-def _climb(best: int | None, first: int, factor: float, most: float) -> tuple[int, bool, str | None]:
+def _climb(best: int | None, first: int, factor: float, most: float, why: str) -> tuple[int, bool, str | None]:
     if best is None:
         return int(min(first, most)), False, None
     if APART * best > most:
-        return best, True, _higher(best, f"its CPUs allow {most:.0f}/s")
+        return best, True, _higher(best, why)
     return int(min(round(factor * best), most)), False, None
 
 
@@ -144,8 +150,12 @@ def _client_bound(failures: Iterable[Trial], best: int, limit_s: float) -> str |
     if any(any(trial.server_faults(limit_s)) for trial in failures):
         return None
     faults = ", ".join(dict.fromkeys(fault for trial in failures for fault in trial.client_faults(limit_s)))
-    return _higher(best, faults)
+    return _higher(best, f"the load generator: {faults}")
+
+
+def _own_limit(ceiling: float) -> str:
+    return f"the load generator: of the null server it keeps p99 as low up to {ceiling:.0f}/s"
 
 
 def _higher(best: int, faults: str) -> str:
-    return f"client-limited at {best}/s: the server's knee is higher (the load generator: {faults})"
+    return f"client-limited at {best}/s: the server's knee is higher ({faults})"

@@ -18,6 +18,8 @@ FACTORY = ("uvicorn", "granian")
 """Programs that take a function that makes the app with this flag; the others call it, given as `main:create_app()`."""
 INSTANCE = ("daphne",)
 """Those that take no function at all."""
+OF_THE_IMAGE = ("--config", "--binary-path")
+"""Options that name a file of it: settings, and the interpreter that is started again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,15 +97,15 @@ class StartCommand:
         factory = called and program in FACTORY
         words_of_app = [*(["--factory"] if factory else []), target if factory else app]
         argv: list[str] = []
-        for word in self._without_config():
+        for word in self._without_files():
             argv += words_of_app if word in APPS else [word]
         return shlex.join(argv)
 
-    def _without_config(self) -> Iterator[str]:
-        """Files of settings are this project's: what they have beyond the arguments is said in words."""
+    def _without_files(self) -> Iterator[str]:
+        """What files of this project's image have beyond the arguments is said in words."""
         words = iter(self._argv)
         for word in words:
-            if word == "--config":
+            if word in OF_THE_IMAGE:
                 next(words, None)
             else:
                 yield word

@@ -13,7 +13,7 @@ from bench.matrix.model import Matrix, Preset, Route, Service
 from bench.plan.cpus import parse_list
 from bench.plan.events.event import OPENED_S, RECOVERED, ROLLED, SWEPT, Event
 from bench.plan.interim_looks import RATED_FROM, table_looks
-from bench.plan.levels import Level, parse_level
+from bench.plan.levels import SEARCHED, Level, parse_level
 from bench.plan.measurement import Pair
 from bench.tools import OPEN_LOOP, TOOLS, tool_of
 
@@ -53,8 +53,10 @@ RATE_OVERHEAD_S = 0.5
 RATE_SECONDS, MOST_RATE_SECONDS = 0.8, 10.0
 """Seconds of load at a common rate of each service in a round; while others have theirs a service is frozen, and longer
 than the most gunicorn would take its workers for dead."""
-CLIENT_RATE = 1000
-"""Requests/s at which the open-loop tool loads the null server, which tells what it can send."""
+CLIENT_RATE = 3000
+"""Requests/s at which the open-loop tool loads the null server, which tells what it can send: of fewer each costs more."""
+CLIENT_OF_LIMIT = 0.5
+"""Where knees are searched, it is the highest rate of the null server with p99 within this share of their limit."""
 
 MORE_CPUS = ("WORKERS", "THREADS")
 """Knobs by which a service may use more of the CPUs that it has."""
@@ -412,8 +414,13 @@ def null_cells(
     ):
         route = cell.route if cell.route.name in NULL_ROUTES else matrix.route_of(NULL_ROUTES[0])[0]
         found.setdefault(cell.tool, PlannedCell(NULL, route, route.scenario, route.path, cell.tool, cell.level))
-    if any(table.shares for table in tables) or any(cell.level.knee_p99_s for cell in cells):
+    limits_s = [cell.level.knee_p99_s for cell in cells if cell.level.knee_p99_s]
+    if limits_s or any(table.shares for table in tables):
         route = matrix.route_of(NULL_ROUTES[0])[0]
-        level = parse_level(f"r{CLIENT_RATE}")
+        level = parse_level(_knee_of_client(min(limits_s)) if limits_s else f"r{CLIENT_RATE}")
         found[OPEN_LOOP] = PlannedCell(NULL, route, route.scenario, route.path, OPEN_LOOP, level)
     return tuple(found[tool] for tool in TOOLS if tool in found)
+
+
+def _knee_of_client(limit_s: float) -> str:
+    return f"{SEARCHED}p99-{max(1, round(1000 * CLIENT_OF_LIMIT * limit_s))}ms"

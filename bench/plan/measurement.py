@@ -162,7 +162,7 @@ _OF_OWN_APPS = frozenset({"requests", "targets"})
 _RARE = frozenset({"settings", "url", "host_network", "loadgens", "share", "share_of", "event"})
 _LEFT_OUT: Mapping[str, frozenset[str]] = {
     "solo": _OF_SEVERAL | {"mode"},
-    "null": _OF_SEVERAL | {"database", "knee_p99_s", "knee_share"},
+    "null": _OF_SEVERAL | {"database", "knee_share"},
     "turns": frozenset({"knee_p99_s", "knee_share"}),
     "rate": frozenset({"knee_p99_s", "knee_share", "turn_s"}),
     "event": frozenset({"knee_p99_s", "knee_share", "turn_s"}),

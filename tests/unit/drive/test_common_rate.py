@@ -14,7 +14,7 @@ from turns_runs import record, service_of
 
 from bench.analysis.tables.observations import TableRecords, by_table
 from bench.analysis.tables.planned import tables_of as planned_tables
-from bench.drive.common_rate import client_most, rates_of
+from bench.drive.common_rate import client_most, knee_ceiling, rates_of
 from bench.drive.step_file import LINES
 from bench.load.task import read_loads
 from bench.records.record import Cause, Record
@@ -99,8 +99,9 @@ def test_a_window_whose_responses_came_late_still_tells_about_the_speed() -> Non
 
 
 def null_record(**changes: Any) -> Record:
-    values = {"goodput": 1000.0, "loadgen_busy_ratio": 0.1} | changes
-    made = record("aiohttp", line=entry("aiohttp", tool="vegeta", level="r1000") | {"service": "null"}, **values)
+    line = entry("aiohttp", tool="vegeta", level="r1000") | {"service": "null"}
+    values = {"line": line, "goodput": 1000.0, "loadgen_busy_ratio": 0.1} | changes
+    made = record("aiohttp", **values)
     object.__setattr__(made, "rate", 1000)
     return made
 
@@ -109,9 +110,13 @@ def test_what_the_client_can_send_is_half_of_what_the_null_server_shows() -> Non
     assert client_most([null_record()]) == 5000
     # Beside other programs it was late, and needed the same CPU time.
     assert client_most([null_record(causes=[Cause("not the asked load", "late by 3 ms")])]) == 5000
-    assert client_most([null_record(goodput=900.0)]) is None
+    # What it could not send at all is its limit.
+    assert client_most([null_record(goodput=900.0, loadgen_busy_ratio=1.0)]) == 450
     assert client_most([null_record(loadgen_busy_ratio=None)]) is None
     assert client_most([record("aiohttp")]) is None
+    assert knee_ceiling([null_record(), record("aiohttp")]) is None
+    searched = null_record(line=entry("aiohttp", tool="vegeta", level="knee-p99-25ms") | {"service": "null"})
+    assert knee_ceiling([null_record(), searched]) == 1000
 
 
 def a_run(folder: Path) -> tuple[Path, list[list[dict[str, Any]]]]:
@@ -168,7 +173,7 @@ def test_a_search_for_a_knee_is_told_what_the_client_can_send(
         assert [one.service for one in records] == ["null"]
         return 2 * MOST
 
-    monkeypatch.setattr("bench.drive.next_step.client_ceiling", ceiling)
+    monkeypatch.setattr("bench.drive.next_step.knee_ceiling", ceiling)
     first = null(1)
     knee = solo("aiohttp", 2, tool="vegeta", level="knee-p99-50ms", connections=None, knee_p99_s=0.05)
     run = write_run(tmp_path, [first, knee])

@@ -172,6 +172,7 @@ def test_the_command_to_paste_names_the_app_and_nothing_of_this_project(stubs: P
                 continue
             assert told, service.server.name
             words = shlex.split(told)
+            assert not [word for word in words if word.endswith("/python3")], "the interpreter of our image"
             # Every server has a command, and it is about the app as the user has it.
             module = app.partition(":")[0]
             assert any(module in word for word in words), told

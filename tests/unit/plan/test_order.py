@@ -30,7 +30,7 @@ def test_a_share_of_a_knee_comes_after_it_in_the_first_round_and_not_without_it(
     made = plan(stacks=stacks, scenarios=("json",), tools=("vegeta",), rounds=4, levels=wanted)
     # What the client can send is known before any search.
     client, *lines = measurements(made, 1)
-    assert (client.service, client.tool, client.rate) == ("null", "vegeta", 1000)
+    assert (client.service, client.tool, client.level) == ("null", "vegeta", "knee-p99-25ms")
     shares = [line.knee_share for line in lines if line.round == 1]
     assert shares == [None] * 2 + [0.5] * 2
     assert any([line.knee_share for line in lines if line.round == later] != shares for later in (2, 3, 4))
