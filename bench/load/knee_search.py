@@ -154,7 +154,7 @@ def _client_bound(failures: Iterable[Trial], best: int, limit_s: float) -> str |
 
 
 def _own_limit(ceiling: float) -> str:
-    return f"the load generator: of the null server it keeps p99 as low up to {ceiling:.0f}/s"
+    return f"above {ceiling:.0f}/s the load generator's own p99, of the null server, is too near the limit"
 
 
 def _higher(best: int, faults: str) -> str:
