@@ -75,10 +75,10 @@ done
 sed -i "s|\"$root/|\"|; s|\"$root\"|\"\"|" "$made/run.json"
 # Without the resolved Compose file and the build logs: they contain paths of this machine.
 mkdir "$made/.packed"
-for name in "${packed[@]}"; do cp --archive "$run/$name" "$made/.packed/"; done
-store_logs "$made/.packed"
-tar --create --directory "$made/.packed" --sort=name --owner=0 --group=0 --numeric-owner "${packed[@]}" |
-	xz -9 --threads=0 >"$made/raw.tar.xz" || fail 1 "the raw files cannot be packed; the lines above say why"
+if ! { cp --archive "${packed[@]/#/$run/}" "$made/.packed/" && store_logs "$made/.packed" &&
+	tar --create --directory "$made/.packed" --sort=name --owner=0 --group=0 --numeric-owner "${packed[@]}" | xz -9 --threads=0 >"$made/raw.tar.xz"; }; then
+	fail 1 "the raw files cannot be packed; the lines above say why"
+fi
 rm -rf "$made/.packed"
 mv "$made" "$published"
 say "$published"

@@ -41,6 +41,18 @@ make_run() {
 	diff -r results/published/first results/published/second
 }
 
+@test "logs of requests are the same, and not compressed twice" {
+	make_run one
+	seq 100000 | gzip >results/one/raw/r01/requests.tsv.gz
+	touch --date=@1000000000 results/one/raw/r01/requests.tsv.gz
+	scripts/publish.sh one logs
+	mkdir unpacked
+	python3 -c 'import sys, tarfile; tarfile.open(sys.argv[1]).extractall("unpacked", filter="data")' results/published/logs/raw.tar.xz
+	cmp <(seq 100000) <(zcat unpacked/raw/r01/requests.tsv.gz)
+	[[ $(stat -c '%Y %s' unpacked/raw/r01/requests.tsv.gz) =~ ^1000000000\ 58[0-9]{4}$ ]]
+	cmp <(seq 100000) <(zcat results/one/raw/r01/requests.tsv.gz)
+}
+
 @test "an app in this project is published with its path from here" {
 	make_run one
 	printf '%s\n' '"options": [' "\"$PWD/examples/shop\"," "\"main:app\"" '],' "\"project\": \"$PWD\"" >results/one/run.json
