@@ -54,7 +54,7 @@ RATE_SECONDS, MOST_RATE_SECONDS = 0.8, 10.0
 """Seconds of load at a common rate of each service in a round; while others have theirs a service is frozen, and longer
 than the most gunicorn would take its workers for dead."""
 CLIENT_RATE = 3000
-"""Requests/s at which the open-loop tool loads the null server, which tells what it can send: of fewer each costs more."""
+"""Requests/s at which the open-loop tool loads the null server, to tell what it can send: of fewer each costs more."""
 CLIENT_OF_LIMIT = 0.5
 """Where knees are searched, it is the highest rate of the null server with p99 within this share of their limit."""
 

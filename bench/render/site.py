@@ -91,7 +91,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """A load of a question: its newest answer, and the earlier ones and those about other services."""
+    """A load of a question: its newest answer that is not about far fewer services than another, and the others."""
 
     words: str
     newest: Found
@@ -186,7 +186,7 @@ def topics(runs: Sequence[PublishedRun]) -> list[Topic]:
     made = []
     for words, pairs in found.items():
         loads = grouped((one for _, one in pairs), lambda one: one.answers[0].load)
-        made.append((words, [Load(load, every[0], every[1:]) for load, every in loads.items()]))
+        made.append((words, [_load(load, every) for load, every in loads.items()]))
 
     def size(load: Load) -> int:
         return max(one.services for one in (load.newest, *load.others))
@@ -196,6 +196,12 @@ def topics(runs: Sequence[PublishedRun]) -> list[Topic]:
         Topic(f"question-{place}", words, sorted(loads, key=lambda load: (load.newest.answers[0].waits, -size(load))))
         for place, (words, loads) in enumerate(made, 1)
     ]
+
+
+def _load(words: str, every: Sequence[Found]) -> Load:
+    most = max(one.services for one in every)
+    newest = next(one for one in every if 2 * one.services >= most)
+    return Load(words, newest, [one for one in every if one is not newest])
 
 
 def _asked(runs: Iterable[PublishedRun]) -> Iterator[tuple[str, Found]]:

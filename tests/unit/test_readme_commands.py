@@ -74,7 +74,9 @@ def test_one_for_ones_own_app_does_too(
         monkeypatch.setenv(*setting.split("=", 1))
     request = read_request(shlex.split(command))
     assert request.own.keys() >= {"folder", "app"} and request.verb == "plan"
-    given = Given(folder=request.own["folder"], app=request.own["app"], source=ROOT / "examples/shop/flask")
+    source = ROOT / request.own["folder"]
+    source = source if source.is_dir() else ROOT / "examples/shop/flask"
+    given = Given(folder=request.own["folder"], app=request.own["app"], source=source)
     write_app(tmp_path, describe(given, load_matrix())[0])
     plan, _, _ = plan_of(parse_selection([f"--own-app={tmp_path}", *request.selection]))
     assert plan.tables and len(plan.tables[0].cells) > 1
