@@ -51,6 +51,8 @@ teardown() { rm -rf results/20000101-*; }
 	local measured file
 	metas "$run_folder" | grep -v '"outcome": "measured"' || true
 	measured=$(metas "$run_folder" | grep -c '"outcome": "measured"')
+	echo "$measured measured; not run:"
+	grep -oE '"id": *"[^"]*"|"cause": *"not run", *"detail": *"[^"]*"' "$run_folder/records.jsonl" | grep -B1 'not run' || true
 	[[ $(count . "$run_folder/plan.jsonl") == 29 && $((measured + $(grep -cE "$rate_unknown" "$run_folder/records.jsonl" || true))) == 29 ]]
 	for file in tool.json output.txt; do
 		diff <(find "$run_folder/raw" -name "$file" -printf '%h\n' | sort) <(grep -rl '"outcome": "measured"' "$run_folder/raw" --include=meta.json | xargs dirname | sort)

@@ -40,7 +40,7 @@ metas() { find "$1/raw" -name meta.json -exec cat {} +; }
 # that makes Little's law fail; and what says that no load was sent at a rate, as such a window was to show which one can be, or how
 # fast the service is.
 busy_host='(host|loadgen-bound|not the asked load|arithmetic(: |", *"detail": *")[0-9]+ connections at)'
-rate_unknown='"cause": *"not run", *"detail": *"(what vegeta can send is not known|left out: )'
+rate_unknown='"cause": *"not run", *"detail": *"(what vegeta can send is not known|no service has a speed|left out: )'
 
 # busy_host_causes RUN: fails where a record of the run is not valid for another cause.
 busy_host_causes() {
