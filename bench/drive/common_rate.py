@@ -61,19 +61,13 @@ def _knee(run: Path, scenario: str, limit_s: float) -> tuple[str, int] | None:
 
 
 def client_most(records: Iterable[Record]) -> float | None:
-    """The most requests/s that the open-loop tool is asked for: a half of what its CPUs allow; None if not known."""
-    ceiling = client_ceiling(records)
-    return None if ceiling is None else MAX_OF_CEILING * ceiling
-
-
-def client_ceiling(records: Iterable[Record]) -> float | None:
-    """The requests/s for which the open-loop tool has CPU time; None if not known.
+    """The most requests/s that the open-loop tool is asked for: a half of what its CPUs allow; None if not known.
 
     The null server shows what a request costs the tool, which is so too where other programs made it late.
     """
     for record in _of_client(records):
         if record.loadgen_busy_ratio and record.goodput and record.rate:
-            return min(record.goodput, record.rate) / record.loadgen_busy_ratio
+            return MAX_OF_CEILING * min(record.goodput, record.rate) / record.loadgen_busy_ratio
     return None
 
 

@@ -57,11 +57,11 @@ def write_step(
 ) -> None:
     """Write a step's files in RUN, or its lane's folder `at`. GRACE and COUNT_DEADLINE, in s, replace the defaults.
 
-    `ceiling`: the requests/s for which the open-loop tool has CPU time.
+    `ceiling`: the requests/s up to which knees are searched.
     """
     at = at or run
     host, loads = host_step(lines), loads_of(run, lines, environ)
-    loads = replace(loads, loads={name: replace(one, client_ceiling=ceiling) for name, one in loads.loads.items()})
+    loads = replace(loads, loads={name: replace(one, knee_ceiling=ceiling) for name, one in loads.loads.items()})
     _remove_earlier(run, Step(tuple(lines)))
     write_file(at / LINES, "".join(json.dumps(line) + "\n" for line in lines))
     write_loads(at, loads, as_json(host))

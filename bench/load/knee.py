@@ -170,7 +170,7 @@ def next_trial(task: Task, first: int | None = None) -> Task | None:
         ended_by = CLIENT if by_client else None
         step = SearchStep(rate, trial_seconds(rate, limit_s), done=True, ended_by=ended_by)
     else:
-        step = next_search_step(trials, limit_s, first, task.entry.client_ceiling)
+        step = next_search_step(trials, limit_s, first, task.entry.knee_ceiling)
     if not step.done:
         return at_rate(task, step.rate, step.seconds, trial_workers(step.rate, step.seconds, limit_s))
     seconds = max(step.seconds, math.ceil(task.entry.duration_s or 0.0))

@@ -5,10 +5,10 @@ holds); without such an estimate it begins at `START` and doubles (or halves). T
 that holds and the lowest that fails are 5 % apart; the former is the knee. A rate fails only after a second failed
 trial: a single stall of a shared machine fails a trial, but a rate above the knee does not hold by luck. A trial that
 fails beside other programs is half a failure. The rate that bounds the knee must also fail at the end of the search, or
-a busy minute at the beginning would be taken for the knee. No rate is tried at which the load generator's own p99, of
-the null server, is not far below the limit: it would be its knee that is found. Where that is not known, none is tried
-for which it has no CPU time. A trial is long enough for a p99, and for 5 % overload to show: the queue then grows by
-0.05 s per second, and reaches the limit after 20 times the limit.
+a busy minute at the beginning would be taken for the knee. No rate is tried at which the load generator's own p99,
+measured on the null server, is not far below the limit: it would be its own knee that is found. Where that is not
+known, none is tried for which it has no CPU time. A trial is long enough for a p99, and for 5 % overload to show: the
+queue then grows by 0.05 s per second, and reaches the limit after 20 times the limit.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def _client_bound(failures: Iterable[Trial], best: int, limit_s: float) -> str |
 
 
 def _own_limit(ceiling: float) -> str:
-    return f"above {ceiling:.0f}/s the load generator's own p99, of the null server, is too near the limit"
+    return f"above {ceiling:.0f}/s the load generator's own p99, measured on the null server, is too near the limit"
 
 
 def _higher(best: int, faults: str) -> str:

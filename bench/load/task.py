@@ -51,8 +51,8 @@ class StepLoad:
     deadline_s: float
     knee_p99_s: float | None
     knee_share: float | None
-    client_ceiling: float | None = None
-    """The requests/s for which the tool has CPU time, where a search for a knee has to know."""
+    knee_ceiling: float | None = None
+    """The requests/s up to which a knee is searched: beyond, the tool's own p99 is too near the limit."""
     event: Mapping[str, Any] | None = None
     """What is done meanwhile, as `bench.plan.events` has it."""
     after_s: float = 0.0

@@ -56,7 +56,7 @@ than the most gunicorn would take its workers for dead."""
 CLIENT_RATE = 3000
 """Requests/s at which the open-loop tool loads the null server, to tell what it can send: of fewer each costs more."""
 CLIENT_OF_LIMIT = 0.5
-"""Where knees are searched, it is the highest rate of the null server with p99 within this share of their limit."""
+"""Knees are searched up to the highest rate of the null server with p99 within this share of their limit."""
 
 MORE_CPUS = ("WORKERS", "THREADS")
 """Knobs by which a service may use more of the CPUs that it has."""

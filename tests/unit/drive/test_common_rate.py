@@ -180,7 +180,7 @@ def test_a_search_for_a_knee_is_told_what_the_client_can_send(
 
     def told() -> float | None:
         (load,) = read_loads(str(run)).loads.values()
-        return load.client_ceiling
+        return load.knee_ceiling
 
     assert ask(run, capsys, 0, "--begin")[0] == 0 and told() is None
     finish(run, [first], [1000.0])

@@ -163,7 +163,7 @@ def test_a_server_that_never_holds_has_no_knee() -> None:
 def test_where_the_client_has_no_more_cpu_time_it_ends_the_search() -> None:
     step, trials = search(faulty(10**9), ceiling=7700.0)
     assert [trial.rate for trial in trials] == [500, 1000, 2000, 4000, 7700]
-    own = "(above 7700/s the load generator's own p99, of the null server, is too near the limit)"
+    own = "(above 7700/s the load generator's own p99, measured on the null server, is too near the limit)"
     words = f"client-limited at 7700/s: the server's knee is higher {own}"
     assert (step.rate, step.ended_by, step.reason) == (7700, CLIENT, words)
     # What the server answered in its warm-up, to a cheaper client, is no rate of this one.
