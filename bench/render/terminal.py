@@ -147,8 +147,9 @@ def _table(told: ToldRanking) -> Iterator[RenderableType]:
     table.add_column("service", overflow="fold")
     for name in (
         f"{column_name(ranking.metric, 'best, %')}".replace(" ", "\n", 1),
-        "requests\n/s",
-        "CPU/req.\nµs",
+        # Short, so that names of services stay whole beside two percentiles.
+        "req.\n/s",
+        "µs CPU\n/req.",
         "memory\nMB",
         *(["can\nwait"] if told.waits else []),
         *(f"{one.metric}\nms" for one in percentiles),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from math import ceil
 from time import monotonic
 
 from driver.docker import DockerError
 from driver.engines.engine import Engine, Started
-from driver.failure import warn
+from driver.failure import USER, Failure, warn
 from driver.files import save
 from driver.run import Run
 
@@ -31,8 +32,11 @@ def started(engine: Engine, service: str) -> Started | None:
 
 
 def patience(run: Run) -> str:
-    """Seconds to wait for a first answer."""
-    return run.setting("READY_TIMEOUT", "30")
+    """Seconds to wait for a first answer; Failure where the setting is no such number."""
+    told = run.setting("READY_TIMEOUT", "30")
+    if not re.fullmatch(r"[0-9]{1,4}(\.[0-9]+)?", told):
+        raise Failure(USER, f"READY_TIMEOUT='{told}' is not a number of seconds; fix it in the environment")
+    return told
 
 
 def await_answer(engine: Engine, service: str) -> bool:

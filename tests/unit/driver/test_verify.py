@@ -200,6 +200,9 @@ def test_a_service_that_takes_connections_and_answers_none_is_given_up_in_time(t
     assert not ready.await_answer(engine, "a")
     assert engine.calls()[1:] == ["waits 5", "waits 5", "waits 2"]
     assert (run.service_folder("a") / "answer.txt").read_text() == "Connection refused\n"
+    run.settings["READY_TIMEOUT"] = "0x10"  # type: ignore[index]
+    with pytest.raises(Failure, match="READY_TIMEOUT='0x10' is not a number of seconds"):
+        ready.await_answer(engine, "a")
 
 
 @pytest.mark.usefixtures("clock")
