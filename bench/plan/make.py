@@ -209,11 +209,11 @@ def null_events(matrix: Matrix, names: Iterable[str], seconds: float | None = No
 def title_of(cells: Sequence[PlannedCell], refs: Sequence[str]) -> str:
     """What was selected, in words: `aiohttp and tornado (Python 3.13): json`. `refs` are labels, the base's first."""
     services = list({cell.service.name: cell.service for cell in cells}.values())
-    scenarios = _listed(list(dict.fromkeys(cell.scenario for cell in cells)))
+    loads = _listed(list(dict.fromkeys(cell.event.name if cell.event else cell.scenario for cell in cells)))
     if len(refs) > 1:
         # Of a pair, what both are without their refs.
         stacks = _listed(list(dict.fromkeys(service.stack for service in services)))
-        return f"{' against '.join(reversed(refs))}: {stacks}: {scenarios}"
+        return f"{' against '.join(reversed(refs))}: {stacks}: {loads}"
     ours = [service for service in services if not service.url]
     if ours and (own := ours[0].framework).own:
         return _question_of(own, services)
@@ -223,7 +223,7 @@ def title_of(cells: Sequence[PlannedCell], refs: Sequence[str]) -> str:
     where = f" (Python {ours[0].python}, {ours[0].base})" if one_of_each else ""
     settings = list(dict.fromkeys(filter(None, (service.settings_text for service in services))))
     where += f" with {_listed(settings)}" if settings else ""
-    return f"{_listed(names)}{where}: {scenarios}"
+    return f"{_listed(names)}{where}: {loads}"
 
 
 def _question_of(app: Framework, services: Sequence[Service]) -> str:

@@ -157,7 +157,7 @@ class EventRecord:
     def __post_init__(self) -> None:
         counted = sum(self.fates.values())
         if self.sent is not None and counted != self.sent and not self.unaccounted:
-            raise BadRecord(f"{self.id}: {self.sent} requests were sent, what became of {counted} is known")
+            raise BadRecord(f"{self.id}: {self.sent} requests were sent, and the outcomes of {counted} are known")
         if self.ended is not Ended.DONE and not self.detail:
             raise BadRecord(f"{self.id}: {self.ended} without a reason")
 

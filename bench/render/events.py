@@ -11,7 +11,7 @@ from bench.words.event_cells import outcome_words, seconds_words, span
 from bench.words.event_losses import counted_in
 from bench.words.events import ToldDefault, ToldEvents, ToldRow
 
-AT_ONCE = "Up to {} services were under the same event at once, on the same CPUs{}."
+AT_ONCE = "Up to {} services went through the same event at once, on the same CPUs{}."
 ALONE = "; alone on them under {}"
 FLOOR = "The null server (nginx) under the same events is the floor: what it loses, the client or the machine loses."
 HOW = (
@@ -69,19 +69,19 @@ def outcomes_table(told: ToldEvents) -> Table:
         Column("rounds", lambda one: str(len(one[2].counted))),
         Column("requests/s", lambda one: _span(one[2].figures("rate"), number)),
         Column("lost in each round", lambda one: ", ".join(f"{lost:,.0f}" for lost, _ in one[2].counts)),
-        Column("what became of them", lambda one: outcome_words(one[2]) or NOTHING, left=True),
+        Column("outcomes", lambda one: outcome_words(one[2]) or NOTHING, left=True),
         figure("longest gap", _seconds),
-        figure("as before after", _seconds),
+        figure("back to normal after", _seconds),
         figure("p99 before", milliseconds),
         figure("p99 around", milliseconds),
         figure("peak memory", megabytes),
     ]
-    return table_of("What became of lost requests", columns, cells)
+    return table_of("Outcomes of lost requests", columns, cells)
 
 
 FIGURES = {
     "longest gap": "longest_gap_s",
-    "as before after": "recovered_s",
+    "back to normal after": "recovered_s",
     "p99 before": "p99_before_s",
     "p99 around": "p99_around_s",
     "peak memory": "memory_peak_bytes",

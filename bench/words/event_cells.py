@@ -61,7 +61,7 @@ def cell_words(cell: EventCell) -> CellWords:
     if cell.gap_s is not None and cell.gap_s >= GAP_S and not cell.gone:
         more.insert(0, f"no answer for {seconds_words(cell.gap_s)} s")
     if cell.disturbed:
-        more.append(f"not as before at the end{in_rounds(cell.disturbed, rounds)}")
+        more.append(f"not back to normal at the end{in_rounds(cell.disturbed, rounds)}")
     if left := len(cell.records) - rounds:
         more.append(f"{plural(left, 'round')} not counted: {cell.reason}")
     if cell.gone:
@@ -179,7 +179,7 @@ def whole(values: Sequence[float]) -> str:
 FIGURES: Mapping[str, Callable[[list[float]], str]] = {
     "new_code_s": lambda found: f"new code after {seconds_of(found)}",
     "exit_s": lambda found: f"exits after {seconds_of(found)}",
-    "restored_s": lambda found: f"all workers again after {seconds_of(found)}",
+    "restored_s": lambda found: f"all workers back after {seconds_of(found)}",
     "ended_s": lambda _: "the whole server ended",
     "smallest_k": lambda found: f"stopped by {whole(found)} connections",
     "cut_after_s": lambda found: f"cut after {seconds_of(found)}",
@@ -294,7 +294,7 @@ def _overload(cell: EventCell) -> Iterable[str]:
     if shares:
         yield f"answers {whole(shares)} % of its capacity in time at {times} times"
     if back := cell.figures("recovered_s") if times else []:
-        yield f"as before {seconds_of(back)} later"
+        yield f"back to normal {seconds_of(back)} later"
 
 
 def goodput_shares(cell: EventCell) -> tuple[str, list[float]]:

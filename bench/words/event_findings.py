@@ -14,7 +14,7 @@ from bench.plan.events.dependencies import AFTER_S
 from bench.plan.events.proxies import IDLE_OF_PROXIES
 from bench.records.event import Fate
 from bench.stats.even_shares import UNEVEN
-from bench.stats.event_counts import GROWS, STEADY
+from bench.stats.event_counts import GROWS, STEADY, share
 from bench.words.event_cells import (
     GAP_S,
     NOT_KEPT_S,
@@ -38,9 +38,11 @@ from bench.words.event_losses import (
     relief_words,
 )
 
-LOST, GONE, GREW, BAD, KNOWN = range(5)
-"""How much a finding matters: requests are lost; a service never came back; memory grows; something else fails; what is
-good to know."""
+GONE, LOST, GREW, BAD, OPEN, KNOWN = range(6)
+"""How much a finding matters: a service never came back; it loses requests; its memory grows; something else fails; few
+requests are lost, and whose are more is open; what is good to know."""
+FEW = 0.01
+"""A smaller share of requests is few: without a verdict, it comes after what fails."""
 OTHERWISE = frozenset({"overload", "slow", "idle-close", "exhausted"})
 """Events made to lose requests: what they show is said otherwise, and which service loses more comes last."""
 DOCKER_S = 10.0
@@ -72,10 +74,11 @@ def finding_sentences(table: EventTable, labels: Labels) -> list[str]:
 
 
 def _findings(table: EventTable, labels: Labels) -> Iterator[Finding]:
+    yield from (Finding("", GONE, words) for words in _gone(table, labels))
     for event, rows in grouped(table.rows, lambda row: row.event).items():
         for row in rows if event not in NOT_OF_LOSSES else ():
             if event not in OTHERWISE or row.differing:
-                weight = KNOWN if event in OTHERWISE else LOST
+                weight = _weight_of_losses(row)
                 yield from (Finding(event, weight, words) for words in loss_sentences(row, rows, labels))
         named = [(row, {labels[name]: cell for name, cell in counted_in(row).items()}) for row in rows]
         for row, cells in named if event in _OF else ():
@@ -83,16 +86,23 @@ def _findings(table: EventTable, labels: Labels) -> Iterator[Finding]:
         yield from (Finding(event, BAD, words) for words in _unseen(rows, labels))
         if silent := _silence(event, named):
             yield Finding(event, BAD, silent)
-    yield from (Finding("", GONE, words) for words in _gone(table, labels))
     yield from (Finding("", KNOWN, words) for words in _nothing_lost(table))
 
 
+def _weight_of_losses(row: EventRow) -> int:
+    if row.event in OTHERWISE:
+        return KNOWN
+    cells = counted_in(row).values()
+    few = all(share(cell.counts) < FEW for cell in cells)
+    return OPEN if few and len(cells) > 1 and not row.differing else LOST
+
+
 def _gone(table: EventTable, labels: Labels) -> Iterator[str]:
-    """Who never came back, from what."""
+    """Who never came back, from what; that a whole server ended is said of its event (`_ended`)."""
     gone: dict[str, list[str]] = {}
     for row in table.rows:
         for name, cell in row.cells.items():
-            if cell.gone:
+            if cell.gone > len(cell.figures("ended_s")):
                 gone.setdefault(labels[name], []).append(row.name + in_rounds(cell.gone, len(cell.counted)))
     if gone:
         yield f"Never came back: {listed([f'{name} ({listed(own)})' for name, own in gone.items()])}."
@@ -180,20 +190,23 @@ _ENDS = ((False, "cut", "s"), (True, "finish", "es"))
 """(whether the response was answered, what the server does, and the ending of that)."""
 
 
-def _reload(row: EventRow, cells: Named) -> Told:
-    """Whom a reload ends."""
-    if ends := [name for name, cell in cells.items() if cell.figures("ended_s")]:
-        yield BAD, f"{capital(row.name)}: it ends all of {listed(ends)}."
+def _ended(row: EventRow, cells: Named) -> Told:
+    """Whose whole server ends, and stays down."""
+    ends = [_some(name, len(found), cell) for name, cell in cells.items() if (found := cell.figures("ended_s"))]
+    if ends:
+        subject = f"A reload ({row.case})" if row.event == "reload" else f"One {row.event} worker"
+        yield GONE, f"{subject} takes down the whole server of {listed(ends)}; only a supervisor would restart it."
 
 
 def _worker(row: EventRow, cells: Named) -> Told:
     """Whether a worker is replaced."""
-    words, never, ends = list[tuple[str, str]](), list[str](), list[str]()
+    yield from _ended(row, cells)
+    words, never = list[tuple[str, str]](), list[str]()
     for name, cell in cells.items():
         again = cell.figures("restored_s")
         if cell.figures("ended_s"):
-            ends.append(name)
-        elif len(again) < len(cell.counted):
+            continue
+        if len(again) < len(cell.counted):
             never.append(_some(name, len(cell.counted) - len(again), cell))
         else:
             quick = max(again) <= QUICK_S
@@ -203,8 +216,6 @@ def _worker(row: EventRow, cells: Named) -> Told:
     if words:
         slow = any(not what.startswith("within") for what, _ in words)
         yield BAD if slow else KNOWN, f"A {row.event} worker is replaced {_grouped_names(words)}."
-    if ends:
-        yield BAD, f"One {row.event} worker ends all of {listed(ends)}."
 
 
 def _overload(_: EventRow, cells: Named) -> Told:
@@ -357,7 +368,7 @@ def _duration(seconds: float) -> str:
 HOUR_S, MINUTE_S = 3600, 60
 _OF = MappingProxyType(
     {
-        "reload": _reload,
+        "reload": _ended,
         "stop": _stop,
         "killed": _worker,
         "hung": _worker,

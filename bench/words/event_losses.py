@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from bench.analysis.events import NULL, EventCell, EventContrast, EventRow
-from bench.core.formats import NOTHING, listed, plural
+from bench.core.formats import NOTHING, joined, listed, plural
 from bench.core.groups import grouped
 from bench.stats.estimates import ERRORS
 from bench.stats.event_counts import LEAST_ROUNDS, Counts, p_differ, share
@@ -43,6 +43,8 @@ RELIEFS: Mapping[tuple[str, str], tuple[str, str]] = {
     ("recycle", "every 1000"): ("never", "without recycling"),
 }
 """Of a case, the one that shows what would help, and what that is."""
+MOST_LOSERS = 3
+"""Of more services that lose requests, without a verdict, only the worst and the best are named."""
 MOST_SPREAD = 1.1
 """Where the rounds of a cell differ by more in what was sent, their sum is told."""
 
@@ -97,7 +99,10 @@ def _called(row: EventRow, labels: Labels) -> Iterator[str]:
         if len(worse) == 1:
             yield _loses_more(row, worse[0], others, labels)
         else:
-            sides = (listed([f"{labels[name]} ({_loses(row, name)})" for name in side]) for side in (worse, others))
+            sides = (
+                listed([f"{labels[name]} ({_sum_words(row, name, _what(row) * (name == worse[0]))})" for name in side])
+                for side in (worse, others)
+            )
             yield f"{capital(row.name)}: {' lose more than '.join(sides)}."
 
 
@@ -128,14 +133,38 @@ def _not_called(row: EventRow, labels: Labels) -> Iterator[str]:
     if len(cells) == 1:
         yield f"{capital(_subject(row, labels[first]))} loses {_loses(row, first)}."
         return
-    told = [f"{labels[name]} {loses_words(cells[name].counts)}" for name in worst[1:]]
+    losers = [name for name in worst if cells[name].lost]
+    if len(losers) > MOST_LOSERS:
+        ends = (f"{labels[name]} ({_sum_words(row, name)})" for name in (first, losers[-1]))
+        told = [f"{len(losers)} services lose{_what(row)}, from {' down to '.join(ends)}"]
+    else:
+        told = [f"{labels[first]} loses {_loses(row, first)}"]
+        told += [f"{labels[name]} {loses_words(cells[name].counts)}" for name in losers[1:]]
+    told += _spared(row, worst[len(losers) :], labels)
     verdict = differ_words(row, labels)
     why = "" if verdict == NOTHING else f"; {verdict}"
-    yield f"{capital(row.name)}: {labels[first]} loses {_loses(row, first)}, {listed(told)}{why}."
+    yield f"{capital(row.name)}: {', '.join(filter(None, (told[0], joined(told[1:]))))}{why}."
+
+
+def _spared(row: EventRow, names: Sequence[str], labels: Labels) -> list[str]:
+    """`c none of 3,000`; of more than two, `5 others none of 15,000`."""
+    if len(names) > 2:
+        return [f"{len(names)} others none of {sum(row.cells[name].sent for name in names):,}"]
+    return [f"{labels[name]} {loses_words(row.cells[name].counts)}" for name in names]
 
 
 def _loses(row: EventRow, name: str) -> str:
-    return loses_words(row.cells[name].counts, f" {WHAT.get(row.event, 'requests')}")
+    return loses_words(row.cells[name].counts, _what(row))
+
+
+def _what(row: EventRow) -> str:
+    return f" {WHAT.get(row.event, 'requests')}"
+
+
+def _sum_words(row: EventRow, name: str, what: str = "") -> str:
+    """`7 of 10,053`, over all rounds."""
+    cell = row.cells[name]
+    return f"{f'{cell.lost:,}' if cell.lost else 'none'} of {cell.sent:,}{what}"
 
 
 def loses_words(counts: Counts, what: str = "") -> str:

@@ -159,7 +159,7 @@ def _by_text(found: Iterable[tuple[EventRecord, str]], labels: Mapping[str, str]
 
 
 DEFAULTS: Mapping[str, str] = {
-    "graceful": "time for requests under way at a stop or reload (GRACEFUL)",
+    "graceful": "time for requests in flight at a stop or reload (GRACEFUL)",
     "timeout": "a hung worker is replaced after (TIMEOUT)",
     "keepalive": "an idle connection is closed after (KEEPALIVE)",
     "backlog": "connections that wait to be accepted (BACKLOG)",

@@ -173,6 +173,11 @@ def test_a_bad_day_of_every_server_has_the_events_of_the_preset_of_some() -> Non
     assert every.preset.events == MATRIX.presets["bad-day"].events
 
 
+def test_the_title_of_events_names_them_and_no_scenario() -> None:
+    selection = parse_selection(["--event", "stop,killed", "--stack", "uvicorn-asgi"])
+    assert plan_of(selection)[0].preset.title == "uvicorn-asgi (Python 3.13, debian): stop and killed"
+
+
 def test_an_event_may_have_fewer_rounds_than_the_run() -> None:
     made = plan(events=("stop", "memory-requests:1", "slow:2"), stacks=("uvicorn-asgi",), rounds=3)
     names = [[cell.level.name for cell in made.events_of(number)] for number in (1, 2, 3, 4)]

@@ -44,7 +44,7 @@ def test_a_record_and_its_line_say_the_same() -> None:
 
 
 def test_a_request_without_a_fate_needs_a_cause() -> None:
-    with pytest.raises(BadRecord, match="480 requests were sent, what became of 477 is known"):
+    with pytest.raises(BadRecord, match="480 requests were sent, and the outcomes of 477 are known"):
         replace(RELOAD, fates={Fate.ANSWERED: 477})
     assert not replace(RELOAD, fates={Fate.ANSWERED: 477}, unaccounted="the log ends early").counts
 

@@ -125,6 +125,12 @@ def test_a_window_that_does_not_count_says_why(tmp_path: Path, case: str) -> Non
     assert not record.counts and record.causes[0].startswith(words)
 
 
+def test_descriptors_over_reloads_do_not_depend_on_when_requests_leave(tmp_path: Path) -> None:
+    (reloads,) = (case for case in EVENTS["memory"].cases if case.repeats)
+    record = made(tmp_path, reloads, steady(10.0), late=0.06)
+    assert record.late_p99_s == pytest.approx(0.06) and not record.causes
+
+
 def test_a_request_without_an_end_is_unaccounted_for(tmp_path: Path) -> None:
     record = made(tmp_path, RELOAD, [*steady(2.0), (2.0, None, "")])
     assert (record.sent, sum(record.fates.values())) == (21, 20) and record.unaccounted and not record.counts

@@ -251,6 +251,16 @@ def findings_of_events() -> Said:
         "alone, in unequal windows": [event("a", round=1, lost=5), event("a", round=2, sent=600)],
         "alone, in nearly equal windows": [event("a", round=1, lost=5), event("a", round=2, lost=2, sent=1040)],
         "not enough data": rounds_of(event("a", lost=5), event("b", lost=2), event("c")),
+        "many lose": rounds_of(
+            *(
+                event(name, "rolling", "behind nginx", lost=lost)
+                for name, lost in zip("abcdefgh", (300, 310, 320, 330, 340, 0, 0, 0), strict=True)
+            ),
+            rounds=1,
+        ),
+        "few are lost, and whose are more is open": rounds_of(
+            event("a", "hung", "", lost=1, extras={"restored_s": 31.0}), event("b", "hung", "", extras={})
+        ),
         "the null server loses some too": rounds_of(event("a", lost=5), event("null", lost=1)),
         "a pre-stop wait helps": rounds_of(
             event("a", "rolling", "behind nginx", lost=300),
@@ -278,6 +288,10 @@ def findings_of_events() -> Said:
             for number, restored_s in ((1, 0.2), (2, None))
         ],
         "the whole server ends": rounds_of(event("a", "killed", "", gone=True, extras={"ended_s": 0.2})),
+        "the whole server ends once": [
+            event("a", "killed", "", round=1, gone=True, extras={"ended_s": 0.2}),
+            event("a", "killed", "", round=2, extras={"restored_s": 0.2}),
+        ],
         "a reload ends it": rounds_of(event("a", gone=True, extras={"ended_s": 0.2})),
         "never came back from several": rounds_of(
             event("a", "killed", "", gone=True), event("a", "hung", "", gone=True), event("b", "hung", "")
