@@ -16,7 +16,7 @@ from turns_runs import facts_of, measured, ranking_of, record, service_of, table
 
 from bench.analysis.tables.judge import judge_tables, settled_tables, uncredited
 from bench.analysis.tables.observations import connections_kept
-from bench.analysis.tables.planned import PlannedTable, tables_of
+from bench.analysis.tables.planned import PlannedTable, TurnBias, tables_of, turn_bias
 from bench.analysis.tables.ranking import (
     ByLoadgen,
     Cheapest,
@@ -51,6 +51,14 @@ def rows_of(ranking: Ranking) -> dict[str, RankedRow]:
 
 def verdicts_of(ranking: Ranking) -> dict[tuple[str, str], str]:
     return {(stack_of(one.a), stack_of(one.b)): one.verdict for one in ranking.contrasts}
+
+
+def test_a_bias_that_was_not_measured_on_this_cpu_is_the_largest_of_any() -> None:
+    xeon = "Intel(R) Xeon(R) Processor"
+    assert turn_bias("json", xeon) == TurnBias(0.13, xeon, here=True)
+    # What was measured on it says nothing about routes that wait for a timer.
+    assert turn_bias("delay-20", xeon) == TurnBias(0.20, "AMD EPYC")
+    assert turn_bias("json", "another") == turn_bias("json", None) == TurnBias(0.19, "AMD EPYC")
 
 
 def test_five_services_have_their_order_their_tiers_and_their_differences() -> None:
