@@ -42,7 +42,7 @@ const STYLE = { background: "none", color: INK, fontSize: "12px", fontFamily: "i
 const charts = [];
 
 /**
- * Declares a chart: draw(width) gives {missing: reason} where the run lacks the data, or
+ * Declares a chart: draw(width) gives {missing: reason} if the run lacks the data, or
  * {drawing: a node, alt: text, columns and rows: the data as a table, notes: [text]}.
  */
 function chart(id, title, explanation, draw, { filtered = true } = {}) {
@@ -151,7 +151,7 @@ function svg(name, attributes = {}, ...children) {
   return element;
 }
 
-/** A hatched fill pattern: the sign of results that are not valid. */
+/** A hatched fill pattern, which marks invalid results. */
 function hatch(id) {
   return () =>
     svg(
@@ -180,7 +180,7 @@ const clip = (full, most) => {
   return text;
 };
 
-/** Ticks of a logarithmic scale at 1, 2 and 5, or at powers of ten where there is little room. */
+/** Ticks of a logarithmic scale at 1, 2 and 5, or only at powers of ten if there is little room. */
 function logTicks([low, high], room) {
   const ticks = [];
   for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++)
@@ -192,7 +192,7 @@ function logTicks([low, high], room) {
   return ticks.length * 26 > room && tens.length > 1 ? tens : ticks;
 }
 
-/** A scale for latencies: logarithmic, or linear where the range is too small for logarithmic ticks. */
+/** A scale for latencies: logarithmic, or linear if the range is too small for logarithmic ticks. */
 function latencyScale(domain, room, label) {
   const common = { domain, label, labelArrow: "none", tickFormat: tick, tickSize: 0, grid: true };
   const ticks = logTicks(domain, room);
@@ -214,7 +214,7 @@ function legend(drawing, names) {
 
 const NARROW = 560;
 
-/** The labels that overlap no earlier one: [x, y, text] in pixels. */
+/** The labels that do not overlap an earlier one: [x, y, text] in pixels. */
 function apart(entries, size = 11) {
   const kept = [];
   for (const entry of entries) {
