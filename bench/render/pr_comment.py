@@ -23,7 +23,7 @@ from bench.analysis.tables.latency import read_at_common_rates
 from bench.analysis.tables.planned import tables_of
 from bench.analysis.tables.ranking import Contrast, Metric, Percentile, RankedRow, Ranking, TableLatency
 from bench.core.errors import UserError
-from bench.core.formats import NOTHING, plural, size
+from bench.core.formats import NOTHING, milliseconds, plural, size
 from bench.records.file import read_events, read_records
 from bench.records.record import Record
 from bench.render.table import Column, Row
@@ -35,7 +35,6 @@ from bench.words.answers import against
 from bench.words.cells import rate_words, state_words
 from bench.words.changes import change_of, change_words
 from bench.words.events import ToldEvents, ToldRow, tell_events
-from bench.words.latency import milliseconds
 from bench.words.remarks import note_of
 from bench.words.runs import discrepancy_words
 

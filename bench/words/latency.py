@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 from bench.analysis.tables.ranking import HALF, Figure, Metric, Percentile, TableLatency
-from bench.core.formats import NOTHING, joined, listed, number, plural, size
+from bench.core.formats import NOTHING, joined, listed, milliseconds, number, plural, size
 from bench.words.changes import change_of
 
 LOWEST, TIED = "lowest", "tied"
@@ -137,11 +137,6 @@ def _none_of(
         for metrics in dict.fromkeys(map(joined, who.values())):
             alike = [name for name, own in who.items() if joined(own) == metrics]
             yield f"No {metrics} of {listed(alike)}: {why}."
-
-
-def milliseconds(seconds: float) -> str:
-    """As `2.10 ms`."""
-    return f"{number(1000 * seconds)} ms"
 
 
 def in_milliseconds(found: Percentile, service: str) -> str:

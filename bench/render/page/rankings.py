@@ -13,11 +13,11 @@ from functools import partial
 from itertools import accumulate, groupby
 
 from bench.analysis.tables.ranking import Metric, Percentile, RankedRow, Ranking, TableLatency
-from bench.core.formats import NOTHING, number
+from bench.core.formats import NOTHING, milliseconds, number
 from bench.render.in_turns import grid_columns, grid_figures, grid_title
 from bench.render.table import Column, Table, table_of, written
 from bench.words.changes import Change, change, column_name
-from bench.words.latency import in_milliseconds, milliseconds, spread, standing
+from bench.words.latency import in_milliseconds, spread, standing
 from bench.words.latency import notes as latency_notes
 from bench.words.picture import (
     caption_words,
