@@ -83,11 +83,7 @@ function frame({ id, title, explanation, draw, filtered }) {
     const root = made.drawing;
     root.setAttribute("role", "img");
     root.setAttribute("aria-label", `${title}. ${made.alt}`);
-    // The chart is one image with one description: labels of single marks would only repeat it.
-    for (const mark of root.querySelectorAll("[aria-label], [aria-description]")) {
-      mark.removeAttribute("aria-label");
-      mark.removeAttribute("aria-description");
-    }
+    removeMarkLabels(root);
     notes.replaceChildren(...(made.notes ?? []).map((text) => make("p", { class: "note" }, text)));
     showTable();
   };
@@ -107,6 +103,14 @@ function frame({ id, title, explanation, draw, filtered }) {
   plot.style.minHeight = "6rem";
   if (filtered) onChange((keys) => (isSelection(keys) || keys.includes("load")) && refresh());
   return { figure, refresh, render: () => stale && render() };
+}
+
+/** A chart is one image with one description: labels of single marks would only repeat it. */
+function removeMarkLabels(drawing) {
+  for (const mark of drawing.querySelectorAll("[aria-label], [aria-description]")) {
+    mark.removeAttribute("aria-label");
+    mark.removeAttribute("aria-description");
+  }
 }
 
 /** Moves positions apart until neighbours are at least `gap` apart, keeping them close to where they were. */

@@ -126,10 +126,7 @@ function eventTimeline(one, panel) {
     make("h4", {}, "p99 of the good ones, from when they were due"),
     latency,
   );
-  for (const mark of drawing.querySelectorAll("[aria-label], [aria-description]")) {
-    mark.removeAttribute("aria-label");
-    mark.removeAttribute("aria-description");
-  }
+  removeMarkLabels(drawing);
   const figure = make("figure", {}, drawing);
   const done = one.actions.map(
     ([at, what, took]) => `at ${number(at)} s ${what}${took >= LASTS_S ? ` (takes ${number(took)} s)` : ""}`,
@@ -162,10 +159,7 @@ function eventGrowth(one, panel) {
   });
   const drawing = make("div", { class: "stack plot", role: "img", "aria-label": `Round ${one.round}, ${words}.` });
   drawing.append(make("h4", {}, `${held[0].toUpperCase()}${held.slice(1)} by ${done}`), plot);
-  for (const mark of drawing.querySelectorAll("[aria-label], [aria-description]")) {
-    mark.removeAttribute("aria-label");
-    mark.removeAttribute("aria-description");
-  }
+  removeMarkLabels(drawing);
   return make("figure", {}, drawing);
 }
 
