@@ -1,4 +1,4 @@
-"""What a run's events show: events down, services across, and which services differ in what they lose. No words."""
+"""A run's events as a table of figures: events down, services across, and which services differ in losses."""
 
 from __future__ import annotations
 
@@ -30,26 +30,26 @@ from bench.stats.event_counts import (
 )
 
 NULL = "null"
-"""The null server (nginx), whose counts are the floor: no service can be asked for less."""
+"""The null server (nginx), whose losses are the floor: no service can be expected to lose fewer."""
 MORE, LESS = "loses more", "loses less"
 FOR_GOOD = frozenset({"stop", "idle-close"})
-"""Events that stop the service for good, or do nothing to it: it is not asked to come back."""
+"""Events that stop the service for good, or do nothing to it: it is not expected to come back."""
 NOT_OF_LOSSES = frozenset({"memory"})
-"""Events that are not for their losses: a closed loop sends what is answered, and reloads are beside other reloads."""
+"""Events whose losses are not compared: a closed loop only sends what is answered, and services reload together."""
 LAST_S = 1.0
-"""A service without a good answer for so long at the end of the window never came back."""
+"""A service without a good answer during this last part of the window never came back."""
 
 
 class Kind(StrEnum):
-    """What the rounds of a cell amount to."""
+    """The state of a cell over its rounds."""
 
     COUNTED = "counted"
     CANNOT = "cannot"
     FAILED = "failed"
     UNSEEN = "not seen"
-    """What was asked for was done, and did not happen: a reload that left the old workers."""
+    """The action was carried out without effect: a reload that left the old workers."""
     REFUSED = "not valid"
-    """All of its rounds have a cause against them, such as a starved client."""
+    """Each of its rounds is invalid, for instance because the client was starved."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class EventCell:
 
     @property
     def kind(self) -> Kind:
-        """What its rounds amount to."""
+        """The state of the cell."""
         if self.counted:
             return Kind.COUNTED
         ends = {record.ended for record in self.records}
@@ -78,7 +78,7 @@ class EventCell:
 
     @property
     def reason(self) -> str:
-        """Why it has no counts; of several rounds, the first."""
+        """Why there are no counts, from the first round without them."""
         record = next((one for one in self.records if not one.counts), None)
         if record is None:
             return ""
@@ -95,10 +95,10 @@ class EventCell:
         return max((record.window_s or 0.0 for record in self.counted), default=0.0)
 
     def counts_in(self, window_s: float) -> Counts:
-        """(lost, sent) of each of its rounds, had its window been so long.
+        """(lost, sent) of each of its rounds, had its window been this long.
 
-        A window ends once all is answered again, so that a service that takes longer is sent more and would seem to
-        lose a smaller share. What a window leaves out would have been answered.
+        A window ends once everything is answered again, so a service that takes longer is sent more requests and would
+        seem to lose a smaller share. Requests after the end of a shorter window would have been answered.
         """
         if self.records[0].event in FOR_GOOD:
             return self.counts
@@ -107,32 +107,32 @@ class EventCell:
 
     @property
     def lost(self) -> int:
-        """Over all rounds."""
+        """Requests lost in all rounds."""
         return sum(record.lost for record in self.counted)
 
     @property
     def sent(self) -> int:
-        """Over all rounds."""
+        """Requests sent in all rounds."""
         return sum(record.sent or 0 for record in self.counted)
 
     @property
     def gap_s(self) -> float | None:
-        """The longest time without a good answer, of all rounds."""
+        """The longest time without a good answer in any round."""
         return max((one.longest_gap_s for one in self.counted if one.longest_gap_s is not None), default=None)
 
     @property
     def gone(self) -> int:
-        """In how many rounds it did not answer when the window ended."""
+        """How many rounds ended without the service answering."""
         return sum(map(is_gone, self.counted))
 
     @property
     def disturbed(self) -> int:
-        """In how many rounds it answered, but not as before, when the window ended."""
+        """How many rounds ended with the service answering, but not as before."""
         return sum(not is_back(one) and not is_gone(one) for one in self.counted)
 
     @cached_property
     def growth(self) -> Slope | None:
-        """What it holds more after each request, in bytes, or after each reload; None where that was not looked for."""
+        """Growth in bytes per request, or in descriptors per reload; None if the event does not measure it."""
         if not any(record.points for record in self.counted):
             return None
         rounds = [[(point.done, point.held) for point in record.points] for record in self.counted]
@@ -140,30 +140,30 @@ class EventCell:
 
     @cached_property
     def p_even(self) -> float:
-        """The p value of even shares among its workers; 1 where it has fewer than two."""
+        """The p value of connections being shared evenly among its workers; 1 with fewer than two workers."""
         return p_even([connections_of(record) for record in self.counted])
 
     def fates(self) -> dict[Fate, int]:
-        """What became of the requests that were lost, over all rounds, the most frequent first."""
+        """What happened to the lost requests of all rounds, the most frequent first."""
         found = {fate: sum(one.fates.get(fate, 0) for one in self.counted) for fate in LOST}
         return dict(sorted(((fate, count) for fate, count in found.items() if count), key=lambda one: -one[1]))
 
     def figures(self, name: str) -> list[float]:
-        """What its rounds say of this figure, a field or one of the event's own; none where it is missing."""
+        """A figure in each round that has it: a field of the record, or one of the event's own."""
         return [float(value) for value in self.values(name) if isinstance(value, int | float)]
 
     def values(self, name: str) -> list[Any]:
-        """The same of what need not be a number."""
+        """The same for values that may not be numbers; None for a round without one."""
         return [getattr(one, name) if hasattr(one, name) else one.extras.get(name) for one in self.counted]
 
 
 def connections_of(record: EventRecord) -> tuple[int, ...]:
-    """The connections of each worker, of an event that counts them."""
+    """The connections of each worker, for events that count them."""
     return tuple(int(value or 0) for name, value in record.extras.items() if name.startswith("connections_"))
 
 
 def is_back(record: EventRecord) -> bool:
-    """Whether it answered as before when its window ended, or was not asked to."""
+    """Whether it answered as before when its window ended, or was not expected to."""
     return record.recovered_s is not None or record.event in FOR_GOOD or not record.timeline
 
 
@@ -178,9 +178,9 @@ def is_gone(record: EventRecord) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class EventContrast:
-    """Two services under one event: what the second one loses against the first.
+    """Two services under one event; `verdict` is about what the second one loses.
 
-    `p` is corrected for the table. `needed`: how many rounds would probably decide it; None where none are known to.
+    `p` is corrected for the table. `needed`: how many rounds would probably decide it; None if unknown.
     """
 
     a: str
@@ -206,7 +206,7 @@ class EventRow:
 
     @property
     def timeouts_s(self) -> list[float]:
-        """The client's timeouts: a count of losses says nothing without."""
+        """The client's timeouts: a count of losses means nothing without them."""
         found = {one.timeout_s for cell in self.cells.values() for one in cell.records if one.timeout_s is not None}
         return sorted(found)
 
@@ -218,30 +218,33 @@ class EventRow:
 
 @dataclass(frozen=True, slots=True)
 class EventTable:
-    """The events of a run; `rounds` is the most that any cell has, `tests` how many pairs the correction is for."""
+    """The events of a run. `rounds`: the most of any cell. `tests`: how many pairs p values are corrected for."""
 
     services: tuple[str, ...]
     rows: tuple[EventRow, ...]
     rounds: int
     tests: int
     pairs: tuple[Pair, ...] = ()
-    """Those that are compared, where that is not every two services."""
+    """The pairs that are compared; empty if it is every two services."""
 
     @property
     def cells(self) -> list[EventCell]:
-        """Of all rows, in order."""
+        """The cells of all rows, in order."""
         return [cell for row in self.rows for cell in row.cells.values()]
 
 
 def event_table(records: Sequence[EventRecord], pairs: Sequence[Pair] = (), order: Sequence[str] = ()) -> EventTable:
-    """The table of these records; `pairs` are those that are compared, by default every two services of `order`."""
+    """The table of these records.
+
+    `pairs`: those to compare, by default every two services. `order`: the services' order.
+    """
     has = {one.service for one in records}
     known = [*dict.fromkeys([*order, *(one.service for one in records)])]
-    # The floor comes last: it is no service to choose.
+    # The null server comes last: nobody can choose it.
     services = sorted((name for name in known if name in has), key=lambda name: name == NULL)
     groups = grouped(records, lambda one: (one.event, one.case))
     for event in {event for event, case in groups if case}:
-        # What a server cannot do at all, it cannot do in any case of it.
+        # The record of an event that a server does not support has no case; it goes into every case.
         refused = groups.pop((event, ""), [])
         for place in groups:
             groups[place] += refused if place[0] == event else []
@@ -269,7 +272,7 @@ def event_table(records: Sequence[EventRecord], pairs: Sequence[Pair] = (), orde
 
 
 def _place(event: str, case: str) -> tuple[int, int]:
-    """Where an event is reported: as they are listed, those of another version last."""
+    """Sorting key: the order of EVENTS; those of another version come last."""
     cases = [one.case for one in EVENTS[event].cases] if event in EVENTS else []
     return [*EVENTS, event].index(event), [*cases, case].index(case)
 
@@ -283,7 +286,7 @@ def _comparable(cells: Mapping[str, EventCell], a: str, b: str) -> bool:
 
 
 def _alike(a: EventCell, b: EventCell) -> tuple[Counts, Counts]:
-    """The counts of both in windows of one length."""
+    """The counts of both, in windows of the same length."""
     window_s = max(a.window_s, b.window_s)
     return a.counts_in(window_s), b.counts_in(window_s)
 

@@ -1,7 +1,7 @@
 """Published comparisons (published.toml), and their ratios beside those of a table in turns with the same question.
 
-Published figures are requests/s, so the ratios here are too; of services without requests/s, as where the load
-generator is the limit, they are those of the table's speeds. Whether a difference is real is the table's own verdict.
+Published figures are requests/s, so our ratios are, too; for services without requests/s (the load generator was the
+limit) they are ratios of the table's speeds. Whether a difference is real is the table's own verdict.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from bench.analysis.tables.ranking import Contrast, RankedRow, Ranking
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReferenceFigure:
-    """One row or column of a reference comparison; its figures are of its machine, so only ratios are meaningful."""
+    """One row or column of a reference comparison; it is from another machine, so only ratios are meaningful."""
 
     name: str
     level: str | None = None
@@ -46,7 +46,7 @@ class ReferenceGroup:
         return self.scenario in (None, scenario) and self.level in (None, level)
 
     def ratio(self, figure: ReferenceFigure, metric: str = "goodput") -> float | None:
-        """`figure` relative to the group's first, or None if one of them is unknown."""
+        """`figure` relative to the group's first; None if one of them is unknown."""
         value, base = getattr(figure, metric), getattr(self.figures[0], metric)
         if value is not None and base:
             return float(value / base)
@@ -57,7 +57,7 @@ class ReferenceGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReferenceComparison:
-    """One comparison: its source, how it was measured, and `fixed`: its flaw that the preset avoids."""
+    """One comparison: its source, how it was measured, and the flaw that the preset avoids (`fixed`)."""
 
     source: str
     date: datetime.date | None = None
@@ -74,7 +74,7 @@ class ReferenceComparison:
         return None
 
     def along(self, axis: str, scenario: str, level: str) -> Iterator[ReferenceGroup]:
-        """The groups on these cells that compare along `axis`; their figures have other names than ours."""
+        """The groups on these cells that compare along `axis`; their figures do not have our names."""
         return (group for group in self.groups if group.axis == axis and group.holds(scenario, level))
 
 
@@ -92,11 +92,11 @@ def reference_results() -> dict[str, ReferenceComparison]:
 
 
 ABOUT_EQUAL = 0.02
-"""Published ratios closer to 1 than this have no sign to repeat."""
+"""A published ratio closer to 1 than this has no direction to repeat."""
 
 
 class Sign(Enum):
-    """The sign of a difference here against the published one."""
+    """The direction of a difference here relative to the published one."""
 
     SAME = "same"
     OPPOSITE = "opposite"
@@ -106,7 +106,7 @@ class Sign(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """A service relative to the base: ratios of requests/s there and here (None: not known), and the verdict here."""
+    """A service relative to the base: ratios of requests/s there and here (None: unknown), and the verdict here."""
 
     service: str
     published: float
@@ -117,7 +117,7 @@ class Beside:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What is comparable: `base` is the service that all ratios are to, `load` that of the original."""
+    """What is comparable. `base`: the service that all ratios are relative to. `load`: that of the original."""
 
     base: str
     load: str
@@ -126,8 +126,10 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class Along:
-    """Ratios of requests/s along an axis, `python` or `package`: those of the published group, and those of services
-    here that differ in nothing else; `fixed` is their value on the other axis.
+    """Ratios of requests/s along an axis, `python` or `package`.
+
+    `there`: those of the published group. `here`: those of services that differ in nothing else; `fixed` is their value
+    on the other axis.
     """
 
     axis: str
@@ -140,7 +142,10 @@ class Along:
 def published_beside(
     ranking: Ranking, reference: ReferenceComparison | None, stacks: Mapping[str, str]
 ) -> Published | None:
-    """The comparison of a table with the published one; `stacks` by service. None if they have not two in common."""
+    """A table beside the published comparison; None if they have fewer than two services in common.
+
+    `stacks`: by service.
+    """
     if reference is None or ranking.look is None:
         return None
     rows = {stacks.get(row.service, ""): row for row in ranking.rows if row.rank is not None}
@@ -159,7 +164,7 @@ def published_beside(
 
 
 def along_axes(ranking: Ranking, reference: ReferenceComparison | None, places: Places) -> Iterator[Along]:
-    """The services of a table beside each axis of the published comparison."""
+    """A table's services beside each axis of the published comparison."""
     if reference is None or ranking.look is None:
         return
     found_axes: set[str] = set()
@@ -179,7 +184,7 @@ def along_axes(ranking: Ranking, reference: ReferenceComparison | None, places: 
 
 
 def _series(rows: Sequence[RankedRow], places: Places, axis: str) -> tuple[str, list[tuple[str, RankedRow]]]:
-    """The longest series of services that differ along the axis alone, in its order, and what they have in common."""
+    """(the value on the other axis, the longest series of services that differ only along this axis, in order)."""
     groups: dict[str, list[tuple[str, RankedRow]]] = {}
     for row in rows:
         python, package = places[row.service].python, str(places[row.service].package)
@@ -210,7 +215,7 @@ def _group(groups: Iterable[ReferenceGroup], ranking: Ranking, rows: Mapping[str
 
 
 def _best(group: ReferenceGroup, rows: Mapping[str, RankedRow]) -> dict[ReferenceFigure, float]:
-    """Each service's figure with the highest goodput, in the order of the original, with that."""
+    """Each service's figure with the highest goodput, and that goodput, in the order of the original."""
     found: dict[str, tuple[ReferenceFigure, float]] = {}
     for figure in group.figures:
         if figure.name in rows and figure.goodput is not None:

@@ -1,4 +1,4 @@
-"""What run.json says of a run's services: what each is made of, which belong together, and a user's own app."""
+"""The services of a run according to run.json: what each consists of, which belong together, a user's own app."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from bench.run.reader import ServiceFacts
 
 @dataclass(frozen=True, slots=True)
 class Coordinates:
-    """What a service is made of."""
+    """What a service consists of."""
 
     server: str
     framework: str
@@ -28,7 +28,7 @@ class Coordinates:
     base: str
     package: str | None
     settings: str | None = None
-    """What --vary gave it: `WORKERS=2 THREADS=4`."""
+    """Its settings from --vary: `WORKERS=2 THREADS=4`."""
 
     @property
     def stack(self) -> str:
@@ -37,16 +37,16 @@ class Coordinates:
 
 
 Places = Mapping[str, Coordinates]
-"""By the name of the service."""
+"""Coordinates by the name of the service."""
 
 
 def coordinates_of(record: Record | EventRecord) -> Coordinates:
-    """What the service of a record is made of."""
+    """What the service of a record consists of."""
     return Coordinates(**{name: getattr(record, name) for name in Coordinates.__slots__})
 
 
 def places_of(facts: Mapping[str, Any], records: Iterable[Record]) -> dict[str, Coordinates]:
-    """What each service of a run is made of, from run.json, else from its records."""
+    """What each service of a run consists of, from run.json, else from its records."""
     found = {record.service: coordinates_of(record) for record in records if record.mode != "null"}
     for name, entry in mapping(facts.get("services")).items():
         words = {key: value for key, value in mapping(entry).items() if isinstance(value, str)}
@@ -57,24 +57,24 @@ def places_of(facts: Mapping[str, Any], records: Iterable[Record]) -> dict[str, 
 
 
 def differing(services: Iterable[str], places: Places) -> set[str]:
-    """The coordinates in which services differ, as far as these are known."""
+    """The coordinates in which services differ, as far as they are known."""
     known = [places[name] for name in services if name in places]
     return {name for name in Coordinates.__slots__ if len({getattr(place, name) for place in known} - {UNKNOWN}) > 1}
 
 
 SAME = ("stack", "python", "base", "settings")
-"""What a service and its base have in common."""
+"""What a service and its base share."""
 
 
 def pairs_of(facts: Mapping[str, Any]) -> tuple[Pair, ...]:
-    """(base, head) of each service that a run has from two refs, or with several versions of a package."""
+    """(base, head) for each service that a run has from two refs, or with several versions of a package."""
     listed = facts.get("pairs") or mapping(facts.get("refs")).get("pairs")
     found = map(items, items(listed) if listed else _of_packages(facts))
     return tuple((str(pair[0]), str(pair[1])) for pair in found if len(pair) == 2)
 
 
 def _of_packages(facts: Mapping[str, Any]) -> list[list[str]]:
-    """Of a run whose plan does not have them yet."""
+    """For a run that does not list its pairs: each further version of a package with the first one."""
     services = {name: mapping(entry) for name, entry in mapping(facts.get("services")).items()}
     groups = grouped(services, lambda name: tuple(services[name].get(key) for key in SAME))
     versions = [names for names in groups.values() if any(services[name].get("package") for name in names)]
@@ -82,7 +82,7 @@ def _of_packages(facts: Mapping[str, Any]) -> list[list[str]]:
 
 
 def ref_of(place: Coordinates) -> str:
-    """The ref that a service is from; empty if it is none of two."""
+    """The ref that a service is from; empty if it is from none."""
     return settings_of(place.settings).get(REF, "")
 
 
@@ -102,7 +102,7 @@ def service_of(facts: Facts, service: str) -> Facts:
 
 
 def own_packages(facts: Facts, service: str, packages: Mapping[str, str]) -> list[str]:
-    """`flask 3.1.3`: of a service's packages those that its server and its framework are named after."""
+    """`flask 3.1.3`: the packages of a service that its server and framework are named after."""
     entry = service_of(facts, service)
     server, framework = str(entry.get("server", "")), str(entry.get("framework", ""))
     wanted = {server, framework, *server.split("-")}
@@ -110,7 +110,7 @@ def own_packages(facts: Facts, service: str, packages: Mapping[str, str]) -> lis
 
 
 def waits_of(facts: Facts, services: Mapping[str, ServiceFacts]) -> dict[str, Waits]:
-    """What can wait at once in each service, from its start command; without those whose command was not saved."""
+    """What can wait at once in each service, from its start command; none for services whose command was not saved."""
     found = {}
     for name, service in services.items():
         entry = service_of(facts, name)
@@ -131,7 +131,7 @@ def worker_count(facts: Facts) -> str:
 
 
 def price_of(app: Facts, cpu_us: float) -> float | None:
-    """What a million requests cost, in the unit of the price of a CPU hour; None where no price was given."""
+    """What a million requests cost, in the unit of the price of a CPU hour; None without a price."""
     price = app.get("cpu_hour_price")
-    # Microseconds of CPU per request are seconds per million of them.
+    # CPU time in µs per request equals seconds per million requests.
     return float(price) * cpu_us / SECONDS_PER_HOUR if isinstance(price, int | float) else None

@@ -26,7 +26,10 @@ Key = tuple[str, str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class AgainstBest:
-    """The verdict on a service against the best of its table, or the lowest p99; `smallest_visible`: null if called."""
+    """The verdict on a service relative to the best of its table, or to the lowest p99.
+
+    `smallest_visible`: the smallest detectable difference; None if the verdict shows one.
+    """
 
     verdict: str | None = None
     smallest_visible: float | None = None
@@ -36,7 +39,7 @@ NONE = AgainstBest()
 
 
 def key_of(record: Record) -> Key:
-    """Where a record's verdict is; only what was measured in turns, or at a common rate, has one."""
+    """The key of a record's verdict; only records in turns or at a common rate have one."""
     return record.scenario, record.tool, record.level, record.service
 
 
@@ -46,7 +49,7 @@ def contrasts_of(source: Run) -> list[Mapping[str, Any]]:
 
 
 def against_best(source: Run) -> dict[Key, AgainstBest]:
-    """Of each service that is compared with the best of its table, or by p99 with the lowest at its common rate."""
+    """The verdict on each service relative to the best of its table, or to the lowest p99 at its common rate."""
     lines = [
         line for line in _lines(source) if line.get("kind") not in ("latency", "latency-contrast") or _is_p99(line)
     ]
@@ -179,7 +182,7 @@ VERDICT_COLUMNS: Mapping[str, tuple[str, Field]] = {
 }
 """The columns after those of the record."""
 RUN = "run"
-"""The run's name: a table can hold the rows of several runs."""
+"""The column with the run's name: a table can hold the rows of several runs."""
 
 
 def header() -> list[str]:
@@ -213,12 +216,12 @@ def table() -> str:
 
 
 def write_csv(run: str, source: Run, records: Iterable[Record]) -> bytes:
-    """Comma-separated values of the records; `nulls` has the reason of a null."""
+    """Comma-separated values of the records; the column `nulls` says why a value is missing."""
     return csv_of(header(), rows(run, records, against_best(source)))
 
 
 def csv_of(names: Sequence[str], lines: Iterable[Sequence[Value]]) -> bytes:
-    """Comma-separated values (RFC 4180, but for line ends: `\\n`); null is an empty field."""
+    """Comma-separated values (RFC 4180, except that lines end in `\\n`); null is an empty field."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(names)
@@ -236,7 +239,7 @@ def write_parquet(run: str, source: Run, records: Iterable[Record]) -> bytes:
 
 
 def parquet_of(columns: Mapping[str, str], found: Iterable[Sequence[Value]]) -> bytes:
-    """Parquet of these columns with their types; DuckDB writes it.
+    """Parquet with these columns and types, written by DuckDB.
 
     pyarrow would work too, but it is more than twice as large in the image (55 MB packed, DuckDB 24 MB), and with
     DuckDB the tests can run the query of the documentation.

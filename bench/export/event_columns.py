@@ -1,4 +1,4 @@
-"""Records of events as flat rows: a row for each event of a service in a round, with a column for each fate."""
+"""Records of events as flat rows: one row for each event, service and round, with a column for each fate."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Get = Callable[[EventRecord], Value]
 
 
 def _columns() -> Iterator[tuple[str, str, Get]]:
-    """(name, SQL type, how it is read); what has several values is JSON."""
+    """(name, SQL type, getter) for each field; a field with several values is JSON."""
     hints = get_type_hints(EventRecord)
     for name in (field.name for field in fields(EventRecord)):
         kinds = [kind for kind in get_args(hints[name]) or (hints[name],) if kind is not type(None)]
@@ -37,7 +37,7 @@ def _plain(name: str) -> Get:
 
 
 def _json(name: str) -> Get:
-    # An enum is its text.
+    # A StrEnum is text already and needs no JSON.
     def get(record: EventRecord) -> Value:
         value = asdict(record)[name]
         return str(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -54,7 +54,7 @@ COLUMNS: tuple[tuple[str, str, Get], ...] = (
     ("lost", "BIGINT", lambda record: None if record.sent is None else record.lost),
     ("counts", "BOOLEAN", lambda record: record.counts),
 )
-"""After the fields of the record: the requests that were not answered well, and whether they may be compared."""
+"""The record's fields, then how many requests got no good answer and whether the counts may be compared."""
 
 
 def write_csv(run: str, source: Run, _: Iterable[Record]) -> bytes:

@@ -1,10 +1,9 @@
 """Go's benchmark format (golang.org/design/14313-benchmark-format): benchstat reads it.
 
-One line per round: benchstat's samples. Measurements that are not valid have no line; a comment counts them. The
-`key: value` lines hold everything that figures depend on: if one differs between two runs, benchstat makes separate
-tables. `ns/op` is the time per successful response (1/goodput, not a latency), `cpu-ns/op` its CPU time. A load with a
-target rate has no speed of its own and so only the latter. Latencies are left out, since benchstat would take medians
-of percentiles.
+One line per round: benchstat's samples. Invalid measurements have no line; a comment counts them. The `key: value`
+lines hold everything that figures depend on: if one differs between two runs, benchstat makes separate tables. `ns/op`
+is the time per successful response (1/goodput, not a latency), `cpu-ns/op` its CPU time. A load at a target rate does
+not show a speed, so it only has the latter. Latencies are left out, since benchstat would take medians of percentiles.
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ from bench.run.reader import Run
 UNITS = {"ns/op": "lower", "req/s": "higher", "cpu-ns/op": "lower", "peak-B": "lower"}
 """Units, and whether lower or higher values are better."""
 _NO_WORD = re.compile(r"[/\s]")
-"""Characters that would end the value of a key."""
+"""Characters that would end a key's value."""
 
 
 def write(run: str, source: Run, records: Iterable[Record]) -> bytes:
-    """The file's bytes."""
+    """The content of the file."""
     every = list(records)
     lines: dict[str, list[str]] = defaultdict(list)
     for group in _rounds(every):
@@ -47,7 +46,7 @@ def write(run: str, source: Run, records: Iterable[Record]) -> bytes:
 
 
 def _left_out(records: Sequence[Record]) -> Iterator[str]:
-    """Comments that count what has no line, with the reason."""
+    """Comments that count the measurements without a line, by reason."""
     causes = Counter(record.causes[0].cause for record in records if not record.valid)
     yield f"# left out, not valid: {sum(causes.values())} of {len(records)} measurements"
     yield from (f"# left out, {_one_line(cause)}: {count}" for cause, count in sorted(causes.items()))
@@ -57,7 +56,7 @@ def _left_out(records: Sequence[Record]) -> Iterator[str]:
 
 
 def _not_called(source: Run) -> Iterator[str]:
-    """Comments on the differences of tables in turns that were not called."""
+    """Comments on pairs of tables in turns that have no verdict, with the detectable difference."""
     for line in contrasts_of(source):
         size = line.get("smallest_visible")
         if isinstance(size, float):
@@ -68,7 +67,7 @@ def _not_called(source: Run) -> Iterator[str]:
 
 
 def _configuration(facts: Mapping[str, Any]) -> Iterator[str]:
-    """The `key: value` lines: the same in two comparable runs."""
+    """The `key: value` lines, which are equal in comparable runs."""
     yield f"harness: {_one_line(str(mapping(facts.get('harness')).get('hash') or 'unknown'))[:12]}"
     for name in ("engine", "containers"):
         yield f"{name}: {_one_line(str(facts.get(name) or 'unknown'))}"
@@ -85,13 +84,13 @@ def _configuration(facts: Mapping[str, Any]) -> Iterator[str]:
 def _load(record: Record) -> str:
     """The tool and the duration of its load: a `key: value` line before the benchmarks that it applies to."""
     duration = "by count" if record.asked_s is None else f"{record.asked_s:g} s"
-    # What a service does in turns is not what it does in one go: benchstat keeps their lines apart.
+    # Speeds in turns and alone are not comparable; a different `load` makes benchstat separate them.
     turns = " in turns" if record.mode == "turns" else ""
     return _one_line(f"{record.tool} {record.tool_version or 'of unknown version'}, {duration}{turns}")
 
 
 def _rounds(records: Iterable[Record]) -> list[list[Record]]:
-    """The valid records of each line: a solo record, or a service's windows of a round in turns."""
+    """The valid records for each line: a solo record, or all windows of a service in one round of turns."""
     found: dict[tuple[str, ...], list[Record]] = {}
     for record in records:
         if record.mode == "solo" and record.valid:

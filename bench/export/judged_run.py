@@ -1,4 +1,4 @@
-"""A run as its report needs it: records and rankings, written next to the raw files they come from."""
+"""Judging a run: records and verdicts are derived from its raw files and saved beside them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from bench.words.told import ToldRanking, tell
 def judge_run(
     folder: Path, seen: Seen | None = None
 ) -> tuple[Run, dict[str, ServiceFacts], list[Record], tuple[ToldRanking, ...]]:
-    """Write records.jsonl and verdicts.jsonl of a run, and return what the report is made of."""
+    """Write records.jsonl and verdicts.jsonl of a run; returns what its report is made of."""
     source = read_run(str(folder))
     services = {name: read_service(source.path, name) for name in service_names(source)}
     records = reviewed(source, services, seen)
@@ -45,7 +45,7 @@ def judge_run(
 
 
 def find_judged(name: str, needs: str = "plan.jsonl") -> Path:
-    """`find_run` for what reads records or verdicts: a published run has them by the rules of this version."""
+    """`find_run` for readers of records or verdicts: a published run is first judged by the rules of this version."""
     folder = find_run(name, needs)
     if folder.parent == UNPACKED:
         judge_run(folder)
@@ -53,7 +53,7 @@ def find_judged(name: str, needs: str = "plan.jsonl") -> Path:
 
 
 def verdict_lines(told: ToldRanking) -> Iterator[dict[str, Any]]:
-    """The objects of verdicts.jsonl: a line for each service of a table, then for each contrast; then of latency."""
+    """The lines of verdicts.jsonl on a table: its services, then contrasts, then latency."""
     ranking = told.ranking
     table: dict[str, Any] = dict(zip(("scenario", "tool", "level"), ranking.table, strict=True))
     table |= {"judge": str(ranking.metric), "rounds": ranking.rounds, "confidence": ranking.confidence}
@@ -70,7 +70,7 @@ def verdict_lines(told: ToldRanking) -> Iterator[dict[str, Any]]:
 
 
 def event_lines(told: ToldEvents | None) -> Iterator[dict[str, Any]]:
-    """The objects of verdicts.jsonl on events: a line for each cell, then one for each pair of its row."""
+    """The lines of verdicts.jsonl on events: the cells of each row, then its pairs."""
     for row in told.rows if told else ():
         place = {"event": row.row.event, "case": row.row.case}
         for name, cell in row.row.cells.items():
@@ -81,7 +81,7 @@ def event_lines(told: ToldEvents | None) -> Iterator[dict[str, Any]]:
 
 
 def _event_figures(cell: EventCell) -> dict[str, Any]:
-    """What is told of a cell over its rounds, and what the event itself counts in each of them."""
+    """A cell's totals over its rounds, and the event's own figures in each round."""
     if not cell.counted:
         return {"rounds": 0}
     found: dict[str, Any] = {"rounds": len(cell.counted), "lost": cell.lost, "sent": cell.sent}
@@ -95,7 +95,7 @@ def _event_figures(cell: EventCell) -> dict[str, Any]:
 
 
 def _latency_lines(table: Mapping[str, Any], found: TableLatency) -> Iterator[dict[str, Any]]:
-    """A line for each service and percentile, in seconds, then one for each contrast of it."""
+    """A line for each service and percentile, in seconds, then one for each contrast of the percentile."""
     for one in found.percentiles:
         load = {**table, "tool": found.tool, "level": found.level, "rate": found.rate, "judge": str(one.metric)}
         load |= {"rounds": found.rounds, "confidence": found.confidence}

@@ -1,4 +1,4 @@
-"""The tables of services measured alone, a function for each form that a preset may name in matrix.toml."""
+"""The tables of services measured alone: a function for each form that a preset may name in matrix.toml."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _of(words: Mapping[str, str], name: str) -> str:
 
 
 class _Levels:
-    """The cells of one table, level by level, the cell that the others of a level are compared with at its top."""
+    """The cells of one table, level by level; the cell that the others of a level are compared with comes first."""
 
     def __init__(self, cells: Iterable[Cell], context: Context) -> None:
         levels = grouped(cells, lambda cell: cell.first.level)
@@ -75,11 +75,11 @@ class _Levels:
         self.rows = [cell for own in levels.values() for cell in sorted(own, key=lambda cell: not self.is_first(cell))]
 
     def is_first(self, cell: Cell) -> bool:
-        """Whether it is the one at the top of its level."""
+        """Whether the others of its level are compared with this cell."""
         return cell is self.first[cell.first.level]
 
     def percent(self, figure: FigureOf, cell: Cell) -> str:
-        """The figure's difference from the first one."""
+        """A figure's difference from the first cell of the level."""
         return NOTHING if self.is_first(cell) else difference_words(self.first[cell.first.level], cell, figure)
 
 
@@ -97,7 +97,7 @@ def summary(records: Sequence[Record], context: Context) -> list[Table]:
 
 
 def tldr(records: Sequence[Record], context: Context) -> list[Table]:
-    """A table per scenario and level of the first closed-loop tool: the rate of an open loop is given, not a result.
+    """A table for each scenario and level of the first closed-loop tool; an open loop's rate is given, not a result.
 
     From the highest requests/s to the lowest; services without a valid result follow, unranked.
     """
@@ -245,7 +245,7 @@ def _side_by_side(
 
 
 def _reference(context: Context, axis: str, scenario: str, level: str) -> str:
-    """The ratios of the reference comparison along this axis; versions and Pythons have other names there."""
+    """The ratios of the reference comparison along this axis; it has its own names for versions and Pythons."""
     if context.reference is None:
         return NOTHING
     words = []
@@ -308,7 +308,7 @@ def _latency_s(name: str, record: Record) -> float | None:
 
 
 def vegeta(cells: Sequence[Cell], context: Context) -> Table:
-    """Rates of open loops; figures that are not valid are shown with their cause, and not compared."""
+    """Rates of open loops; invalid figures are shown with their cause, and not compared."""
     base = base_of(cells, context)
 
     def span(figure: FigureOf, write: Callable[[float], str], cell: Cell) -> str:
@@ -334,11 +334,11 @@ def vegeta(cells: Sequence[Cell], context: Context) -> Table:
 
 
 _Merged = tuple[Cell, float | None, Latencies | None]
-"""A cell, one of its rates, and the merged rounds at that rate; None where no round is valid."""
+"""A cell, one of its rates, and the merged rounds at that rate; None if no round is valid."""
 
 
 def latency(cells: Sequence[Cell], context: Context) -> Table:
-    """Latency of open loops; that of cells at a knee is in the knee table instead."""
+    """Latency of open loops; cells at a knee are in the knee table instead."""
 
     def merged(cell: Cell) -> list[_Merged]:
         """One row per rate: rounds that search for their knee may have different rates."""
@@ -508,7 +508,7 @@ Form = Callable[[Sequence[Record], Context], list[Table]]
 def _each(
     table: Callable[[Sequence[Cell], Context], Table], key: Callable[[Record], object], of: Callable[[Record], bool]
 ) -> Form:
-    """A table for each key, `of` these records."""
+    """A form that makes a table for each key, from the records for which `of` is true."""
 
     def tables(records: Sequence[Record], context: Context) -> list[Table]:
         groups = grouped(cells_of(filter(of, records), context), lambda cell: key(cell.first))
@@ -532,4 +532,4 @@ FORMS: Mapping[str, Form] = {
     "latency": _each(latency, _scenario, lambda one: one.tool == "vegeta" and not one.level.startswith(SEARCHED)),
     "knee": knee,
 }
-"""By the names that a preset's `tables` have in matrix.toml."""
+"""Forms by the names that `tables` of a preset has for them in matrix.toml."""

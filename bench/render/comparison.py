@@ -54,9 +54,9 @@ UNITS = {
 }
 OF_TABLES = (SPEED, CORE_IN_TURNS, *LATENCIES)
 _percent = partial(percent, form="+z")
-"""What rounds to nothing has no minus."""
+"""Without a minus sign if it rounds to zero."""
 MOST = 10
-"""How many differences or conclusions are listed; the rest is counted."""
+"""The most differences or conclusions that are listed; the rest is counted."""
 NOTES = (
     "Figures are geometric means over the valid rounds of a run, with their 95 % intervals. A change is the second run "
     "relative to the first; more is better, but of latencies.",
@@ -83,7 +83,7 @@ def markdown(found: RunComparison) -> str:
 
 
 def page(found: RunComparison) -> str:
-    """index.html: the same with a picture of each trend, self-contained."""
+    """index.html: the same, plus a picture of each trend; self-contained."""
     changed_first = sorted(found.trends, key=lambda trend: (trend.word != CHANGED, not trend.changes))
     pictures = [_picture(trend) for trend in changed_first]
     runs = found.trends[0].runs if found.trends else ()
@@ -99,7 +99,7 @@ def _environment() -> Environment:
     templates = environment(
         Path(__file__).parent,
         autoescape=lambda name: bool(name and "html" in name),
-        # The page has names of runs too, and shows what they hide.
+        # Names of runs may hide invisible characters: the page shows them.
         finalize=lambda value: value if isinstance(value, Markup) else visible(str(value)),
     )
     templates.filters["text"] = lambda value: escape(str(value))
@@ -220,7 +220,7 @@ def _remarks(row: CellDifference) -> str:
 
 
 def _unit(row: CellDifference) -> float:
-    """What its figures are shown in: of latencies milliseconds."""
+    """The factor by which its figures are shown: latencies in milliseconds."""
     return 1000 if row.figure in LATENCIES else 1
 
 

@@ -30,7 +30,10 @@ PROCESS_NOTE = (
 
 
 def cost_tables(records: Sequence[Record], context: Context, knobs: Mapping[str, Any]) -> list[Table]:
-    """What each service costs, its CPU time where it was measured alone (the rankings have the others'), by process."""
+    """What each service costs, then its CPU time by process.
+
+    The CPU time per request is only that of services measured alone; the rankings have the others'.
+    """
     services = grouped((record for record in records if record.mode != "null"), lambda record: record.service)
     services = {name: services[name] for name in context.in_order(services)}
     alone = {name: [one for one in own if one.mode == "solo"] for name, own in services.items()}
@@ -42,7 +45,7 @@ def cost_tables(records: Sequence[Record], context: Context, knobs: Mapping[str,
 
 
 Services = Mapping[str, Sequence[Record]]
-"""The records of each, in the order of the report."""
+"""Records by service, in the order of the report."""
 
 
 def _of_services(services: Services, context: Context) -> list[Table]:
@@ -57,7 +60,7 @@ def _of_services(services: Services, context: Context) -> list[Table]:
 
 def _service_costs(services: Services, *notes: str) -> Table:
     def figure(name: str, write: Callable[[Sequence[float]], str], service: str) -> str:
-        """A figure of the service's records, or why there is none; the peak under load only of those that are valid."""
+        """A figure of the service's records, or why there is none; peak memory only of valid records."""
         own = [record for record in services[service] if record.valid or name != "memory_peak_bytes"]
         values = [value for record in own if (value := getattr(record, name)) is not None]
         if values:
@@ -94,7 +97,7 @@ def _cpu_words(cell: Cell) -> str:
 
 
 def _process_table(services: Services, knobs: Mapping[str, Any]) -> list[Table]:
-    """How a service's CPU time spreads over its workers, and how long its quota stopped it, where it has either."""
+    """How a service's CPU time spreads over its workers, and how long its quota throttled it, if either is known."""
     rows = []
     for name, own in services.items():
         stopped = next(map(throttled_words, throttled(own)), NOTHING)
@@ -111,7 +114,7 @@ def _process_table(services: Services, knobs: Mapping[str, Any]) -> list[Table]:
 
 
 def null_table(records: Iterable[Record]) -> list[Table]:
-    """Each tool's rate with the null server; empty where it was not measured."""
+    """Each tool's rate with the null server; empty if it was not measured."""
     null = (record for record in records if record.mode == "null")
     groups = grouped(null, lambda record: (record.tool, record.scenario, record.level))
 

@@ -1,4 +1,4 @@
-"""The tables of a run's events, for report.md and the page: what is lost, by what, and what documentation says."""
+"""The tables of a run's events, for report.md and the page: losses, what is behind them, and documentation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HOW = (
 
 
 def event_tables(told: ToldEvents) -> list[Table]:
-    """The table of counts first, and then what is behind it."""
+    """The table of counts first, then what is behind it."""
     outcomes = outcomes_table(told)
     return [counts_table(told), *([outcomes] if outcomes.rows else []), *_listed(told)]
 
@@ -57,7 +57,7 @@ def _beside(cell: EventCell) -> int:
 
 
 def outcomes_table(told: ToldEvents) -> Table:
-    """What became of the lost requests of each cell, and its times; ranges are over the rounds."""
+    """What happened to the lost requests of each cell, and its times; ranges are over the rounds."""
     cells = [(row.name, told.labels[name], cell) for row in told.rows for name, cell in _counted(row)]
 
     def figure(name: str, write: Callable[[float], str]) -> Column[tuple[str, str, EventCell]]:
@@ -86,7 +86,7 @@ FIGURES = {
     "p99 around": "p99_around_s",
     "peak memory": "memory_peak_bytes",
 }
-"""Columns of the second table, and the field of each."""
+"""The field of each column of the second table."""
 
 
 def _counted(row: ToldRow) -> Iterator[tuple[str, EventCell]]:

@@ -1,4 +1,4 @@
-"""The tables of services measured in turns: rankings, releases, published ratios, own apps, why they differ."""
+"""The tables of services measured in turns: rankings, releases, published ratios, own apps, why services differ."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def ranking_table(told: ToldRanking) -> Table:
 
 
 def latency_columns(ranking: Ranking) -> Iterator[Column[RankedRow]]:
-    """A column for each percentile of latency that any of its services has, at each common rate."""
+    """A column for each percentile of latency that any of the services has, at each common rate."""
     for latency in ranking.latencies:
         at = f" at {latency.rate:,.0f}/s" if len(ranking.latencies) > 1 else ""
         for one in latency.percentiles:
@@ -114,12 +114,12 @@ def _undecided(ranking: Ranking) -> Iterator[str]:
         yield f"{words}."
 
 
-# Two knobs: what each pair of values has, for each kind of figure.
+# Two knobs: a grid of their values for each kind of figure.
 
 
 @dataclass(frozen=True, slots=True)
 class GridCell:
-    """A figure of a service as text, its share of the largest one, and whether it is best or tied with that."""
+    """A figure of a service as text. `part`: its share of the largest one; `mark`: best, tied, least, or empty."""
 
     service: str
     text: str
@@ -129,7 +129,7 @@ class GridCell:
 
 @dataclass(frozen=True, slots=True)
 class GridFigures:
-    """A kind of figure over the grid: the name of each row, and its cells by column; None: nothing was planned."""
+    """One kind of figure over the grid: the name of each row, and its cells by column (None: not planned)."""
 
     name: str
     rows: tuple[tuple[str, tuple[GridCell | None, ...]], ...]
@@ -166,7 +166,7 @@ def grid_figures(told: ToldRanking, grid: Grid) -> list[GridFigures]:
 
 
 def _marks(ranking: Ranking, name: str, known: Mapping[str, float]) -> dict[str, str]:
-    """`best`, and `tied` where a verdict or an interval says so; of memory, which has no interval, `least`."""
+    """`best` and `tied`, by verdicts or intervals; memory has no interval, so its smallest figure is `least`."""
     judged = "CPU per request" if ranking.metric is Metric.CPU else "requests/s"
     if name == "peak memory":
         return {min(known, key=lambda service: known[service]): "least"}
@@ -214,7 +214,7 @@ def _grid_text(at: int, row: tuple[str, str, tuple[GridCell | None, ...]]) -> st
 
 @dataclass(frozen=True, slots=True)
 class _Release:
-    """`step` is its difference from the last release above it that has a figure."""
+    """A release; `step` is its difference from the last release above it that has a figure."""
 
     version: str
     row: RankedRow
@@ -253,7 +253,7 @@ def _ladder(told: ToldRanking, ladder: Ladder) -> tuple[Table, TrendPicture]:
 
 
 def _ladder_picture(title: str, ranking: Ranking, releases: Iterable[_Release]) -> TrendPicture:
-    """The metric over the releases; of those that have a figure."""
+    """The metric over the releases that have a figure."""
     cpu = ranking.metric is Metric.CPU
     known = [
         (one, found)
@@ -320,7 +320,7 @@ def own_app_tables(
     records: Iterable[Record],
     services: Mapping[str, ServiceFacts],
 ) -> list[Table]:
-    """A table for each ranking, in its order; none in a run of the matrix."""
+    """A table for each ranking, in order; none for a run of the matrix."""
     app = own_app_of(facts)
     if not app:
         return []
@@ -371,7 +371,7 @@ def own_app_tables(
 
 
 def _waiting(told: ToldRanking) -> Iterator[str]:
-    """What the column on waiting means, and what of the load has to wait in line."""
+    """What the column on waiting means, and how many connections of the load have to queue."""
     if not told.waits:
         return
     yield (
@@ -400,12 +400,12 @@ WHY_NOTE = (
 )
 WAITS = "This table ranks requests/s: time that a service waits is in no profile of its CPU time."
 FIRST = 3
-"""Comparisons of a table in report.md; the page has all."""
+"""How many comparisons of a table report.md shows; the page has all."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A comparison: its table, or in `words` why there is none. `early`: it is one of the first of its ranking."""
+    """A comparison: its table, or in `words` why there is none. `early`: it is among the first of its ranking."""
 
     title: str
     table: Table | None
@@ -414,12 +414,12 @@ class Reason:
 
 
 def reasons(told: ToldRanking, found: Iterable[Why]) -> list[Reason]:
-    """Of every comparison of a table."""
+    """All comparisons of a table."""
     return [_reason(told, one, early=place < FIRST) for place, one in enumerate(found)]
 
 
 def not_sampled(ranking: Ranking, profiles: Sequence[Profile]) -> list[str]:
-    """A line for each service without a profile, and one if only some services of the table were to have one."""
+    """A line for each service without a profile, and one if only some of the services were to be sampled."""
     if not profiles:
         return []
     load = " ".join(ranking.table)

@@ -1,6 +1,6 @@
 """The comment on a pull request: the verdicts of one run, or the figures of two; and whether a policy fails.
 
-Of one run: the first service of a table in turns is the base, and every other one a head. Two runs share no window, so
+In one run, the first service of a table in turns is the base, and every other one a head. Two runs share no window, so
 their figures are next to each other, without a verdict.
 """
 
@@ -23,7 +23,7 @@ from bench.analysis.tables.latency import read_at_common_rates
 from bench.analysis.tables.planned import tables_of
 from bench.analysis.tables.ranking import Contrast, Metric, Percentile, RankedRow, Ranking, TableLatency
 from bench.core.errors import UserError
-from bench.core.formats import NOTHING, plural, size
+from bench.core.formats import NOTHING, milliseconds, plural, size
 from bench.records.file import read_events, read_records
 from bench.records.record import Record
 from bench.render.table import Column, Row
@@ -35,24 +35,23 @@ from bench.words.answers import against
 from bench.words.cells import rate_words, state_words
 from bench.words.changes import change_of, change_words
 from bench.words.events import ToldEvents, ToldRow, tell_events
-from bench.words.latency import milliseconds
 from bench.words.remarks import note_of
 from bench.words.runs import discrepancy_words
 
 MOST_BYTES = 65_536
 """GitHub limits a comment to this many characters; there are never fewer bytes than characters."""
 MOST_ROWS = (30, 10, 3, 0)
-"""Rows of a table; the next value is tried if the comment is too long."""
+"""The most rows of a table; the next value is tried if the comment is too long."""
 MOST_WORD, MOST_SENTENCE = 200, 500
-"""Most characters of one name or reason, and of a sentence."""
+"""The most characters of one name or reason, and of a sentence."""
 POLICY = re.compile(r"(slower|invalid|not-enough-data|not-comparable|lost)(?::(\d{1,3}(?:\.\d{1,3})?)%)?\Z", re.ASCII)
 _ENDS = str.maketrans({"`": "'", "|": "\N{BROKEN BAR}"})
 """Characters that end a code span or a cell; a backslash does not escape both on GitHub."""
 LOST, NO_LOSS, NOT_COMPARED, SHOWN = "lost", "no losses", "not done to both", "not judged by losses"
-"""A policy on events, and what is said where neither of two loses anything, where one cannot have it done, and of
-events that are not for their losses."""
+"""A policy on events; then what is said if neither service loses anything, if the event is impossible for one of them,
+and of events whose losses are not compared."""
 MOST_FINDINGS = 3
-"""Sentences of a comment; the report has the others."""
+"""Findings in a comment; the report has the others."""
 ORDER = (INVALID, SLOWER, NOT_ENOUGH, FASTER, NO_DIFFERENCE)
 """Verdicts in the order of their importance to a reviewer."""
 HEAD_AND_BASE = "head against base"
@@ -61,7 +60,7 @@ WHY_NO_VERDICT = "verdicts need base and head in one run (docs/ci.md)"
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What gives exit status 1; `slower` if the head is slower by more than `percent`."""
+    """What gives exit status 1; `slower` only if the head is slower by more than `percent`."""
 
     name: str
     percent: float = 0.0
@@ -79,7 +78,7 @@ class Comment:
 
 
 def parse_policy(text: str) -> Policy:
-    """Parse a policy; UserError if it is none."""
+    """Parse a policy; UserError if it is not one."""
     found = POLICY.match(text)
     if not found or (found[2] and found[1] != SLOWER):
         raise UserError(
@@ -90,10 +89,10 @@ def parse_policy(text: str) -> Policy:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Base and head of a table with the verdict on the head; `contrast` is None where it gives none.
+    """Base and head of a table with the verdict on the head; `contrast` is None if there is none.
 
-    `failed` are those of them that could not be measured. `latency` has the percentile that is compared, where it is
-    not what ranks the table.
+    `failed`: which of the two could not be measured. `latency`: the percentile that is compared, if the comparison is
+    not by the table's own metric.
     """
 
     ranking: Ranking
@@ -105,12 +104,12 @@ class Comparison:
 
     @property
     def metric(self) -> Metric:
-        """What is compared."""
+        """The metric that is compared."""
         return self.latency[1].metric if self.latency else self.ranking.metric
 
     @property
     def load(self) -> str:
-        """Of the table, or the rate at which its latency was measured."""
+        """The table's load, or the rate at which its latency was measured."""
         if self.latency is None:
             return " ".join(self.ranking.table)
         found, one = self.latency
@@ -118,12 +117,12 @@ class Comparison:
 
     @property
     def rounds(self) -> int:
-        """How many it rests on."""
+        """How many rounds it rests on."""
         return self.latency[0].rounds if self.latency else self.ranking.rounds
 
     @property
     def invalid(self) -> str:
-        """Why one of them has no figure; empty if both have, if nothing was measured yet, or of a latency."""
+        """Why one of them has no figure; empty if both have, if nothing was measured yet, and for latency."""
         if self.latency:
             return ""
         lost = (
@@ -142,15 +141,15 @@ class Comparison:
 
     @property
     def slower_percent(self) -> float:
-        """How many percent more CPU or time the head needs, or fewer requests/s it served; negative if faster."""
+        """How much slower the head is, in percent of CPU, time or requests/s; negative if it is faster."""
         if not self.contrast:
             return 0.0
         found = change_of(self.metric, self.contrast)
         more = found.ratio - 1 if found.metric.less_is_better else 1 - found.ratio
-        return round(100 * more, 6)  # what a policy says is decimal
+        return round(100 * more, 6)  # compared with a policy's decimal number
 
     def remarks(self) -> Iterator[str]:
-        """What is missing for a verdict, and what is noted of either."""
+        """What is missing for a verdict, and the remarks on either service."""
         ranking, one = self.ranking, self.contrast
         if self.invalid:
             yield self.invalid
@@ -172,11 +171,11 @@ class Comparison:
 
 
 def violated_by(policy: Policy, row: Comparison) -> bool:
-    """Whether one comparison violates it."""
+    """Whether a comparison violates the policy."""
     if policy.name == SLOWER:
         return row.kind == SLOWER and row.slower_percent > policy.percent
     if row.latency and policy.name == "not-enough-data":
-        return False  # what a run is judged by is its ranking
+        return False  # only the ranking has to be decided
     return policy.name == row.kind.replace(" ", "-")
 
 
@@ -208,7 +207,7 @@ def of_one(folder: Path, policies: Sequence[Policy]) -> Comment:
 
 @dataclass(frozen=True, slots=True)
 class EventComparison:
-    """Base and head of an event; `contrast` is None where one of them has no counts, or there is only one service."""
+    """Base and head of an event; `contrast` is None if one of them has no counts, or there is only one service."""
 
     told: ToldRow
     base: str
@@ -217,7 +216,7 @@ class EventComparison:
 
     @property
     def kind(self) -> str:
-        """The verdict on the head, or `invalid`; of a single service, whether it loses anything."""
+        """The verdict on the head, or `invalid`; for a single service, whether it loses anything."""
         cells = self.told.row.cells
         if self.told.row.event in NOT_OF_LOSSES and any(cell.counted for cell in cells.values()):
             return SHOWN
@@ -233,7 +232,7 @@ class EventComparison:
 
 
 def event_comparisons(events: ToldEvents) -> list[EventComparison]:
-    """Of every event the pairs that are compared, with the first service as the base; else the only one by itself."""
+    """The pairs compared under each event, by default with the first service as base; a lone service by itself."""
     services = [name for name in events.table.services if name != NULL]
     pairs = events.table.pairs or [(services[0], other) for other in services[1:]] or [(services[0], services[0])]
     found = []
@@ -244,7 +243,7 @@ def event_comparisons(events: ToldEvents) -> list[EventComparison]:
 
 
 def events_comment(run: str, events: ToldEvents, policies: Sequence[Policy]) -> Comment:
-    """Pure: what the head loses beside the base under each event, what is called first."""
+    """Pure: what the head loses compared with the base under each event, verdicts first."""
     every = event_comparisons(events)
     order = (MORE, INVALID, LESS, NOT_ENOUGH, NO_LOSS, SHOWN, NOT_COMPARED)
     rows = sorted(every, key=lambda row: order.index(row.kind))
@@ -282,7 +281,7 @@ def events_comment(run: str, events: ToldEvents, policies: Sequence[Policy]) -> 
 
 
 def rows_of(rankings: Iterable[Ranking], facts: Mapping[str, Any], absent: Collection[str]) -> list[Comparison]:
-    """Every service of each table but the first, which is the base, as planned; of refs and of packages, the pairs."""
+    """Every service of each table but the first, which is the base, as planned; for refs and packages, their pairs."""
     rows, pairs = [], pairs_of(facts)
     for ranking, table in zip(rankings, tables_of(facts), strict=True):
         places = {row.service: row for row in ranking.rows}
@@ -297,7 +296,7 @@ def rows_of(rankings: Iterable[Ranking], facts: Mapping[str, Any], absent: Colle
 
 
 def _latencies(whole: Comparison) -> Iterator[Comparison]:
-    """The same two by each percentile that one of them has."""
+    """The same pair by each percentile that one of the two has."""
     base, head = whole.base.service, whole.head.service
     for found in whole.ranking.latencies:
         for one in found.percentiles:
@@ -312,9 +311,9 @@ def verdict_comment(
     absent: Mapping[str, str],
     sides: str = HEAD_AND_BASE,
 ) -> Comment:
-    """Pure: a headline, a row per comparison (those without a difference folded away), and the result of each policy.
+    """Pure: a headline, a row per comparison (those without a difference folded), and the result of each policy.
 
-    `absent` says why services could not be measured, `sides` what is compared.
+    `absent`: why services could not be measured. `sides`: what is compared.
     """
     rows = {kind: [row for row in every if row.kind == kind] for kind in ORDER}
     rows[SLOWER].sort(key=lambda row: -row.slower_percent)
@@ -348,7 +347,7 @@ def _policy_line(policy: Policy, count: int, unknown: int = 0) -> str:
 
 
 def _change(row: Comparison) -> str:
-    """`needs 93 % more CPU per request (85 to 101 %)`; what is not called is a change with its sign."""
+    """`needs 93 % more CPU per request (85 to 101 %)`; without a verdict, a change with its sign."""
     return NOTHING if row.invalid or not row.contrast else change_words(row.metric, row.contrast)
 
 
@@ -417,7 +416,7 @@ def _key(cell: Cell) -> tuple[str, str]:
 
 
 def _fit(body: Callable[[int], list[str]], foot: Sequence[str]) -> str:
-    """The whole comment, with fewer rows if it would be too long; `foot` is apart from what is above it."""
+    """The whole comment, with fewer rows if it would be too long; an empty line separates `foot`."""
     for most in MOST_ROWS:
         text = "\n".join([*body(most), *(["", *foot] if foot else [])]) + "\n"
         if len(text.encode()) <= MOST_BYTES:
@@ -426,7 +425,7 @@ def _fit(body: Callable[[int], list[str]], foot: Sequence[str]) -> str:
 
 
 def _table(columns: Sequence[Column[Row]], rows: Sequence[Row], most: int, where: str) -> list[str]:
-    """The first rows, and how many more there are, and where; nothing without rows."""
+    """The first rows, then how many more there are and where to find them; nothing without rows."""
     lines = [[column.of(row) for column in columns] for row in rows[:most]]
     if lines:
         lines = [[column.name for column in columns], ["---"] * len(columns), *lines]

@@ -1,4 +1,4 @@
-"""What a run's report says, on the page too: its answers, then its setup, what is missing, and the tables."""
+"""The content of a run's report, for report.md and the page: answers, setup, what is missing, tables."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ from bench.words.told import ToldRanking, by_question, conclusions, knee_conclus
 
 
 class Report:
-    """The report of a run in the order of reading; `profiles` are those of each ranking, `why` what they explain.
+    """The report of a run in the order of reading. `profiles`: those of each ranking; `why`: what they explain.
 
-    `events` is None without any. The templates know its parts by these names, and leave out what is empty.
+    `events` is None without any. The templates use the attributes by name, and leave out what is empty.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Report:
         forms = [name for name in items(facts.get("tables")) if name in FORMS] or ["summary"]
         # For every preset: these tables are empty if the run has no such cells.
         forms += [name for name in ("knee", "latency") if name not in forms]
-        # Which server to run it on is not what two refs of an app are measured for.
+        # A comparison of two refs of an app does not ask which server to use.
         own_app = () if against(facts) else own_app_answers(facts, rankings)
         stacks = {name: str(mapping(entry).get("stack")) for name, entry in mapping(facts.get("services")).items()}
         sampled = [*zip(told, profiles, strict=True)] if profiles else []
@@ -140,7 +140,7 @@ def _template() -> Template:
 
 
 def _rounds(facts: Mapping[str, Any]) -> str:
-    """How many were planned: of tables in turns, and of what was measured alone."""
+    """How many rounds were planned: for tables in turns, and for services alone."""
     alone = str(facts.get("rounds", "unknown"))
     turns = dict.fromkeys(str(mapping(table).get("rounds", "unknown")) for table in items(facts.get("tables_in_turns")))
     if not turns:
@@ -227,7 +227,7 @@ def _services(facts: Mapping[str, Any], services: Mapping[str, ServiceFacts], re
 
 
 def _commands(facts: Mapping[str, Any], services: Mapping[str, ServiceFacts]) -> Table | None:
-    """What each service was started with, and its app; None in a run that did not save it."""
+    """What each service was started with, and its app; None if the run did not save it."""
     known = [name for name, service in services.items() if service.command]
     own = own_app_of(facts)
 
@@ -251,7 +251,7 @@ def _started(service: ServiceFacts) -> str:
 
 
 def _unknown_commands(services: Mapping[str, ServiceFacts]) -> Iterable[str]:
-    """Why there are none, each reason once."""
+    """Why start commands are unknown, each reason once."""
     return dict.fromkeys(why for service in services.values() if (why := service.missing.get("command")))
 
 

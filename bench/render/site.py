@@ -1,4 +1,4 @@
-"""The front page of all published runs: questions in plain words, and the newest answer to each. Pure."""
+"""The front page of all published runs: questions in plain words, each with its newest answer. Pure."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from bench.words.picture import level_words
 from bench.words.told import LATE, ToldRanking
 
 CHANGED = "What did the changes to this project's own apps change?"
-"""What a run answers that compares apps with what they were before."""
+"""The question of a run that compares apps with their earlier versions."""
 STYLES = ("page/style.css", "site.css")
 _STARTED = re.compile(r"(\d{4})(\d\d)(\d\d)-\d{6}")
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What one table of a run says to `question` under the load `load`; `level` tells tables of one load apart.
+    """What one table of a run says to `question` under `load`; `level` tells tables of the same load apart.
 
-    `waits` is whether every response waits for something, `late` whether late responses were counted.
+    `waits`: whether every response waits for something. `late`: whether late responses were counted.
     """
 
     question: str
@@ -46,9 +46,9 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedRun:
-    """A published run on the front page: `started` is its UTC time as digits, `checked` its selftest.md.
+    """A published run on the front page. `started`: its UTC time as digits; `checked`: its selftest.md.
 
-    `aside`: it is a self-test, and answers no reader's question.
+    `aside`: it is a self-test and answers no reader's question.
     """
 
     name: str
@@ -61,7 +61,7 @@ class PublishedRun:
 
     @property
     def date(self) -> str:
-        """The day, as ISO 8601 has it; empty if it is not known."""
+        """The day in ISO 8601 format; empty if unknown."""
         found = _STARTED.match(self.started)
         return "-".join(found.groups()) if found else ""
 
@@ -80,18 +80,18 @@ class Found:
 
     @property
     def services(self) -> int:
-        """How many it compared."""
+        """How many services it compared."""
         return max(one.services for one in self.answers)
 
     @property
     def late(self) -> str:
-        """What to beware of."""
+        """A warning, if late responses were counted."""
         return LATE if any(one.late for one in self.answers) else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """A load of a question: its newest answer that is not about far fewer services than another, and the others."""
+    """A load of a question: its newest answer that does not cover far fewer services than another, and the others."""
 
     words: str
     newest: Found
@@ -117,9 +117,9 @@ def published_run(
     frameworks: Collection[str],
     presets: Mapping[str, str],
 ) -> PublishedRun:
-    """What the front page needs of a run; `checked` is its selftest.md, or empty.
+    """A run as the front page needs it; `checked` is its selftest.md, or empty.
 
-    `frameworks` are those of the matrix, and `presets` the titles of its presets.
+    `frameworks`: those of the matrix; `presets`: the titles of its presets.
     """
     own: Sequence[tuple[str, str]] = report.own_app or [("", "")] * len(told)
     services = [mapping(entry) for entry in mapping(facts.get("services")).values()]
@@ -144,7 +144,7 @@ def machine_words(host: Mapping[str, Any]) -> str:
 
 
 def _answer(told: ToldRanking, facts: Mapping[str, Any], requests: str, own: str, *, changed: bool) -> Answer | None:
-    """The answer of a table; None where it has no verdict yet."""
+    """The answer of a table; None if it has no verdict yet."""
     ranking = told.ranking
     if ranking.look is None:
         return None
@@ -180,8 +180,10 @@ def front_page(runs: Iterable[PublishedRun]) -> str:
 
 
 def topics(runs: Sequence[PublishedRun]) -> list[Topic]:
-    """The questions of these runs, which are the newest first: those about the most services come first, changes of
-    this project's own apps last."""
+    """The questions of these runs, which are sorted from the newest.
+
+    Questions about the most services come first, changes of this project's own apps last.
+    """
     found = grouped(_asked(runs), lambda pair: pair[0])
     made = []
     for words, pairs in found.items():

@@ -1,4 +1,4 @@
-"""A table of formatted text, made from rows of any type by columns that say what each row has in them."""
+"""A table of formatted text, made from rows of any type by columns that read a text from each row."""
 
 from __future__ import annotations
 
@@ -10,14 +10,17 @@ from bench.core.formats import NOTHING
 from bench.render.text import escape
 
 MANY = 4
-"""From so many rows on, what all of them have alike is said once."""
+"""From this many rows on, a value that all rows share is given once, in a note."""
 Row = TypeVar("Row")
 V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
 class Column(Generic[Row]):
-    """What a row has in it, as text: words aligned `left`, figures right; `optional`: left out where no row has any."""
+    """`of` gives the text of a row.
+
+    `left`: aligned left, for words; figures are aligned right. `optional`: omitted if no row has a text.
+    """
 
     name: str
     of: Callable[[Row], str]
@@ -27,7 +30,7 @@ class Column(Generic[Row]):
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of formatted text; `left` says of each column whether it is aligned left."""
+    """Rows of formatted text; `left`: whether each column is aligned left."""
 
     title: str
     columns: tuple[str, ...]
@@ -37,7 +40,7 @@ class Table:
 
     @property
     def said_once(self) -> Table:
-        """Without empty columns; what MANY or more rows have alike is a note in place of a column."""
+        """Without empty columns; a value that MANY or more rows share is in a note instead of a column."""
         kept, alike = [0], []
         for place in range(1, len(self.columns)):
             texts = {row[place] for row in self.rows}
@@ -55,7 +58,7 @@ class Table:
         )
 
     def markdown(self) -> str:
-        """The table with its title and notes, ending in a newline; what all rows have alike is said once."""
+        """The table with its title and notes, ending in a newline; shared values are given once."""
         found = self.said_once
         marks = ["---" if left else "---:" for left in found.left]
         lines = [f"### {escape(found.title)}", "", _line(found.columns), _line(marks), *map(_line, found.rows)]
@@ -82,7 +85,7 @@ def table_of(title: str, columns: Sequence[Column[Row]], rows: Iterable[Row], no
 
 
 def written(value: V | None, write: Callable[[V], str]) -> str:
-    """A value as text, or what is printed where there is none."""
+    """A value as text; a dash without one."""
     return NOTHING if value is None else write(value)
 
 

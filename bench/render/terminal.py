@@ -1,4 +1,4 @@
-"""The answer at the end of a run, for who reads it over ssh: each question, its ranking and what was found. Pure."""
+"""The answer that the terminal shows at the end of a run: each question, its ranking and the findings. Pure."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ MOST_SENTENCES = 3
 MOST_NOTES = 3
 MOST_OPEN = 2
 CELL_WIDTH = 24
-"""Columns of the terminal for a service of a table of events."""
+"""Columns of the terminal that a service takes in a table of events."""
 STYLES = {"bad": "bold", "good": "", "": "dim"}
-"""By what a cell's words are marked as."""
+"""By the mark of a cell."""
 
 
 def terminal(report: Report, told: Sequence[ToldRanking], width: int = WIDTH, colors: bool = False) -> str:
@@ -95,7 +95,7 @@ def _text(words: str, style: str = "") -> Text:
 
 
 def _events(told: ToldEvents, width: int) -> Iterator[RenderableType]:
-    """Events down, as many services across as there is room for, and the others below."""
+    """Events down, as many services across as fit, the other services below."""
     yield from ("", _text(told.title, "bold"))
     name_width = max(len(row.name) for row in told.rows)
     in_a_row = max(1, (width - name_width) // CELL_WIDTH)
@@ -126,7 +126,7 @@ def _said(sentences: Sequence[str], most: int) -> Iterator[RenderableType]:
 
 
 def _command(words: str) -> RenderableType:
-    """Broken as a shell continues lines, and never elsewhere, so that it can be pasted."""
+    """Only broken where a shell continues lines, so that it can be pasted."""
     return Text(visible(in_lines(words, WIDTH)), no_wrap=True, overflow="ignore")
 
 
@@ -141,7 +141,7 @@ def _table(told: ToldRanking) -> Iterator[RenderableType]:
         yield from _said(told.sentences, 2 * MOST_SENTENCES)
         return
     percentiles = ranking.latency.percentiles if ranking.latency else ()
-    # Other columns have to fit.
+    # Less space, so that the additional columns fit.
     table = _plain_table(1 if told.waits or percentiles else 2)
     table.add_column("tier", no_wrap=True)
     table.add_column("service", overflow="fold")
@@ -177,7 +177,7 @@ def _plain_table(space: int = 2) -> Table:
 
 
 def _grid(told: ToldRanking, grid: Grid) -> Table:
-    """Two knobs by each other, in place of a row for each pair of their values."""
+    """One knob by the other, instead of a row for each pair of values."""
     found = grid_table(told, grid)
     table = _plain_table()
     for name, left in zip(found.columns, found.left, strict=True):
@@ -211,13 +211,13 @@ def _percentile(found: Percentile, row: RankedRow) -> str:
 
 
 def _of_best(ranking: Ranking, row: RankedRow) -> str:
-    """`-56 (-65 to -45)`, in percent; `tied` where the verdicts do not tell it from the best."""
+    """`-56 (-65 to -45)`, in percent; `tied` if no verdict tells it apart from the best."""
     if row.difference is None:
         return NOTHING
     if row.rank == 1:
         return "best"
     found = change(ranking.metric, row.difference, row.interval)
-    # Before the first look there is no verdict, on a tie neither.
+    # Before the first look there are no verdicts, so nothing is called tied.
     said = ranking.look is None or ranking.apart(row.service, ranking.rows[0].service)
     words = found.column() if said else f"tied {found.span()}"
     return words.replace(" %", "").rstrip()

@@ -1,4 +1,4 @@
-"""Text of a run for a reader: invisible characters are named, long text is cut, and Markdown's marks are escaped."""
+"""Text of a run for a reader: invisible characters are named, long text is cut, and Markdown is escaped."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from functools import lru_cache
 from typing import Any
 
 MOST = 2000
-"""Most characters of one text of the report; raw output has its own limit."""
+"""The most characters of one text in the report; raw output has its own limit."""
 _SEEN = frozenset("\n\t")
 _MARKDOWN = str.maketrans({"|": "\\|", "<": "&lt;", ">": "&gt;", "`": "'", "\\": "\\\\", "[": "\\[", "]": "\\]"})
 
 
 def _is_unseen(mark: str) -> bool:
-    """Control and format characters, lone surrogates, what is not assigned or private, separators of lines."""
+    """Control and format characters, lone surrogates, unassigned and private characters, line separators."""
     category = unicodedata.category(mark)
     return (category[0] == "C" or category in ("Zl", "Zp")) and mark not in _SEEN
 
@@ -28,7 +28,7 @@ def visible(text: str) -> str:
 
 
 def escape(text: str) -> str:
-    """`text` as one line of Markdown, escaped, with what a reader would not see named, such as marks of direction."""
+    """`text` as one line of Markdown, escaped, with invisible characters named, such as direction marks."""
     return visible(" ".join(text.split())).translate(_MARKDOWN)
 
 
@@ -41,7 +41,7 @@ def cut(text: str, most: int) -> str:
 
 
 def left_out(characters: int) -> str:
-    """The text that replaces them."""
+    """The text that stands for characters left out."""
     return f" […{characters:,} characters left out…] "
 
 

@@ -17,7 +17,7 @@ from bench.core.formats import number
 
 WIDTH, HEIGHT = 420, 200
 LINE, LEVEL, BAR = "#2a78c2", "#c2571a", "#8a8a8a"
-"""They also differ in width and position; each has a contrast of at least 3 to 1 on white and on black."""
+"""Colours with a contrast of at least 3 to 1 on white and on black; the marks also differ in width and position."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class TrendPicture:
 
 
 def trend_picture(title: str, words: str, points: Sequence[CellFigure], changes: Sequence[int] = ()) -> TrendPicture:
-    """The points of a trend with their intervals, and the levels between `changes`, places (from 0) in the points."""
+    """The points of a trend with their intervals, and the levels between `changes`, indices of points from 0."""
     figures = ", ".join("none" if point.value is None else number(point.value) for point in points)
     alt = f"{title}: {words}. From the first run to the last: {figures}."
     known = sum(point.value is not None for point in points)

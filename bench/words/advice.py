@@ -1,4 +1,4 @@
-"""What may keep a run from an answer, said before it begins, and what would help where it left something undecided."""
+"""Advice in words: before a run, what may leave it without an answer; after it, what would settle open comparisons."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from bench.stats.table_verdicts import NOT_ENOUGH
 from bench.validity.run_rules import BOUND_AFTER, noise_limits_of
 
 MOST_BUSY = 0.1
-"""Share of all CPUs that other programs may use before a line says so."""
+"""A line warns if other programs use more than this share of all CPUs."""
 MOST_STEAL = 0.01
 SLOW_GOVERNORS = frozenset({"powersave", "conservative"})
 
 
 @dataclass(frozen=True, slots=True)
 class WantedRun:
-    """What is to be measured; times in seconds.
+    """The run that was asked for; times in seconds.
 
-    `tables` is how many tables in turns there are, `prepared_s` the time of builds and verification, and
-    `first_look_s` that of measuring until the first verdicts are possible, which is after `first_look` rounds; `rounds`
-    is how many are planned. `composed`: docker-compose up bench began it, which takes no options.
+    `tables`: number of tables measured in turns. `prepared_s`: time for builds and verification. `first_look_s`:
+    measuring time until the first verdicts, which need `first_look` rounds. `rounds`: rounds planned. `composed`: begun
+    by docker-compose up bench, which takes no options.
     """
 
     mode: str
@@ -47,29 +47,29 @@ class WantedRun:
     composed: bool = False
 
     def option(self, name: str, value: object) -> str:
-        """An option as whoever began the run gives it."""
+        """An option, spelled for the way this run was started."""
         return _option(name, value, composed=self.composed)
 
 
 def _option(name: str, value: object, *, composed: bool) -> str:
-    """`docker-compose up bench` takes settings (.env, or before the command) in place of options."""
+    """`docker-compose up bench` takes settings (.env, or before the command) instead of options."""
     if composed:
         return f"ROUNDS={value}" if name == "rounds" else f"SELECTION='--{name} {value}'"
     return f"--{name} {value}"
 
 
 def expectations(host: HostState, wanted: WantedRun) -> tuple[str, ...]:
-    """The lines, what keeps the run from any answer first."""
+    """One line per obstacle; those that prevent any answer come first."""
     return (*_of_selection(wanted), *_of_host(host))
 
 
 def _of_selection(wanted: WantedRun) -> Iterator[str]:
     if wanted.mode == "events":
-        return  # Counts are figures of one service, too; which two differ is said where rounds suffice.
+        return  # a single service has counts worth reading, and pairs are compared if there are rounds enough
     if wanted.services == 1:
         yield "Only one service is selected: there will be figures, and nothing to compare; select two (--stack A,B)."
     elif wanted.events:
-        return  # their counts are compared over rounds, whatever the mode
+        return  # event counts are compared over rounds in any mode
     elif wanted.mode == "solo":
         yield (
             "--mode solo measures each service alone: there will be figures, and no verdict on a difference;"
@@ -131,13 +131,13 @@ def _of_host(host: HostState) -> Iterator[str]:
 
 
 MOST_ROUNDS = 99
-"""That --rounds takes."""
+"""Largest value that --rounds accepts."""
 NOISY = 0.1
-"""If only differences larger than this would have been seen, noise is why one has no verdict."""
+"""A pair is undecided because of noise if its detectable difference exceeds the bias of turns by more than this."""
 OFTEN = 0.1
-"""The share of noisy windows from which a line says so."""
+"""A line warns if noise affects more than this share of the windows."""
 PATIENCE_S = 30 * 60.0
-"""More rounds that take longer than this, and than twice the run, are no advice."""
+"""More rounds are not suggested if they take longer than this, and longer than twice the run."""
 
 
 def advice(
@@ -146,8 +146,9 @@ def advice(
     records: Iterable[Record],
     planned: Iterable[Measurement] = (),
 ) -> tuple[str, ...]:
-    """The lines, what a person would do first before the others; `facts` is run.json, with what was expected before
-    the run began, and `planned` the plan, which says how long a round takes.
+    """The lines, most useful first.
+
+    `facts` is run.json, with the expectations from before the run; `planned` is the plan, which has a round's duration.
     """
     every = list(records)
     bound = tuple(map(_of_bound, bound_tools(every)))
@@ -165,7 +166,7 @@ def advice(
 
 
 def _round_s(planned: Iterable[Measurement]) -> float:
-    """How long a round of all tables is expected to take; 0 where that is not known."""
+    """Expected duration of one round of all tables; 0 if unknown."""
     rounds: dict[int, dict[int | None, float]] = {}
     for one in planned:
         if one.mode == "turns":
@@ -181,7 +182,7 @@ def _of_rankings(
     *,
     composed: bool,
 ) -> Iterator[str]:
-    """`planned` are the rounds of each table, `go_on` says how a run that was cut goes on."""
+    """`planned`: rounds planned for each table. `go_on`: how to continue an interrupted run."""
     early: list[Ranking] = []
     cut: list[Ranking] = []
     done: list[Ranking] = []
@@ -230,7 +231,7 @@ def _count(rankings: Sequence[Ranking]) -> str:
 
 
 def _rounds_for(rankings: Sequence[Ranking], round_s: float, *, composed: bool) -> str:
-    """What more rounds would settle, and in what time; where they would settle little, why."""
+    """What more rounds would settle and how long they take; why the rest would stay open."""
     every = [(one, (ranking.look or 0)) for ranking in rankings for one in _open(ranking)]
     totals = sorted(look + one.more_rounds for one, look in every if one.more_rounds is not None)
     reachable = [total for total in totals if total <= MOST_ROUNDS]
@@ -250,13 +251,13 @@ def _rounds_for(rankings: Sequence[Ranking], round_s: float, *, composed: bool) 
     if composed:
         options += " docker-compose up bench"
     elif round_s:
-        # Builds and checks come before the first round.
+        # A margin, plus 2 minutes for builds and checks before the first round.
         options += f" --max-time {math.ceil(1.25 * soon[-1] * round_s / 60) + 2}"
     return "; ".join([f"rerun with {options}{_about(soon[-1], round_s)} to settle {count}", *left])
 
 
 def _why_open(every: Sequence[Contrast]) -> str:
-    """Why the most rounds would not call these."""
+    """Why even MOST_ROUNDS rounds would not decide these."""
     are, need = ("is", "needs") if len(every) == 1 else ("are", "need")
     others = [one for one in every if not one.systematic or one.more_rounds is not None]
     noisy = any((one.smallest_visible or 0) - one.systematic > NOISY for one in others)
@@ -285,7 +286,7 @@ def _of_noise(facts: Mapping[str, Any], records: Iterable[Record]) -> Iterator[s
 
 
 def _of_bound(found: BoundTool) -> str:
-    """What a tool could not load alone, and what would help."""
+    """Which services a tool could not saturate when they were measured alone, and what would help."""
     them = "them" if len(found.services) > 1 else "it"
     line = f"{found.tool} is the limit for {_services(found.services)} measured alone: no requests/s there"
     line += f", and no more than {BOUND_AFTER} rounds" if found.ended else ""

@@ -1,6 +1,6 @@
-"""What a table in turns says, in words: one sentence on its ranking, and one on each question that its services raise.
+"""A table in turns in words: a sentence on its ranking, and one on each question that its services raise.
 
-Only verdicts are put into words: what has none is said to be tied.
+Only verdicts are stated as differences; services without one are called tied.
 """
 
 from __future__ import annotations
@@ -36,28 +36,28 @@ from bench.words.order import by_value, ladder_sentence, order_words, sweep_sent
 from bench.words.remarks import note_of
 
 MOST = 6
-"""How many of the questions get a sentence."""
+"""The most questions that get a sentence."""
 KINDS = ("settings", "workers", "framework", "server", "package", "python", "base")
-"""What the services of a question differ in, in the order of their sentences; workers are gunicorn's worker models."""
+"""What the services of a question differ in, in the order of their sentences; `workers`: gunicorn's worker models."""
 FIRST = {"workers": 2, "settings": MOST}
-"""How many sentences of a kind come before a second one of another kind; of all others one."""
+"""How many sentences of a kind take precedence over the rest; one for kinds not listed."""
 MODELS = ("gevent", "gthread")
-"""The worker models of which everybody asks."""
+"""The worker models that most people ask about come first."""
 WORKERS = "gunicorn"
 WORKER_REFERENCE = "gunicorn-sync"
-"""The worker model with which the others are compared."""
+"""The worker model that the others are compared with."""
 
 
 def sentences(ranking: Ranking, places: Places, labels: Mapping[str, str]) -> tuple[str, ...]:
     """The sentence on the whole table, then one for each question that two or more of its services raise.
 
-    `labels` are the short names of the services.
+    `labels`: short names of the services.
     """
     ranked = [row.service for row in ranking.rows if row.rank is not None]
     absent = [row for row in ranking.rows if row.rank is None]
     left_out = ""
     if absent:
-        # Of connections that it did not hold, it matters how.
+        # If idle connections were not held, what happened to them says more than the name of the cause.
         holds = TOOLS[ranking.tool].holds
         why = [f"{labels[row.service]} ({note_of(row).partition(': ')[2 if holds else 0]})" for row in absent]
         left_out = f" Not ranked: {listed(why)}."
@@ -76,7 +76,7 @@ def sentences(ranking: Ranking, places: Places, labels: Mapping[str, str]) -> tu
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """One sentence; those of a kind are in the order of `rank`."""
+    """One sentence; within a kind, sentences are sorted by `rank`."""
 
     kind: str
     rank: tuple[int, ...]
@@ -84,7 +84,7 @@ class _Answer:
 
 
 def _answers(ranking: Ranking, ranked: Sequence[str], places: Places) -> list[_Answer]:
-    """The answer to every question of two or more services, the important kinds first."""
+    """The answer to every question that two or more services raise, important kinds first."""
     groups: dict[Question, list[str]] = {}
     for a, b in combinations(ranked, 2):
         topic = question(a, b, places)
@@ -110,7 +110,7 @@ def _answers(ranking: Ranking, ranked: Sequence[str], places: Places) -> list[_A
             found += _workers(ranking, services, places, context, number)
         elif len(services) < len(ranked):
             names = {name: _prose(places[name], topic.by) for name in services}
-            # First what is compared with a bare app, or has one on every server.
+            # Questions that involve a bare app come first.
             bare = any(places[name].framework in BARE for name in services)
             rank = (not bare, -len(services), number)
             found.append(_Answer(topic.by, rank, _sentence(context, order_words(ranking, services, names))))
@@ -118,7 +118,7 @@ def _answers(ranking: Ranking, ranked: Sequence[str], places: Places) -> list[_A
 
 
 def _sweep(ranking: Ranking, services: Sequence[str], places: Places, differs: set[str]) -> str:
-    """The sentence on services that differ in one knob whose values are numbers; empty for any others."""
+    """The sentence on services that differ in a single numeric knob; empty for others."""
     settings = {name: settings_of(places[name].settings) for name in services}
     first = settings[services[0]]
     varied = [knob for knob in first if len({own.get(knob) for own in settings.values()}) > 1]
@@ -136,12 +136,12 @@ def _sweep(ranking: Ranking, services: Sequence[str], places: Places, differs: s
 
 
 def only_gunicorn(places: Iterable[Coordinates]) -> bool:
-    """Whether these differ in nothing but gunicorn's worker model, as far as their servers go."""
+    """Whether all run on gunicorn, so that their servers differ only in the worker model."""
     return {place.server.partition("-")[0] for place in places} == {WORKERS}
 
 
 def _workers(ranking: Ranking, services: Sequence[str], places: Places, context: str, number: int) -> Iterator[_Answer]:
-    """The worker models of one app, each against the synchronous one."""
+    """The worker models of one app, each compared with sync, or with the first if there is no sync."""
     reference = next((name for name in services if places[name].server == WORKER_REFERENCE), services[0])
     for other in services:
         if other != reference:
@@ -154,7 +154,7 @@ def _workers(ranking: Ranking, services: Sequence[str], places: Places, context:
 
 
 def under(ranking: Ranking, pair: Sequence[Coordinates]) -> str:
-    """The conditions on which the order of gunicorn's worker models depends, as the end of a sentence."""
+    """The conditions that decide which of gunicorn's worker models is faster, as the end of a sentence."""
     waits, kept = wait_words(ranking.scenario), ranking.connections_kept
     found = [f"waiting for {waits}"] if waits else []
     if kept is not None:
@@ -166,7 +166,7 @@ def under(ranking: Ranking, pair: Sequence[Coordinates]) -> str:
 
 
 def _most_important(found: Sequence[_Answer]) -> list[_Answer]:
-    """As many as a reader takes in, of every kind the first ones; their order stays."""
+    """At most MOST answers, preferring the first ones of each kind; their order stays."""
     seen: Counter[str] = Counter()
     late = []
     for one in found:
@@ -177,7 +177,7 @@ def _most_important(found: Sequence[_Answer]) -> list[_Answer]:
 
 
 def _names(ranking: Ranking, places: Places, labels: Mapping[str, str]) -> dict[str, str]:
-    """The names of the sentence on the whole table: those of its rows, or of frameworks in words."""
+    """Names for the sentence on the whole table: row labels, with frameworks spelled as in prose."""
     differs = differing([row.service for row in ranking.rows], places)
     if differs == {"settings"}:
         return {name: f"{places[name].server} with {label}" for name, label in labels.items()}
@@ -190,7 +190,7 @@ def _sentence(context: str, words: str) -> str:
 
 
 def _context(place: Coordinates, by: str, differs: set[str]) -> str:
-    """What the services of a question have in common, as far as others of the table have not."""
+    """What the services of a question share, unless the whole table shares it."""
     shared = {"server": f"with {framework_words(place.framework)}", "framework": f"on {place.server}"}
     own = shared.get(by, f"with {place.stack}")
     also = [f"on {coordinate_words(place, name)}" for name in ("python", "base") if name in differs and name != by]
@@ -208,7 +208,7 @@ def _worker(place: Coordinates) -> str:
 
 
 def _capital(words: str) -> str:
-    """The sentence as it begins a line: names of services are spelt as they are."""
+    """Capitalizes the first word of a sentence, unless it is the name of a service."""
     first = words.partition(" ")[0].rstrip(",")
     begins = first in _OWN_WORDS or words.startswith(tuple(BARE.values()))
     return words[:1].upper() + words[1:] if begins else words
@@ -218,7 +218,7 @@ _OWN_WORDS = frozenset({"with", "on", "no", "only", "not", "these"})
 
 
 MOST_PAIRS = 6
-"""How many pairs of two refs get a sentence."""
+"""The most pairs of two refs that get a sentence."""
 
 
 def ref_question(pairs: Sequence[Pair], places: Places) -> str:
@@ -240,9 +240,9 @@ def ref_sentences(ranking: Ranking, pairs: Sequence[Pair], places: Places) -> tu
     found = []
     for pair in own:
         base, head = (places[name] for name in pair)
-        # The question above has the refs.
+        # The table's question already names the refs.
         which = f"{head.stack} against {base.stack}: " if base.stack != head.stack else f"{base.stack}: "
-        # If one has no figure, it goes without saying that the other one has nothing to be compared with.
+        # If one of the two has no figure, it is obvious that the other has nothing to compare with.
         lost = [name for name in pair if not rows[name].windows] or [name for name in pair if rows[name].rank is None]
         why = [_why_lost(ref_of(places[name]), rows[name]) for name in lost]
         names = {name: _ref_name(places[name], several) for name in pair}
@@ -256,7 +256,7 @@ def ref_sentences(ranking: Ranking, pairs: Sequence[Pair], places: Places) -> tu
 
 
 def _head_words(ranking: Ranking, pair: Pair, names: Mapping[str, str]) -> str:
-    """What the head needs or served relative to the base, whichever is better: as the comment says it."""
+    """The head relative to the base, whichever is faster, as the pull request comment words it."""
     base, head = pair
     gap = ranking.ahead(head, base)
     if ranking.look is None or gap is None or not gap.called or gap.interval is None:
@@ -269,7 +269,7 @@ def _why_lost(ref: str, row: RankedRow) -> str:
 
 
 def _ref_name(place: Coordinates, several: bool) -> str:
-    """The ref of a service; where there are several pairs, with the settings that were varied as well."""
+    """The ref of a service; with several pairs, also the settings that were varied."""
     varied = [f"{name}={value}" for name, value in settings_of(place.settings).items() if name != REF]
     return ref_of(place) + (f" ({' '.join(varied)})" if several and varied else "")
 

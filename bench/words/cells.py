@@ -1,4 +1,4 @@
-"""Figures of cells in words, and why there are none."""
+"""Cells in words: their figures, or why there are none."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bench.records.record import Record
 
 
 def state_words(cell: Cell) -> str:
-    """Why there is no figure: the names of the causes."""
+    """The names of the causes for a missing figure."""
     return ("invalid: " if cell.measured else "") + ", ".join(cell.causes)
 
 
@@ -27,7 +27,7 @@ def rate_words(cell: Cell) -> str:
     mean = cell.goodput
     if mean is None:
         noisy = [record.goodput for record in cell.noisy if record.goodput is not None]
-        # What noise of the host spoiled in every round is shown, and not ranked.
+        # Every round was noisy: the mean is shown but not ranked.
         return f"about {number(fmean(noisy))} (noisy: {_range(noisy)})" if noisy else state_words(cell)
     values = [record.goodput for record in cell.valid if record.goodput is not None]
     words = number(mean)
@@ -43,7 +43,7 @@ def _range(values: Sequence[float]) -> str:
 
 
 def span_words(records: Iterable[Record], figure: FigureOf, write: Callable[[float], str]) -> str:
-    """One figure of the records: its value, or lowest to highest (percentiles are never averaged)."""
+    """One figure over the records: a single value, or lowest to highest (percentiles are never averaged)."""
     values = [value for record in records if (value := figure(record)) is not None]
     if not values:
         return NOTHING
@@ -52,7 +52,7 @@ def span_words(records: Iterable[Record], figure: FigureOf, write: Callable[[flo
 
 
 def difference_words(base: Cell | None, cell: Cell | None, figure: FigureOf = goodput) -> str:
-    """`+3.1 % (-1.0 % to +7.2 %)`, of `cell` relative to `base`; the range if they share more than one round."""
+    """`cell` relative to `base`: `+3.1 % (-1.0 % to +7.2 %)`; no range if they share only one round."""
     found = difference(base, cell, figure)
     if found is None:
         return NOTHING
@@ -62,7 +62,7 @@ def difference_words(base: Cell | None, cell: Cell | None, figure: FigureOf = go
 
 
 def doubts(records: Sequence[Record]) -> str:
-    """Why one cell has no confirmed knee; empty if it has one."""
+    """Why a cell has no confirmed knee; empty if it has one."""
     found, later = knee_of(records)
     if found is None:
         return "; ".join(dict.fromkeys(record.nulls["knee_rate"] for record in records if "knee_rate" in record.nulls))

@@ -1,7 +1,7 @@
-"""A difference between two services in words: in the direction and the unit of what it is a difference of.
+"""A difference between two services in words, in the direction and the unit of the metric.
 
-Verdicts compare speeds. Readers see figures: with a slower service CPU per request rises, and requests/s fall. Every
-text says a change by these functions, so that no two of them give it another sign or another size.
+Verdicts compare speeds, but readers see figures: a slower service needs more CPU per request, or serves fewer
+requests/s. Every text uses these functions, so that sign and size are the same everywhere.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from bench.core.formats import size_number
 
 _MUCH, _MANY, _HIGHER = ("more", "less", "much"), ("more", "fewer", "many"), ("higher", "lower", "high")
 FACTOR = 2.0
-"""A change to so many times as much or more is told as a factor in sentences; in columns all are percent."""
+"""Sentences give a ratio of this or more as a factor; columns always use percent."""
 CPU, REQUESTS = "CPU per request", "requests per second"
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a metric counts, as a ratio to what it is compared with: 1.93 of CPU per request is 93 % more of it."""
+    """The ratio of a metric's figures: 1.93 for CPU per request means 93 % more CPU per request."""
 
     metric: Metric
     ratio: float
@@ -38,7 +38,7 @@ class Change:
         return f"{_signed(self.ratio)} %"
 
     def span(self) -> str:
-        """For a column: `(+85 to +101 %)`; empty where the interval is not known."""
+        """For a column: `(+85 to +101 %)`; empty if the interval is unknown."""
         return "({} to {} %)".format(*map(_signed, self.bounds)) if self.bounds else ""
 
     def column(self) -> str:
@@ -46,11 +46,11 @@ class Change:
         return f"{self.signed()} {self.span()}".rstrip()
 
     def is_factor(self) -> bool:
-        """Whether a sentence tells it as a factor."""
+        """Whether a sentence gives it as a factor."""
         return self.ratio >= FACTOR
 
     def interval(self) -> str:
-        """For a sentence: `10 to 14 %`, or `1.8 to 2.0` of a factor; `unknown` where it is not."""
+        """For a sentence: `10 to 14 %`, or `1.8 to 2.0` for a factor; `unknown` without bounds."""
         if self.bounds is None:
             return "unknown"
         low, high = self.bounds
@@ -71,7 +71,7 @@ class Change:
         return f"{self.much()} {self.of} {'as' if self.is_factor() else 'than'}"
 
     def verb(self, than: str = "") -> str:
-        """`needs 93 % more CPU per request (85 to 101 %)`, or than whom; `has a p99 93 % higher`."""
+        """`needs 93 % more CPU per request (85 to 101 %)`, or `needs ... than X`; `has a p99 93 % higher`."""
         if self.metric in PERCENTILES:
             ends = f" {'as' if self.is_factor() else 'than'} {than}" if than else ""
             return f"has a {self.of} {self.much()}{ends} ({self.interval()})"
@@ -79,7 +79,7 @@ class Change:
         return f"{'needs' if self.metric is Metric.CPU else 'served'} {much} ({self.interval()})"
 
     def _digits(self) -> int:
-        """As many decimals of a factor as its interval has a use for."""
+        """The decimals of a factor that its interval justifies."""
         low, high = self.bounds or (0.0, 1.0)
         if self.ratio >= 9.95:
             return 0 if high - low >= 1 else 1
@@ -87,7 +87,7 @@ class Change:
 
 
 def change(metric: Metric, difference: float, interval: Bounds | None) -> Change:
-    """The change of what a metric counts, from a difference of speeds (a ratio - 1) and its interval."""
+    """The change of a metric's figure, from a difference of speeds (a ratio - 1) and its interval."""
     ratio, bounds = 1 + difference, interval and (1 + interval[0], 1 + interval[1])
     if not metric.less_is_better:
         return Change(metric, ratio, bounds)
@@ -100,12 +100,12 @@ def change_of(metric: Metric, gap: Contrast) -> Change:
 
 
 def column_name(metric: Metric, against: str) -> str:
-    """The name of a column of changes: `CPU against the best`."""
+    """The heading of a column of changes: `CPU against the best`."""
     return f"{metric if metric in PERCENTILES else 'CPU' if metric is Metric.CPU else 'requests/s'} against {against}"
 
 
 def change_words(metric: Metric, gap: Contrast) -> str:
-    """B against A: `needs 93 % more CPU per request (85 to 101 %)`; else `CPU per request +0.6 % (..)`."""
+    """B against A: `needs 93 % more CPU per request (85 to 101 %)`; without a verdict `CPU per request +0.6 % (..)`."""
     found = change_of(metric, gap)
     return found.verb() if gap.called and found.bounds else f"{found.of} {found.column()}"
 
@@ -115,13 +115,13 @@ def _inverse(ratio: float) -> float:
 
 
 def _part(ratio: float) -> str:
-    """How much more or less: `93`; of next to nothing left with as many digits as tell that: `99.3`."""
+    """Percent more or less: `93`; just below 100 % with enough digits to tell: `99.3`."""
     if 0 < ratio < 0.01:
         return f"{100 * (1 - ratio):.{-math.floor(math.log10(ratio)) - 2}f}"
     return size_number(abs(ratio - 1))
 
 
 def _signed(ratio: float) -> str:
-    """`+93`, `-48`; what rounds to nothing is `0`."""
+    """`+93`, `-48`; `0` if it rounds to zero."""
     part = _part(ratio)
     return "0" if part == "0.0" else f"{'-' if ratio < 1 else '+'}{part}"

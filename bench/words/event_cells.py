@@ -1,4 +1,4 @@
-"""What a cell of a table of events says: its count or its word, and what is known beside it."""
+"""A cell in a table of events in words: its count or its verdict, and details."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from bench.stats.even_shares import UNEVEN
 from bench.stats.event_counts import GROWS, NOT_ENOUGH, STEADY, Slope
 
 GAP_S = 0.5
-"""A time without a good answer is an outage from here on, and told even if no request was lost in it."""
+"""A time without a good answer counts as an outage from this length on, even if no request was lost."""
 MOST_EVEN = 1.2
-"""Times the even share: more than this to one worker, and shares are not even."""
+"""Shares are uneven if one worker gets more than this many times the even share."""
 FATES: Mapping[Fate, str] = {
     Fate.ANSWERED: "answered",
     Fate.REFUSED: "refused",
@@ -29,24 +29,24 @@ FATES: Mapping[Fate, str] = {
 }
 AT_ONCE_S = 0.05
 COUNTED = {"exhausted": " health checks", "away": " other requests"}
-"""What the counts are of, where there are requests that are counted apart."""
+"""What is counted, in events that count some requests separately."""
 
 
 @dataclass(frozen=True, slots=True)
 class CellWords:
-    """`head` is the count or the word; `more` what is beside it; `mark`: good, bad, or empty where neither is known."""
+    """`head`: the count or the verdict. `more`: details. `mark`: good, bad, or empty if neither applies."""
 
     head: str
     more: tuple[str, ...] = ()
     mark: str = ""
 
     def line(self) -> str:
-        """All of it in one line."""
+        """Everything on one line."""
         return "; ".join((self.head, *self.more))
 
 
 def cell_words(cell: EventCell) -> CellWords:
-    """What a cell says."""
+    """The words of one cell."""
     if cell.kind is not Kind.COUNTED:
         heads = {Kind.CANNOT: "cannot", Kind.FAILED: "failed", Kind.UNSEEN: "did not happen", Kind.REFUSED: "not valid"}
         seen = [one for one in cell.records if one.sent and not one.unaccounted]
@@ -70,7 +70,7 @@ def cell_words(cell: EventCell) -> CellWords:
 
 
 def _with_losses(own: CellWords, cell: EventCell) -> CellWords:
-    """What such an event says first, what was lost, and which rounds do not count."""
+    """The words of an event with a figure of its own, plus its losses and the rounds that are not counted."""
     more = [f"lost {cell.lost:,} of {cell.sent:,}", *own.more]
     if left := len(cell.records) - len(cell.counted):
         more.append(f"{plural(left, 'round')} not counted: {cell.reason}")
@@ -80,7 +80,7 @@ def _with_losses(own: CellWords, cell: EventCell) -> CellWords:
 
 
 def growth_words(cell: EventCell) -> CellWords | None:
-    """`grows 1.2 KB per 1,000 requests`, `steady (-0.1 to 0.3 descriptors a reload)`; None of other events."""
+    """`grows 1.2 KB per 1,000 requests`, `steady (-0.1 to 0.3 descriptors a reload)`; None for other events."""
     if cell.counted[0].event != "memory":
         return None
     reloads = bool(cell.figures("reloads"))
@@ -97,12 +97,12 @@ def growth_words(cell: EventCell) -> CellWords | None:
 
 
 def growth_of(cell: EventCell) -> Slope:
-    """What is known of its growth."""
+    """Its growth; "not enough data" if unknown."""
     return cell.growth or Slope(NOT_ENOUGH)
 
 
 def _how_much(cell: EventCell) -> Iterable[str]:
-    """The work behind a slope, and what large bodies leave behind."""
+    """The work that a slope is based on, and the memory that large bodies leave behind."""
     if reloads := cell.figures("reloads"):
         yield f"{whole(reloads)} of {RELOADS} reloads"
         return
@@ -119,12 +119,12 @@ def _how_much(cell: EventCell) -> Iterable[str]:
 
 
 def signed(value: float) -> str:
-    """Two digits that count, `-0.12`; what is nothing has no sign."""
+    """Two significant digits, `-0.12`; zero has no sign."""
     return f"{value:.2g}" if 0.005 <= abs(value) < 10 else f"{round(value):,}"
 
 
 def balance_words(cell: EventCell) -> CellWords | None:
-    """`71 % to one of 4 workers`, and what that costs; None of other events."""
+    """`71 % to one of 4 workers`, and what that costs; None for other events."""
     if cell.counted[0].event != "balance":
         return None
     workers, worst = cell.figures("workers"), cell.figures("worst_share")
@@ -140,7 +140,7 @@ def balance_words(cell: EventCell) -> CellWords | None:
 
 
 def _cost(cell: EventCell) -> str:
-    """p99 as requests come, and with even shares, where these were had."""
+    """p99 as measured, and with even shares if these could be had."""
     p99 = f"p99 {span(cell.figures('p99_s'), milliseconds)}"
     even, shares = cell.figures("even_p99_s"), cell.figures("even_worst_share")
     if not shares:
@@ -151,18 +151,18 @@ def _cost(cell: EventCell) -> str:
 
 
 def in_rounds(some: int, rounds: int) -> str:
-    """` in 1 of 3 rounds`; empty where it is so in all."""
+    """` in 1 of 3 rounds`; empty if it is all of them."""
     return f" in {some} of {rounds} rounds" if some < rounds else ""
 
 
 def span(values: Sequence[float], write: Callable[[float], str]) -> str:
-    """`3 to 7`, or one of them where they are written alike."""
+    """`3 to 7`, or a single value if both ends read the same."""
     low, high = write(min(values)), write(max(values))
     return low if low == high else f"{low} to {high}"
 
 
 def seconds_words(value: float) -> str:
-    """`5`, `2.1`, `0.05`: what a count beside it needs."""
+    """`5`, `2.1`, `0.05`: as precise as it needs to be beside a count."""
     return f"{round(value, 1 if value >= 1 else 2):g}"
 
 
@@ -187,11 +187,11 @@ FIGURES: Mapping[str, Callable[[list[float]], str]] = {
     "kb_per_connection": lambda found: f"{span(found, number)} KB per connection",
     "recycled": lambda found: f"{whole(found)} workers recycled",
 }
-"""What a cell says beside its counts, by the figure that says it."""
+"""How each figure is worded beside the counts of a cell."""
 
 
 def _figures(cell: EventCell) -> Iterable[str]:
-    """What an event counts beside losses."""
+    """What an event measures besides losses."""
     for name, write in FIGURES.items():
         if found := cell.figures(name):
             yield write(found)
@@ -213,7 +213,7 @@ def _figures(cell: EventCell) -> Iterable[str]:
 
 
 def _exhausted(cell: EventCell) -> Iterable[str]:
-    """How many waiting requests health checks stand, and what becomes of these and of their connections."""
+    """How many waiting requests health checks withstand, and what happens to these requests and their connections."""
     most, failing = cell.figures("most_waiting"), cell.figures("failing_k")
     if most:
         places = cell.figures("places")
@@ -231,7 +231,7 @@ def _exhausted(cell: EventCell) -> Iterable[str]:
 
 
 def _away(cell: EventCell) -> Iterable[str]:
-    """What becomes of the requests that need what is away."""
+    """What happens to requests that need the missing dependency."""
     if sent := sum(cell.figures("needs_meanwhile")):
         lost, after = sum(cell.figures("needs_lost_meanwhile")), sum(cell.figures("needs_lost_after"))
         yield f"{lost:,.0f} of {sent:,.0f} that needed it lost"
@@ -245,11 +245,11 @@ def _away(cell: EventCell) -> Iterable[str]:
 
 
 NOT_KEPT_S = 0.2
-"""A server that closes an idle connection sooner keeps none."""
+"""A server that closes idle connections sooner than this keeps none."""
 
 
 def _idle(cell: EventCell) -> Iterable[str]:
-    """When the server closes idle connections, and what requests lose that come just then."""
+    """When the server closes idle connections, and for how long requests that arrive just then are lost."""
     if found := cell.figures("idle_s"):
         if max(found) < NOT_KEPT_S:
             yield "closes after each response"
@@ -269,11 +269,11 @@ CAUSES: Mapping[str, str] = {
     "reset": "reset",
     "timed_out": "no response in time",
 }
-"""Why a proxy's request to a container failed, by bench/records/event_proxy.py."""
+"""Why a proxy's request to a container failed, by the names of bench/records/event_proxy.py."""
 
 
 def _behind_proxy(cell: EventCell) -> Iterable[str]:
-    """How long each swap of a container took, and which bad statuses are whose."""
+    """How long each container swap took, and whether error statuses came from the proxy or the server."""
     both = [one for number in (1, 2) for one in cell.figures(f"swap_{number}_s")]
     if both:
         yield f"each container back after {seconds_of(both)}"
@@ -289,7 +289,7 @@ def _behind_proxy(cell: EventCell) -> Iterable[str]:
 
 
 def _overload(cell: EventCell) -> Iterable[str]:
-    """Of the phases, that with the highest rate: what it still answers in time, against what it can."""
+    """What is still answered in time at the highest rate of all phases, as a share of the capacity."""
     times, shares = goodput_shares(cell)
     if shares:
         yield f"answers {whole(shares)} % of its capacity in time at {times} times"
@@ -298,7 +298,7 @@ def _overload(cell: EventCell) -> Iterable[str]:
 
 
 def goodput_shares(cell: EventCell) -> tuple[str, list[float]]:
-    """How many times the capacity the worst phase asked for, and what was answered in time then, in percent of it."""
+    """(the highest rate as a multiple of the capacity, percent of the capacity answered in time, for each round)."""
     rates = {name: cell.figures(name) for one in cell.counted[:1] for name in one.extras if name.startswith("rate_")}
     if not rates:
         return "", []
@@ -308,5 +308,5 @@ def goodput_shares(cell: EventCell) -> tuple[str, list[float]]:
 
 
 def outcome_words(cell: EventCell) -> str:
-    """`3 reset, 1 timed out`; empty where nothing was lost."""
+    """`3 reset, 1 timed out`; empty if nothing was lost."""
     return ", ".join(f"{count:,} {FATES[fate]}" for fate, count in cell.fates().items())

@@ -1,4 +1,4 @@
-"""What the events of a run amount to: a sentence for each finding, what matters most first."""
+"""Findings on a run's events: a sentence each, the most important first."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ from bench.words.event_losses import (
 )
 
 GONE, LOST, GREW, BAD, OPEN, KNOWN = range(6)
-"""How much a finding matters: a service never came back; it loses requests; its memory grows; something else fails; few
-requests are lost, and whose are more is open; what is good to know."""
+"""How much a finding matters, most important first: a service never came back; it loses requests; its memory grows;
+something else fails; few requests are lost, without a verdict; good to know."""
 FEW = 0.01
-"""A smaller share of requests is few: without a verdict, it comes after what fails."""
+"""Below this share of requests, losses without a verdict are few."""
 OTHERWISE = frozenset({"overload", "slow", "idle-close", "exhausted"})
-"""Events made to lose requests: what they show is said otherwise, and which service loses more comes last."""
+"""Events designed to lose requests: other sentences say what they show, and who loses more comes last."""
 DOCKER_S = 10.0
-"""After so long Docker kills a container that was told to stop."""
+"""How long after SIGTERM Docker kills a container that is still running."""
 QUICK_S = 1.0
 Named = Mapping[str, EventCell]
 """Cells by the label of their service."""
@@ -54,7 +54,7 @@ Named = Mapping[str, EventCell]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A sentence, and how much it matters."""
+    """A sentence and its weight, one of LOST to KNOWN."""
 
     event: str
     weight: int
@@ -62,7 +62,7 @@ class Finding:
 
 
 def finding_sentences(table: EventTable, labels: Labels) -> list[str]:
-    """All of them: the first of each event and weight by weight, then the second ones."""
+    """All findings by weight: the first one of each event and weight, then the second ones, and so on."""
     found, seen = [*_findings(table, labels)], Counter[tuple[str, int]]()
     places = []
     for one in found:
@@ -98,7 +98,7 @@ def _weight_of_losses(row: EventRow) -> int:
 
 
 def _gone(table: EventTable, labels: Labels) -> Iterator[str]:
-    """Who never came back, from what; that a whole server ended is said of its event (`_ended`)."""
+    """Which services never came back, and after which events; `_ended` says which whole servers ended."""
     gone: dict[str, list[str]] = {}
     for row in table.rows:
         for name, cell in row.cells.items():
@@ -109,7 +109,7 @@ def _gone(table: EventTable, labels: Labels) -> Iterator[str]:
 
 
 def _nothing_lost(table: EventTable) -> Iterator[str]:
-    """The events that cost nobody anything."""
+    """The events in which no service lost a request."""
     told = [relief_of(row, table.rows) for row in table.rows if relief_words(row, table.rows)]
     rows = [row for row in table.rows if row.event not in NOT_OF_LOSSES | OTHERWISE | {"balance"} and counted_in(row)]
     none = [row for row in rows if row not in told and not any(cell.lost for cell in counted_in(row).values())]
@@ -120,7 +120,7 @@ def _nothing_lost(table: EventTable) -> Iterator[str]:
 
 
 def _unseen(rows: Sequence[EventRow], labels: Labels) -> Iterator[str]:
-    """What was done and did not happen."""
+    """What was triggered but did not happen."""
     found: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         unseen = [(cell.reason, labels[name]) for name, cell in row.cells.items() if cell.kind is Kind.UNSEEN]
@@ -132,7 +132,7 @@ def _unseen(rows: Sequence[EventRow], labels: Labels) -> Iterator[str]:
 
 
 def _silence(event: str, rows: Iterable[tuple[EventRow, Named]]) -> str:
-    """How long nobody was answered after something was done to processes; empty where that was short."""
+    """The longest time without an answer after something was done to processes; empty if that was short."""
     longest: dict[str, float] = {}
     for _, cells in rows if event in _SILENT else ():
         for name, cell in cells.items():
@@ -150,7 +150,7 @@ def _most(values: Mapping[str, float]) -> list[tuple[str, float]]:
 
 
 def _grouped_names(words: Iterable[tuple[str, str]]) -> str:
-    """`after 5 s by a and c, after 2 s by b`: (what, service), the same things said once."""
+    """`after 5 s by a and c, after 2 s by b`, from pairs of (what, service)."""
     return ", ".join(f"{what} {listed([name for _, name in own])}" for what, own in grouped(words, _first).items())
 
 
@@ -159,7 +159,7 @@ def _first(pair: tuple[str, str]) -> str:
 
 
 def _some(name: str, rounds: int, cell: EventCell) -> str:
-    """`gunicorn (in 1 of 3 rounds)`; the name alone where it is so in all of them."""
+    """`gunicorn (in 1 of 3 rounds)`; the name alone if it is all of them."""
     words = in_rounds(rounds, len(cell.counted)).strip()
     return f"{name} ({words})" if words else name
 
@@ -168,7 +168,7 @@ Told = Iterator[tuple[int, str]]
 
 
 def _stop(_: EventRow, cells: Named) -> Told:
-    """What becomes of a response that takes 5 s, and who outlasts Docker's patience."""
+    """What happens to a response that takes 5 s, and which servers exit too late for Docker."""
     by_fate: dict[bool, list[str]] = {}
     for name, cell in cells.items():
         fates = {fate == Fate.ANSWERED for fate in cell.values("long_fate") if fate}
@@ -187,11 +187,11 @@ def _stop(_: EventRow, cells: Named) -> Told:
 
 
 _ENDS = ((False, "cut", "s"), (True, "finish", "es"))
-"""(whether the response was answered, what the server does, and the ending of that)."""
+"""(whether the response was answered, a verb, its ending for a single server)."""
 
 
 def _ended(row: EventRow, cells: Named) -> Told:
-    """Whose whole server ends, and stays down."""
+    """Which servers end as a whole, and stay down."""
     ends = [_some(name, len(found), cell) for name, cell in cells.items() if (found := cell.figures("ended_s"))]
     if ends:
         subject = f"A reload ({row.case})" if row.event == "reload" else f"One {row.event} worker"
@@ -219,7 +219,7 @@ def _worker(row: EventRow, cells: Named) -> Told:
 
 
 def _overload(_: EventRow, cells: Named) -> Told:
-    """What is still answered in time, and who is not soon as before."""
+    """How much is answered in time under overload, and which services are slow to recover."""
     found = {name: goodput_shares(cell) for name, cell in cells.items()}
     worst = sorted((min(own), name, f"{whole(own)} %", times) for name, (times, own) in found.items() if own)
     if worst:
@@ -240,9 +240,9 @@ def _overload(_: EventRow, cells: Named) -> Told:
 
 
 def _limits(cells: Named, fails: tuple[str, str], holds: tuple[str, str]) -> tuple[str, str]:
-    """Who fails at how few, the fewest first, and who stands the most that was tried.
+    """(which services fail, the lowest limit first; which ones withstand the largest load tried).
 
-    `fails`, `holds`: a figure, and how it is said of a name.
+    `fails`, `holds`: the name of a figure, and a template for its sentence.
     """
     failing = {name: found for name, cell in cells.items() if (found := cell.figures(fails[0]))}
     some = sorted(failing, key=lambda name: min(failing[name]))
@@ -256,7 +256,7 @@ def _limits(cells: Named, fails: tuple[str, str], holds: tuple[str, str]) -> tup
 
 
 def _slow(row: EventRow, cells: Named) -> Told:
-    """How few slow connections stop whom."""
+    """How few slow connections stop which servers."""
     words, others = _limits(cells, ("smallest_k", "{} stop"), ("most_k", "{} do not stop"))
     cut = _grouped_names(
         (f"after {seconds_of(found)} by", name)
@@ -269,7 +269,7 @@ def _slow(row: EventRow, cells: Named) -> Told:
 
 
 def _connections(row: EventRow, cells: Named) -> Told:
-    """What an idle connection costs, and who refuses them."""
+    """The memory of an idle connection, and which servers refuse connections."""
     counts = {name: [sum(cell.figures(one)) for one in ("slow_refused", "opened")] for name, cell in cells.items()}
     told = [f"{refused:,.0f} of {opened:,.0f} by {name}" for name, (refused, opened) in counts.items() if refused]
     if told:
@@ -296,7 +296,7 @@ def _memory(row: EventRow, cells: Named) -> Told:
 
 
 def _balance(row: EventRow, cells: Named) -> Told:
-    """Whose workers get more than chance explains, and what that costs."""
+    """Where one worker gets more than chance explains, and what that costs."""
     told, workers = [], list[float]()
     for name, cell in cells.items():
         if (shares := cell.figures("worst_share")) and cell.p_even <= UNEVEN:
@@ -310,7 +310,7 @@ def _balance(row: EventRow, cells: Named) -> Told:
 
 
 def _exhausted(row: EventRow, cells: Named) -> Told:
-    """Whose health checks fail beside how many waiting requests."""
+    """How many waiting requests make health checks fail."""
     fails, passes = _limits(cells, ("failing_k", "beside {} with"), ("most_waiting", "beside {} with"))
     told = "; ".join(f"{what} {words}" for what, words in (("fail", fails), ("pass", passes)) if words)
     if told:
@@ -323,7 +323,7 @@ def _exhausted(row: EventRow, cells: Named) -> Told:
 
 
 def _away(row: EventRow, cells: Named) -> Told:
-    """Who does not soon answer again once a dependency is back."""
+    """Which services are slow to answer again once a dependency is back."""
     told = []
     for name, cell in cells.items():
         again = cell.figures("again_s")

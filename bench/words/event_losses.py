@@ -1,4 +1,4 @@
-"""Sentences on what events lose: who loses more where the counts decide it, else that they do not."""
+"""Losses in events in words: who loses more where the counts decide it; otherwise, that they do not."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SUBJECTS: Mapping[str, str] = {
     "balance": "under an easy load ({case}), {}",
     "idle-close": "using kept connections just when {} closes them",
 }
-"""Events as the subject of a sentence; others by their name."""
+"""Events as the subject of a sentence; other events go by their name."""
 CASES: Mapping[str, str] = {
     "threads": "all threads taken",
     "health check in the pool": "all threads taken and the health check in their pool",
@@ -35,22 +35,22 @@ CASES: Mapping[str, str] = {
     "every 1000": "every 1,000 requests",
 }
 WHAT: Mapping[str, str] = {"exhausted": "health checks", "away": "requests that do not need it"}
-"""What is lost, where it is not every request."""
+"""What is lost, if not requests of any kind."""
 WITH = ("keep-alive", "new connections")
 RELIEFS: Mapping[tuple[str, str], tuple[str, str]] = {
     ("rolling", "behind nginx"): ("behind nginx, pre-stop 3 s", "with a pre-stop wait of 3 s"),
     ("rolling", "behind HAProxy"): ("behind HAProxy, pre-stop 3 s", "with a pre-stop wait of 3 s"),
     ("recycle", "every 1000"): ("never", "without recycling"),
 }
-"""Of a case, the one that shows what would help, and what that is."""
+"""For a case: the case that shows the remedy, and the remedy in words."""
 MOST_LOSERS = 3
-"""Of more services that lose requests, without a verdict, only the worst and the best are named."""
+"""If more services lose requests, without a verdict, only the first and the last of them are named."""
 MOST_SPREAD = 1.1
-"""Where the rounds of a cell differ by more in what was sent, their sum is told."""
+"""If the rounds of a cell differ by more than this ratio in requests sent, their sum is given."""
 
 
 def loss_sentences(row: EventRow, rows: Sequence[EventRow], labels: Labels) -> list[str]:
-    """What is lost under this event, the clearest difference first; `rows` has the case that would help."""
+    """What is lost under this event, the clearest difference first; `rows` has the case that shows the remedy."""
     found = [*_called(row, labels)] or [*_not_called(row, labels)]
     if found:
         found[0] += _floor(row) + relief_words(row, rows)
@@ -58,7 +58,7 @@ def loss_sentences(row: EventRow, rows: Sequence[EventRow], labels: Labels) -> l
 
 
 def differ_words(row: EventRow, labels: Labels) -> str:
-    """Whether the services of a row differ; of many pairs, how many do."""
+    """Whether the services of a row differ; with several pairs that do, how many."""
     differing = row.differing
     if len(differing) == 1:
         worse, better = ordered(differing[0])
@@ -83,12 +83,12 @@ def ordered(one: EventContrast) -> tuple[str, str]:
 
 
 def counted_in(row: EventRow) -> dict[str, EventCell]:
-    """The cells that have counts, without the null server's."""
+    """The cells that have counts, except the null server's."""
     return {name: cell for name, cell in row.cells.items() if name != NULL and cell.counted}
 
 
 def _called(row: EventRow, labels: Labels) -> Iterator[str]:
-    """A sentence for all who lose more than the same others: each of these pairs differs."""
+    """A sentence for each group of services that lose more than the same others: every such pair differs."""
     beaten = {
         worse: frozenset(better for _, better in pairs)
         for worse, pairs in grouped(map(ordered, row.differing), lambda pair: pair[0]).items()
@@ -124,7 +124,7 @@ def _loses_more(row: EventRow, worse: str, better: Sequence[str], labels: Labels
 
 
 def _not_called(row: EventRow, labels: Labels) -> Iterator[str]:
-    """What was lost where no two services are known to differ."""
+    """What was lost if no two services are shown to differ."""
     cells = counted_in(row)
     if not any(cell.lost for cell in cells.values()):
         return
@@ -168,7 +168,7 @@ def _sum_words(row: EventRow, name: str, what: str = "") -> str:
 
 
 def loses_words(counts: Counts, what: str = "") -> str:
-    """`3 to 7 of 1,000`, in each round; `none of 24,000` over all; `7 of 10,053 (0 to 2 each time)`."""
+    """`3 to 7 of 1,000`, for each round; `none of 24,000`, in total; `7 of 10,053 (0 to 2 each time)`."""
     lost, sent = [one for one, _ in counts], [one for _, one in counts]
     if not any(lost):
         return f"none of {sum(sent):,.0f}{what}"
@@ -181,19 +181,19 @@ def loses_words(counts: Counts, what: str = "") -> str:
 
 
 def _floor(row: EventRow) -> str:
-    """What the null server loses, which the client or the machine loses."""
+    """What the null server loses: the client or the machine is the reason."""
     cell = row.cells.get(NULL)
     return f" The null server (nginx) loses {loses_words(cell.counts)}." if cell and cell.counted and cell.lost else ""
 
 
 def relief_of(row: EventRow, rows: Sequence[EventRow]) -> EventRow | None:
-    """The case that would help; None where there is none."""
+    """The row of the case that shows the remedy; None without one."""
     case, _ = RELIEFS.get((row.event, row.case), ("", ""))
     return next((one for one in rows if case and (one.event, one.case) == (row.event, case)), None)
 
 
 def relief_words(row: EventRow, rows: Sequence[EventRow]) -> str:
-    """What is lost in the case that would help, where the rounds of all services together show that it does."""
+    """What is lost with the remedy, if the rounds of all services together show that it helps."""
     other = relief_of(row, rows)
     if other is None:
         return ""
@@ -231,5 +231,5 @@ def _case_words(case: str) -> str:
 
 
 def capital(words: str) -> str:
-    """As the first words of a sentence."""
+    """Capitalized to begin a sentence."""
     return words[:1].upper() + words[1:]

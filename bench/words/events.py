@@ -1,4 +1,4 @@
-"""What a run's events show, in words: a cell for each service and event, what differs, what is not known."""
+"""A run's events in words: a cell for each service and event, what differs, what is unknown."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from bench.words.event_losses import counted_in, differ_words
 from bench.words.names import labels_of
 
 MOST_SENTENCES = 10
-"""The findings that are read first; the others are folded."""
+"""The findings that are shown; the rest is folded."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToldDefault:
-    """What servers do without a flag, and what these services gave them in its place."""
+    """What servers do without a flag, and the value that these services were given instead."""
 
     what: str
     services: str
@@ -35,7 +35,7 @@ class ToldDefault:
 
 @dataclass(frozen=True, slots=True)
 class ToldRow:
-    """A row in words; `differ` says whether its services do."""
+    """A row in words; `differ`: whether its services differ."""
 
     row: EventRow
     name: str
@@ -53,7 +53,7 @@ class ToldEvents:
     labels: Mapping[str, str]
     rows: tuple[ToldRow, ...]
     sentences: tuple[str, ...]
-    """Its findings, what matters most first."""
+    """Findings, the most important first."""
     advice: tuple[str, ...]
     documented: tuple[tuple[str, str, str], ...]
     cannot: tuple[tuple[str, str, str], ...]
@@ -62,12 +62,12 @@ class ToldEvents:
 
     @property
     def findings(self) -> tuple[str, ...]:
-        """Those that are read first."""
+        """The ones that are shown."""
         return self.sentences[:MOST_SENTENCES]
 
     @property
     def more_findings(self) -> tuple[str, ...]:
-        """The others."""
+        """The ones that are folded."""
         return self.sentences[MOST_SENTENCES:]
 
     @property
@@ -77,7 +77,7 @@ class ToldEvents:
 
     @property
     def counted(self) -> int:
-        """Those whose counts are compared."""
+        """Events whose counts are compared."""
         return sum(len(cell.counted) for cell in self.table.cells)
 
 
@@ -86,7 +86,7 @@ def tell_events(records: Sequence[EventRecord], facts: Mapping[str, Any]) -> Tol
     if not records:
         return None
     table = event_table(records, pairs_of(facts), [*mapping(facts.get("services"))])
-    # Of what a service cannot do, no record says which Python it has.
+    # A record of an event that a service does not support has no Python version; run.json has it.
     known = [one for one in records if one.server and one.service != NULL]
     places = {one.service: coordinates_of(one) for one in known} | places_of(facts, [])
     services = [name for name in table.services if name != NULL]
@@ -127,12 +127,12 @@ def _row(row: EventRow, table: EventTable, labels: Mapping[str, str]) -> ToldRow
 
 
 def _advice(table: EventTable) -> Iterable[str]:
-    """How many rounds would decide what has no verdict."""
+    """How many rounds would decide the open differences."""
     undecided = [one for row in table.rows for one in row.contrasts if one.needed is not None]
     if not undecided:
         return
     needed = sorted(one.needed or 0 for one in undecided)
-    # Three in four of them: the last ones often need many.
+    # Enough for three in four of them: the last ones often need many more.
     rounds = needed[(3 * len(needed) - 1) // 4]
     settled = sum(one <= rounds for one in needed)
     who = "it" if len(undecided) == 1 else f"{settled} of them" if settled < len(undecided) else "them"
@@ -143,7 +143,7 @@ def _advice(table: EventTable) -> Iterable[str]:
 
 
 def _growth_advice(table: EventTable, labels: Mapping[str, str]) -> Iterable[str]:
-    """Of whose memory too little is known."""
+    """The services whose memory growth is undecided."""
     cells = [
         (labels[name], cell) for row in table.rows for name, cell in counted_in(row).items() if row.event == "memory"
     ]
@@ -152,7 +152,7 @@ def _growth_advice(table: EventTable, labels: Mapping[str, str]) -> Iterable[str
 
 
 def _by_text(found: Iterable[tuple[EventRecord, str]], labels: Mapping[str, str]) -> Iterable[tuple[str, str, str]]:
-    """Each text once for an event, with the services that have it."""
+    """Each text once for an event, with the services it applies to."""
     groups = grouped((one for one in found if one[1]), lambda one: (one[0].event, one[1]))
     for (event, text), own in groups.items():
         yield listed(list(dict.fromkeys(labels[record.service] for record, _ in own))), event, text
@@ -169,7 +169,7 @@ DEFAULTS: Mapping[str, str] = {
 
 
 def _defaults(found: Mapping[str, Any], labels: Mapping[str, str]) -> Iterable[ToldDefault]:
-    """By kind, services with the same default in one row."""
+    """A row for each kind and default, with the services that share it."""
     for kind, what in DEFAULTS.items():
         entries = [(name, mapping(mapping(found.get(name)).get(kind))) for name in labels]
         rows = grouped(entries, lambda one: tuple(one[1].get(key) for key in ("value", "given", "source")))

@@ -1,4 +1,4 @@
-"""A grid of two knobs in words: what each knob is worth, and the names of its rows and columns."""
+"""A grid of two knobs in words: the effect of each knob, and the names of rows and columns."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from bench.words.changes import change_of
 from bench.words.names import knob_words, setting_words
 
 NOTABLE = 1.1
-"""From this ratio on a knob is said to change memory."""
+"""A knob changes memory from this ratio on."""
 
 
 def line_words(grid: Grid, line: Line) -> str:
-    """A row of the grid: `2 threads`; with its server where there are several, or where it is all that is known."""
+    """A row of the grid: `2 threads`; with its server if there are several, or if only the server is known."""
     several = len({row.server for row in grid.rows if row.value is not None}) > 1
     own = setting_words({grid.down: line.value}) if line.value is not None else ""
     return own if own and not several else ", ".join(filter(None, (line.server, own)))
 
 
 def grid_sentences(ranking: Ranking, grid: Grid) -> Iterator[str]:
-    """What each of the two knobs does for speed, then what they cost in memory."""
+    """The effect of each knob on speed, then on memory."""
     for knob, other in ((grid.down, grid.across), (grid.across, grid.down)):
         found = enough_of(ranking, grid.lines(knob))
         if found:
@@ -62,7 +62,7 @@ def _where(other: str, lines: Sequence[Line]) -> str:
 
 
 def _gain(ranking: Ranking, knob: str, other: str, group: Sequence[Enough]) -> str:
-    """What the largest value gains over the smallest one where it gains most."""
+    """How much the largest value gains over the smallest, on the line where it gains most."""
     known = [(one, one.gain) for one in group if one.gain]
     if not known:
         return ""

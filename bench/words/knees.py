@@ -1,4 +1,4 @@
-"""What searches for a knee have found: the highest rate of each service within the p99 limit, and which are apart."""
+"""Knee searches in words: the highest rate of each service within the p99 limit, and which rates differ."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from bench.records.record import Record
 from bench.words.names import labels_of, scenario_words
 
 APART = 1.25
-"""Two rates are apart from this ratio on: searches are minutes apart, end in steps of 5 %, and have no interval."""
+"""Two rates differ from this ratio on: searches are minutes apart, advance in steps of 5 %, and have no interval."""
 
 
 @dataclass(frozen=True, slots=True)
 class Knee:
-    """The highest rate of a service (1/s) that kept its p99 within the limit, and in how many `later` rounds it `held`.
+    """The highest rate of a service (1/s) with p99 within the limit, and in how many `later` rounds it `held`.
 
-    `at_least`: above it the load generator failed, and not the service. Without a rate, `why` says what was found.
+    `at_least`: at higher rates the load generator failed, not the service. `why`: the result of a search without a
+    rate.
     """
 
     service: str
@@ -39,7 +40,7 @@ class Knee:
 
 
 def knees_of(records: Iterable[Record]) -> dict[tuple[str, str], list[Knee]]:
-    """By scenario and level, the knee of each service that was searched for one, the highest first."""
+    """By scenario and level, the knee of each service that was searched, the highest first."""
     found: dict[tuple[str, str], list[Knee]] = {}
     for (scenario, level, service), own in grouped(
         (one for one in records if one.mode == "solo" and one.level.startswith(SEARCHED)),
@@ -50,7 +51,7 @@ def knees_of(records: Iterable[Record]) -> dict[tuple[str, str], list[Knee]]:
 
 
 def _knee(service: str, rounds: Sequence[Record]) -> Knee:
-    # What is against its window is not against what the search found; the later rounds tell whether that holds.
+    # Causes against the first window do not discredit the rate found: later rounds tell whether it holds.
     first = next((one for one in rounds if _found(one)), None)
     if first is None or first.rate is None:
         why = dict.fromkeys(one.nulls.get("knee_rate", one.outcome) for one in rounds)
@@ -71,7 +72,7 @@ def _found(record: Record) -> bool:
 
 
 def knee_sentences(knees: Sequence[Knee], labels: Mapping[str, str]) -> Iterator[str]:
-    """What each can take; then which of them are apart."""
+    """The rate of each service, then which ones differ."""
     known = [one for one in knees if one.rate is not None]
     if known:
         yield f"{'; '.join(_one(one, labels) for one in known)}."
@@ -91,7 +92,7 @@ def _one(knee: Knee, labels: Mapping[str, str]) -> str:
 
 
 def _apart(known: Sequence[Knee], labels: Mapping[str, str]) -> Iterator[str]:
-    """The first is apart from whom its rate was too much for: one that it has held in later rounds too."""
+    """The best service differs from the others if they failed at a rate that it held in later rounds, too."""
     best, *others = known
     below = [
         one for one in others if best.confirmed and not one.at_least and (one.rate or 0) * APART <= (best.rate or 0)
@@ -118,7 +119,7 @@ def knee_question(level: str) -> str:
 
 
 def told_knees(records: Iterable[Record], places: Places) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    """Question, load and sentences of each search of a run."""
+    """(question, load, sentences) of each search of a run."""
     for (scenario, level), knees in knees_of(records).items():
         labels = labels_of([one.service for one in knees], places)
         labels = {name: label or name for name, label in labels.items()}

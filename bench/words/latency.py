@@ -1,18 +1,18 @@
-"""What a table's latency at its common rate says: which percentile is lowest with whom, who is tied, who has none."""
+"""Latency of a table at its common rate in words: which service is lowest, which are tied with it, which have none."""
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 from bench.analysis.tables.ranking import HALF, Figure, Metric, Percentile, TableLatency
-from bench.core.formats import NOTHING, joined, listed, number, plural, size
+from bench.core.formats import NOTHING, joined, listed, milliseconds, number, plural, size
 from bench.words.changes import change_of
 
 LOWEST, TIED = "lowest", "tied"
 
 
 def latency_sentences(found: TableLatency, labels: Mapping[str, str]) -> Iterator[str]:
-    """A sentence on the highest percentile that is known; then which services have no part in the rate."""
+    """A sentence on the highest percentile that is known, then the services that have no latency."""
     if found.rate is None:
         yield f"No latency: {found.reason or 'no common rate was decided'}."
         return
@@ -50,7 +50,7 @@ def rate_words(found: TableLatency, labels: Mapping[str, str]) -> str:
 
 
 def percentile_words(found: Percentile, labels: Mapping[str, str]) -> str:
-    """Who has the lowest, who is tied with it, and the highest where that is shown to be one."""
+    """The lowest service, those tied with it, and the highest if that is shown to differ."""
     best, *rest = found.ordered
     tied = [name for name in rest if _is_tied(found, best, name)]
     words = f"{found.metric} of {labels[best]} is {_with_interval(found.figures[best])}"
@@ -84,7 +84,7 @@ def pair_words(found: Percentile, one: str, other: str, names: Mapping[str, str]
 
 
 def standing(found: Percentile, service: str) -> str:
-    """`lowest`, or `tied` with it; empty where it is neither, or where only one service has a figure."""
+    """`lowest`, or `tied` with it; empty if neither, or if only one service has a figure."""
     if service not in found.figures or len(found.figures) < 2:
         return ""
     best = found.ordered[0]
@@ -99,7 +99,7 @@ def _is_tied(found: Percentile, best: str, service: str) -> bool:
 
 
 def notes(found: TableLatency, labels: Mapping[str, str]) -> Iterator[str]:
-    """What the columns of a table do not say: the load, and why services have no figure."""
+    """What the columns of a table leave out: the load, and why services have no figure."""
     if not found.percentiles:
         return  # the sentence says why
     names = [str(one.metric) for one in found.percentiles]
@@ -116,7 +116,7 @@ def notes(found: TableLatency, labels: Mapping[str, str]) -> Iterator[str]:
 
 
 def _bounds(percentiles: Iterable[Percentile], labels: Mapping[str, str]) -> Iterator[str]:
-    """`p99 is at most 5.80 ms for aiohttp, as ...`, of each percentile with upper bounds."""
+    """`p99 is at most 5.80 ms for aiohttp: ...`, for each percentile with upper bounds."""
     for one in percentiles:
         if one.at_most:
             each = [f"{milliseconds(bound)} for {labels[name]}" for name, bound in one.at_most.items()]
@@ -139,11 +139,6 @@ def _none_of(
             yield f"No {metrics} of {listed(alike)}: {why}."
 
 
-def milliseconds(seconds: float) -> str:
-    """As `2.10 ms`."""
-    return f"{number(1000 * seconds)} ms"
-
-
 def in_milliseconds(found: Percentile, service: str) -> str:
     """`2.10`, or `≤ 5.80` where only an upper bound is known."""
     figure, bound = found.figures.get(service), found.at_most.get(service)
@@ -153,7 +148,7 @@ def in_milliseconds(found: Percentile, service: str) -> str:
 
 
 def spread(figure: Figure) -> str:
-    """`1.80 to 2.60`, in ms; empty where the rounds do not vary."""
+    """`1.80 to 2.60`, in ms; empty if the rounds do not vary."""
     known = figure.low != figure.high
     return f"{number(1000 * figure.low)} to {number(1000 * figure.high)}" if known else ""
 

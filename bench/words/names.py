@@ -1,4 +1,4 @@
-"""Names of scenarios, services and settings for a reader who has not seen the matrix, and what services differ in."""
+"""Scenarios, services and settings named for a reader who does not know the matrix, and what services differ in."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bench.plan.running import UNKNOWN
 from bench.tools import TOOLS
 
 BARE = {"wsgi": "a bare WSGI app", "asgi": "a bare ASGI app", "rsgi": "a bare RSGI app"}
-"""Apps without a framework, by the name that the matrix has for them."""
+"""Apps without a framework, by their name in the matrix."""
 _FRAMEWORKS = BARE | {
     "flask": "Flask",
     "bottle": "Bottle",
@@ -39,12 +39,12 @@ _FRAMEWORKS = BARE | {
 
 
 def framework_words(name: str) -> str:
-    """A framework as prose spells it; an app without one is a bare app."""
+    """A framework as spelled in prose; an app without one is a bare app."""
     return _FRAMEWORKS.get(name, name)
 
 
 def wait_words(scenario: str) -> str:
-    """What every answer has to wait for: `20 ms`, `an upstream`, `the database`; empty if nothing."""
+    """What every response waits for: `20 ms`, `an upstream`, `the database`; empty if nothing."""
     wait = wait_of(scenario)
     if wait is None:
         return ""
@@ -56,13 +56,13 @@ def wait_words(scenario: str) -> str:
 
 
 def scenario_words(scenario: str) -> str:
-    """`delay-20 (every answer waits for 20 ms)`; the name alone where it waits for nothing."""
+    """`delay-20 (every answer waits for 20 ms)`; the name alone if nothing is waited for."""
     waits = wait_words(scenario)
     return f"{scenario} (every answer waits for {waits})" if waits else scenario
 
 
 def loaded_words(ranking: Ranking, usual: str) -> str:
-    """What the services of a table were under: a rate, or connections without requests; `usual` is any other load."""
+    """The load on a table's services: a rate, or idle connections and a rate; `usual` for any other load."""
     level = parse_level(ranking.level)
     if TOOLS[ranking.tool].holds:
         return f"{level.connections or 0:,} idle connections and {level.rate} requests/s"
@@ -82,7 +82,7 @@ _ASKED = {"CPU_QUOTA": "Which CPU quota", "MEMORY": "How much memory", "KEEPALIV
 
 
 def setting_words(settings: Mapping[str, str]) -> str:
-    """`4 workers and 2 threads`; settings of which no more is known are `NAME=VALUE`."""
+    """`4 workers and 2 threads`; settings without a wording of their own are `NAME=VALUE`."""
     return joined([_one(name, value) for name, value in settings.items()])
 
 
@@ -96,12 +96,12 @@ def _one(name: str, value: str) -> str:
 
 
 def knob_words(name: str) -> str:
-    """A knob of which there may be several: `threads`; else its own name."""
+    """A countable knob in the plural: `threads`; others by their own name."""
     return f"{_COUNTED[name]}s" if name in _COUNTED else name
 
 
 def setting_question(stack: str, given: Sequence[Mapping[str, str]]) -> str:
-    """`How many threads for gunicorn-gthread-flask with 2 workers`, of services that differ in settings alone."""
+    """`How many threads for gunicorn-gthread-flask with 2 workers`, for services that differ only in settings."""
     names = list(dict.fromkeys(name for settings in given for name in settings))
     varied = [name for name in names if len({settings.get(name) for settings in given}) > 1]
     same = {name: value for name, value in given[0].items() if name not in varied}
@@ -115,14 +115,14 @@ def setting_question(stack: str, given: Sequence[Mapping[str, str]]) -> str:
 
 
 def labels_of(services: Sequence[str], places: Places) -> dict[str, str]:
-    """Short names of a table's services: what they differ in; their whole names where that is not enough."""
+    """Short names of a table's services: what they differ in; full names if those are not unique."""
     differs = differing(services, places)
     found = {name: (label_of(places[name], differs) if name in places else "") or name for name in services}
     return found if len(set(found.values())) == len(services) else {name: name for name in services}
 
 
 def label_of(place: Coordinates, differs: set[str]) -> str:
-    """The coordinates of a service, out of those that `differs` names."""
+    """A service's name made of the coordinates in `differs`."""
     stack = {"server", "framework"} & differs
     parts = [coordinate_words(place, stack.pop()) if len(stack) == 1 else place.stack] if stack else []
     told = [name for name in ("python", "base", "package") if name in differs and place.python != UNKNOWN]
@@ -146,13 +146,13 @@ def coordinate_words(place: Coordinates, name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question, and the coordinate in which its services differ."""
+    """A question, and the coordinate that its services differ in."""
 
     words: str
     by: str
 
     def label(self, name: str, place: Coordinates) -> str:
-        """A service's name within the question."""
+        """A service's name in answers to the question."""
         if self.by == "server":
             return place.server
         if self.by == "python":
@@ -163,7 +163,7 @@ class Question:
 
 
 def question(a: str, b: str, places: Places) -> Question:
-    """What two services differ in."""
+    """The question that two services raise by what they differ in."""
     one, other = places.get(a), places.get(b)
     if one is None or other is None:
         return Question("Which service?", "name")
@@ -190,7 +190,7 @@ def question(a: str, b: str, places: Places) -> Question:
 
 
 def table_question(services: Sequence[str], places: Places) -> str:
-    """What the ranking answers."""
+    """The question that a table's ranking answers."""
     topics = {question(a, b, places) for a, b in combinations(services, 2)}
     if len(topics) == 1 and (topic := topics.pop()).by != "name":
         return topic.words

@@ -1,7 +1,6 @@
-"""The order of a table's services in words, from the verdicts on every two of them; releases and varied settings too.
+"""The order of a table's services in words, from the verdicts on all pairs; also releases and varied settings.
 
-Services without a verdict are said to be tied, with how far they may be apart. Sentences have no full
-stop.
+Services without a verdict are called tied, with the most that they may differ. Sentences have no full stop.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ PAGE = {
     "none": "No verdict on these two.",
     "alone": "No verdict: the two were not measured in turns, so a difference may be noise.",
 }
-"""What the page says of the services that filters leave and that are picked, with the sentences on pairs."""
+"""Sentences of the page on services left by the filters, and on a pair that was picked."""
 
 
 def worker_words(ranking: Ranking, one: str, other: str, models: Mapping[str, str]) -> str:
@@ -75,7 +74,7 @@ def worker_words(ranking: Ranking, one: str, other: str, models: Mapping[str, st
 
 
 def _lead(ranking: Ranking, front: Sequence[str], services: Sequence[str], names: Mapping[str, str]) -> str:
-    """Who is fastest, and who may be as well."""
+    """Which service is fastest, and which ones are tied with it."""
     best, every = front[0], [names[name] for name in front]
     if len(front) == 1:
         gap = ranking.ahead(best, services[1])
@@ -95,7 +94,7 @@ def _lead(ranking: Ranking, front: Sequence[str], services: Sequence[str], names
 
 
 def _end(ranking: Ranking, front: Sequence[str], services: Sequence[str], names: Mapping[str, str]) -> str:
-    """Who comes last, and how far behind the best."""
+    """Which service is last, and how far behind the best."""
     best, worst = services[0], services[-1]
     gap = ranking.ahead(best, worst)
     if gap is None or not gap.called:
@@ -114,9 +113,9 @@ def _end(ranking: Ranking, front: Sequence[str], services: Sequence[str], names:
 
 
 def _gap_words(ranking: Ranking, gap: Contrast, better: str, worse: str, who: str = "") -> str:
-    """How far the better of two is ahead, beginning with the one that has more of it: of requests, or of CPU time.
+    """How far the better of two is ahead; the subject is the one with the larger figure, requests or CPU time.
 
-    `who` has the settings that `better` and `worse` are.
+    `who`: the service, if `better` and `worse` are only its settings.
     """
     begins = " ".join(filter(None, (worse if ranking.metric is Metric.CPU else better, who)))
     more = _more(ranking, gap)
@@ -127,18 +126,18 @@ def _gap_words(ranking: Ranking, gap: Contrast, better: str, worse: str, who: st
 
 
 def _more(ranking: Ranking, gap: Contrast) -> Change:
-    """How much more there is: of CPU time with the worse of two, of requests with the better one, `b` of the gap."""
+    """How much more: CPU time of the worse one, or requests of the better one, which is `b` of the gap."""
     return change_of(ranking.metric, gap.turned if ranking.metric is Metric.CPU else gap)
 
 
 def _apart(ranking: Ranking, pairs: Iterable[tuple[str, str]]) -> str:
-    """` (at most 2.1 % apart)`: the farthest end of the intervals of tied pairs."""
+    """` (at most 2.1 % apart)`: the largest difference within the intervals of these tied pairs."""
     most = ranking.farthest(pairs)
     return "" if most is None else f" (at most {size(most)} apart)"
 
 
 def ladder_sentence(ranking: Ranking, ladder: Ladder) -> str:
-    """Which steps from one release to the next are real, and the one from the first to the last."""
+    """Which steps from one release to the next are real, then the change from the first to the last."""
     real, alike, open_ = [], [], 0
     for old, new in pairwise(ladder.versions):
         found = ranking.ahead(new, old)
@@ -165,7 +164,7 @@ def ladder_sentence(ranking: Ranking, ladder: Ladder) -> str:
 
 
 def _step(ranking: Ranking, ladder: Ladder, old: str, new: str) -> str:
-    """`23.0.0 is slower than 22.0.0: it needs 3 % more CPU per request (2 to 4 %)`; empty where it is not real."""
+    """`23.0.0 is slower than 22.0.0: it needs 3 % more CPU per request (2 to 4 %)`; empty if it is not real."""
     found = ranking.ahead(new, old)
     if found is None or not found.called:
         return ""
@@ -174,7 +173,7 @@ def _step(ranking: Ranking, ladder: Ladder, old: str, new: str) -> str:
 
 
 def by_value(services: Sequence[str], knob: str, settings: Mapping[str, Mapping[str, str]]) -> list[str] | None:
-    """The services from the smallest value of a knob to the largest; None where a value is no number."""
+    """The services by rising value of a knob; None if a value is not a number."""
     try:
         values = {name: Decimal(settings[name][knob]) for name in services}
     except InvalidOperation:
@@ -183,14 +182,14 @@ def by_value(services: Sequence[str], knob: str, settings: Mapping[str, Mapping[
 
 
 def sweep_sentence(ranking: Ranking, words: Mapping[str, str], who: str) -> str:
-    """The sentence on one service with rising values of a knob: from which value on more of it are not shown to help.
+    """The sentence on rising values of a knob: from which value on higher ones are not shown to help.
 
-    `words` has each value, by the name of the service with it (`with 4 workers`), and `who` names what they all are.
-    More stop helping at the smallest value that no larger one is shown to be faster than.
+    `words`: each value by service (`with 4 workers`); `who`: what all of them run. A value is enough if no larger one
+    is shown to be faster; the sentence names the smallest such value.
     """
 
     def lead(one: str, other: str) -> Contrast | None:
-        """By how much one is shown to be faster than another."""
+        """The contrast, if the first is shown to be faster than the other."""
         found = ranking.ahead(one, other)
         return found if found and found.called and found.difference > 0 else None
 

@@ -1,4 +1,4 @@
-"""What a report says of a user's own app: which server to run it on, with the command, and what that costs."""
+"""The part of a report on a user's own app: which server to run it on, with which command, at what cost."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ from bench.words.remarks import note_of, waits_words
 from bench.words.told import ToldRanking
 
 USUAL = ("gunicorn-sync", "uvicorn", "aiohttp", "tornado")
-"""The server that a deployment guide names first, with its default worker: what a choice is compared with."""
+"""The servers that deployment guides name first, with their default workers: a choice is compared with one of them."""
 WIDELY_USED = (
     "Widely used means here: named in the deployment guide of Django, Flask or FastAPI, or of the framework whose"
     " interface the app has."
 )
 NOT_LOOKED_AT = "Not looked at: reloads, slow clients, overload, TLS, HTTP/2, static files; other loads and machines."
 BESIDE_EVENTS = "Not looked at: TLS, HTTP/2, static files; other loads and machines."
-"""Of a run that looked at the rest."""
+"""For a run that tested reloads, slow clients and overload."""
 OWN_CHOICE = ("--server", "--vary", "--seed")
-"""Options that another run of one server has of its own."""
+"""Options that the suggested next run, of one server, sets itself."""
 TIMES = (0.25, 0.5, 1, 2, 4)
-"""What to try next: so many times the threads, or workers, of this run."""
+"""Multiples of this run's threads, or workers, to try next."""
 
 LEAST_MEMORY = 500_000
-"""Bytes below which two services need as much."""
+"""Two services that differ by fewer bytes need the same memory."""
 Services = Mapping[str, ServiceFacts]
 
 
 def own_app_answers(facts: Facts, rankings: Iterable[Ranking]) -> list[tuple[str, str]]:
-    """(requests, answer) of each ranking; empty in a run of the matrix."""
+    """(requests, answer) for each ranking; empty for a run of the matrix."""
     app = own_app_of(facts)
     return [(request_words(app, ranking.scenario), _answer(facts, app, ranking)) for ranking in rankings] if app else []
 
 
 def request_words(app: Facts, scenario: str) -> str:
-    """What a scenario asks: `GET /products/1`; of a mix every request with its share."""
+    """What a scenario requests: `GET /products/1`; for a mix, each request with its share."""
     targets = [mapping(one) for one in items(app.get("targets"))]
     own = [one for one in targets if one.get("scenario") == scenario] or targets
     total = sum(float(one.get("weight") or 1) for one in own)
@@ -56,7 +56,7 @@ def request_words(app: Facts, scenario: str) -> str:
 
 
 def seen_from_project(app: Facts, path: str) -> str:
-    """A path of the host, relative to this project's folder; its last part if the run does not say where that was."""
+    """A path of the host relative to this project's folder; its last part if the run did not save that folder."""
     if not path.startswith("/"):
         return path
     project = str(app.get("project") or "")
@@ -98,7 +98,7 @@ def choice_words(facts: Facts, service: str) -> str:
 
 
 def server_words(facts: Facts, service: str) -> str:
-    """The server, with its settings, and with its Python where the run has several."""
+    """The server with its settings, and with its Python if the run has several."""
     entry = service_of(facts, service)
     listed_services = map(mapping, mapping(facts.get("services")).values())
     pythons = {one.get("python") for one in listed_services if not one.get("url")}
@@ -121,9 +121,10 @@ def figures_words(row: RankedRow) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A server to run the app on: which it is, the commands to paste (empty: why there is none is in `more`), and more.
+    """A server to run the app on.
 
-    `other_numbers` is the command that looks for its best number of `knob`s.
+    `commands` are for pasting; if there are none, `more` says why. `other_numbers` is the command that looks for the
+    best number of `knob`s.
     """
 
     words: str
@@ -135,7 +136,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """The end of an answer: the best, the best of those widely used if that is another, and what was left aside."""
+    """The end of an answer: the best server, the best widely used one if that is another, and what was not tested."""
 
     requests: str
     choices: tuple[Choice, ...]
@@ -145,9 +146,9 @@ class Choices:
 def own_app_choices(
     facts: Facts, told: Iterable[ToldRanking], services: Services, *, events: bool = False
 ) -> list[Choices]:
-    """Of each ranking that names a best server; empty in a run of the matrix, and in one without notes on its servers.
+    """For each ranking that names a best server; empty for a run of the matrix, or without notes on its servers.
 
-    `events`: whether the run looked at what happens at reloads, with slow clients and under overload.
+    `events`: whether the run tested reloads, slow clients and overload.
     """
     if not own_app_of(facts) or not any(_notes(facts, name) for name in mapping(facts.get("services"))):
         return []
@@ -216,7 +217,7 @@ def _notes(facts: Facts, service: str) -> Facts:
 
 
 def elsewhere(facts: Facts, service: ServiceFacts) -> str | None:
-    """What starts the app so outside of the image; None where its command was not saved, or no line does."""
+    """The command that starts the app in the same way outside the image; None if it was not saved or no line can."""
     template = str(_notes(facts, service.name).get("command") or "")
     app = str(own_app_of(facts).get("app"))
     return service.command.elsewhere(app, template) if service.command else None
@@ -226,7 +227,7 @@ def _costs(row: RankedRow) -> str:
     """`1,190 requests/s, 0.310 of a core per 1,000 requests/s, 85.2 MB under load`."""
     parts = [f"{number(row.goodput.mean)} requests/s"] if row.goodput else []
     if row.cpu_us:
-        # Microseconds per request are seconds a second per million requests/s.
+        # 1,000 µs per request at 1,000 requests/s keep one core busy.
         parts.append(f"{number(row.cpu_us.mean / 1000)} of a core per 1,000 requests/s")
     if row.memory_peak_bytes is not None:
         parts.append(f"{megabytes(row.memory_peak_bytes)} under load")
@@ -234,7 +235,7 @@ def _costs(row: RankedRow) -> str:
 
 
 def _saved(ranking: Ranking, row: RankedRow, base: RankedRow) -> str:
-    """What one has more or less than the other: requests by the verdict, CPU time by intervals, memory as it is."""
+    """What one service saves over the other: the metric by its verdict, CPU time by intervals, memory as measured."""
     gap = ranking.ahead(row.service, base.service)
     found = change_of(ranking.metric, gap) if gap and gap.called else None
     parts = [f"{found.much()} {found.of} ({found.interval()})" if found else "tied"]
@@ -253,7 +254,7 @@ def _saved(ranking: Ranking, row: RankedRow, base: RankedRow) -> str:
 
 
 def _packages(facts: Facts, known: ServiceFacts, service: str = "") -> Iterator[str]:
-    """What its server needs, in the versions that were measured: `gunicorn[gevent]==27.0.1`."""
+    """The packages that its server needs, in the measured versions: `gunicorn[gevent]==27.0.1`."""
     for wanted in map(str, items(service_of(facts, service or known.name).get("asks_for"))):
         found = re.match(r"[\w.-]+", wanted)
         version = known.packages.get(normalised(found[0])) if found else None
@@ -261,7 +262,7 @@ def _packages(facts: Facts, known: ServiceFacts, service: str = "") -> Iterator[
 
 
 def _beyond(facts: Facts, told: ToldRanking, service: str, *, program: bool) -> Iterator[str]:
-    """What the measured service has and the command has not."""
+    """What the measured service has but the command lacks."""
     waits, lacks = told.waits.get(service), []
     if program and waits and waits.workers > 1 and "run({workers})" not in str(_notes(facts, service).get("command")):
         lacks.append(f"{waits.workers} processes on one socket")
@@ -271,7 +272,7 @@ def _beyond(facts: Facts, told: ToldRanking, service: str, *, program: bool) -> 
 
 
 def _kept(command: Sequence[str]) -> Iterator[str]:
-    """The words of a selection without those options, and their values, that the next run has of its own."""
+    """The words of a selection, without the options in OWN_CHOICE and their values."""
     kept = True
     for word in command:
         if word.startswith("--"):
@@ -281,7 +282,7 @@ def _kept(command: Sequence[str]) -> Iterator[str]:
 
 
 def _other_numbers(facts: Facts, app: Facts, told: ToldRanking, service: str) -> tuple[str, str]:
-    """(what they are of, the command that looks for the best one): threads, else workers."""
+    """(`threads` or `workers`, the command that looks for the best number of them)."""
     waits = told.waits.get(service)
     threads = waits is not None and waits.threads
     knob, now = ("THREADS", waits.each or 1) if waits and threads else ("WORKERS", waits.workers if waits else 1)

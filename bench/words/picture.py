@@ -1,4 +1,4 @@
-"""The words around the picture of a ranking: its question, its load, its figures, and how sure it is."""
+"""The text around the picture of a ranking: question, load, figures, certainty."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _load(ranking: Ranking) -> str:
 
 
 def level_words(level: str) -> str:
-    """`c16` is "16 connections"; as the page's scripts say it."""
+    """`c16` as "16 connections"; the page's scripts say the same."""
     if share := SHARE.match(level):
         return f"{share[1]} % of the slowest one's speed"
     found = LEVEL.match(level)
@@ -37,7 +37,7 @@ def level_words(level: str) -> str:
 
 
 def question_words(ranking: Ranking) -> str:
-    """The heading of a table: what it ranks by, of what, how many, under which load."""
+    """The heading of a table: metric, scenario, number of services, load."""
     scenario, waits, cpu = ranking.scenario, wait_words(ranking.scenario), ranking.metric is Metric.CPU
     services, load = plural(len(ranking.rows), "service"), _load(ranking)
     if waits:
@@ -54,7 +54,7 @@ def caption_words(ranking: Ranking) -> str:
 
 
 def certainty_words(told: ToldRanking) -> str:
-    """How sure the ranking is: rounds, confidence, metric, and what would have been seen."""
+    """How sure the ranking is: rounds, confidence, metric, detectable difference."""
     ranking = told.ranking
     if ranking.look is None:
         return f"No tiers yet: {plural(ranking.rounds, 'round')}, and the first look is after {ranking.looks[0]}."
@@ -76,21 +76,21 @@ def certainty_words(told: ToldRanking) -> str:
 
 
 def _also_tied(told: ToldRanking) -> str:
-    """The services of lower tiers that may tie with the best, as a sentence."""
+    """A sentence on services in lower tiers that may tie with the best."""
     tied = [told.labels[row.service] for row in told.ranking.rows if (row.tier or 1) > 1 and seen_words(row)]
     tiers, wide = ("a lower tier", "its interval is") if len(tied) == 1 else ("lower tiers", "their intervals are")
     return f" {listed(tied)}, in {tiers}, may also tie with the best: {wide} wide." if tied else ""
 
 
 def seen_words(row: RankedRow) -> str:
-    """From which size on a difference from the best would have been detected; empty where this one is."""
+    """From which size on a difference from the best is detectable; empty if this one was detected."""
     if row.smallest_visible is None or row.rank in (None, 1) or row.interval is None:
         return ""
     return size(row.smallest_visible)
 
 
 def requests_words(row: RankedRow) -> tuple[str, str, str]:
-    """Requests/s, their interval, and that as a share for where there is little room."""
+    """(requests/s, their interval, the interval as a share for narrow places)."""
     mean, span = estimate_words(row.goodput)
     if row.goodput is None or not span:
         return (mean if row.goodput is None else f"{mean}/s"), "", ""
@@ -100,7 +100,7 @@ def requests_words(row: RankedRow) -> tuple[str, str, str]:
 
 
 def estimate_words(figure: Figure | None) -> tuple[str, str]:
-    """(mean, "low to high"), each as far as it is known."""
+    """(mean, "low to high"), as far as known."""
     if figure is None:
         return NOTHING, ""
     span = "" if figure.low == figure.high else f"{number(figure.low)} to {number(figure.high)}"

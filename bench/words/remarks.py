@@ -1,4 +1,4 @@
-"""What is said beside a table's order: remarks on services, limits of the machine, published ratios, what is open."""
+"""Remarks beside a table's order: on services, limits of the machine, published ratios, undecided pairs."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ DEVELOPMENT = "development server"
 
 
 def note_of(row: RankedRow, waits: Waits | None = None, *, development: bool = False) -> str:
-    """All remarks on a service in one line; empty without any. `development`: its server is not for production.
+    """All remarks on a service on one line; empty without any. `development`: its server is not for production.
 
-    `waits`: of a pool of threads it is said how many these are, since other services of its table may have others.
+    `waits`: the size of a thread pool is given, since other services of the table may have another one.
     """
     pool = [waits_words(waits)] if waits and waits.threads else []
     return "; ".join([*([DEVELOPMENT] if development else []), *pool, *map(remark_words, row.remarks)])
@@ -50,7 +50,7 @@ def waits_words(waits: Waits) -> str:
 
 
 def remark_words(remark: Remark) -> str:  # noqa: PLR0911 -- one return for each kind
-    """One remark."""
+    """One remark in words."""
     match remark:
         case Unranked.ALONE:
             return "there is nothing to compare it with"
@@ -80,7 +80,7 @@ def spread_words(spread: Spread) -> str:
 
 
 def throttled_words(found: Throttled) -> str:
-    """How long a quota stopped a service."""
+    """How long a CPU quota throttled a service."""
     if found.seconds is None:
         return f"throttling unknown: {found.unknown}"
     return f"throttled for {number(found.seconds)} s a round" if found.seconds else "never throttled"
@@ -93,7 +93,7 @@ def _why_none(why: Cause | str | None) -> str:
 
 
 def limits_words(places: Places, services: Sequence[str], knobs: Mapping[str, Any]) -> Iterator[str]:
-    """What the CPUs of the server allow, where services of a table differ in what could use more of them."""
+    """What the server's CPUs limit, if services of a table differ in a knob that could use more of them."""
     every = [settings_of(places[name].settings) for name in services if name in places]
     cpus = server_cpus(knobs)
     if cpus is None:
@@ -109,7 +109,7 @@ def limits_words(places: Places, services: Sequence[str], knobs: Mapping[str, An
 
 
 FAR = 1.5
-"""From here on it is said by how much published ratios differ from those here: a direction alone would hide it."""
+"""From this ratio on, the distance between published ratios and ours is given: the direction alone would hide it."""
 SIGNS = {
     Sign.SAME: "same direction",
     Sign.OPPOSITE: "opposite direction",
@@ -127,7 +127,7 @@ def published_sentence(found: Published, labels: Mapping[str, str]) -> str:
 
 
 def _far(found: Published) -> str:
-    """By how much the ratios differ at most, there and here, from FAR on."""
+    """The largest factor between ratios published and here, from FAR on."""
     apart = [max(row.published / row.here, row.here / row.published) for row in found.rows if row.here]
     return (
         f" (up to {max(apart):.{1 if max(apart) < 9.95 else 0}f} times apart)" if max(apart, default=0) >= FAR else ""
@@ -145,7 +145,7 @@ def _signs(found: Published, labels: Mapping[str, str]) -> str:
 
 
 def along_sentence(found: Along) -> str:
-    """The ratios along one axis, there and here."""
+    """The ratios along one axis, published and here."""
     python = found.axis == "python"
     there = listed([f"{name} {_ratio(ratio)}" for name, ratio in found.there])
     own = listed([f"{_value(value, python=python)} {_ratio(ratio)}" for value, ratio in found.here])
@@ -164,11 +164,11 @@ def _ratio(ratio: float | None) -> str:
 
 
 MOST_UNDECIDED = 6
-"""Pairs that have a line each."""
+"""The most pairs that get a line each."""
 
 
 def beside_words(ranking: Ranking, name: Callable[[str], str]) -> Iterator[str]:
-    """A line for each tied pair. Pairs with the best have theirs in the table's rows."""
+    """A line for each tied pair, except pairs with the best: the table's rows cover those."""
     if ranking.look is None:
         return
     best = {row.service for row in ranking.rows if row.rank == 1}

@@ -1,4 +1,4 @@
-"""Two runs or two commits in words: what differs between them, and what a bisection says of one."""
+"""Two runs or two commits in words: their differences, and the verdicts of a bisection."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def compatibility_lines(found: Compatibility) -> list[str]:
 
 Layers = Mapping[str, Sequence[str]]
 SHOWN = 4
-"""The most services that are named in a line."""
+"""The most services that a line names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Then:
-    """A run that is repeated: run.json, the plan's lines and what its services were made of.
+    """The run that is repeated: run.json, the plan's lines and the contents of its services.
 
-    `layers`: those of an image that was built on each base, by the base's name.
+    `layers`: the layers of an image that was built on each base, by the base's name.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Then:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Now:
-    """The repetition: its run.json, its plan's lines, its services' pins, and the layers of bases that are here."""
+    """The repetition: its run.json, the plan's lines, its services' pins, and the layers of bases available here."""
 
     facts: Mapping[str, Any]
     plan: Sequence[Mapping[str, Any]]
@@ -67,7 +67,7 @@ class Now:
 
 
 def since_then(then: Then, now: Now) -> list[str]:
-    """A line for the whole, and one for each difference."""
+    """A line on the whole, then one for each difference."""
     found = list(
         dict.fromkeys([*_commit(then, now), *_conditions(then, now), *_services(then, now), *_plan(then, now)])
     )
@@ -124,7 +124,7 @@ def _base(service: Mapping[str, Any]) -> str:
 
 
 def _packages(then: Then, now: Now, names: Iterable[str]) -> Iterator[str]:
-    """One line for each package and its two versions."""
+    """A line for each package whose version changed."""
     changed: dict[tuple[str, str, str], list[str]] = {}
     known = [name for name in names if name in now.pins and then.services.get(name)]
     for name in known:
@@ -164,9 +164,9 @@ def _listed(words: str, names: Sequence[str]) -> Iterator[str]:
 
 
 def whole_difference(metric: Metric, contrast: Contrast | None, cause: str) -> float:
-    """The bad commit's difference from the good one; UserError where it was not shown to be slower.
+    """The bad commit's difference from the good one; UserError if it is not shown to be slower.
 
-    `cause` is why one of them has no figure; empty if both have.
+    `cause`: why one of them has no figure; empty if both have.
     """
     if cause:
         raise UserError(f"good and bad cannot be compared: {cause}")
@@ -178,7 +178,10 @@ def whole_difference(metric: Metric, contrast: Contrast | None, cause: str) -> f
 
 
 def commit_words(metric: Metric, contrast: Contrast | None, cause: str, whole: float, good_failed: bool = False) -> str:
-    """`bad: slower: needs 5.0 % more CPU per request (..)`: the verdict on a commit, and why; `cause` as above."""
+    """`bad: slower: needs 5.0 % more CPU per request (..)`: the verdict on a commit, and why.
+
+    `cause`: why the commit or the good one has no figure; `whole`: the difference between bad and good.
+    """
     word = commit_verdict(contrast, bool(cause), whole, good_failed)
     why = cause or contrast_words(metric, contrast)
     if not cause and word == Commit.GOOD and contrast is not None and contrast.verdict == NOT_ENOUGH:

@@ -1,4 +1,4 @@
-"""What a report says of a run's setup: machines, load generators, servers that already ran, packages, one's own app."""
+"""A run's setup in words: machines, load generators, servers that already ran, packages, a user's own app."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ SUMS = (
     f"those of {joined([name for name, tool in TOOLS.items() if tool.merges_reports])} are of all results"
 )
 NETWORK_COST = "network-cost.txt"
-"""In the folder of a run on a swarm: what `scripts/harness-cost.sh --network` had last said when it was planned."""
+"""In the folder of a swarm run: the last output of `scripts/harness-cost.sh --network` before planning."""
 MOST_COST_LINES = 6
-"""Most lines of it: when and between which nodes, then one for each network."""
+"""The most lines of it that are shown: when and between which nodes, then one for each network."""
 
 
 def machines_words(machines: Mapping[str, Any]) -> str:
-    """Where what was, and how its isolation differs from that on one machine; `machines` is run.json's entry."""
+    """Which machine ran what, and how isolation differs from a single machine; `machines` is run.json's entry."""
     server, loadgen, published = (machines.get(key) or "unknown" for key in ("server", "loadgen", "published"))
     return (
         f"services, database and upstream on {server}, load generator on {loadgen}; ports published at {published} "
@@ -39,7 +39,7 @@ def machines_words(machines: Mapping[str, Any]) -> str:
 
 
 def loadgen_words(facts: Mapping[str, Any], records: Iterable[Record]) -> str:
-    """How many load generators there were and where, and how far apart they started; empty where there was one."""
+    """How many load generators ran where, and how far apart they started; empty if there was only one."""
     number = facts.get("loadgens")
     if not isinstance(number, int) or number < 2:
         return ""
@@ -55,7 +55,7 @@ def loadgen_words(facts: Mapping[str, Any], records: Iterable[Record]) -> str:
 
 
 def network_cost(source: Run, records: Iterable[Record]) -> Iterator[tuple[str, str]]:
-    """(name, words), only of a run whose servers were on nodes of a swarm."""
+    """(name, words), only for a run whose servers were on nodes of a swarm."""
     if source.facts.get("machines") or not any(record.node for record in records):
         return
     text = (read_bytes(f"{source.path}/{NETWORK_COST}") or b"").decode(errors="replace")
@@ -68,7 +68,7 @@ def network_cost(source: Run, records: Iterable[Record]) -> Iterator[tuple[str, 
 
 
 def side_by_side(source: Run) -> Iterator[tuple[str, str]]:
-    """(name, words), only of a run that has had several pairs of nodes, or has left some out."""
+    """(name, words), only for a run that used several pairs of nodes, or left some out."""
     entry = mapping(source.facts.get(KEY))
     if (whole(entry.get("most")) or 1) > 1:
         yield "pairs of nodes", " ".join(_lane_sentences(source))
@@ -86,7 +86,7 @@ def _lane_sentences(source: Run) -> Iterator[str]:
 
 
 def speed_up_words(source: Run) -> str:
-    """How much faster the run was than on one pair."""
+    """How much faster the run was than on one pair of nodes."""
     found = speed_up(spans_of(source))
     if found is None:
         return "no step was measured"
@@ -98,7 +98,7 @@ ALREADY_RUNNING = "already running"
 
 
 def already_running(source: Run) -> Iterator[tuple[str, str]]:
-    """(name, words) for each of them."""
+    """(name, words) for each server that was already running."""
     for name, entry in mapping(source.facts.get("services")).items():
         if mapping(entry).get("url"):
             yield ALREADY_RUNNING, " ".join(_running_sentences(source, str(name), mapping(entry)))
@@ -120,7 +120,7 @@ def _running_sentences(source: Run, name: str, entry: Mapping[str, Any]) -> Iter
 
 
 def package_facts(facts: Mapping[str, Any], services: Mapping[str, ServiceFacts]) -> Iterator[str]:
-    """A line for each wheel, then one for each service with other dependencies than its base."""
+    """A line for each wheel, then one for each service whose other dependencies differ from its base's."""
     for entry in map(mapping, items(facts.get("packages"))):
         name = f"{entry.get('package') or entry.get('name')} on {entry.get('python')}"
         made = f"left out: {entry['cause']}" if entry.get("cause") else f"wheel {str(entry.get('sha256'))[:12]}"
@@ -136,7 +136,7 @@ def package_facts(facts: Mapping[str, Any], services: Mapping[str, ServiceFacts]
 
 
 def _otherwise(one: Mapping[str, str], other: Mapping[str, str], own: set[str]) -> list[str]:
-    """What differs, besides the packages that are compared; nothing where what one has is not known."""
+    """What differs, besides the packages that are compared; empty if the packages of one are unknown."""
     if not one or not other:
         return []
     return [

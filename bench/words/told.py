@@ -1,7 +1,7 @@
-"""Everything that is said of the rankings of a run, and the conclusions at the top of its report.
+"""The rankings of a run in words, and the conclusions at the top of its report.
 
-If a run has no verdict on a question, its sentence says so: figures of windows measured alone never become a
-conclusion. report.md and the page print the same sentences.
+If a question has no verdict, its sentence says so: figures of services measured alone never become a conclusion.
+report.md and the page print the same sentences.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from bench.words.names import Question, labels_of, loaded_words, question, scena
 from bench.words.remarks import along_sentence, beside_words, limits_words, note_of, published_sentence
 
 LEAST_CREDIT = 0.01
-"""From here on it is said that services may have lost requests to other programs."""
+"""From this share on, requests that services may have lost to other programs are mentioned."""
 LATE = (
     "This run is from a version that counted responses after the services' turns: requests/s are 1.5 to 9 % too high,"
     " differently for each. Measure again before you rely on a difference of that size."
@@ -42,8 +42,8 @@ LATE = (
 class ToldRanking:
     """A ranking in words; `labels` and `notes` are by service.
 
-    `sentences` begins with the one about the whole table. `beside` says of the tied pairs which difference
-    would have been detected.
+    `sentences` begins with the one on the whole table. `beside`: for tied pairs, the difference that would have been
+    detected.
     """
 
     ranking: Ranking
@@ -55,12 +55,12 @@ class ToldRanking:
     development: frozenset[str] = frozenset()
     """Services on servers that are not meant for production."""
     grid: Grid | None = None
-    """Of services that differ in two knobs."""
+    """For services that differ in two knobs."""
     waits: Mapping[str, Waits] = field(default_factory=dict)
-    """What can wait at once in each service, where its start command was saved."""
+    """What can wait at once in each service whose start command was saved."""
 
     def name(self, service: str) -> str:
-        """The label of a service, or its name where that is one word instead of several."""
+        """The label of a service, or its full name if the label has several parts."""
         label = self.labels[service]
         return service if "," in label else label
 
@@ -90,12 +90,12 @@ def told_ranking(
     development: Collection[str] = (),
     waits: Mapping[str, Waits] | None = None,
 ) -> ToldRanking:
-    """One ranking in words: `places` has what its services are made of, `pairs` those of two refs."""
+    """One ranking in words. `places`: the coordinates of services; `pairs`: the services of two refs."""
     services = [row.service for row in ranking.rows]
     labels = labels_of(services, places)
     first, *rest = ref_sentences(ranking, pairs, places) or sentences(ranking, places, labels)
     grid = grid_of(services, places)
-    # What the machine cannot show comes before what it does; a grid shows that itself.
+    # The machine's limits, cost and latency come before single comparisons, but after the sentences of a grid.
     told = [*limits_words(places, services, knobs or {})]
     told += [cheapest_words(ranking.cheapest, labels)] if ranking.cheapest else []
     told += [lightest_words(ranking, ranking.lightest, labels)] if ranking.lightest else []
@@ -129,7 +129,7 @@ def cheapest_words(found: Cheapest, labels: Mapping[str, str]) -> str:
 
 
 def lightest_words(ranking: Ranking, found: Cheapest, labels: Mapping[str, str]) -> str:
-    """Which services need the least memory for a held connection, and what the others need."""
+    """Which services need the least memory for an idle connection, and what the others need."""
     rows = {row.service: row.connection_kb for row in ranking.rows if row.service not in found.services}
     known = sorted((figure.mean, labels[name]) for name, figure in rows.items() if figure)
     others = [f"{label} {number(kilobytes)} KB" for kilobytes, label in known]
@@ -145,12 +145,12 @@ def _least_words(found: Cheapest, labels: Mapping[str, str], what: str, unit: st
 
 
 def systematic_words(ranking: Ranking) -> list[str]:
-    """What its intervals include beside chance."""
+    """The systematic errors that the intervals include."""
     return [words for words in (bias_words(ranking.bias), credit_words(ranking.credit)) if words]
 
 
 def credit_words(credit: float) -> str:
-    """What services that idle may have lost to other programs; empty where that is next to nothing."""
+    """How many requests idle services may have lost to other programs; empty if hardly any."""
     if credit < LEAST_CREDIT:
         return ""
     most = f"Without other programs, idle services might have served up to {100 * credit:.0f} % more requests/s"
@@ -158,7 +158,7 @@ def credit_words(credit: float) -> str:
 
 
 def bias_words(bias: TurnBias | None) -> str:
-    """How far taking turns may move ratios; empty where it does not."""
+    """How far taking turns may bias ratios; empty if there is no bias."""
     if bias is None:
         return ""
     where = "a machine with this CPU" if bias.here else f"another machine, {bias.cpu}"
@@ -167,9 +167,9 @@ def bias_words(bias: TurnBias | None) -> str:
 
 
 MOST_QUESTIONS = 6
-"""How many of the questions without a verdict are listed."""
+"""The most questions without a verdict that are listed."""
 MOST_LISTED = 8
-"""The most services that are named of each."""
+"""The most services that each of them names."""
 ALONE = (
     "No verdict: each service was measured alone (solo), so a difference between two of them may be noise."
     " Without --mode, services are measured in turns and ranked."
@@ -180,7 +180,7 @@ ALONE = (
 class Conclusion:
     """`sentence` answers `question` under the load `where`, which is empty if it is about all loads.
 
-    `decided` is whether it is based on a verdict; `more` has the sentences after the one on the whole table.
+    `decided`: whether it is based on a verdict. `more`: the sentences after the one on the whole table.
     """
 
     question: str
@@ -191,7 +191,7 @@ class Conclusion:
 
 
 def conclusions(rankings: Sequence[ToldRanking], records: Iterable[Record]) -> tuple[Conclusion, ...]:
-    """A conclusion for every table and every search of the run; without tables, the questions left open too."""
+    """A conclusion for every table and every search of the run; without tables, also the open questions."""
     every = list(records)
     found = (*map(_of_table, rankings), *knee_conclusions(every))
     if rankings:
@@ -202,7 +202,7 @@ def conclusions(rankings: Sequence[ToldRanking], records: Iterable[Record]) -> t
 
 
 def knee_conclusions(records: Sequence[Record]) -> tuple[Conclusion, ...]:
-    """What each search for a knee has found."""
+    """The result of each knee search."""
     places = {record.service: coordinates_of(record) for record in records if record.mode != "null"}
     return tuple(
         Conclusion(asked, where, first, True, more=tuple(more))
@@ -224,13 +224,13 @@ def by_question(found: Iterable[Conclusion]) -> tuple[tuple[str, tuple[Conclusio
 
 
 def _without_verdicts(places: Places, measured: Iterable[str]) -> Iterable[Conclusion]:
-    """The questions that a run of solo windows raises; none of them has a verdict."""
+    """The questions that a run of solo windows raises, all without a verdict."""
     topics: dict[Question, dict[str, None]] = {}
     services = [name for name in dict.fromkeys(measured) if name in places]
     for a, b in combinations(services, 2):
         found = question(a, b, places)
         topics.setdefault(found, {}).update(dict.fromkeys((a, b)))
-    # Services that differ in more than one thing only make a question if there is no narrower one.
+    # Services that differ in several things are compared only if no two differ in just one.
     narrow = {found: names for found, names in topics.items() if found.by not in ("stack", "name")}
     topics = narrow or topics
     if not services:

@@ -1,1 +1,1 @@
-"""Cells: what was measured alone, over the rounds."""
+"""Cells: services measured alone, over the rounds."""

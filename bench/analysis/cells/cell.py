@@ -48,12 +48,12 @@ class Cell:
 
     @property
     def noisy(self) -> tuple[Record, ...]:
-        """The records that only noise of the host speaks against."""
+        """The records whose only cause is noise of the host."""
         return tuple(r for r in self.records if r.causes and {c.cause for c in r.causes} == HARMLESS_TO_RATES)
 
     @property
     def of_known_cpu(self) -> tuple[Record, ...]:
-        """The records whose CPU time per request counts: a cgroup's CPU time leaves out what other programs took."""
+        """The records whose CPU time per request is usable, even if other figures are not."""
         return tuple(r for r in self.records if r.outcome == MEASURED and not causes_beside(r, HARMLESS_TO_CPU))
 
     @property
@@ -79,7 +79,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """B / A in the rounds that both have: geometric mean of the ratios, lowest and highest."""
+    """B / A over the rounds that both have: geometric mean, lowest and highest ratio."""
 
     ratio: float
     low: float
@@ -89,7 +89,7 @@ class Ratio:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What tables need besides the records: the order of services, the reference comparison, merged latencies."""
+    """What tables need besides records: the order of services, the reference comparison, merged latencies."""
 
     order: Sequence[str]
     reference: ReferenceComparison | None
@@ -107,7 +107,7 @@ def goodput(record: Record) -> float | None:
 
 
 def difference(base: Cell | None, cell: Cell | None, figure: FigureOf = goodput) -> Ratio | None:
-    """`cell` relative to `base`, or None if no round has valid figures of both."""
+    """`cell` relative to `base`; None if no round has valid figures of both."""
     if base is None or cell is None:
         return None
     bases = {record.round: value for record in base.valid if (value := figure(record))}
@@ -132,7 +132,7 @@ def natural(text: str) -> list[tuple[int, str]]:
 
 
 def base_of(cells: Sequence[Cell], context: Context) -> Cell:
-    """The cell that the others of its table are compared with: that of the reference comparison, else the first."""
+    """The cell that the others of its table are compared with: the base of the reference comparison, else the first."""
     for cell in cells:
         found = reference_figure(cell, context)
         if found is not None and found[1] is found[0].figures[0]:
@@ -171,10 +171,10 @@ def has_held(record: Record, found: Record) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class BoundTool:
-    """A tool that was the limit of closed loops of these services in every round.
+    """A tool that limited the closed loops of these services in every round.
 
-    `ended`: some of them were not measured on for that. `others`: the tools that could load all of them; empty if one
-    of them was loaded by none.
+    `ended`: some services were therefore not measured further. `others`: tools that loaded them instead; empty if one
+    of the services was loaded by none.
     """
 
     tool: str

@@ -22,7 +22,7 @@ DRAWN = tuple(round(1 - 10 ** (-step / 8), 6) for step in range(1, 33))
 """Shares at which a distribution is drawn: eight per decade of the tail, up to 99.99 %."""
 
 LATE = "sent too late"
-"""The reason for a percentile that send lag has moved."""
+"""Why a percentile that send lag distorted is missing."""
 
 LatencyKey = tuple[str, str, str, float | None]
 """Service, scenario, level and rate: rounds at different rates are not merged."""
@@ -30,11 +30,11 @@ LatencyKey = tuple[str, str, str, float | None]
 
 @dataclass(frozen=True, slots=True)
 class Latencies:
-    """Of all rounds together, in seconds; if a value is None, `missing` has the reason.
+    """Latency of all rounds together, in seconds; `missing` says why a value is None.
 
-    `least` is the smallest number of requests in one round. `curve` has (share, seconds) up to the highest share that
-    the rounds support; it is for drawing only. The requests that a percentile needs may come from three rounds or more
-    together; with fewer rounds, each has them.
+    `least`: the smallest number of requests in a round. `curve`: (share, seconds) up to the highest share that the
+    rounds support, for drawing only. From three rounds on, all of them together need enough requests for a percentile;
+    with fewer rounds, each needs enough.
     """
 
     rounds: int
@@ -48,10 +48,10 @@ class Latencies:
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """One round: the number of requests by latency in ns; `late` are the percentiles that send lag has distorted.
+    """One round: the number of requests by latency in ns; `late`: the percentiles that send lag distorted.
 
-    `due` has the latencies from when requests were due, `behind_ns` after the most punctual one, as half of them were
-    sent later than that; None in runs made before they were saved.
+    `due`: the same, counted from when requests were due on a schedule shifted by the median send lag, `behind_ns`. Both
+    are None in runs made before they were saved.
     """
 
     requests: int
@@ -94,7 +94,7 @@ def read_distribution(folder: str) -> Distribution | None:
     counts = _counts(facts, requests)
     if counts is None or not _whole([requests, max_ns]):
         return None
-    # Several load generators have a lag each.
+    # With several load generators, each has a lag.json of its own.
     folders = (folder, *glob.glob(f"{glob.escape(folder)}/client-*"))
     lags = [lag for own in folders if (lag := read_lag(as_object(read_bytes(f"{own}/lag.json") or b"")))]
     return Distribution(
@@ -108,7 +108,7 @@ def read_distribution(folder: str) -> Distribution | None:
 
 
 def _counts(facts: Mapping[str, Any], requests: Any) -> dict[int, int] | None:
-    """Numbers of requests by latency; None where they are none, or of another number of requests."""
+    """Numbers of requests by latency; None if there are none, or they do not add up to `requests`."""
     values, counts = items(facts.get("ns")), items(facts.get("counts"))
     if not values or len(values) != len(counts) or not _whole([*values, *counts]) or sum(counts) != requests:
         return None
@@ -141,10 +141,10 @@ def merge(rounds: Iterable[Distribution]) -> Latencies:
 
 
 def upper_bound(rounds: Iterable[tuple[Distribution, int]], share: float) -> float | None:
-    """What a percentile is at most, in seconds, had every request been sent when it was due; None if not known.
+    """The most that a percentile can be, in seconds, had every request been sent when it was due; None if unknown.
 
-    Each round with how many requests were due. A request is counted from when it was due by the most punctual one: it
-    was sent later, and had its answer no later if it had been sent then. Those never sent are above all others.
+    `rounds`: each round, and how many requests were due in it. Latency counts from the schedule of the most punctual
+    request: sent on time, a request would have been answered no later. Requests never sent count as above all others.
     """
     every = [*rounds]
     bounds, due = dict[int, int](), 0
@@ -161,7 +161,7 @@ def upper_bound(rounds: Iterable[tuple[Distribution, int]], share: float) -> flo
 
 
 def together(rounds: Iterable[Mapping[int, int]]) -> dict[int, int]:
-    """The sums of counts."""
+    """Counts of several rounds, added up."""
     counts: dict[int, int] = {}
     for one in rounds:
         for value, count in one.items():
@@ -170,7 +170,7 @@ def together(rounds: Iterable[Mapping[int, int]]) -> dict[int, int]:
 
 
 def _is_late(counts: Mapping[int, int], due: Mapping[int, int], share: float) -> bool:
-    """Whether lag moved a percentile of all rounds together, which each may have had too few requests for."""
+    """Whether lag moved a percentile of all rounds together; a single round may have too few requests to tell."""
     whole = sum(due.values()) == sum(counts.values())
     return whole and is_moved(quantile_of(counts, share) / 1e9, quantile_of(due, share) / 1e9)
 

@@ -1,4 +1,4 @@
-"""The same cell measured by several tools: disagreements beyond their noise, and known causes."""
+"""The same cell measured by several tools: disagreements beyond noise, and their known causes."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ KNOWN = (
     Known("hey", "hey's connections send in step, so requests come in bursts", (SERVER.name,), _held),
     Known("vegeta", "vegeta spaces its requests evenly, however fast the responses are", (RATE.name, SERVER.name)),
 )
-"""Known behaviour of the tools; a cause that shows in a record is only reported if it does."""
+"""Known behaviour of the tools; an entry with `holds` is only reported if a record shows it."""
 
 
 def mean_interval(values: Sequence[float], *, logarithms: bool = False) -> MeanInterval:
@@ -120,7 +120,7 @@ def mean_interval(values: Sequence[float], *, logarithms: bool = False) -> MeanI
 
 
 def figures_of(cells: Sequence[Cell]) -> tuple[Compared, ...]:
-    """What is compared of these cells: the peaks of closed loops, or how a target rate was kept."""
+    """What is compared: the peak of closed loops, or how well a target rate was kept."""
     return HELD if cells[0].first.rate is not None else PEAK
 
 
@@ -130,7 +130,7 @@ def interval_of(cell: Cell, compared: Compared) -> MeanInterval | None:
     if not values:
         return None
     found = mean_interval(values, logarithms=not compared.share)
-    # A rounding error is the same in every round.
+    # Rounds do not show the tool's rounding error, which is the same in each of them.
     digit = TOOLS[cell.first.tool].latency_digit_s if compared is LATENCY else 0.0
     if not digit or found.low is None or found.high is None:
         return found
@@ -149,7 +149,7 @@ class Disagreement:
 
 
 def disagreements(cells: Sequence[Cell]) -> Iterator[Disagreement]:
-    """All of the cells of one load, which differ in their tool alone."""
+    """All disagreements between cells of one load that differ only in their tool."""
     for compared in figures_of(cells):
         for one, other in combinations(cells, 2):
             first, second = interval_of(one, compared), interval_of(other, compared)

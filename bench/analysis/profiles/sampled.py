@@ -1,7 +1,7 @@
-"""The sampled services of a run's tables (--profile): which these are, and what was sampled of each.
+"""The sampled services of a run's tables (--profile): which ones, and what was sampled of each.
 
-A sampled window is made once, and sampling costs CPU time. It therefore gives only the shares of functions in the CPU
-time; what a request costs in all is known from the table's rounds, in which noise affects all services equally.
+A window is sampled only once, and sampling costs CPU time. A profile therefore only gives the functions' shares of CPU
+time; the total cost of a request comes from the table's rounds, in which noise affects all services equally.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from bench.stats.cost_shares import dispersion
 from bench.validity.run_records import judged_record
 
 LEAST_SAMPLES = 100
-"""Fewer say nothing of any function."""
+"""Fewer samples say nothing about single functions."""
 MOST_STARVED = 0.2
-"""A process that waits for a CPU looks like one that runs: if it did so for longer, samples say where it waited."""
+"""A process that waits for a CPU looks like a running one: above this share, samples show where it waited."""
 LEAST_SEEN = 0.8
-"""If the samples account for less of the CPU time than this, the rest was used by threads that run no Python."""
+"""If samples account for less of the CPU time than this, threads that run no Python used the rest."""
 _ASKED = re.compile(r"(\d{1,6}) times a second for (\d{1,6}) seconds")
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What was sampled of a service under the load of a table; `missing` says why there is nothing.
+    """What was sampled of a service under the load of a table; `missing`: why there is nothing.
 
-    `cost_us` is the CPU time per good answer; `seen` is the share of it that the samples account for. `alike` is how
-    many samples say as much as one that is independent of the others.
+    `cost_us`: CPU time per good answer. `seen`: the share of it that the samples account for. `alike`: how many samples
+    tell as much as one independent sample.
     """
 
     service: str
@@ -56,12 +56,12 @@ class Profile:
 
     @property
     def samples(self) -> int:
-        """All of them; where threads that run no Python used CPU time, with what these would have had."""
+        """The number of samples, including an estimate for threads that run no Python."""
         return round(sum(self.stacks.values()) / self.seen)
 
 
 def nearest_the_top(ranking: Ranking) -> list[Contrast]:
-    """The contrasts of ranked services: called ones first, and each kind from the top of the table."""
+    """The contrasts of ranked services: called ones first, each kind from the top of the table down."""
     rank = {row.service: row.rank for row in ranking.rows if row.rank is not None}
 
     def place(one: Contrast) -> tuple[bool, int, int]:
@@ -72,7 +72,7 @@ def nearest_the_top(ranking: Ranking) -> list[Contrast]:
 
 
 def sampled_services(ranking: Ranking) -> list[str]:
-    """The services of a table to sample: all, or the sides of the called contrasts nearest its top."""
+    """The services of a table to sample: all, or the sides of the first contrasts by `nearest_the_top`."""
     names = [row.service for row in ranking.rows if row.windows]
     if len(names) <= MOST:
         return names
@@ -94,7 +94,7 @@ def cannot_sample(facts: Mapping[str, Any], service: str) -> str:
 
 
 def windows_of(source: Run, rankings: Iterable[Ranking]) -> list[Measurement]:
-    """The windows to make, table by table."""
+    """The windows to sample, table by table."""
     first: dict[tuple[str, ...], Measurement] = {}
     for one in source.planned:
         if one.mode == "turns":
@@ -104,7 +104,7 @@ def windows_of(source: Run, rankings: Iterable[Ranking]) -> list[Measurement]:
 
 
 def profiles_of(source: Run, services: Mapping[str, ServiceFacts], ranking: Ranking) -> list[Profile]:
-    """What there is of each service of a table that is to be sampled; empty for a run without --profile."""
+    """The profiles of a table's services that are to be sampled; empty for a run without --profile."""
     if source.facts.get("profile") is not True:
         return []
     windows = {one.service: one for one in windows_of(source, [ranking])}
@@ -120,7 +120,7 @@ def profiles_of(source: Run, services: Mapping[str, ServiceFacts], ranking: Rank
 
 
 def read_profile(source: Run, window: Measurement, service: ServiceFacts) -> Profile:
-    """What there is of one window."""
+    """The profile of one window."""
     run = source.path
     none = Profile(window.service, (window.scenario, window.tool, window.level), {})
     raw = read_raw(run, window)
@@ -150,7 +150,7 @@ def read_profile(source: Run, window: Measurement, service: ServiceFacts) -> Pro
 
 
 def _why_none(record: Record, detail: str, samples: int | None, said: str) -> str:
-    """What keeps a window from being a profile; empty if nothing does. `samples` is None where there are no stacks."""
+    """Why a window gives no profile; empty if it does. `samples` is None if there are no stacks."""
     causes = causes_beside(record, HARMLESS_TO_PROFILES)
     if record.outcome != MEASURED:
         return f"{record.outcome}: {detail}" if detail else record.outcome
@@ -164,8 +164,8 @@ def _why_none(record: Record, detail: str, samples: int | None, said: str) -> st
 
 
 def _ran(parts: Sequence[Mapping[Stack, int]], said: str, record: Record) -> float:
-    """How much time threads could run, by the samples, for each second of CPU time that the container used."""
-    # What was ended with the load is no part.
+    """The time for which threads could run, according to samples, per second of CPU time that the container used."""
+    # py-spy also mentions the last recording, which has no part if the end of the load cut it off.
     asked = sum(int(rate) * int(seconds) for rate, seconds in _ASKED.findall(said)[: len(parts)])
     samples = sum(sum(part.values()) for part in parts)
     if not asked or not samples or not record.duration_s or not record.server_cpu_s:
@@ -174,13 +174,13 @@ def _ran(parts: Sequence[Mapping[Stack, int]], said: str, record: Record) -> flo
 
 
 def _used(record: Record, window: Measurement, cpus: int) -> float:
-    """The share of the CPUs that the container may use which it did use: for the rest others let it wait, if it did."""
+    """The share of its CPUs that the container used; it can have waited for other programs only in the rest."""
     quota = settings_of(window.settings).get(CPU_QUOTA)
     return (record.server_cpu_s or 0) / (record.duration_s or 1) / min(cpus, float(quota) if quota else cpus)
 
 
 def costs_by_round(records: Iterable[Record], profile: Profile) -> dict[int, float]:
-    """The CPU time per good answer of a service's own container in the rounds of its table, in µs."""
+    """CPU time per good answer of a service's own container, in µs, by round of its table."""
     rounds: dict[int, list[float]] = defaultdict(list)
     for record in records:
         mine = (record.scenario, record.tool, record.level) == profile.table and record.service == profile.service
@@ -193,6 +193,6 @@ def costs_by_round(records: Iterable[Record], profile: Profile) -> dict[int, flo
 
 def _last_line(said: str) -> str:
     lines = [line for line in said.splitlines() if line.strip()]
-    # What py-spy says of each process comes before what it makes of them all.
+    # py-spy's message about a single process explains more than its last line, which is about all of them.
     lines += [line for line in lines if "Unsupported version of Python" in line][-1:]
     return "".join(mark if mark.isprintable() else " " for mark in lines[-1]).strip() if lines else ""

@@ -1,4 +1,4 @@
-"""Sampled stacks as py-spy writes them (`--format raw`): a line for each, its frames from the outermost, its count."""
+"""Sampled stacks in py-spy's raw format (`--format raw`): a line has the frames, outermost first, and a count."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 _FRAME = re.compile(r"(?P<name>.*) \((?P<file>[^()]*?)(?::\d+)?\)")
-"""`name (file:line)`. A process is a frame too, without a file, and is left out."""
+"""`name (file:line)`; a process is a frame too, but has no file and is left out."""
 _LIBRARY = re.compile(r".*/(?:site-packages|dist-packages|lib/python3\.\d+t?)/")
 NO_PYTHON = "(no Python code)"
-"""A thread that runs without any."""
+"""A thread that runs no Python code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Function:
 
     @property
     def package(self) -> str:
-        """What was imported: a package, or a module that is in none."""
+        """The package that was imported, or a module outside of packages."""
         return self.file.partition("/")[0] or NO_PYTHON
 
 
@@ -37,12 +37,12 @@ Stack = tuple[Function, ...]
 
 
 def parse_parts(text: str) -> list[Counter[Stack]]:
-    """The recordings of a file one after another, with an empty line between two."""
+    """The recordings of a file, which are separated by empty lines."""
     return [counts for part in text.split("\n\n") if (counts := parse_stacks(part))]
 
 
 def parse_stacks(text: str) -> Counter[Stack]:
-    """Samples by stack, whatever lines a function was at; lines that are not of this form are left out."""
+    """Samples by stack, regardless of line numbers; malformed lines are left out."""
     found: Counter[Stack] = Counter()
     for line in text.splitlines():
         frames, _, count = line.rpartition(" ")
@@ -59,12 +59,12 @@ def _functions(frames: Iterable[str]) -> Iterable[Function]:
 
 
 def self_counts(stacks: Mapping[Stack, int]) -> Counter[str]:
-    """Samples by the function that they were taken in, as `file:function`."""
+    """Samples by innermost function, as `file:function`."""
     return _by_innermost(stacks, [stack[-1].label if stack else NO_PYTHON for stack in stacks])
 
 
 def package_counts(stacks: Mapping[Stack, int]) -> Counter[str]:
-    """Samples by the package of the function that they were taken in."""
+    """Samples by the package of the innermost function."""
     return _by_innermost(stacks, [stack[-1].package if stack else NO_PYTHON for stack in stacks])
 
 
@@ -76,7 +76,7 @@ def _by_innermost(stacks: Mapping[Stack, int], names: Sequence[str]) -> Counter[
 
 
 def worker_cpu_shares(before: str, after: str, ticks_per_s: int) -> tuple[float, float]:
-    """Shares of one CPU in user space and in the kernel, between two texts `NS LINE OF /proc/PID/stat`."""
+    """(user, kernel) as shares of one CPU, between two texts `NS LINE OF /proc/PID/stat`."""
     (start, *first), (end, *last) = _times(before), _times(after)
     seconds = (end - start) / 1e9
     user, kernel = ((b - a) / ticks_per_s / seconds for a, b in zip(first, last, strict=True))
@@ -89,6 +89,6 @@ def _times(text: str) -> tuple[int, int, int]:
 
 
 def package_shares(stacks: str) -> Mapping[str, float]:
-    """Shares of the samples by the package of the innermost frame in collapsed stacks, the largest first."""
+    """Shares of samples by the package of the innermost frame in collapsed stacks, the largest first."""
     counts = package_counts(parse_stacks(stacks))
     return {name: count / counts.total() for name, count in counts.most_common()}

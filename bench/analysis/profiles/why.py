@@ -1,6 +1,6 @@
-"""Why two services of a table differ: what each function and package costs on either side, as far as it was sampled.
+"""Why two services of a table differ: what each sampled function and package costs on either side.
 
-Only what chance does not explain is a finding: intervals of functions are corrected for multiple comparisons.
+Only differences beyond chance are findings: intervals of functions are corrected for multiple comparisons.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from bench.records.record import Record
 from bench.stats.cost_shares import Apart, Shift, apart, shift
 
 MOST_FINDINGS = 10
-"""The largest differences of a comparison that are listed."""
+"""The most differences that a comparison lists."""
 TOO_FEW_ROUNDS = "fewer than three rounds know the CPU time per request of both"
 
 
@@ -29,7 +29,7 @@ class CostDifference:
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """What was found of a contrast, the largest differences first; `within` counts the functions that show none."""
+    """The findings on a contrast, the largest differences first; `within`: how many functions show no difference."""
 
     contrast: Contrast
     base: Profile
@@ -42,7 +42,7 @@ class Why:
 
 
 def explanations(ranking: Ranking, profiles: Iterable[Profile], records: Sequence[Record]) -> list[Why]:
-    """Of each contrast whose sides were both sampled; called ones first, from the top of the table."""
+    """The findings on each contrast with both sides sampled; called ones first, from the top of the table down."""
     known = {one.service: one for one in profiles if not one.missing}
     return [
         _why(one, known[one.a], known[one.b], records)
@@ -64,7 +64,7 @@ def _why(contrast: Contrast, base: Profile, head: Profile, records: Sequence[Rec
 def _findings(
     costs: Apart, sides: tuple[Profile, Profile], count: Callable[[Mapping[Stack, int]], Mapping[str, int]]
 ) -> tuple[tuple[CostDifference, ...], int]:
-    """The largest differences that chance does not explain, and how many names show none."""
+    """(the largest differences beyond chance, how many names show none)."""
     counts = [count(side.stacks) for side in sides]
     names = {name for found in counts for name in found}
     every = []

@@ -1,1 +1,1 @@
-"""Whole runs: what is to be compared in one, and one beside others."""
+"""Whole runs: compatibility, differences and trends of several runs, bisection, the host's state, use of node pairs."""

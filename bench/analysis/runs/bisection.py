@@ -1,4 +1,4 @@
-"""Where a slowdown came in: what the verdict on one commit says, once the whole difference of good and bad is known."""
+"""The verdict on one commit of a bisection, once the whole difference between good and bad is known."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bench.stats.table_verdicts import NOT_ENOUGH, SLOWER
 
 
 class Commit(StrEnum):
-    """What a commit is; `abort` where the good commit itself could not be measured."""
+    """The verdict on a commit; `abort` if the good commit itself could not be measured."""
 
     GOOD = "good"
     BAD = "bad"
@@ -19,16 +19,16 @@ class Commit(StrEnum):
 
 
 def commit_verdict(contrast: Contrast | None, lost: bool, whole: float, good_failed: bool = False) -> Commit:
-    """The verdict on a commit. It is bad if it is slower than good by at least half of the `whole` difference.
+    """The verdict on a commit: bad if it is slower than good by at least half of the `whole` difference.
 
-    A smaller slowdown is not the one that is looked for. Without a verdict it is good only if the whole interval is
-    less than that half; else it is skipped, as it is if one of both is `lost`, without a figure.
+    A smaller slowdown is not the one that is searched for. If the contrast has no verdict, the commit is good if its
+    whole interval is less than that half, otherwise it is skipped. `lost`: the commit or the good one has no figure.
     """
     if lost:
         return Commit.ABORT if good_failed else Commit.SKIP
     if contrast is None:
         return Commit.SKIP
-    half = math.sqrt(1 + whole) - 1  # as differences multiply
+    half = math.sqrt(1 + whole) - 1  # differences multiply
     if contrast.verdict == SLOWER:
         return Commit.BAD if contrast.difference <= half else Commit.GOOD
     within = contrast.interval is not None and contrast.interval[0] > half

@@ -1,7 +1,8 @@
 """Whether figures of two runs can be compared.
 
-Everything that affects a figure must be known and the same in both; a fact that is missing in one of them counts as
-different. What one compares on purpose (packages, services, rounds) is noted and does not prevent a comparison.
+Everything that affects a figure must be known and equal in both; a fact that is missing in one of them counts as
+different. Differences that users make on purpose (packages, services, rounds) are noted and do not prevent a
+comparison.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class RunFacts:
     changed: tuple[str, ...] = ()
     """Files of the plan whose content no longer matches run.json."""
     node_kinds: Mapping[str, str] = field(default_factory=dict)
-    """The kind of node of each role, of a run on several machines."""
+    """The kind of node for each role, in a run on several machines."""
 
 
 def read_facts(path: str) -> RunFacts:
@@ -207,7 +208,7 @@ def _few(names: Iterable[str | tuple[str, ...]]) -> str:
 
 
 def _services(one: RunFacts, other: RunFacts) -> Iterator[Discrepancy]:
-    """What the services that both have are made of."""
+    """What the services in both runs consist of."""
     listed = [mapping(facts.run.get("services")) for facts in (one, other)]
     for name in sorted(one.services.keys() & other.services.keys()):
         first, second = one.services[name], other.services[name]

@@ -18,9 +18,10 @@ interval has the confidence 1 - 5 % * R/m if R of m rows differ (Benjamini and Y
 multiple confidence intervals for selected parameters", JASA 100, 2005). It is never `faster` or `slower`: those words
 are reserved for services of one table, which share their windows.
 
-Of a **table**, in turns or at a common rate, each service is compared with the others that have the same image in both
-runs: a round is the mean of its windows less that of theirs in the same round, so that what the host does to all of a
-table cancels out, between rounds and between runs. The margin is then 3 %, for latencies at two rates that much more.
+In a **table**, in turns or at a common rate, a service is compared relative to the others that have the same image in
+both runs: the value of a round is the mean of its windows minus the mean of theirs. What the host does to the whole
+table then cancels out, between rounds and between runs. The margin is 3 %; for latencies, the difference between the
+two rates is added.
 """
 
 from __future__ import annotations
@@ -47,12 +48,13 @@ from bench.tools.send_lag import SHARES, quantile_of
 GOODPUT, PER_CORE = "goodput", "goodput_per_core"
 SPEED, CORE_IN_TURNS, P50, P99 = "speed_in_turns", "goodput_per_core_in_turns", "p50", "p99"
 IN_TURNS = {SPEED: Metric.SPEED, CORE_IN_TURNS: Metric.CPU}
+"""Figures of a table in turns."""
 LATENCIES = (P50, P99)
-"""Figures of a table; of latencies, in seconds, less is better."""
+"""Figures of a table at a common rate, in seconds; less is better."""
 RATES_APART = 0.1
 """Latencies at two rates are compared if one is at most this share above the other."""
 AT_TARGET = 0.99
-"""Share of a target rate above which the target limited the service: its figure does not show its capacity."""
+"""Above this share of a target rate, the target limited the service: its figure does not show its capacity."""
 
 SCHEMA = 2
 """Schema of the lines of comparison.jsonl and history.jsonl."""
@@ -88,9 +90,9 @@ class FigureLine(FigureKey):
 class Sample:
     """The valid rounds of one key in one run.
 
-    `planned` counts all rounds. `refused` are the rounds that are not valid for another reason than noise on the host,
-    which discards whole rounds regardless of their results. `cause` says why values are missing. `held` is whether the
-    target rate limited the service. Of a table, `rounds` has the round of each value, and `rate` its common rate.
+    `planned`: the number of all rounds. `refused`: rounds that are invalid for another reason than noise on the host,
+    which discards whole rounds regardless of their results. `cause`: why values are missing. `held`: the target rate
+    limited the service. In a table, `rounds` has the round of each value, and `rate` is its common rate.
     """
 
     values: tuple[float, ...]
@@ -108,7 +110,7 @@ class Sample:
 
     @property
     def invalid(self) -> bool:
-        """Whether no valid round is left, or more are not valid than valid."""
+        """Whether there is no valid round, or more rounds are refused than valid."""
         return not self.values or self.refused > len(self.values)
 
 
@@ -153,7 +155,7 @@ def _in_turns(cell: Cell) -> dict[FigureKey, Sample]:
 
 
 def _at_rate(cell: Cell, loaded: Mapping[str, Distribution]) -> dict[FigureKey, Sample]:
-    """Each round's own percentiles, of those that all rounds together have enough requests for."""
+    """Each round's percentiles, of those that have enough requests in all rounds together."""
     own = {
         record.round: loaded[record.id]
         for record in cell.records
@@ -211,7 +213,7 @@ def _sample(cell: Cell, read: FigureOf) -> Sample:
 
 DIFFERS, INVALID, NOT_COMPARABLE = "differs", "invalid", "not comparable"
 LEAST_ROUNDS, LEAST_OF_TABLE = 8, 5
-"""Valid rounds that each run needs; of a table, in which what is common to a round cancels out."""
+"""Valid rounds that each run needs; fewer in a table, where effects on a whole round cancel out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,15 +233,15 @@ class CellFigure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellDifference(FigureLine):
-    """One figure of one cell in two runs; `ratio` is `after` / `before`, and more is better but of latencies.
+    """One figure of one cell in two runs; `ratio` is `after` / `before`. More is better, except for latencies.
 
-    Of a table it is that ratio divided by the mean one of the services that have the same image in both runs.
+    In a table, that ratio is divided by the mean ratio of the services that have the same image in both runs.
 
     `word` is `differs`, `no difference shown`, `not enough data`, `invalid: CAUSE` or `not comparable: CAUSE`; `reason`
-    says what is missing for a verdict. `ratio` has the interval `low` to `high` at `confidence`. `margin` is the
-    change, as a share, that may come from the host, or the least that counts; `null_ratio` is the ratio of the null
-    server's figure. `p` is for the hypothesis that the change is within the margin (1: not tested), `adjusted_p` over
-    the table. What is unknown is None.
+    says what is missing for a verdict. `ratio` has the interval `low` to `high` at `confidence`. `margin`: the change,
+    as a share, that the host may have caused, or the smallest that counts. `null_ratio`: the ratio of the null server's
+    figure. `p` is for the hypothesis that the change is within the margin (1: not tested), `adjusted_p` over all rows.
+    What is unknown is None.
     """
 
     one: str
@@ -321,7 +323,7 @@ class Welch:
 
 @dataclass(frozen=True, slots=True)
 class _Uncorrected:
-    """A key of both runs, before the correction for the table."""
+    """A key of both runs, before the correction over all rows."""
 
     base: CellDifference
     shift: Welch | None = None
@@ -345,7 +347,7 @@ def run_differences(one: Samples, other: Samples, refused: str = "") -> list[Cel
 
 
 def corrected(ps: Sequence[float]) -> tuple[list[float], int]:
-    """P values by Benjamini and Hochberg's procedure over all of them, and how many are rejected."""
+    """(p values adjusted by Benjamini and Hochberg's procedure, how many of them are rejected)."""
     if not ps:
         return [], 0
     from scipy.stats import false_discovery_control
@@ -417,7 +419,7 @@ def _row(one: Samples, other: Samples, key: FigureKey, drift: Drift | None) -> _
 
 
 def _of_table(one: Samples, other: Samples, key: FigureKey, base: CellDifference) -> _Uncorrected:
-    """The row of a service of a table, against the others of it that are the same in both runs."""
+    """The row of a service in a table, relative to the others that have the same image in both runs."""
     same = [
         found
         for found in one.cells.keys() & other.cells.keys()
@@ -443,7 +445,7 @@ def _of_table(one: Samples, other: Samples, key: FigureKey, base: CellDifference
 
 
 def _against(run: Samples, key: FigureKey, others: Sequence[FigureKey]) -> tuple[float, ...]:
-    """The service's rounds less the mean of the others in each; of rounds that all of them have."""
+    """The service's rounds minus the mean of the others, for the rounds that all of them have."""
     own, *rest = (dict(zip(run.cells[one].rounds, run.cells[one].values, strict=True)) for one in (key, *others))
     kept = [number for number in own if all(number in one for one in rest)]
     return tuple(own[number] - (fmean(one[number] for one in rest) if rest else 0.0) for number in kept)

@@ -16,7 +16,7 @@ SUPPLIES = "sys/class/power_supply/*"
 
 @dataclass(frozen=True, slots=True)
 class HostState:
-    """The machine just before the run; None where it is not known. `busy` and `steal` are shares of all CPUs."""
+    """The machine just before the run; None if unknown. `busy` and `steal` are shares of all CPUs."""
 
     cpus: int | None = None
     busy: float | None = None
@@ -33,7 +33,7 @@ def cpu_times(proc_stat: str) -> tuple[int, ...]:
 
 
 def cpu_shares(before: str, after: str) -> tuple[float | None, float | None]:
-    """Busy and stolen shares of all CPUs between two readings of /proc/stat; None where there is nothing to divide."""
+    """(busy, stolen) as shares of all CPUs between two readings of /proc/stat; None if they cannot be computed."""
     pairs = list(zip(cpu_times(before), cpu_times(after), strict=False))
     spent = [new - old for old, new in pairs]
     if not spent or sum(spent) <= 0:

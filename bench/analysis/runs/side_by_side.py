@@ -1,4 +1,4 @@
-"""Steps that were made side by side, on several pairs of nodes: how much faster that was."""
+"""Steps made side by side on several pairs of nodes: how much faster that was."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from bench.records.resource_usage import whole
 from bench.run.reader import Run
 
 KEY = "lanes"
-"""Of run.json."""
+"""The key in run.json."""
 StepTimes = tuple[int, int]
 """When a step began and ended, in ns."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpeedUp:
-    """What the steps took in sum, and for how long any of them was under way, in seconds; `most` at once."""
+    """The sum of all steps' durations, the time during which any was under way (in seconds), and the `most` at once."""
 
     steps_s: float
     wall_s: float
@@ -25,12 +25,12 @@ class SpeedUp:
 
     @property
     def ratio(self) -> float:
-        """How many times as fast as one after another on one pair."""
+        """How many times as fast as one step after another on one pair."""
         return self.steps_s / self.wall_s
 
 
 def speed_up(spans: Iterable[StepTimes]) -> SpeedUp | None:
-    """Of steps that were made at these times; None without any. Time in which none was under way is left out."""
+    """From the times of steps; None without any. Time in which no step was under way is left out."""
     known = sorted(span for span in spans if span[1] > span[0])
     if not known:
         return None
@@ -48,7 +48,7 @@ def speed_up(spans: Iterable[StepTimes]) -> SpeedUp | None:
 
 
 def spans_of(source: Run) -> Iterator[StepTimes]:
-    """Of each step that was measured: the windows of a block have it in common."""
+    """The times of each step that was measured; the windows of a block share them."""
     found: dict[str, StepTimes] = {}
     for one in source.planned:
         if one.step in found:

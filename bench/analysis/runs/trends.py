@@ -26,7 +26,7 @@ NO_CHANGE, TOO_FEW = "no change shown", "not enough runs"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrendChange:
-    """A new level, from `run` on: `ratio` of the two levels' geometric means, rather too large as the cut is selected.
+    """A new level from `run` on; `ratio` of the two levels' geometric means, biased upwards as the cut is selected.
 
     `word` is `changed`, or why it is not: `may be the host`, `too small`; `reason` has the details.
     """
@@ -58,7 +58,7 @@ def trends_of(runs: Sequence[Samples]) -> list[Trend]:
     """The trend of every key that two or more runs have, in order of appearance; none if there are too few runs."""
     if len(runs) < LEAST_SHOWN:
         return []
-    # What a table shows is how its services compare, which has no level.
+    # Figures of a table are relative to its other services, so they have no level.
     keys = dict.fromkeys(key for run in runs for key, sample in run.cells.items() if not sample.rounds)
     kept = [key for key in keys if sum(key in run.cells for run in runs) >= 2]
     found = [_searched(runs, key) for key in kept]

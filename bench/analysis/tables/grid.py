@@ -1,4 +1,4 @@
-"""Services that differ in the values of two knobs: which value of one is enough with each of the other, and memory."""
+"""Services that differ in two knobs: which value of one is enough at each value of the other, and memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bench.plan.measurement import settings_of
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """The services with rising values of a knob, by these; they have `value` of the other one, None: they lack it."""
+    """Services by rising values of one knob; `value` is that of the other knob, None if they do not have it."""
 
     server: str
     value: str | None
@@ -23,7 +23,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A line for each value of `down`, with the values of `across` as its columns."""
+    """A line for each value of `down`; the values of `across` are its columns."""
 
     across: str
     down: str
@@ -32,11 +32,11 @@ class Grid:
 
     @property
     def services(self) -> list[str]:
-        """All that are in it."""
+        """All services in the grid."""
         return [name for row in self.rows for name in row.services.values()]
 
     def lines(self, knob: str) -> list[Line]:
-        """What is compared along this knob."""
+        """The lines along this knob."""
         if knob == self.across:
             return [*self.rows]
         found: dict[tuple[str, str], dict[str, str]] = {}
@@ -49,9 +49,10 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Enough:
-    """More than `value` is not measurably faster on a line; at most by `at_most`, as far as that is known.
+    """On a line, more than `value` is not measurably faster, or faster by `at_most` (None: unknown).
 
-    `gain`: how far it is ahead of the line's smallest value; None where that is not shown.
+    `largest`, `smallest`: whether it is that value of the line. `gain`: its lead over the smallest value; None if not
+    shown.
     """
 
     line: Line
@@ -63,9 +64,9 @@ class Enough:
 
 
 def grid_of(services: Sequence[str], places: Places) -> Grid | None:
-    """The grid of a table's services; None unless a server has several values of two knobs, and all numbers.
+    """The grid of a table's services; None unless a server has several values of two knobs, all numbers.
 
-    A server that has but one of the two is a line of its own.
+    A server that only has one of the two knobs is a line of its own.
     """
     known = [name for name in services if name in places]
     if not differing(known, places) <= {"settings", "server"}:
@@ -103,7 +104,7 @@ def _varied(settings: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
 
 
 def enough_of(ranking: Ranking, lines: Iterable[Line]) -> list[Enough]:
-    """For each line with two ranked services the smallest value that no larger one is shown to be faster than."""
+    """For each line with two or more ranked services, the smallest value that no larger one is shown to beat."""
     ranked = {row.service for row in ranking.rows if row.rank is not None}
     found = []
     for line in lines:
@@ -143,7 +144,7 @@ class MemoryRange:
 
 
 def memory_along(ranking: Ranking, lines: Sequence[Line]) -> tuple[MemoryRange, MemoryRange, float, float] | None:
-    """Memory with the smallest and the largest value of a knob, and the least and the largest ratio within a line."""
+    """Memory with a knob's smallest and largest value, then the smallest and the largest ratio within a line."""
     peaks = {row.service: row.memory_peak_bytes for row in ranking.rows if row.memory_peak_bytes}
     ends: set[tuple[str, str]] = set()
     low: list[int] = []

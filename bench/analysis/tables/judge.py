@@ -1,7 +1,7 @@
-"""The answers of a run's tables in turns: the windows of each -> effects of its services -> ranking and verdicts.
+"""The answers of a run's tables in turns: their windows -> effects of services -> ranking and verdicts.
 
-A table is looked at after the rounds of `PlannedTable.looks` and at no other time: later rounds do not enter a look.
-Its figures (requests/s, CPU time, memory) are of all rounds.
+A table is only judged after the rounds in `PlannedTable.looks`; later rounds do not enter a look. Its figures
+(requests/s, CPU time, memory) are of all rounds.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ CONTRADICTED = 1.05
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """A look at a table: `rounds` is None before the first planned one, where nothing gets a verdict."""
+    """A look at a table; `rounds` is None before the first planned look, when nothing gets a verdict."""
 
     rounds: int | None
     level: float
     fit: TableFit | None
     found: Mapping[tuple[str, str], Difference]
     credits: Mapping[str, float]
-    """Of services that idle: see `credits`."""
+    """For services that idle: see `credits`."""
 
 
 def judge_tables(
@@ -71,7 +71,7 @@ def judge_tables(
 ) -> tuple[Ranking, ...]:
     """The answer of every table that run.json lists, given the records of a run; pure.
 
-    `absent` says of a service without any record why it was not measured, `loaded` has the loads at common rates.
+    `absent`: why a service without any record was not measured. `loaded`: the loads at common rates.
     """
     every, knobs = [*records], mapping(facts.get("knobs"))
     tables = tables_of(facts)
@@ -79,7 +79,7 @@ def judge_tables(
     at = {(table.scenario, one.level): one for table in tables for one in latencies_of(table, every, loaded)}
 
     def beside(table: PlannedTable) -> Iterable[TableLatency]:
-        """At its common rates; a rate that has a table of its own is there."""
+        """Latency at its common rates, except rates that have a table of their own."""
         of_table = (at.get((table.scenario, level)) for level in (*table.shares, table.level))
         return (
             one for one in of_table if one and (not table.shares or (table.scenario, one.tool, one.level) not in keys)
@@ -103,7 +103,7 @@ def settled_tables(facts: Mapping[str, Any], records: Iterable[Record]) -> set[t
 
 
 def _look(measured: TableRecords, metric: Metric | None = None) -> _Look:
-    """The last look that was reached, by the table's metric or another one."""
+    """The last look reached, by the table's metric or another one."""
     table, rounds, metric = measured.table, measured.rounds, metric or measured.metric
     reached = _reached(measured)
     level = look_levels(table.looks)[reached or table.looks[0]]
@@ -126,9 +126,9 @@ def _look(measured: TableRecords, metric: Metric | None = None) -> _Look:
 
 
 def uncontradicted(one: Difference, served: Mapping[str, Figure]) -> Difference:
-    """Without a verdict by CPU time whose opposite `served`, the services' requests/s, show beyond doubt.
+    """Drop a verdict by CPU time if requests/s (`served`) clearly show the opposite.
 
-    Who waits for something needs little CPU time, and is not fast for that.
+    A service that waits for something needs little CPU time, but that does not make it fast.
     """
     faster, slower = (one.i, one.j) if one.word == FASTER else (one.j, one.i)
     less, more = served.get(faster), served.get(slower)
@@ -139,12 +139,15 @@ def uncontradicted(one: Difference, served: Mapping[str, Figure]) -> Difference:
 
 
 def uncredited(one: Difference, given: Mapping[str, float]) -> Difference:
-    """With an interval that holds whether or not services that idle lost what they were credited with (logarithms)."""
+    """Widen the interval so that it holds whether or not idle services lost what they were credited with.
+
+    `given`: the credits by service, as logarithms.
+    """
     less, more = given.get(one.i, 0.0), given.get(one.j, 0.0)
     if not less and not more:
         return one
     wide = Interval(one.interval.low - less, one.interval.high + more, one.interval.confidence)
-    # The bias of turns is no part of what `no difference shown` rests on.
+    # `no difference shown` is judged without the bias of turns.
     plain = Interval(wide.low + one.systematic, wide.high - one.systematic, wide.confidence)
     kept = plain.within(MARGIN) if one.word == NO_DIFFERENCE else bool(wide.sign) or one.word == NOT_ENOUGH
     wider = replace(one, interval=wide, detectable=one.detectable + max(less, more))
@@ -152,7 +155,7 @@ def uncredited(one: Difference, given: Mapping[str, float]) -> Difference:
 
 
 def at_least(one: Difference, limited: Collection[str]) -> Difference:
-    """Without a verdict that does not hold where the speeds of `limited` services are lower bounds.
+    """Drop a verdict that does not hold if the speeds of `limited` services are lower bounds.
 
     Such a service may be shown to be faster than another one, but neither slower nor the same.
     """
@@ -167,7 +170,10 @@ def _reached(measured: TableRecords) -> int | None:
 
 
 def _is_settled(measured: TableRecords, look: _Look) -> bool:
-    """At the last look, or if every difference has its verdict; noise alone may have kept a service out of the fit."""
+    """Whether it is the last look, or every pair is decided.
+
+    Without a fit it is not settled: noise may be the only reason why a service is missing from it.
+    """
     if look.rounds is None:
         return False
     if look.rounds >= measured.table.looks[-1]:
@@ -241,7 +247,7 @@ def _row(
 
 
 def _cheapest(measured: TableRecords) -> Cheapest | None:
-    """Which services need the least CPU per request: a question of its own, with intervals of its own."""
+    """Which services need the least CPU per request: a separate question with its own intervals."""
     if measured.metric is not Metric.SPEED or measured.table.waits:
         return None
     return _least(measured, Metric.CPU, MICROSECONDS)
@@ -258,7 +264,7 @@ def _least(measured: TableRecords, metric: Metric, scale: float) -> Cheapest | N
 
 
 def _contrasts(services: Sequence[str], look: _Look) -> Iterable[Contrast]:
-    """Every two services once, in the order of the plan; without a look there is not enough data for any."""
+    """Every pair once, in the order of the plan; before the first look there is not enough data for any."""
     for number, a in enumerate(services):
         for b in services[number + 1 :]:
             found = look.found.get((b, a))
@@ -278,7 +284,7 @@ def _contrasts(services: Sequence[str], look: _Look) -> Iterable[Contrast]:
 
 
 def _visible(found: Difference | None, look: _Look) -> float | None:
-    """The smallest difference that is detectable, as a ratio - 1; None if this one is."""
+    """The smallest detectable difference, as a ratio - 1; None if the pair is called."""
     if found is None or not math.isfinite(found.detectable):
         return None
     return None if look.rounds is not None and found.word in (FASTER, SLOWER) else _ratio(found.detectable)

@@ -1,4 +1,4 @@
-"""Releases of one package in their order: the steps from each to the next, and which of them the verdicts show."""
+"""Releases of one package in order: the steps from one to the next, and which of them the verdicts show."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bench.analysis.services import Places
 from bench.analysis.tables.ranking import Ranking
 
 LEAST = 3
-"""Releases of a ladder: two are a comparison like any other."""
+"""The fewest releases of a ladder: two are an ordinary comparison."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +22,8 @@ class Ladder:
 
 
 def ladder_of(services: Sequence[str], places: Places) -> Ladder | None:
-    """The ladder that services make which differ in their package alone; None where they make none."""
-    # Imported where it is needed, as the measuring loop has to do without.
+    """The ladder of services that differ only in their package; None if they form none."""
+    # Imported here because the measuring loop runs without this package.
     from packaging.version import InvalidVersion, Version
 
     found: list[tuple[Version, str, str]] = []
@@ -34,7 +34,7 @@ def ladder_of(services: Sequence[str], places: Places) -> Ladder | None:
             version = Version(text)
         except InvalidVersion:
             return None
-        # What was built from a source has no place among releases.
+        # A build from source has no place among releases.
         if version.local:
             return None
         names.add(name)
@@ -47,7 +47,7 @@ def ladder_of(services: Sequence[str], places: Places) -> Ladder | None:
 
 
 def ladders(ranking: Ranking, places: Places) -> list[Ladder]:
-    """All of a table, with the releases that have no figure."""
+    """All ladders of a table, including releases without a figure."""
     groups: dict[tuple[object, ...], list[str]] = {}
     for row in ranking.rows:
         place = places.get(row.service)

@@ -1,4 +1,4 @@
-"""Latency of a table's services at their common rates, from the records of its loads: merged percentiles, verdicts."""
+"""Latency of a table's services at their common rates: merged percentiles and verdicts."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from bench.stats.table_verdicts import FASTER, SLOWER, Difference
 from bench.tools.send_lag import SHARES, quantile_of
 
 CONFIDENCE = 0.95
-"""Of the interval of a service's own percentile."""
+"""For the interval of a single service's percentile."""
 LOOSE = 3
-"""An upper bound so many times the percentile as sent tells of the client, and not of the service."""
+"""An upper bound above this many times the percentile as sent is about the client, not the service."""
 
 
 @dataclass(frozen=True, slots=True)
 class AtCommonRates:
-    """What a run has of its loads at common rates: distributions by the record's id, and the rates of each table."""
+    """A run's loads at common rates: distributions by the record's id, and the rates of each table."""
 
     distributions: Mapping[str, Distribution] = field(default_factory=dict)
     rates: Mapping[tuple[str, str, str], CommonRates] = field(default_factory=dict)
@@ -41,7 +41,7 @@ NOTHING_LOADED = AtCommonRates()
 
 
 def read_at_common_rates(path: str, facts: Mapping[str, Any], records: Iterable[Record]) -> AtCommonRates:
-    """From the folder of a run: of its tables' loads at common rates."""
+    """The loads at common rates of a run's tables, from the run's folder."""
     tables = [table for table in tables_of(facts) if table.shares]
     if not tables:
         return NOTHING_LOADED
@@ -53,7 +53,7 @@ def read_at_common_rates(path: str, facts: Mapping[str, Any], records: Iterable[
 
 
 def latencies_of(table: PlannedTable, records: Iterable[Record], loaded: AtCommonRates) -> tuple[TableLatency, ...]:
-    """At each common rate of a table; pure. Empty before any is decided."""
+    """Latency at each common rate of a table; pure. Empty before a rate is decided."""
     rates = loaded.rates.get(table.key)
     if rates is None:
         return ()
@@ -139,7 +139,7 @@ def _percentile(
 
 
 def _bounds_of(one: Percentile, rounds: Mapping[str, Sequence[tuple[Distribution, int]]]) -> dict[str, float]:
-    """Upper bounds of services without a figure, if requests that were sent late are why."""
+    """Upper bounds for services without a figure, if that is because requests were sent late."""
     share, found = SHARES[one.metric], dict[str, float]()
     for service in one.missing:
         own = rounds.get(service, ())

@@ -1,7 +1,7 @@
-"""What the windows of a table in turns tell: which of them count, by which metric, and the figures of each service.
+"""The windows of a table in turns: which ones count, by which metric, and the figures of each service.
 
-Validity belongs to a figure: noise of the host is in the intervals, and a load generator at its limit spoils requests/s
-alone.
+Validity is judged for each figure: noise of the host is in the intervals, and a load generator at its limit only spoils
+requests/s.
 """
 
 from __future__ import annotations
@@ -24,25 +24,26 @@ from bench.tools import TOOLS
 from bench.validity.run_rules import BOUND
 
 LEAST_SUCCESSES = 30
+"""A window with fewer successes does not count."""
 LEAST_PER_CONNECTION = 2
-"""A window counts if it has this many successes, and as many of them for each connection."""
+"""Nor does one with fewer successes for each connection."""
 LEAST_SENT = 0.9
-"""The least share of a common rate at which a request costs about what it does at all of it."""
+"""From this share of a common rate on, a request costs about as much as at the whole rate."""
 BUSY = 0.85
 """A service that used less than this share of its CPU while it was under load was waiting for something."""
 CONFIDENCE = 0.95
-"""Of the interval of a service's own figure."""
+"""For the interval of a single service's figure."""
 _HARMLESS: Mapping[Metric, frozenset[str]] = {
     Metric.SPEED: HARMLESS_TO_CPU,
     Metric.CPU: HARMLESS_TO_CPU,
     Metric.GOODPUT: HARMLESS_TO_RATES,
     Metric.MEMORY: HARMLESS_TO_CPU,
 }
-"""Causes against a record that do not concern its figure."""
+"""Causes that do not affect a figure."""
 
 
 def _stack(record: Record) -> str:
-    # The apps of the self-tests are one, with some CPU time added.
+    # The self-tests' apps are the same app with different CPU time added.
     return f"{record.server} {'synthetic' if record.framework.startswith('synthetic') else record.framework}"
 
 
@@ -55,8 +56,10 @@ class TableRecords:
 
     @property
     def metric(self) -> Metric:
-        """The speed where all windows have it; before that was saved, CPU per request if the servers are busy and all
-        their CPU counters known; else goodput.
+        """Speed if all windows have it; else CPU per request or goodput.
+
+        Runs made before speed was saved use CPU per request if the servers do not wait and all their CPU counters are
+        known.
         """
         whole = [record for record in self.records if not causes_against(record, Metric.CPU)]
         if whole and all(record.speed for record in whole if record.successes):
@@ -66,7 +69,7 @@ class TableRecords:
 
     @property
     def unknown_cpu(self) -> str:
-        """Why goodput is the metric where servers do not wait; empty else."""
+        """Why goodput is the metric although servers do not wait; empty otherwise."""
         if self.table.waits or self.metric is not Metric.GOODPUT:
             return ""
         whole = (record for record in self.records if record.successes and not causes_against(record, Metric.CPU))
@@ -74,7 +77,7 @@ class TableRecords:
 
     @property
     def rounds(self) -> tuple[int, ...]:
-        """The rounds that are complete: the last one is if it has every service of the one before."""
+        """The complete rounds: the last one only if it has every service of the round before."""
         by_round: dict[int, set[str]] = defaultdict(set)
         for record in self.records:
             by_round[record.round].add(record.service)
@@ -89,7 +92,7 @@ class TableRecords:
 
 
 def by_table(tables: Sequence[PlannedTable], records: Iterable[Record]) -> list[TableRecords]:
-    """The records of each table; those of windows that were never begun say nothing."""
+    """The records of each table, except those of windows that never began."""
     found: dict[tuple[str, str, str], list[Record]] = {table.key: [] for table in tables}
     for record in records:
         if record.mode in IN_BLOCKS and record.outcome != NOT_RUN:
@@ -99,24 +102,24 @@ def by_table(tables: Sequence[PlannedTable], records: Iterable[Record]) -> list[
 
 
 def causes_against(record: Record, metric: Metric) -> list[Cause]:
-    """The causes that concern this figure of a record."""
+    """The causes that affect this figure of a record."""
     harmless = _HARMLESS[metric]
     if metric is Metric.CPU and record.mode == "rate" and (record.sent_rate or 0) >= LEAST_SENT * (record.rate or 0):
-        # What left late changes latencies, and hardly what a request costs.
+        # Requests that were sent late change latencies, but hardly the cost of a request.
         harmless |= {ASKED}
     return causes_beside(record, harmless)
 
 
 def is_thin(record: Record) -> bool:
-    """Whether a window has too few answers to count."""
+    """Whether a window has too few successes to count."""
     successes = record.successes or 0
-    # At a rate, connections have nothing to do most of the time.
+    # At a target rate, connections idle most of the time.
     connections = 0 if record.rate else record.connections or 0
     return successes < LEAST_SUCCESSES or successes < LEAST_PER_CONNECTION * connections
 
 
 def value_of(record: Record, metric: Metric) -> float | None:
-    """The figure as a speed, as a logarithm; None if the window does not count, or does not know it."""
+    """The figure as the logarithm of a speed; None if the window does not count or has no such figure."""
     read = _read(record, metric)
     if causes_against(record, metric) or is_thin(record) or not read or not math.isfinite(read):
         return None
@@ -133,7 +136,7 @@ def _read(record: Record, metric: Metric) -> float | None:
 
 
 def observations(records: Iterable[Record], metric: Metric) -> list[Observation]:
-    """What the windows that count tell of each service."""
+    """The values of each service in the windows that count."""
     numbers: dict[tuple[int, int | None, int | None], int] = {}
     found: dict[tuple[int, str], Observation] = {}
     for record in records:
@@ -145,7 +148,7 @@ def observations(records: Iterable[Record], metric: Metric) -> list[Observation]
 
 
 def limited_services(records: Iterable[Record]) -> frozenset[str]:
-    """Services that the load generator, and not the CPU, kept from serving more, in most windows that count."""
+    """Services that the load generator limited, and not the CPU, in most windows that count."""
     limited: dict[str, list[bool]] = defaultdict(list)
     for record in records:
         if value_of(record, Metric.SPEED) is not None:
@@ -154,10 +157,10 @@ def limited_services(records: Iterable[Record]) -> frozenset[str]:
 
 
 def credits(records: Iterable[Record]) -> dict[str, float]:
-    """By how much the logarithm of an idle service's speed exceeds that of its requests/s: the mean of the windows.
+    """By how much the logarithm of an idle service's speed exceeds that of its requests/s, averaged over windows.
 
-    That is the time in which it was ready to run and other programs had the CPU. A busy server has lost that. One that
-    idles may have caught up, as one whose responses have their times does.
+    The difference is time in which it was ready to run while other programs had the CPU. A busy server lost that time;
+    one that idles may have caught up, for instance if its responses take a fixed time.
     """
     gained: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for record in records:
@@ -174,13 +177,13 @@ def bound_by_loadgen(record: Record) -> bool:
 
 
 def connections_kept(records: Iterable[Record]) -> bool | None:
-    """Whether the load tool asks for connections that stay open; None if that is not known or not the same for all."""
+    """Whether the load tool asks for persistent connections; None if unknown or not the same for all."""
     kept = {TOOLS[record.tool].keeps_alive(record.command) for record in records if record.command}
     return kept.pop() if len(kept) == 1 else None
 
 
 def left_out(records: Iterable[Record], metric: Metric) -> Counter[str]:
-    """How many windows do not count, by what is against them."""
+    """How many windows do not count, by reason."""
     found: Counter[str] = Counter()
     for record in records:
         if value_of(record, metric) is None:
@@ -190,7 +193,7 @@ def left_out(records: Iterable[Record], metric: Metric) -> Counter[str]:
 
 
 def figure(records: Iterable[Record], metric: Metric, scale: float = 1.0) -> Figure | None:
-    """A metric of a service over the rounds, in seconds or 1/s times `scale`; None if no window has it."""
+    """A metric of a service averaged over rounds, in seconds or 1/s times `scale`; None if no window has it."""
     rounds: dict[int, list[float]] = defaultdict(list)
     for record in records:
         value = _read(record, metric)

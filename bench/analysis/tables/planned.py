@@ -1,4 +1,4 @@
-"""The planned tables in turns of a run: what their answers wait for, and how far taking turns may bias their ratios."""
+"""The planned tables in turns of a run: what their responses wait for, and how far taking turns may bias ratios."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DATABASE = re.compile(r"(db|queries-\d+|updates-\d+|fortunes|create-data)-")
 
 
 class WaitsFor(Enum):
-    """What every answer of a scenario has to wait for."""
+    """What every response of a scenario waits for."""
 
     TIMER = "timer"
     UPSTREAM = "upstream"
@@ -28,7 +28,7 @@ class WaitsFor(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """`ms` is how long a timer or an upstream takes at least, as the scenario's name has it; "0" where it does not."""
+    """`ms`: how long a timer or an upstream takes at least, from the scenario's name; "0" if it does not say."""
 
     on: WaitsFor
     ms: str = "0"
@@ -45,7 +45,10 @@ def wait_of(scenario: str) -> Wait | None:
 
 @dataclass(frozen=True, slots=True)
 class TurnBias:
-    """Ratios of unlike servers may be off by this share; it was measured on machines with this CPU."""
+    """Ratios of unlike servers may be off by this share, as measured on machines with this CPU.
+
+    `here`: whether the run's machine has this CPU.
+    """
 
     share: float
     cpu: str
@@ -56,14 +59,15 @@ _MEASURED: Mapping[str, Mapping[WaitsFor | None, float]] = {
     "Intel(R) Xeon(R) Processor": {None: 0.13, WaitsFor.DATABASE: 0.16},
     "AMD EPYC": {None: 0.19, WaitsFor.TIMER: 0.20, WaitsFor.UPSTREAM: 0.20, WaitsFor.DATABASE: 0.16},
 }
-"""By the name of the CPU. Xeon: the ends of the intervals of turns' first 100 ms against the rest of them. EPYC: 95 %
-of contrasts are within, in turns of 100 ms against alone (results/published/bias-*), and their noise with them. The
-Xeon's first 100 ms say nothing about routes that wait for a timer or the upstream."""
+"""By the name of the CPU. Xeon: ends of the intervals of turns' first 100 ms against the rest of the turns, which say
+nothing about routes that wait for a timer or the upstream. EPYC: 95 % of contrasts between turns of 100 ms and services
+alone are within it, noise included (results/published/bias-*)."""
 
 
 def turn_bias(scenario: str, cpu: str | None) -> TurnBias:
-    """How far taking turns may move a ratio of unlike servers from that of the servers alone, which no number of rounds
-    makes smaller. On a machine with this CPU: as measured there for such a route, else the largest of any machine.
+    """How far taking turns may bias a ratio of unlike servers; more rounds do not reduce it.
+
+    On a machine with a known CPU: as measured there for such a route, else the largest of any machine.
     """
     wait = wait_of(scenario)
     what = wait.on if wait else None
@@ -73,7 +77,7 @@ def turn_bias(scenario: str, cpu: str | None) -> TurnBias:
 
 @dataclass(frozen=True, slots=True)
 class PlannedTable:
-    """A table of the plan, with its services in the plan's order; `rounds` is the most that it is measured."""
+    """A table of the plan, with services in the plan's order; `rounds`: the most for which it is measured."""
 
     scenario: str
     tool: str
@@ -86,24 +90,24 @@ class PlannedTable:
     stacks: Mapping[str, str] = field(default_factory=dict)
     """The server and framework of each service."""
     bias: TurnBias | None = None
-    """What taking turns does to ratios of unlike services."""
+    """How taking turns biases ratios of unlike services."""
     shares: tuple[str, ...] = ()
-    """The levels of its common rates: after their turns its services are loaded one by one at each."""
+    """The levels of its common rates: after the turns, services are loaded one at a time at each of them."""
 
     def systematic(self, a: str, b: str) -> float:
-        """By how much the logarithm of a ratio of two services may be off; 0 of those that are of one stack."""
+        """How far the logarithm of a ratio of two services may be off; 0 for services with the same stack."""
         unlike = a in self.stacks and b in self.stacks and self.stacks[a] != self.stacks[b]
         return math.log1p(self.bias.share) if self.bias and unlike else 0.0
 
     @property
     def stated_bias(self) -> TurnBias | None:
-        """What intervals of the table include of it; None where all services are of one stack."""
+        """The bias that the table's intervals include; None if all services have the same stack."""
         return self.bias if len(set(self.stacks.values())) > 1 else None
 
     @property
     def at_rates(self) -> Iterator[PlannedTable]:
-        """A table of each of its common rates, by CPU per request, if these have rounds enough for verdicts."""
-        # From the second round to the first look. Each service is alone for all of its load, as nothing takes turns.
+        """A table for each common rate, ranked by CPU per request, if there are enough rounds for verdicts."""
+        # From the second round to the first look. Services do not take turns in these loads, so there is no bias.
         rounds = self.looks[0] - RATED_FROM + 1
         if rounds >= LOOKS[0]:
             for level in self.shares:
@@ -140,7 +144,7 @@ def tables_of(facts: Mapping[str, Any]) -> tuple[PlannedTable, ...]:
                 services=tuple(dict.fromkeys(services)),
                 rounds=rounds,
                 looks=tuple(sorted(planned)) or looks_before(rounds),
-                # All are under such a load at once.
+                # Services that hold connections are all loaded at once, so they do not take turns.
                 bias=None if TOOLS[tool].holds else turn_bias(scenario, cpu if isinstance(cpu, str) else None),
                 shares=tuple(map(str, items(entry.get("shares")))),
             )

@@ -1,4 +1,4 @@
-"""The answer of one table in turns: its services in order, every difference of two of them, and what that means."""
+"""The answer of one table in turns: its services in order, the contrast of every pair, and remarks."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from bench.stats.table_verdicts import FASTER, SLOWER, TURNED
 
 
 class Metric(StrEnum):
-    """A speed: successes per second that other programs did not take, per CPU second, or per second.
+    """What services are compared by, always as a speed; a metric of which less is better is inverted.
 
-    CPU per request judges tables of runs made before the speed was saved, goodput those whose CPU time is not known.
-    Percentiles of latency are compared beside it.
+    SPEED ranks tables: successes per second of time that other programs did not take. Tables of runs made before it was
+    saved are ranked by CPU, or by GOODPUT if CPU time is unknown. Memory and percentiles of latency do not rank.
     """
 
     SPEED = "requests/s"
@@ -36,13 +36,13 @@ class Metric(StrEnum):
 
 
 PERCENTILES = (Metric.P50, Metric.P99, Metric.P999)
-"""Of latency, at a rate that is the same for all services of a table: they rank none."""
+"""Of latency, at the same rate for all services of a table; they do not rank services."""
 
 Bounds = tuple[float, float]
-"""From low to high."""
+"""(low, high)."""
 HALF = 0.5
 UNEVEN = 1.5
-"""From so many times its even share on, the busiest worker has an uneven one."""
+"""From this many times the even share on, the busiest worker's share is uneven."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +63,10 @@ class Unranked(Enum):
 
 @dataclass(frozen=True, slots=True)
 class NoFigure:
-    """Why a service has no figure: the first cause against its windows; why it was not measured, empty if not known;
-    None: too few responses in every window.
+    """Why a service has no figure.
+
+    `why`: the first cause against its windows; as text, why it was not measured (empty: unknown); None if every window
+    had too few responses.
     """
 
     why: Cause | str | None
@@ -72,7 +74,7 @@ class NoFigure:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Windows, of all of a service, that do not count for the ranking for a cause."""
+    """How many of a service's windows do not count for the ranking because of one cause."""
 
     windows: int
     of: int
@@ -81,7 +83,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class ByLoadgen:
-    """The load generator was the limit, as `detail` says: the speed is a lower bound, or there are no requests/s."""
+    """The load generator was the limit (`detail`): the speed is a lower bound, or there are no requests/s."""
 
     detail: str | None
     lower_bound: bool
@@ -89,7 +91,7 @@ class ByLoadgen:
 
 @dataclass(frozen=True, slots=True)
 class Idles:
-    """A service was busy for this share of its turns, and a response took so long; None if that is not known."""
+    """A service was busy for this share of its turns; `response_s`: how long a response took, None if unknown."""
 
     busy: float
     response_s: float | None
@@ -97,37 +99,36 @@ class Idles:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The mean shares of the workers over the windows, the busiest first."""
+    """The workers' mean shares of CPU time over the windows, the busiest first."""
 
     shares: tuple[float, ...]
 
     @property
     def uneven(self) -> bool:
-        """Whether one worker had much more than its even share."""
+        """Whether one worker had much more than the even share."""
         return self.shares[0] * len(self.shares) > UNEVEN
 
 
 @dataclass(frozen=True, slots=True)
 class Throttled:
-    """How long a CPU quota stopped a service in a window; None if not known, and `unknown` says why."""
+    """How long a CPU quota throttled a service in a window; None if unknown, and `unknown` says why."""
 
     seconds: float | None
     unknown: str = ""
 
 
 Remark = Unranked | NoFigure | LeftOut | ByLoadgen | Idles | Spread | Throttled
-"""What is worth knowing of a service beside its figures."""
+"""A remark on a service, beside its figures."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedRow:
     """A service of a table.
 
-    `difference` is that from the best as a ratio - 1 of the table's metric as a speed (-0.05: 5 % less), with its
-    simultaneous interval. Services of one `tier` are tied with the first of it. A service that is not
-    ranked has neither, and its remarks say why. `smallest_visible` is the smallest difference from the best that is
-    detectable with 90 % power; None if it is called. `windows` were used for the ranking, and `left_out` were
-    not.
+    `difference`: from the best, as a ratio - 1 of the metric as a speed (-0.05: 5 % less), with its simultaneous
+    `interval`. Services of one `tier` are tied with the first of it. A service without a rank has none of these, and
+    its remarks say why. `smallest_visible`: the smallest difference from the best that is detectable with 90 % power;
+    None if the difference is called. `windows` counted for the ranking, `left_out` did not.
     """
 
     service: str
@@ -143,16 +144,16 @@ class RankedRow:
     remarks: tuple[Remark, ...] = ()
     smallest_visible: float | None = None
     connection_kb: Figure | None = None
-    """What a held connection takes of memory; None where none were held."""
+    """Memory of a held connection; None if none were held."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contrast:
-    """B relative to A: `difference` is B/A - 1 of the metric as a speed, and `verdict` what B is.
+    """B relative to A: `difference` is B/A - 1 of the metric as a speed, and `verdict` is about B.
 
-    `smallest_visible` is the smallest difference that is detectable with 90 % power; None if it is called.
-    `more_rounds` would probably settle it; None if it is decided, or if no number of rounds can be named.
-    `systematic` is the part of the interval that no number of rounds makes smaller, as a ratio - 1.
+    `smallest_visible`: the smallest difference that is detectable with 90 % power; None if it is called. `more_rounds`
+    would probably settle it; None if it is decided, or no number can be given. `systematic`: the part of the interval
+    that more rounds do not reduce, as a ratio - 1.
     """
 
     a: str
@@ -171,7 +172,7 @@ class Contrast:
 
     @property
     def turned(self) -> Contrast:
-        """The same of A relative to B."""
+        """The same contrast, as A relative to B."""
         ends = self.interval and (_inverse(self.interval[1]), _inverse(self.interval[0]))
         a, b, verdict = self.b, self.a, TURNED[self.verdict]
         return replace(self, a=a, b=b, verdict=verdict, difference=_inverse(self.difference), interval=ends)
@@ -179,7 +180,7 @@ class Contrast:
 
 @dataclass(frozen=True, kw_only=True)
 class Compared:
-    """Services of which every two are compared once."""
+    """Services with one contrast for every pair."""
 
     contrasts: tuple[Contrast, ...]
 
@@ -188,7 +189,7 @@ class Compared:
         return {(one.a, one.b): one for one in self.contrasts}
 
     def ahead(self, service: str, base: str) -> Contrast | None:
-        """How far a service is ahead of another one, whichever way round they were judged; None if they were not."""
+        """A service relative to another, whichever way round the pair was judged; None if it was not."""
         if (service, base) in self._by_pair:
             return self._by_pair[service, base].turned
         return self._by_pair.get((base, service))
@@ -199,18 +200,18 @@ class Compared:
         return found is not None and found.called
 
     def front(self, services: Sequence[str]) -> list[str]:
-        """The first, and all that are tied with it, also behind one that is."""
+        """The first service and all that are tied with it, even if they rank behind one that is not."""
         return [name for name in services if name == services[0] or not self.apart(services[0], name)]
 
     def alike(self, group: Sequence[str], services: Sequence[str]) -> bool:
-        """Whether the group is tied within itself, and with no other."""
+        """Whether the services of a group are all tied with each other, and with no other service."""
         rest = [name for name in services if name not in group]
         return all(self.apart(a, b) for a in group for b in rest) and not any(
             self.apart(a, b) for a, b in combinations(group, 2)
         )
 
     def farthest(self, pairs: Iterable[tuple[str, str]]) -> float | None:
-        """The farthest that the intervals of these pairs reach, either way; None if one of them has none."""
+        """The largest difference, either way, within the intervals of these pairs; None if one has no interval."""
         intervals = [found.interval if (found := self.ahead(a, b)) else None for a, b in pairs]
         ends = [max(abs(low), abs(high)) for low, high in filter(None, intervals)]
         return max(ends) if ends and len(ends) == len(intervals) else None
@@ -218,9 +219,9 @@ class Compared:
 
 @dataclass(frozen=True, kw_only=True)
 class Percentile(Compared):
-    """A percentile of latency: of all rounds merged, in seconds, by service; `missing` says why others have none.
+    """A percentile of latency over all rounds merged, in seconds by service; `missing`: why others have none.
 
-    Of these `at_most` has an upper bound, where requests were sent late; a bound is compared with nothing.
+    `at_most`: upper bounds for some of the missing ones, whose requests were sent late; bounds are not compared.
     """
 
     metric: Metric
@@ -238,10 +239,10 @@ class Percentile(Compared):
 class TableLatency:
     """Latency of a table's services at one rate (open loop, 1/s), each loaded alone while the others were stopped.
 
-    The rate is `share` of the speed of `slowest`, or `by_client` the most that the load tool is asked for; it is None
-    and `reason` says why where there is none. `left_out` services would drag the rate down, or have no speed.
-    `confidence` is that of all intervals of a percentile's differences at once. `client_core_ratio`: the share of
-    a core that the tool needs for 1,000 requests/s, on average.
+    The rate is `share` of the speed of `slowest`, or with `by_client` the most that the load tool is asked for. It is
+    None if there is none; `reason` says why. `left_out`: services that would drag the rate down, or have no speed.
+    `confidence`: of all intervals of a percentile's differences together. `client_core_ratio`: the share of a core that
+    the tool needs for 1,000 requests/s, on average.
     """
 
     tool: str
@@ -259,22 +260,22 @@ class TableLatency:
 
     @property
     def of_knee(self) -> bool:
-        """Whether the rate is a share of the lowest knee, and not of a speed."""
+        """Whether the rate is a share of the lowest knee instead of a speed."""
         return parse_level(self.level).knee_share is not None
 
     def of(self, metric: Metric) -> Percentile | None:
-        """A percentile that any service has."""
+        """A percentile, if any service has it."""
         return next((one for one in self.percentiles if one.metric is metric and one.figures), None)
 
     def figure(self, metric: Metric, service: str) -> Figure | None:
-        """A percentile of a service."""
+        """A service's percentile."""
         found = self.of(metric)
         return found.figures.get(service) if found else None
 
 
 @dataclass(frozen=True, slots=True)
 class Cheapest:
-    """The services that need the least of a metric, by intervals of their own, and what they need: µs, or KB."""
+    """The services that need the least of a metric, by intervals of their own, and how much: µs, or KB."""
 
     services: tuple[str, ...]
     least: float
@@ -285,13 +286,12 @@ class Cheapest:
 class Ranking(Compared):
     """A table's answer. Rows are in the order of their rank, those without one last.
 
-    `look` is the number of rounds that the verdicts rest on; None before the first of `looks`. `confidence` is that of
-    all its intervals at once. `unknown_cpu` says why requests/s are compared where servers do not wait; empty else.
-    `late`: responses from after the services' turns are in its figures, as in all runs made before that was mended.
-    `bias` is how far taking turns may move its ratios, `credit` by how much more requests/s services that idle may have
-    served without other programs, at most, as a ratio - 1. `connections_kept` says whether the load tool asked for
-    connections that stay open, and `workers` how many each service has; None where that is not known. `latencies` are
-    at each of the common rates of its services.
+    `look`: the number of rounds that the verdicts rest on; None before the first of `looks`. `confidence`: of all its
+    intervals together. `unknown_cpu`: why requests/s are compared although servers do not wait; empty otherwise.
+    `late`: figures include responses from after the services' turns, as in all runs made before that was fixed. `bias`:
+    how far taking turns may bias ratios. `credit`: how many more requests/s idle services may have served without other
+    programs, at most, as a ratio - 1. `connections_kept`: whether the load tool asked for persistent connections;
+    `workers`: how many each service has; None if unknown. `latencies`: at each of the common rates of its services.
     """
 
     scenario: str
@@ -309,7 +309,7 @@ class Ranking(Compared):
     lightest: Cheapest | None = None
     """By memory per held connection."""
     rate: float | None = None
-    """Requests/s of a table of a common rate, or of held connections."""
+    """Requests/s of a table at a common rate, or with held connections."""
     late: bool = False
     bias: TurnBias | None = None
     credit: float = 0.0
@@ -319,7 +319,7 @@ class Ranking(Compared):
 
     @property
     def latency(self) -> TableLatency | None:
-        """At half of the slowest one's speed if it is there."""
+        """At half of the slowest service's speed if possible, else at the first rate."""
         return next((one for one in self.latencies if one.share == HALF), next(iter(self.latencies), None))
 
     @property

@@ -1,4 +1,4 @@
-"""What is worth knowing of a service of a table in turns beside its figures."""
+"""Remarks on the services of a table in turns, beside their figures."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def remarks_on(
     absent: str,
     knobs: Mapping[str, Any],
 ) -> Iterator[Remark]:
-    """The remarks on a service, what keeps it from a rank first; `absent` says why it has no record."""
+    """The remarks on a service, starting with what keeps it from a rank; `absent`: why it has no record."""
     own, metric = measured.of(service), measured.metric
     unused = left_out(own, metric)
     has_rank = ranked is not None and ranked.rank is not None
@@ -81,7 +81,7 @@ def throttled(records: Iterable[Record]) -> Iterator[Throttled]:
 
 
 def _no_figure(own: Sequence[Record], metric: Metric, absent: str, tells: str = "") -> NoFigure:
-    """The first cause, or the first of those that `tells` names: of held connections, what became of them."""
+    """The first cause, preferably the one named `tells`, which says what happened to held connections."""
     if not own:
         return NoFigure(absent)
     causes = [cause for record in own for cause in causes_against(record, metric)]
@@ -89,7 +89,7 @@ def _no_figure(own: Sequence[Record], metric: Metric, absent: str, tells: str = 
 
 
 def _idles(records: Sequence[Record]) -> Iterator[Idles]:
-    """That a service idles under load, where nothing that the load generator does explains it."""
+    """A remark if a service idles under load and the load generator does not explain it."""
     seen = [record for record in records if value_of(record, Metric.SPEED) is not None]
     if not seen or any(map(bound_by_loadgen, seen)):
         return
@@ -100,7 +100,7 @@ def _idles(records: Sequence[Record]) -> Iterator[Idles]:
 
 
 LEAST_S = 0.1
-"""Ten clock ticks: of less CPU time, shares would mean nothing."""
+"""Ten clock ticks: shares of less CPU time would mean nothing."""
 
 
 def workers_of(record: Record, knobs: Mapping[str, Any]) -> int:
@@ -112,8 +112,8 @@ def workers_of(record: Record, knobs: Mapping[str, Any]) -> int:
 def spread_of(records: Iterable[Record], knobs: Mapping[str, Any]) -> Spread | None:
     """The spread in the records of one service; None if it has one worker, or too little CPU time was counted.
 
-    A service has other processes too (a parent, an init): its workers are as many as were asked for, those that used
-    most CPU time. A worker that did nothing counts with nothing.
+    A service has other processes too (a parent, an init): as many as it was asked to have workers are taken for
+    workers, those that used most CPU time. A worker that did nothing counts as 0.
     """
     found: list[list[float]] = []
     for record in records:

@@ -1,1 +1,1 @@
-"""index.html: every figure is computed here, the scripts in app/ filter, sort and draw."""
+"""The page, index.html: every figure is computed here; the scripts in app/ filter, sort and draw."""

@@ -40,7 +40,7 @@ from bench.words.told import ToldRanking
 CONFIDENCE = 0.95
 """Confidence of the interval of a mean over the rounds; a verdict has its own."""
 LEAST_SHARE = 0.001
-"""In a flame graph, functions with a smaller share of the samples, with what they call, are too narrow to be seen."""
+"""Functions with a smaller share of samples, callees included, are too narrow to be seen in a flame graph."""
 DEEPEST = 200
 COORDINATES = ("service", "server", "framework", "python", "base", "settings", "scenario", "tool", "level", "mode")
 
@@ -70,11 +70,11 @@ def page_data(
     rankings: Sequence[ToldRanking] = (),
     profiles: Iterable[Profile] = (),
 ) -> dict[str, Any]:
-    """What the page's scripts read, as JSON has it."""
+    """What the page's scripts read, ready for JSON."""
     words = Words()
     cells = _cells_and_places(records)
     limits = noise_limits_of(mapping(source.facts.get("knobs")))
-    # The rows whose figures the page's cells take over.
+    # Cells in turns show the figures of these rows.
     figures: dict[tuple[str, ...], RankedRow] = {
         (*told.ranking.table, row.service): row for told in rankings for row in told.ranking.rows
     }
@@ -106,7 +106,7 @@ def page_data(
 
 
 def _ranking(told: ToldRanking) -> dict[str, Any]:
-    """A table in turns: its load, and its services from the best to those without a rank; `ranked` have one."""
+    """A table in turns: its load, and its services from the best to unranked ones; the first `ranked` have a rank."""
     ranking = told.ranking
     services = [row.service for row in ranking.rows]
     return {
@@ -118,7 +118,7 @@ def _ranking(told: ToldRanking) -> dict[str, Any]:
 
 
 def _latencies(told: ToldRanking) -> Iterator[dict[str, Any]]:
-    """The same of each percentile at a common rate: services from the lowest to those without a figure."""
+    """The same for each percentile at a common rate: services from the lowest to those without a figure."""
     for found in told.ranking.latencies:
         for one in found.percentiles:
             services = [*one.ordered, *one.missing]
@@ -130,11 +130,11 @@ def _latencies(told: ToldRanking) -> Iterator[dict[str, Any]]:
 
 
 def pairs_data(rankings: Sequence[ToldRanking]) -> list[dict[str, Any]]:
-    """The sentences on every two ranked services of each table, in the order of the rows: first with second, third, ...
-    Then those of each percentile.
+    """The sentences on every pair of ranked services of each table, then of each percentile.
 
-    `{0}` and `{1}` in a sentence stand for the earlier and the later one; None: they were never compared. `tied` has a
-    letter for each: t where no difference is shown.
+    Pairs are in the order of the rows: first with second, first with third, and so on. `{0}` and `{1}` in a sentence
+    stand for the earlier and the later service; None: they were never compared. `tied` has a letter for each pair: t if
+    no difference is shown.
     """
     tables = [
         _pairs(told.ranking, [row.service for row in told.ranking.rows if row.rank is not None]) for told in rankings
@@ -163,7 +163,7 @@ def _said(found: Ranking | Percentile, a: str, b: str, names: Mapping[str, str])
 
 
 def _cells_and_places(records: Iterable[Record]) -> list[tuple[Cell, list[int]]]:
-    """Cells with the indices of their records; those in turns and the null server have cells of their own."""
+    """Cells with the indices of their records; each mode (solo, turns, null server) has its own cells."""
     groups = grouped(enumerate(records), lambda one: _cell_key(one[1]))
     # Solo windows first.
     order = sorted(groups, key=lambda key: (MODES.index(key[0]), *map(natural, key)))
@@ -207,7 +207,7 @@ def _service(source: Run, name: str, facts: ServiceFacts | None, idle: int | Non
 
 
 def _paths(facts: Mapping[str, Any], name: str) -> dict[str, str]:
-    """Where a service's start script and app are in the project; of a user's own app what they called it by."""
+    """Where a service's start script and app are in the project; for a user's own app, the app and its folder."""
     entry, own = service_of(facts, name), own_app_of(facts)
     if "url" in entry or not {"server", "framework"} <= entry.keys():
         return {}
@@ -218,13 +218,13 @@ def _paths(facts: Mapping[str, Any], name: str) -> dict[str, str]:
 
 
 def sources_data(source: Run) -> dict[str, str]:
-    """The text of start scripts and apps by path, as they were measured; empty in runs that did not save them."""
+    """The text of start scripts and apps by path, as they were measured; empty for runs that did not save them."""
     saved = as_object(read_bytes(f"{source.path}/{SOURCES}") or b"") or {}
     return {path: text for path, text in saved.items() if isinstance(text, str)}
 
 
 def _checks(run: str, name: str) -> dict[str, Any] | None:
-    """The result of the contract's checks of a service; None if it was not saved."""
+    """The result of a service's contract checks; None if it was not saved."""
     saved = as_object(read_bytes(f"{run}/raw/services/{name}/verify.json") or b"")
     if saved is None:
         return None
@@ -281,13 +281,13 @@ def _cells(
 
 
 def _in_turns(cell: Cell, figures: Mapping[tuple[str, ...], RankedRow]) -> dict[str, Any]:
-    """The figures that the table of a cell in turns has of it, so that the page says each of them once."""
+    """The figures that a table in turns has for a cell, so that the page shows the same ones everywhere."""
     first = cell.first
     row = figures.get((first.scenario, first.tool, first.level, first.service))
     if row is None or row.goodput is None:
         return {}
     goodput = row.goodput
-    # As they are printed at the top, so that no figure is rounded twice.
+    # Rounded once, as printed at the top of the page.
     shown = (("goodput", goodput.mean), ("low", goodput.low), ("high", goodput.high))
     found = {name: float(written(value).replace(",", "")) for name, value in shown}
     return found if row.cpu_us is None else found | {"cpu_s": row.cpu_us.mean / 1e6}
@@ -378,7 +378,7 @@ def _flame(profile: Profile) -> dict[str, Any]:
 
 
 def tree_of(stacks: Mapping[Stack, int]) -> dict[str, Any]:
-    """Nodes {n: name, v: samples with what it calls, c: children}, the root for all samples."""
+    """Nodes {n: name, v: samples including callees, c: children}; the root has all samples."""
     total = sum(stacks.values())
     paths = [([one.label for one in stack[:DEEPEST]] or [NO_PYTHON], count) for stack, count in stacks.items()]
     return _node("all samples", paths, LEAST_SHARE * total)

@@ -35,11 +35,11 @@ HERE = Path(__file__).parent
 LIBRARIES = ("d3.min.js", "plot.umd.min.js")
 """Unchanged files of their packages; vendor/README.md has the versions."""
 FLAMES = "d3-flamegraph.umd.min.js"
-"""The same, only for pages with flame graphs."""
+"""Likewise unchanged; only for pages with flame graphs."""
 MOST_BYTES = 2_950_000
 """Target size of the page: raw output is cut to stay below it, as far as the rest of the page allows."""
 DETAILS = "<!-- details -->"
-"""Where the parts go, once it is known how much room the rest of the page leaves."""
+"""Placeholder for the parts, whose size depends on how much room the rest of the page leaves."""
 
 
 def html(
@@ -53,7 +53,7 @@ def html(
     rankings: Iterable[ToldRanking] = (),
     profiles: Iterable[Profile] = (),
 ) -> str:
-    """The page of a run: `windows` in the order of the records; of `profiles` it has flame graphs.
+    """The page of a run. `windows`: in the order of the records; `profiles`: shown as flame graphs.
 
     With `rankings`, those of its tables in turns, the page begins with them.
     """

@@ -1,4 +1,4 @@
-"""What the page has of a run's events: of each cell, its counts by round and the timeline that it opens to."""
+"""A run's events for the page: each cell with its counts by round, and the timeline that it opens to."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from bench.words.event_cells import FATES, seconds_words
 from bench.words.events import ToldEvents, ToldRow
 
 MOST_BYTES = 1_500_000
-"""All timelines that a page may have; above it, each cell has that of its worst round alone."""
+"""The most that all timelines of a page may take; beyond it, each cell only has that of its worst round."""
 
 
 def event_parts(told: ToldEvents) -> list[str]:
-    """A part for each cell, by rows and then services; empty where a row has no cell of a service."""
+    """A part for each cell, by rows, then services; empty if a row has no cell for a service."""
     found = _parts(told, every=True)
     return found if sum(map(len, found)) <= MOST_BYTES else _parts(told, every=False)
 
@@ -51,7 +51,7 @@ def _cell(told: ToldEvents, told_row: ToldRow, cell: EventCell, *, every: bool) 
 
 
 def _against(told: ToldEvents, row: EventRow, service: str) -> Iterable[str]:
-    """What it is called against the others."""
+    """Its verdicts against the other services."""
     for one in row.contrasts:
         if service in (one.a, one.b) and one.verdict != NOT_ENOUGH:
             other = told.labels[one.b if service == one.a else one.a]
@@ -75,7 +75,7 @@ def _round(record: EventRecord, *, drawn: bool) -> dict[str, Any]:
 
 
 def _words(record: EventRecord) -> Iterable[tuple[str, str]]:
-    """(name, value) of everything that is known of a round, and why what is not known is not."""
+    """(name, value) of everything known of a round; a missing value has its reason."""
     return ((name, value) for name, value in _every(record) if value != NOTHING)
 
 

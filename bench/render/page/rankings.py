@@ -1,7 +1,7 @@
 """The answers at the top of the page: the tables of a run measured in turns, as text and as positions in a picture.
 
-A picture is made of elements placed by percentages, so that it needs no script, fits any width and is read as a list.
-Pure: rankings in, words and numbers for rankings.html.jinja out.
+A picture is made of elements placed by percentages, so that it needs no script, fits any width, and screen readers read
+it as a list. Pure: rankings in, words and numbers for rankings.html.jinja out.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from functools import partial
 from itertools import accumulate, groupby
 
 from bench.analysis.tables.ranking import Metric, Percentile, RankedRow, Ranking, TableLatency
-from bench.core.formats import NOTHING, number
+from bench.core.formats import NOTHING, milliseconds, number
 from bench.render.in_turns import grid_columns, grid_figures, grid_title
 from bench.render.table import Column, Table, table_of, written
 from bench.words.changes import Change, change, column_name
-from bench.words.latency import in_milliseconds, milliseconds, spread, standing
+from bench.words.latency import in_milliseconds, spread, standing
 from bench.words.latency import notes as latency_notes
 from bench.words.picture import (
     caption_words,
@@ -31,11 +31,11 @@ from bench.words.picture import (
 from bench.words.told import ToldRanking
 
 MOST_SENTENCES = 4
-"""Findings that are shown at once, half as many again of an only table; the others open below them."""
+"""Findings that are shown at once, half as many again if there is only one table; the others open below them."""
 MOST_CHARACTERS = 450
-"""Fewer of them if they are long, so that the picture begins on the first screen of a phone."""
+"""Fewer findings are shown if they are long, so that the picture begins on the first screen of a phone."""
 MOST_ROWS = 32
-"""Rows that are shown at once: of a longer ranking, whole tiers up to FIRST_ROWS, and the others open below them."""
+"""Rows that are shown at once; a longer ranking shows whole tiers up to FIRST_ROWS, and the others open below them."""
 FIRST_ROWS = 20
 LOGARITHMIC = 3.0
 """If the factors span more than this, the scale is logarithmic."""
@@ -43,7 +43,7 @@ _ROOM = 1.5
 """An interval may widen the scale by this factor; a longer one ends in an arrow."""
 _LEAST_SPAN = 0.04
 _APART = 34.0
-"""In a narrow picture ticks that are closer than this to another one, in percent of its width, have no label."""
+"""In a narrow picture, a tick that is closer than this to another one, in percent of the width, has no label."""
 
 
 def rankings_of(rankings: Sequence[ToldRanking]) -> list[Answer]:
@@ -69,7 +69,7 @@ class Answer:
         self.question, self.asked = question_words(ranking), told.question
         if ranking.scenario in told.question:
             self.question, self.asked = told.question, ""
-        # A grid marks the best, what is tied with it and the last: what its knobs do is said first.
+        # A grid already marks the best and what is tied with it, so the effect of its knobs comes first.
         said = told.sentences[1:] + told.sentences[:1] if told.grid else told.sentences
         lengths = [*accumulate(map(len, said))]
         most = max(1, sum(length <= MOST_CHARACTERS for length in lengths[:most]))
@@ -117,7 +117,7 @@ class Tier:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A label of the scale, at percent of its width; a `minor` one has no room in a narrow picture."""
+    """A label of the scale, at percent of its width; a `minor` one is hidden in a narrow picture."""
 
     at: float
     text: str
@@ -125,9 +125,9 @@ class Tick:
 
 
 class Place:
-    """A ranked service: its words, and where its marks are in percent of the picture's width.
+    """A ranked service: its words, and the positions of its marks in percent of the picture's width.
 
-    `beyond` and `below`: its interval ends outside the picture.
+    `beyond`, `below`: its interval ends outside the picture.
     """
 
     def __init__(self, told: ToldRanking, scale: _Scale, row: _Ranked) -> None:
@@ -151,7 +151,7 @@ def _tailed(latency: TableLatency | None) -> Percentile | None:
 
 
 def _tail(latency: TableLatency | None, service: str) -> tuple[str, str, str] | None:
-    """Its p99, or p50 where nobody has that: name, value, and whether it is the lowest; None where it has none."""
+    """Its p99, or p50 if no service has a p99, as (name, value, standing); None if it has none."""
     found = _tailed(latency)
     figure = found.figures.get(service) if found else None
     if found and service in found.at_most:
@@ -163,7 +163,7 @@ def _tail(latency: TableLatency | None, service: str) -> tuple[str, str, str] | 
 
 @dataclass(frozen=True, slots=True)
 class _Ranked:
-    """A ranked row; `factor` is to the best: of its CPU time (1 or more), or of its requests/s (1 or less)."""
+    """A ranked row; `factor` is relative to the best: CPU time (1 or more), or requests/s (1 or less)."""
 
     given: RankedRow
     factor: float
@@ -188,14 +188,14 @@ def _ranked(row: RankedRow, metric: Metric) -> _Ranked:
 
 @dataclass(frozen=True, slots=True)
 class _Scale:
-    """The part of the picture's width at which a factor is, in percent."""
+    """Maps factors to positions in percent of the picture's width."""
 
     low: float
     high: float
     logarithmic: bool
 
     def at(self, factor: float) -> float:
-        """Between 0 and 100, also for a factor beyond the ends."""
+        """Between 0 and 100, even if the factor is beyond the ends."""
         low, high, value = self.low, self.high, min(max(factor, self.low), self.high)
         if self.logarithmic:
             low, high, value = math.log(low), math.log(high), math.log(value)
@@ -246,7 +246,7 @@ def _shown(tiers: Sequence[Tier]) -> int:
 
 
 def _figures(told: ToldRanking, ranked: Iterable[_Ranked], unranked: Iterable[RankedRow]) -> Table:
-    """Every figure of the table, as text: the picture's other form, with the pairs that it has no column for."""
+    """Every figure of the table as text, the alternative to the picture; notes have pairs without the best."""
     against = {row.given.service: " ".join(filter(None, (row.against[0], row.interval))) for row in ranked}
     columns: list[Column[RankedRow]] = [
         Column("service", lambda row: told.labels[row.service], left=True),
@@ -268,7 +268,7 @@ def _figures(told: ToldRanking, ranked: Iterable[_Ranked], unranked: Iterable[Ra
 
 
 def _latency_columns(ranking: Ranking) -> Iterator[Column[RankedRow]]:
-    """Each percentile, and the interval of that in the picture."""
+    """Each percentile, with the interval of the one that the picture shows."""
     tailed = _tailed(ranking.latency)
     for latency in ranking.latencies:
         at = f" at {latency.rate:,.0f}/s" if len(ranking.latencies) > 1 else ""

@@ -1,4 +1,4 @@
-"""What the page shows of a measurement besides its row: start time, CPU pressure on the host, its facts, raw output.
+"""What the page shows of a measurement beyond its row: start time, CPU pressure on the host, its facts, raw output.
 
 Facts and raw output are deflated in parts, in the order of the records: a part is only inflated when one of its rows is
 opened, so that the page loads quickly. Parts are base64 in a data block, since a page opened from disk cannot load a
@@ -23,11 +23,11 @@ from bench.render.text import brief, left_out, rounded
 from bench.run.reader import Raw
 
 MOST_KEPT = 65_536
-"""Most characters of a raw output that the page keeps; the file has all of it."""
+"""The most characters of a raw output that the page keeps; the file has all of it."""
 IN_A_PART = 100
 """Measurements per part: about 300 kB of JSON, which a browser inflates in a few milliseconds."""
 CUTS = (MOST_KEPT, 16_384, 4_096, 1_024, 256, 0)
-"""Most characters of one raw output: the first value for which the page fits."""
+"""Limits for the characters of a raw output: the first one with which the page fits is used."""
 SAMPLE = 10
 """One of this many parts is built to estimate whether a cut is enough."""
 MOST_FACTS = 20_000

@@ -15,13 +15,13 @@ function rowsOf(columns) {
 
 const word = (index) => (index === null ? null : DATA.words[index]);
 
-/** A word behind another one; nothing where there is none. */
+/** A suffix in brackets; empty without text. */
 const inBrackets = (text) => (text ? ` (${text})` : "");
 
 const CELLS = rowsOf(DATA.cells);
 CELLS.forEach(nameCell);
 
-/** Gives a cell its words: coordinates, load, and what it is called. */
+/** Replaces a cell's indexes by words, and gives it its load, id and names. */
 function nameCell(cell) {
   for (const name of [...COORDINATES, "service", "mode", "state"]) cell[name] = word(cell[name]);
   cell.load = [cell.scenario, cell.tool, cell.level, ...(cell.mode === "turns" ? ["turns"] : [])].join(" ");
@@ -37,16 +37,16 @@ function nameCell(cell) {
 const MEASUREMENTS = rowsOf(DATA.measurements);
 for (const one of MEASUREMENTS) one.causes = one.causes.map(word);
 
-/** Whether a cell has figures of one service alone: measured solo, alone on the CPU in its turns, or at a common rate. */
+/** Whether a cell has figures of a single service: measured solo, in its turns, or at a common rate. */
 const isAlone = (cell) => ["solo", "turns", "rate"].includes(cell.mode);
 const ALONE = CELLS.filter(isAlone);
-/** Whether a load was measured both ways, so that its name has to say which. */
+/** Whether services were measured both solo and in turns, so that the name of a load has to say which. */
 const BOTH_WAYS = ["solo", "turns"].every((mode) => ALONE.some((cell) => cell.mode === mode));
 
-/** The first where the page begins with rankings, else the second. */
+/** The first value if the page begins with rankings, else the second. */
 const answered = (first, second) => (DATA.rankings.length ? first : second);
 
-const PART_SIZE = 100; // IN_A_PART of details.py
+const PART_SIZE = 100; // IN_A_PART of windows.py
 const parts = new Map();
 
 /** The details of the measurement with this index in the records. */
@@ -62,30 +62,30 @@ async function inflate(text) {
   return JSON.parse(await new Response(stream).text());
 }
 
-/** The rankings, and percentiles of latency at a common rate, in the order of their verdicts on every two services. */
+/** The rankings, then percentiles of latency at a common rate: the order of `pairs`. */
 const JUDGED = [...DATA.rankings, ...DATA.latencies];
 const PERCENTILES = ["p50", "p99", "p99.9"];
 
-/** The load of a ranking, as its cells have it. */
+/** The load of a ranking, as its cells name it. */
 const rankedLoad = ({ scenario, tool, level, metric }) =>
   [scenario, tool, level, ...(PERCENTILES.includes(metric) ? [] : ["turns"])].join(" ");
 
 let pairs = null;
 
-/** What is said of every two services of each ranking, or null where this browser cannot decompress them. */
+/** The sentences on every pair of services of each ranking; null if this browser cannot decompress them. */
 async function loadPairs() {
   const text = document.getElementById("pairs")?.textContent;
   if (text) pairs ??= await inflate(text).catch(() => null);
   return pairs;
 }
 
-/** Start scripts and apps by path, or null where the run did not save them or this browser cannot decompress them. */
+/** Start scripts and apps by path; null if the run did not save them or this browser cannot decompress them. */
 async function loadSources() {
   const text = document.getElementById("sources")?.textContent;
   return text ? inflate(text).catch(() => null) : null;
 }
 
-/** What is said of two services of a ranking, by their places in it, and whether they are tied; null: nothing. */
+/** The sentence on two services, given by their places in a ranking, and whether they are tied; null without one. */
 function pairOf(ranking, one, other) {
   const found = pairs?.[JUDGED.indexOf(ranking)];
   if (!found || one === other) return null;
@@ -96,7 +96,7 @@ function pairOf(ranking, one, other) {
   return { tied: found.tied[at] === "t", words: filled(found.words[at], names) };
 }
 
-/** A text of the report with its places filled. */
+/** A text of the report with its placeholders filled in. */
 const filled = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => values[name]);
 const said = (name, values = {}) => filled(DATA.said[name], values);
 

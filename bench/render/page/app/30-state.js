@@ -1,7 +1,7 @@
-/* Keeps the filters, the picked services, the sort order and the open row in the URL fragment: a link reproduces the view. */
+/* Keeps filters, picks, sort order and the open row in the URL fragment: a link reproduces the view. */
 
 const FILTERS = ["server", "framework", "python", "base", "settings", "scenario", "tool"];
-/** What leaves rows out; of each filter several values may be chosen. */
+/** What hides rows; each filter may have several values. */
 const SELECTION = [...FILTERS, "find"];
 const SEVERAL = new Set([...FILTERS, "pick"]);
 const KEYS = [...SELECTION, "load", "valid", "sort", "open", "pick"];
@@ -59,10 +59,10 @@ function isListed(cell) {
   return state.valid !== "no" || cell.valid < cell.rounds;
 }
 
-/** The services of which something passes the filters. */
+/** The services with a cell that passes the filters. */
 const passingServices = () => new Set(CELLS.filter(passesFilters).map((cell) => cell.service));
 
-/** Picks a service to compare, in place of the one that was picked first if there are two; or no longer. */
+/** Picks a service to compare, or drops it; a third pick replaces the older of the two. */
 function pick(service, picked) {
   const others = (state.pick ?? []).filter((name) => name !== service);
   change({ pick: picked ? [...others.slice(-1), service] : others });

@@ -1,4 +1,4 @@
-/* Draws the filter bar, which applies to rankings, charts, the list of measurements and the report's tables alike. */
+/* Draws the filter bar, which applies to rankings, charts, the list of measurements and the report's tables. */
 
 const FILTER_NAMES = {
   server: "Server",
@@ -21,7 +21,7 @@ function loads() {
   return groups;
 }
 
-/** The charted load: the selected one if it passes the filters, else the first ranking's, else that with the most valid cells. */
+/** The selected load if it passes the filters, else the first ranking's, else the one with the most valid cells. */
 function chartedLoad(groups) {
   if (groups.has(state.load)) return state.load;
   const names = DATA.rankings.map(rankedLoad);
@@ -42,7 +42,7 @@ function fillSelect(select, options, chosen) {
   select.value = chosen;
 }
 
-/** A filter that opens to its values; `show` writes which are chosen. */
+/** A filter that opens to a list of its values; `show` updates it from the state. */
 function choices(key, values) {
   const summary = make("summary", {});
   const boxes = values.map((value) => make("input", { type: "checkbox", value }));
@@ -62,7 +62,7 @@ function choices(key, values) {
   return { element: make("details", { id: `filter-${key}`, class: "choice" }, summary, list), show };
 }
 
-/** An open list of values closes when something else is used. */
+/** Closes an open list of values when something else is used. */
 function closeElsewhere(section) {
   const close = (target) => {
     for (const one of section.querySelectorAll(".choice[open]")) if (!one.contains(target)) one.open = false;
@@ -126,7 +126,7 @@ function filters() {
   section.hidden = false;
 }
 
-/** In the bar: what was picked, with a link to the comparison when it is two. */
+/** Shows the picked services in the bar, with a button to compare them if there are two. */
 function showPicked(place) {
   const names = state.pick ?? [];
   const clear = make("button", { type: "button", onclick: () => change({ pick: [] }) }, "Clear picks");
@@ -136,7 +136,7 @@ function showPicked(place) {
   place.hidden = !names.length;
 }
 
-/** The load that is charted, chosen where there are several. */
+/** The choice of the charted load; hidden if there is only one. */
 function loadChoice() {
   const load = make("select", {
     id: "filter-load",

@@ -1,6 +1,6 @@
-/* Applies the filters to the rankings. Ranks, tiers and differences are those of the whole table: rows are left out. */
+/* Applies the filters to the rankings. They only hide rows: ranks, tiers and differences stay those of the whole table. */
 
-/** As many rows as this are shown at once, when filters leave others out: MOST_ROWS of rankings.py. */
+/** If filters leave at most this many rows, the later tiers open: MOST_ROWS of rankings.py. */
 const SHOWN_AT_ONCE = 32;
 
 function rankings() {
@@ -81,7 +81,7 @@ function filterRanking(one, cells) {
   tellThese(one);
 }
 
-/** Says of the services that are left which is best and which is last; what is said of all of them folds away. */
+/** Says which of the remaining services is best and which is last; the findings on all services are folded. */
 function tellThese(one) {
   const { ranking, whole, these, fold, left } = one;
   const all = ranking.services.length;

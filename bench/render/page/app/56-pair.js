@@ -1,9 +1,9 @@
-/* Puts two picked services side by side over all that was measured of them, with the verdicts in words. */
+/* Puts two picked services side by side: verdicts in words, all their figures, what they have in common. */
 
 const LABELS = new Map(DATA.rankings.flatMap(({ services, labels }) => services.map((name, at) => [name, labels[at]])));
 const nameOf = (service) => LABELS.get(service) ?? service;
 
-/** The box that picks a service. */
+/** The checkbox that picks a service. */
 function pickBox(service, name = nameOf(service)) {
   return make("input", {
     type: "checkbox",
@@ -67,7 +67,7 @@ const PAIR_FIGURES = [
   ["peak memory", "memory_bytes", (cell) => megabytes(cell.memory_bytes)],
 ];
 
-/** For each load, a row for each figure that one of the two has. */
+/** For each load, a row for each figure that either of them has. */
 function pairFigures(a, b) {
   const own = (service) => new Map(ALONE.filter((cell) => cell.service === service).map((cell) => [cell.load, cell]));
   const [ofA, ofB] = [own(a), own(b)];
@@ -84,7 +84,7 @@ function pairFigures(a, b) {
   });
 }
 
-/** What the two have alike, and the packages that only one of them has, in this version. */
+/** What the two have in common, and the packages that only one of them has (in this version). */
 function pairFacts(a, b) {
   const [one, other] = [DATA.services[a], DATA.services[b]];
   const facts = (service) => [service.python_build, service.base_made].filter(Boolean).join("; ");

@@ -42,7 +42,7 @@ const STYLE = { background: "none", color: INK, fontSize: "12px", fontFamily: "i
 const charts = [];
 
 /**
- * Declares a chart: draw(width) gives {missing: reason} where the run lacks the data, or
+ * Declares a chart: draw(width) gives {missing: reason} if the run lacks the data, or
  * {drawing: a node, alt: text, columns and rows: the data as a table, notes: [text]}.
  */
 function chart(id, title, explanation, draw, { filtered = true } = {}) {
@@ -83,11 +83,7 @@ function frame({ id, title, explanation, draw, filtered }) {
     const root = made.drawing;
     root.setAttribute("role", "img");
     root.setAttribute("aria-label", `${title}. ${made.alt}`);
-    // The chart is one image with one description: labels of single marks would only repeat it.
-    for (const mark of root.querySelectorAll("[aria-label], [aria-description]")) {
-      mark.removeAttribute("aria-label");
-      mark.removeAttribute("aria-description");
-    }
+    removeMarkLabels(root);
     notes.replaceChildren(...(made.notes ?? []).map((text) => make("p", { class: "note" }, text)));
     showTable();
   };
@@ -107,6 +103,14 @@ function frame({ id, title, explanation, draw, filtered }) {
   plot.style.minHeight = "6rem";
   if (filtered) onChange((keys) => (isSelection(keys) || keys.includes("load")) && refresh());
   return { figure, refresh, render: () => stale && render() };
+}
+
+/** A chart is one image with one description: labels of single marks would only repeat it. */
+function removeMarkLabels(drawing) {
+  for (const mark of drawing.querySelectorAll("[aria-label], [aria-description]")) {
+    mark.removeAttribute("aria-label");
+    mark.removeAttribute("aria-description");
+  }
 }
 
 /** Moves positions apart until neighbours are at least `gap` apart, keeping them close to where they were. */
@@ -151,7 +155,7 @@ function svg(name, attributes = {}, ...children) {
   return element;
 }
 
-/** A hatched fill pattern: the sign of results that are not valid. */
+/** A hatched fill pattern, which marks invalid results. */
 function hatch(id) {
   return () =>
     svg(
@@ -180,7 +184,7 @@ const clip = (full, most) => {
   return text;
 };
 
-/** Ticks of a logarithmic scale at 1, 2 and 5, or at powers of ten where there is little room. */
+/** Ticks of a logarithmic scale at 1, 2 and 5, or only at powers of ten if there is little room. */
 function logTicks([low, high], room) {
   const ticks = [];
   for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++)
@@ -192,7 +196,7 @@ function logTicks([low, high], room) {
   return ticks.length * 26 > room && tens.length > 1 ? tens : ticks;
 }
 
-/** A scale for latencies: logarithmic, or linear where the range is too small for logarithmic ticks. */
+/** A scale for latencies: logarithmic, or linear if the range is too small for logarithmic ticks. */
 function latencyScale(domain, room, label) {
   const common = { domain, label, labelArrow: "none", tickFormat: tick, tickSize: 0, grid: true };
   const ticks = logTicks(domain, room);
@@ -214,7 +218,7 @@ function legend(drawing, names) {
 
 const NARROW = 560;
 
-/** The labels that overlap no earlier one: [x, y, text] in pixels. */
+/** The labels that do not overlap an earlier one: [x, y, text] in pixels. */
 function apart(entries, size = 11) {
   const kept = [];
   for (const entry of entries) {

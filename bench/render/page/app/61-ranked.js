@@ -65,13 +65,13 @@ chart(
   },
 );
 
-/** At most MOST_ROWS cells, with room for some that are not valid. */
+/** At most MOST_ROWS cells, with room for some invalid ones. */
 function rowsToShow(ranked, invalid) {
   const room = Math.max(MOST_ROWS - Math.min(invalid.length, MOST_ROWS / 6), MOST_ROWS / 3);
   return [...ranked.slice(0, room), ...invalid.slice(0, MOST_ROWS - Math.min(ranked.length, room))];
 }
 
-/** Sizes and scale of the chart. `near`: the null server's rate is close enough to be on the scale. */
+/** Sizes and scale of the chart. `near`: the null server's rate fits on the scale. */
 function rankedLayout(width, shown, ranked, label) {
   const narrow = width < NARROW;
   const names = new Map(shown.map((cell) => [cell.index, label(cell)]));

@@ -1,7 +1,7 @@
 /* Draws the noise on the host over the run: steal, foreign CPU and CPU pressure of every measurement. */
 
 const BINS = 400;
-// After answers the noise is in the background.
+// Lower if the page begins with rankings: noise is secondary then.
 const PANEL_HEIGHT = answered(64, 110);
 const PANELS = [
   { title: "steal, % of the host", key: "steal", limit: DATA.limits.steal },
@@ -91,7 +91,7 @@ function noisyRounds(kept, x, padding) {
   });
 }
 
-/** A point per measurement; of many measurements, the highest in each step of time. */
+/** A point per measurement; if there are many, the highest of each time step. */
 function timelinePoints(kept, key, x, domain) {
   const points = kept
     .filter((one) => one[key] !== null)

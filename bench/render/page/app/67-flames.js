@@ -38,12 +38,12 @@ function flameOf({ service, load, cost_us, tree }) {
   return details;
 }
 
-/** A function with its share of the CPU time, what it calls included. */
+/** A function with its share of the CPU time, callees included. */
 function flameText({ n, v }, all, cost) {
   return `${n}: ${share(v / all)}, ${number((v / all) * cost)} µs per request`;
 }
 
-/** The functions in which most samples were taken, without what they call. */
+/** The functions with the most samples, callees excluded. */
 function widestOf(tree) {
   const own = new Map();
   const visit = ({ n, v, c = [] }) => {

@@ -1,7 +1,7 @@
-/* Opens a cell of the table of events: what became of its requests in each round, and its timeline. */
+/* Opens a cell of the table of events: what happened to its requests in each round, and its timeline. */
 
 const EVENT_HEIGHT = 150;
-/** What takes longer is a band in a timeline: a container that is replaced. */
+/** An action that takes longer is a band in the timeline, such as the replacement of a container. */
 const LASTS_S = 0.3;
 
 function events() {
@@ -56,7 +56,7 @@ function showEvent(panel, found, chosen) {
   );
 }
 
-/** Good and failed requests in each tenth of a second, their p99 below, and a line where something was done. */
+/** Good and failed requests in each tenth of a second, their p99 below, and a line for each action. */
 function eventTimeline(one, panel) {
   if (!one.at.length) return make("p", { class: "left-out" }, "Not shown: there is no timeline of this round.");
   const width = Math.max(280, panel.clientWidth - 32);
@@ -126,10 +126,7 @@ function eventTimeline(one, panel) {
     make("h4", {}, "p99 of the good ones, from when they were due"),
     latency,
   );
-  for (const mark of drawing.querySelectorAll("[aria-label], [aria-description]")) {
-    mark.removeAttribute("aria-label");
-    mark.removeAttribute("aria-description");
-  }
+  removeMarkLabels(drawing);
   const figure = make("figure", {}, drawing);
   const done = one.actions.map(
     ([at, what, took]) => `at ${number(at)} s ${what}${took >= LASTS_S ? ` (takes ${number(took)} s)` : ""}`,
@@ -138,7 +135,7 @@ function eventTimeline(one, panel) {
   return figure;
 }
 
-/** Memory after so many requests, or open file descriptors after so many reloads. */
+/** Memory by the number of requests, or open file descriptors by the number of reloads. */
 function eventGrowth(one, panel) {
   const [held, done] = one.reloads ? ["open file descriptors", "reloads"] : ["memory in MB", "requests answered"];
   const points = one.points.map(([at, size]) => ({ at, held: one.reloads ? size : size / 1e6 }));
@@ -162,10 +159,7 @@ function eventGrowth(one, panel) {
   });
   const drawing = make("div", { class: "stack plot", role: "img", "aria-label": `Round ${one.round}, ${words}.` });
   drawing.append(make("h4", {}, `${held[0].toUpperCase()}${held.slice(1)} by ${done}`), plot);
-  for (const mark of drawing.querySelectorAll("[aria-label], [aria-description]")) {
-    mark.removeAttribute("aria-label");
-    mark.removeAttribute("aria-description");
-  }
+  removeMarkLabels(drawing);
   return make("figure", {}, drawing);
 }
 

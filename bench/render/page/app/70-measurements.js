@@ -18,7 +18,7 @@ const COLUMNS = [
   { key: "valid", name: "Valid rounds", figure: true, write: (cell) => `${cell.valid} of ${cell.rounds}` },
 ];
 
-// A coordinate with one value in all rows needs no column, nor does a figure that no row has.
+// A coordinate that is the same in all rows needs no column, nor does a figure that no row has.
 const SHOWN_COLUMNS = COLUMNS.filter(({ key }) => {
   if (!COORDINATES.includes(key)) return !ALONE.length || ALONE.some((cell) => cell[key] !== null);
   return key === "server" || new Set(CELLS.filter((cell) => cell.mode !== "null").map((cell) => cell[key])).size > 1;
@@ -124,7 +124,7 @@ function measurements() {
   });
 }
 
-/** Opens a row of the list, alone, and goes there. */
+/** Opens a single row of the list and goes there. */
 function openRow(id) {
   change({ open: id, valid: "" });
   const row = document.querySelector("#rows .opened:not([hidden])")?.previousElementSibling;

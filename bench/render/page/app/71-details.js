@@ -86,7 +86,7 @@ function memoryText(cell, { idle_bytes: idle }) {
     .join(", ");
 }
 
-/** What starts a service, with the reasons for its flags, and its app: as they were measured, or where they are. */
+/** The start script (with reasons for its flags) and the app of a service: as measured, or how to find them in git. */
 function sourcesOf({ start, app }) {
   const folder = app?.replace(/[^/]*$/, "");
   return [
@@ -138,7 +138,7 @@ function roundDetails(one) {
   return details;
 }
 
-/** OF_TURNS of bench/run/raw_files.py. */
+/** The same text as OF_TURNS of bench/run/raw_files.py. */
 const STOPPED =
   "The tool was stopped while other services had their turns: its latencies and requests/s in this output include the stops, and no figure is taken from them.";
 

@@ -1,4 +1,4 @@
-/* Makes the report's tables sortable, and applies the filters to them by the names that their cells contain. */
+/* Makes the report's tables sortable, and filters them by the names in their cells. */
 
 const COORDINATE_OF = new Map();
 for (const cell of CELLS) for (const key of ["scenario", "tool"]) COORDINATE_OF.set(cell[key], key);
@@ -6,7 +6,7 @@ const CELL_OF = new Map(CELLS.map((cell) => [cell.service, cell]));
 DATA.rankings.forEach(nameServices);
 let passing = passingServices();
 
-/** A ranking's labels name services too; one of two services is the name of neither. */
+/** A ranking's labels name services too, unless two services share a label. */
 function nameServices({ services, labels }) {
   for (const [place, label] of labels.entries()) {
     const [cell, before] = [CELL_OF.get(services[place]), CELL_OF.get(label)];
@@ -57,7 +57,7 @@ function filterTable({ figure, title, heads, rows }) {
     left += !row.hidden;
     for (const [index, cell] of cells.entries()) if (cell.hidden !== hidden[index]) cell.hidden = hidden[index];
   }
-  // A picture of more services than its table shows.
+  // The picture would show releases that the filters hide in the table.
   const picture = figure.closest(".ladder")?.querySelector('[role="img"]');
   if (picture) picture.hidden = left < rows.length;
   figure.hidden = title.split(/[\s,:]+/).some(isFilteredOut) || (rows.length > 0 && !left);

@@ -35,7 +35,7 @@ function drawCharts() {
   if (ALONE.length) section.append(loadChoice());
   section.append(grid);
   const frames = charts.map(frame);
-  // Where the page begins with rankings, noise comes last, and what is behind them opens on demand.
+  // If the page begins with rankings, noise comes last, and all charts but the first are folded.
   const more = make("details", { class: "fold" }, make("summary", {}, "Latency, cost and other charts"));
   for (const [place, one] of frames.entries()) {
     if (answered(true, false) && one.figure.id === "chart-timeline") atTheEnd(one);
@@ -64,7 +64,7 @@ function drawCharts() {
   });
 }
 
-/** Puts the noise over the run where it opens on demand; its size is known only then. */
+/** Puts the chart of noise at the end, folded; it is drawn when opened, since only then its width is known. */
 function atTheEnd({ figure, refresh }) {
   const details = document.getElementById("noise");
   details.append(figure);
