@@ -46,7 +46,7 @@ def words_of(argv: Sequence[str], usage: str) -> Sequence[str]:
 
 
 def number(text: str) -> float:
-    """argparse type: a number."""
+    """Argument type: a number."""
     try:
         return float(text)
     except ValueError:
@@ -54,7 +54,7 @@ def number(text: str) -> float:
 
 
 def minutes_as_seconds(text: str) -> float:
-    """argparse type: a positive number of minutes, returned in seconds."""
+    """Argument type: a positive number of minutes, converted to seconds."""
     minutes = number(text)
     if not 0 < minutes < 100_000:
         raise argparse.ArgumentTypeError(f"'{text}' is not a number of minutes above 0")
