@@ -72,7 +72,7 @@ class Hey(Tool):
         return "-disable-keepalive" not in argv
 
     def parse(self, data: bytes) -> Parsed:
-        """Parse its text report (0.1.4): seconds have four decimals; only the Error distribution has failed requests."""
+        """Parse its text report (0.1.4): seconds have four decimals; failed requests are in the Error distribution."""
         return read_report("hey", lines_of(data), _START, _read, lambda lines: unreadable("hey", lines, _FORMATS))
 
     def counted_in_rate(self, parsed: Parsed) -> int | None:
