@@ -1,4 +1,4 @@
-"""hold - hold connections open, and ask a few requests beside them.
+"""hold - hold idle connections open, and send a few requests on another one.
 
 usage: python3 -m bench.load.hold --connections N --rate R --duration S --timeout S [--method M] URL
 

@@ -22,7 +22,7 @@ NOT_KEPT_S = 0.2
 """A server that closes connections sooner has no keep-alive."""
 MOST_KEPT = 400
 GOLDEN = 0.6180339887498949
-"""The golden ratio, whose multiples modulo 1 cover an interval evenly for any number of them."""
+"""The reciprocal of the golden ratio; its multiples modulo 1 cover [0, 1) evenly, however many there are."""
 
 
 class Keeper(Client):

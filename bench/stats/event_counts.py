@@ -171,9 +171,9 @@ GROWS, STEADY, NOT_ENOUGH = "grows", "steady", "not enough data"
 LEAST_STEPS = 4
 """Minimum steps between samples for a slope."""
 NEGLIGIBLE = 16.0
-"""Bytes per request: Python allocates no less, so anything leaked by every request is more."""
+"""Growth below this many bytes per request is negligible: Python allocates no less, so a leak per request is more."""
 LEAST_DESCRIPTORS = 0.5
-"""Negligible growth in file descriptors per reload."""
+"""Growth below this many file descriptors per reload is negligible."""
 WARM = 0.3
 """The share of the samples that is dropped at the start, when caches and heaps fill."""
 

@@ -203,7 +203,7 @@ def _read_times(cursor: Cursor, draft: Draft, complete: int) -> None:
         latency.update(min=scaled(row[1], -3), mean=scaled(row[2], -3), max=scaled(row[3], -3))
     while cursor.take(_REMARK):
         pass
-    # ab prints no percentiles for one request. -d omits them too, but looks like truncated output.
+    # For a single request, ab prints no percentiles. With -d it omits them too, but that counts as truncated output.
     if complete == 1:
         return
     cursor.need(BLANK, "the percentiles")

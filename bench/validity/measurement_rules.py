@@ -4,8 +4,8 @@ Invalid does not mean slow: an invalid measurement is shown with its causes and 
 tool's output, the plan and the counters of one measurement; those that need other measurements or the host's counters
 are in `run_rules`.
 
-A closed loop with a rate (hey's `-q`) is judged by its connections: the rate is a limit that a slow server keeps it
-below, so only exceeding it is a deviation from the plan.
+A closed loop with a rate (hey's `-q`) is judged by its connections: the rate is only an upper limit, which a slow
+server does not reach, so only exceeding it is a deviation from the plan.
 """
 
 from __future__ import annotations
