@@ -195,7 +195,7 @@ def host_json(services: Mapping[str, Mapping[str, Any]], own_app: Mapping[str, A
     # A user's own service of the same name takes the place of ours.
     dependencies = [name for name in DEPENDENCIES if name not in own]
     dependencies += [f"own-{name}" for name in own]
-    # Images with a package built from source (it has a local version, "+...") belong to this run.
+    # Images with a package built from source (with a local version, "+...") are removed together with the run.
     sources = dict.fromkeys(facts["image"] for facts in services.values() if "+" in (facts.get("package") or ""))
     host = Host(
         {name: _host_service(facts) for name, facts in services.items()},
