@@ -1,1 +1,1 @@
-"""Helpers that every other package may use; nothing here knows what a benchmark is."""
+"""General helpers that every other package may use; none of them is specific to benchmarking."""

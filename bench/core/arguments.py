@@ -1,4 +1,4 @@
-"""Command-line parsing whose errors are one line."""
+"""Command-line parsing with one-line errors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bench.core.errors import UserError, unknown
 
 
 class Parser(argparse.ArgumentParser):
-    """An argparse parser that raises UserError with one line that points to the help, and never exits."""
+    """An argparse parser that raises a one-line UserError pointing to the help, instead of exiting."""
 
     def __init__(self, prog: str, help_command: str = "", **options: Any) -> None:
         super().__init__(prog=prog, allow_abbrev=False, add_help=False, **options)
@@ -20,13 +20,13 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:  # noqa: D102
         found = re.match(r"unrecognized arguments: (--?[^\s=]+)", message)
-        # One that the script has may still be wrong where it stands, as --preset is beside --resume.
+        # An option that the script has may still be wrong here, such as --preset with --resume: no "unknown option".
         if found and found[1] not in (options := self._options()):
             raise unknown("option", found[1], options, self.help_command)
         raise UserError(f"{message}; see {self.help_command}")
 
     def _options(self) -> list[str]:
-        """Those that the script's help has: it may take some that never come here, and give some of its own."""
+        """The options in the script's help; the script may handle some itself and pass others that are internal."""
         try:
             script = Path(self.help_command.split()[0]).read_text(encoding="utf-8")
         except OSError:
@@ -35,7 +35,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def words_of(argv: Sequence[str], usage: str) -> Sequence[str]:
-    """The words of a verb without options; UserError where they are not those of its usage (`turns ready|load RUN`)."""
+    """`argv` if it matches the usage of a verb without options (such as `turns ready|load RUN`), else UserError."""
     wanted = usage.split()[1:]
     right = len(argv) == len(wanted) and all(
         "|" not in name or word in name.split("|") for word, name in zip(argv, wanted, strict=True)
@@ -46,7 +46,7 @@ def words_of(argv: Sequence[str], usage: str) -> Sequence[str]:
 
 
 def number(text: str) -> float:
-    """A number; ArgumentTypeError where it is none."""
+    """Argument type: a number."""
     try:
         return float(text)
     except ValueError:
@@ -54,7 +54,7 @@ def number(text: str) -> float:
 
 
 def minutes_as_seconds(text: str) -> float:
-    """Minutes as seconds; ArgumentTypeError where they are not a number above 0."""
+    """Argument type: a positive number of minutes, converted to seconds."""
     minutes = number(text)
     if not 0 < minutes < 100_000:
         raise argparse.ArgumentTypeError(f"'{text}' is not a number of minutes above 0")

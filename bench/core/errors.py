@@ -19,34 +19,34 @@ LISTED = (
     "knob",
     "event",
 )
-"""What has names of which `scripts/matrix.sh --list` prints all, by the word in the plural (bench/cli/names.py)."""
+"""Kinds of names that `scripts/matrix.sh --list` takes, in the plural (`--list presets`); see bench/cli/names.py."""
 NEAR = 0.5
-"""How alike (difflib's ratio) a name is at least to the word that may mean it: `flask` and `bjoern-flask` are."""
+"""The lowest similarity (difflib's ratio) for a suggestion: `flask` suggests `bjoern-flask`."""
 
 
 class UserError(Exception):
-    """An error that the user can fix; its text is one line that says how. Exit status 2."""
+    """An error that the user can fix; its text is one line that says how. The exit status is 2."""
 
 
 LONGEST = 1000
 
 
 def one_line(words: object) -> str:
-    """Words as a terminal may show them: they may quote a file or a name that holds anything."""
+    """Text made safe for a terminal: unprintable characters escaped (it may quote any file or name), and shortened."""
     text = str(words)
     text = text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} ... {text[-LONGEST // 2 :]}"
     return "".join(mark if mark.isprintable() else ascii(mark)[1:-1] for mark in text)
 
 
 def list_of(what: str) -> str:
-    """The command that prints all names of one of `LISTED`."""
+    """The command that lists all names of this kind, one of `LISTED`."""
     return f"scripts/matrix.sh --list {what.lower()}s"
 
 
 def unknown(what: str, word: str, names: Iterable[str], listed_by: str = "") -> UserError:
-    """The error for a word that is not one of `names`: the nearest of them, and the command that prints them all.
+    """The error for a word that is not in `names`: it suggests the nearest ones and says how to list all.
 
-    `listed_by`: that command; without one, of what is not in `LISTED`, the names follow.
+    `listed_by` is the command that lists them, by default that for `LISTED`; without one, the error lists the names.
     """
     names = list(names)
     bare = {name.casefold().strip("-"): name for name in names}

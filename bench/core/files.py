@@ -1,4 +1,4 @@
-"""Atomic writes, and reads that never fail."""
+"""Atomic writes, and reads that return None instead of raising."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def write_file(path: Path, data: str | bytes) -> None:
             os.fsync(file.fileno())
         temporary.replace(path)
     except OSError as error:
-        # On a full disk, what there is of it must not take the room of the words that say so.
+        # On a full disk, free the space of the partial file: the error message is written to disk too.
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
         error.filename = str(path)
@@ -33,27 +33,27 @@ def write_file(path: Path, data: str | bytes) -> None:
 
 ROOM_BYTES = 1 << 16
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
-"""Errors of a disk that is full or cannot be written; whoever frees it goes on."""
+"""Errors of a full or read-only disk: the command can be repeated once that is fixed."""
 
 
 def unwritable(error: OSError) -> str:
-    """One of them in one line."""
+    """The one-line message for such an error."""
     where = f"cannot write {error.filename or 'a file'}: {error.strerror}"
     return f"{one_line(where)}; free some space, or make it writable"
 
 
 def check_room(folder: Path) -> None:
-    """Raise the OSError that a write there meets now: load tools do not tell that their output had no room."""
+    """Raise OSError if the disk of this folder is full: load tools do not report that their output was cut off."""
     write_file(folder / ".room", bytes(ROOM_BYTES))
     (folder / ".room").unlink(missing_ok=True)
 
 
 MAX_BYTES = 64 << 20
-"""The largest file that is read; no load tool writes a larger report."""
+"""The largest file that is read; reports of load tools are smaller."""
 
 
 def read_bytes(path: str) -> bytes | None:
-    """The file's content; None where it cannot be read (missing, a folder, larger than `MAX_BYTES`)."""
+    """The file's content; None if it cannot be read (missing, a folder, larger than `MAX_BYTES`)."""
     try:
         # Non-blocking, so that a named pipe in the folder cannot hang the report.
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -69,18 +69,18 @@ def read_bytes(path: str) -> bytes | None:
 
 
 def as_object(data: bytes | str) -> dict[str, Any] | None:
-    """The JSON object in `data`; None where it is anything else."""
+    """`data` parsed as a JSON object; None if it is anything else."""
     value = as_json(data)
     return value if isinstance(value, dict) else None
 
 
 def as_json(data: bytes | str) -> Any:
-    """The JSON value in `data`, strict: None where it is none, or holds what neither text nor JSON can (`NaN`)."""
+    """`data` parsed as strict JSON; None if it is invalid or could not be written again (`NaN`, lone surrogates)."""
     data = data.encode(errors="surrogatepass") if isinstance(data, str) else data
     try:
         value = json.loads(data, parse_constant=_no_number)
         if _DOUBTFUL.search(data):
-            # A lone surrogate, or a number beyond a float: no file that is made of it could be written, or read again.
+            # Lone surrogates cannot be encoded, and numbers beyond a float become infinite: both fail when written.
             json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError):
         return None

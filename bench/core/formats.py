@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 
 NOTHING = "–"
-"""Printed where no figure was planned; a planned figure that is missing is replaced by its cause."""
+"""Printed where no figure was planned; for a planned figure that is missing, the cause is printed instead."""
 MOST_NAMES = 6
-"""The most names that a sentence lists."""
+"""The maximum number of names listed in a sentence."""
 
 
 def number(value: float) -> str:
@@ -30,7 +30,7 @@ def megabytes(size: float) -> str:
 
 
 def percent(ratio: float, form: str = "+") -> str:
-    """A ratio as a difference in percent, with a sign of this form: 1.2 is `+20.0 %`."""
+    """A ratio as a difference in percent: 1.2 is `+20.0 %`. `form` is the sign option of a format specification."""
     return f"{(ratio - 1) * 100:{form}.1f} %"
 
 
@@ -40,12 +40,12 @@ def share(part: float) -> str:
 
 
 def size(part: float) -> str:
-    """The size of a difference, as a share: `4.1 %`, and from ten on without a decimal."""
+    """A share as the size of a difference: `4.1 %`, without decimals from 10 % up."""
     return f"{size_number(part)} %"
 
 
 def size_number(part: float) -> str:
-    """The same without its sign, for the first of a range."""
+    """`size` without the percent sign, for the lower end of a range."""
     return f"{100 * part:,.{1 if abs(part) < 0.0995 else 0}f}"
 
 
@@ -55,7 +55,7 @@ def times(ratio: float | None) -> str:
 
 
 def plural(count: int, word: str, form: str = "") -> str:
-    """A count, in this form, with its word: `1 round`, `8 rounds`."""
+    """A count with its noun: `1 round`, `8 rounds`. `form` is the count's format specification."""
     return f"{count:{form}} {word}{'' if count == 1 else 's'}"
 
 
@@ -65,19 +65,19 @@ def joined(names: Sequence[str]) -> str:
 
 
 def listed(names: Sequence[str], most: int = MOST_NAMES, shown: int = MOST_NAMES - 2) -> str:
-    """`a, b and c`; of more than `most` the first ones that are `shown`, and how many more."""
+    """`a, b and c`; if there are more than `most`, the first `shown` names and the number of the others."""
     if len(names) > most:
         return f"{', '.join(names[:shown])} and {len(names) - shown} more"
     return joined(names)
 
 
 def first_of(names: Sequence[str], most: int) -> str:
-    """`a, b, c`; of more than `most` the first ones, and how many more."""
+    """`a, b, c`; if there are more than `most`, the first `most` names and the number of the others."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def plain(value: str | float | None) -> str:
-    """A value as a command line takes it: whole numbers without a fraction, None as ''."""
+    """A value as a command-line argument: whole numbers without a fraction, None as ''."""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return "" if value is None else str(value)

@@ -1,4 +1,4 @@
-"""Values in groups."""
+"""Grouping of values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 def grouped(values: Iterable[V], key: Callable[[V], K]) -> dict[K, list[V]]:
-    """The values by their key; groups in the order of the first value of each, and values in their own."""
+    """The values grouped by key; groups and the values in them keep the order of first appearance."""
     found: dict[K, list[V]] = {}
     for value in values:
         found.setdefault(key(value), []).append(value)

@@ -1,4 +1,4 @@
-"""The Jinja environment of all templates: an undefined name is an error, and block tags leave no blank line."""
+"""The Jinja environment of all templates: undefined names are errors, and block tags leave no blank lines."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What happens in the load generator's container: one load alone, or a block of services in turns."""
+"""The code that runs in the load generator's container: loads of single services, of blocks in turns, and of events."""

@@ -1,6 +1,7 @@
-"""What is asked of a service outside its load: its first good answer, its warm-up, how long one answer takes.
+"""Requests to a service outside its load: readiness polling, warm-up, and the duration of a single response.
 
-curl asks where its messages say what is wrong with a connection."""
+Polling uses curl, because its messages say what is wrong with a connection.
+"""
 
 from __future__ import annotations
 
@@ -26,13 +27,13 @@ if TYPE_CHECKING:
     from bench.plan.measurement import Measurement
 
 SILENT = "000"
-"""The status of no answer."""
+"""The status if there is no response."""
 _TOLD = re.compile(r"([0-9]{3}) ([0-9.]+)\Z", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Status, seconds ('' if unknown) and curl's error message ('' if none), as curl prints them."""
+    """Status, seconds ('' if unknown) and error message ('' if none), as printed by curl."""
 
     status: str
     seconds: str
@@ -45,12 +46,12 @@ class Answer:
 
 
 def longest_s() -> str:
-    """The longest time for one answer, in seconds."""
+    """The timeout of a single request, in seconds."""
     return os.environ.get("ANSWER_TIMEOUT") or "15"
 
 
 def ask(task: Task, body: int | None = None) -> Answer:
-    """Send the load's request once; the answer's body goes to the descriptor."""
+    """Send the load's request once; the response's body goes to the file descriptor `body`."""
     load, text = task.load, task.entry.body
     words = ["curl", "--silent", "--show-error", "--noproxy", "*", "--max-time", longest_s(), "--max-filesize", "64M"]
     words += ["--output", "/dev/null" if body is None else f"/dev/fd/{body}"]
@@ -76,12 +77,12 @@ def ask(task: Task, body: int | None = None) -> Answer:
     said = _TOLD.match(told.rpartition("\n")[2])
     if not said:
         return Answer(SILENT, "", told)
-    # A good status with half a body, or with one that does not end, is no answer.
+    # A good status with an incomplete or endless body does not count as a response.
     return Answer(SILENT if done.returncode else said[1], said[2], told.partition("\n")[0])
 
 
 WARM_UP = "hey"
-"""Warms up for every tool, unless there are several targets: hey cannot mix them, wrk can."""
+"""The warm-up tool for all load tools, unless there are several targets: hey cannot mix them, wrk can."""
 WARM_UP_CONNECTIONS = 8
 TRIES = 5
 _ANSWERED = re.compile(r"\[2[0-9][0-9]\]\s+([0-9]+) responses|([1-9][0-9]*) requests in")
@@ -90,14 +91,14 @@ _ERRORS = re.compile(r"(?:Error distribution|Socket errors):\s*([^\n]+)")
 
 
 def ready_timeout_s() -> str:
-    """The longest time to the first good answer, in seconds."""
+    """The timeout for the first good response, in seconds."""
     return os.environ.get("READY_TIMEOUT") or "30"
 
 
 def wait_until_ready(task: Task, say: Say, timeout_s: str | None = None) -> None:
-    """Poll until the first good answer; print `ready NS` and `answer SECONDS`.
+    """Poll until the first good response; print `ready NS` and `answer SECONDS`.
 
-    A wrong answer fails at once, except 5xx, which a service may give while it starts.
+    A wrong response fails at once, except 5xx, which a service may send while it starts.
     """
     timeout_s = timeout_s or ready_timeout_s()
     answer, body = _first_answer(task, float(timeout_s))
@@ -112,7 +113,7 @@ def wait_until_ready(task: Task, say: Say, timeout_s: str | None = None) -> None
 
 
 def _first_answer(task: Task, timeout_s: float) -> tuple[Answer, str]:
-    """The first answer that is neither missing nor 5xx, else the last one in time; and its body."""
+    """The first response that is not 5xx, else the last one before the timeout; and its body."""
     give_up = time.monotonic() + timeout_s
     handle = memory_file()
     try:
@@ -128,11 +129,11 @@ def _first_answer(task: Task, timeout_s: float) -> tuple[Answer, str]:
 
 
 def warm_up(task: Task, say: Say) -> float:
-    """At most 8 connections at full speed, for every cell alike; print `warmed RESPONSES` and `warm NS`.
+    """Warm up at full speed on at most 8 connections, the same for all cells; print `warmed RESPONSES` and `warm NS`.
 
     Returns the responses per second.
 
-    A warm-up without any answer is repeated for 1, 2, 4 and 8 s: the machine was busy, or answers take longer.
+    A warm-up without any response is repeated for 1, 2, 4 and 8 s: the machine may be busy, or responses slow.
     """
     handle = memory_file(task.entry.body.encode()) if task.entry.body else None
     try:
@@ -174,9 +175,9 @@ def _warm_up_load(task: Task, body: int | None) -> Load:
 
 
 def _warmed(task: Task, load: Load, seconds: float, body: int | None) -> str:
-    """The tool's output of one warm-up."""
+    """Run one warm-up and return the tool's output."""
     mixed = load.request.targets > 1
-    # wrk takes whole seconds only.
+    # wrk only takes whole seconds.
     timed = replace(load, duration_s=math.ceil(seconds) if mixed else seconds)
     command = command_of(TOOLS["wrk" if mixed else WARM_UP], timed)
     done = subprocess.run(
@@ -195,24 +196,24 @@ def _warmed(task: Task, load: Load, seconds: float, body: int | None) -> str:
 
 
 LEAST_QUIET_S, MOST_QUIET_S = 0.02, 0.5
-"""A service that has not worked or answered for so long has nothing under way."""
+"""Bounds of the time after which a service that has neither worked nor responded is considered idle."""
 SLOW_BODY_S = 0.005
-"""A body that comes so long after its headers was sent after them, and not with them."""
+"""If the body ends this long after the headers, it was sent separately."""
 LONGEST_S = 15.0
-"""Where the plan has no timeout."""
+"""The timeout if the plan has none."""
 LONGEST_BODY = 64 << 20
-"""Bytes of a body that are read; no route of the contract has a hundredth of it."""
+"""The maximum number of bytes read from a body, over a hundred times that of any route of the contract."""
 
 
 class OneAnswer(NamedTuple):
-    """Seconds until an answer is complete, and how many of them passed after its headers."""
+    """Seconds until a response is complete, and those of them after its headers."""
 
     all_s: float
     body_s: float
 
 
 def one_answer(one: Measurement, peer: tuple[str, int]) -> OneAnswer | None:
-    """An answer while no other service is asked; None if none is complete within the tools' timeout."""
+    """Time one response while no other service is loaded; None if it is not complete within the tools' timeout."""
     headers = {} if one.body is None else {"Content-Type": "application/json"}
     timeout_s = one.timeout_s or LONGEST_S
     began = time.monotonic()
@@ -220,7 +221,8 @@ def one_answer(one: Measurement, peer: tuple[str, int]) -> OneAnswer | None:
     deadline = None
     try:
         connection.connect()
-        # A socket's own timeout begins again with each byte. Of an answer without a length the connection forgets it.
+        # A socket's own timeout restarts with each byte, and http.client forgets the socket of a response that has no
+        # length, hence the timer.
         deadline = threading.Timer(timeout_s, _end, [connection.sock])
         deadline.daemon = True
         deadline.start()
@@ -232,7 +234,7 @@ def one_answer(one: Measurement, peer: tuple[str, int]) -> OneAnswer | None:
             left -= len(part)
             if not left:
                 return None
-        if response.length:  # less than Content-Length says
+        if response.length:  # the body is shorter than Content-Length
             return None
     except (OSError, HTTPException, ValueError):
         return None
@@ -245,19 +247,20 @@ def one_answer(one: Measurement, peer: tuple[str, int]) -> OneAnswer | None:
 
 
 def _end(connected: socket.socket) -> None:
-    with suppress(OSError):  # it has just been closed
+    with suppress(OSError):  # if it was closed meanwhile
         connected.shutdown(socket.SHUT_RDWR)
 
 
 def quiet_s(answer_s: float | None, connections: int) -> float:
-    """How long a service may take before any answer comes: one that works them off in turn sends them all at its end.
+    """How long to wait without any response until a service counts as idle.
 
-    Half as much again as the last answer that was asked for alone took, for each connection.
+    A service may process the requests of all connections before it sends the first response, so it is 1.5 times the
+    duration of a single response for each connection.
     """
     return min(MOST_QUIET_S, max(LEAST_QUIET_S, 1.5 * (answer_s or 0.0) * connections))
 
 
 def rest_s(answer: OneAnswer | None) -> float:
-    """How long to wait for the rest of responses that begin before their end; 0 of a service that sends them whole."""
+    """How long to wait for the rest of a response that is sent in parts; 0 if the service sends it as a whole."""
     body_s = answer.body_s if answer else 0.0
     return min(MOST_QUIET_S, 1.5 * body_s) if body_s > SLOW_BODY_S else 0.0

@@ -1,7 +1,7 @@
-"""A common rate of a block's services: each is loaded alone, open loop, while the others are frozen.
+"""Loads the services of a block at a common rate: one after another, open loop, while the others are frozen.
 
-A short load at the same rate comes first and is not kept: a service that was idle answers its first requests slowly.
-What the tool leaves is saved when all have had their loads, so that this takes none of them the CPU.
+A short load at the same rate comes first and is discarded, because an idle service answers its first requests slowly.
+Results are saved after all loads, so that saving takes no CPU time from any of them.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from bench.plan.running import NO_COUNTERS
 
 SETTLE_S = 0.1
 MOST_FROZEN_S = 12.0
-"""How long services stay frozen, about: gunicorn takes a worker that is silent for 30 s for dead, and an idle one of it
-speaks every 15 s."""
+"""Approximate limit of the time that services stay frozen: gunicorn kills workers that are silent for 30 s, and idle
+workers notify it every 15 s."""
 AROUND_S = 0.5
-"""Of each service, beyond its load."""
+"""Overhead per service, in addition to its load."""
 
 
 def load_at_rate(
@@ -39,7 +39,7 @@ def load_at_rate(
     *,
     freezer: Freezer | None,
 ) -> None:
-    """Load and save the measurements of a window, one after another; where one fails it is its service's alone."""
+    """Load and save the measurements of a window, one after another; a failure only affects its own service."""
     ran: dict[str, tuple[Ran, Facts]] = {}
     slot_s = SETTLE_S + AROUND_S + (window[0].duration_s or 0.0)
     order, at_most = rng.sample(window, len(window)), max(1, int(MOST_FROZEN_S / slot_s))
@@ -59,7 +59,7 @@ def load_at_rate(
 
 
 def _load(one: Measurement, task: Task, counters: CpuCounters, shared: Sequence[str]) -> tuple[Ran, Facts]:
-    """The load, and what tool.json says of it as of a turn."""
+    """Run the load; its facts for tool.json are those of a single turn."""
     task = replace(task, load=pinned(task.load))
     task.folder.mkdir(parents=True, exist_ok=True)
     task.write_body()
@@ -75,7 +75,7 @@ def _load(one: Measurement, task: Task, counters: CpuCounters, shared: Sequence[
 
 
 def at_once(do: Callable[[Measurement], None], measurements: Iterable[Measurement]) -> None:
-    """Do it for all of them at the same time."""
+    """Call `do` for all measurements at the same time."""
     threads = [threading.Thread(target=do, args=(one,), daemon=True) for one in measurements]
     for thread in threads:
         thread.start()

@@ -1,7 +1,7 @@
-"""A client that fills its pool as requests come, and from a moment on asks the server's workers in turn.
+"""A client that fills its pool as requests come, and after a set time sends requests to the server's workers in turn.
 
-Only a client with kept connections can: it knows of each which worker has it. That is the same load with even shares,
-beside which the cost of uneven ones is seen.
+This needs keep-alive connections, for which the client knows the worker. The second part is the same load with even
+shares, which shows the cost of uneven ones.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from bench.records.event import OPEN
 
 TRIES_AT_ONCE, MOST_TRIES = 4, 64
 MOST_EACH = 4
-"""Connections to each worker that suffice to ask it at any time, at this load."""
+"""Connections to each worker; enough, at this load, to have a free one at any time."""
 
 
 class Balanced(Client):
-    """`even_ns`: from when on workers are asked in turn, by the monotonic clock."""
+    """`even_ns`: the time, by the monotonic clock, from which requests go to the workers in turn."""
 
     def __init__(self, asked: Asked, workers: int, even_ns: int) -> None:
         super().__init__(asked)
@@ -29,11 +29,11 @@ class Balanced(Client):
 
     @property
     def wanted(self) -> int:
-        """Connections to each worker."""
+        """The number of connections wanted to each worker."""
         return max(1, min(MOST_EACH, self.asked.pool // self.workers))
 
     def keeps(self, connection: Connection) -> bool:
-        """More than the pool has, where a worker has too few of them."""
+        """Keep more connections than the pool's size if a worker has too few."""
         if time.monotonic_ns() < self.even_ns and len(self._idle) >= self.asked.pool:
             return self._extra(connection)
         self._idle.append(connection)
@@ -49,7 +49,7 @@ class Balanced(Client):
         return Counter(one.worker for one in self._idle if not one.ended)
 
     async def level(self) -> None:
-        """Opens connections until each worker has enough of them, or that does not come."""
+        """Open connections until each worker has enough, up to `MOST_TRIES`."""
         for _ in range(0, MOST_TRIES, TRIES_AT_ONCE):
             found = self._of_workers()
             if sum(count >= self.wanted for count in found.values()) >= self.workers:

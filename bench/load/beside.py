@@ -1,7 +1,8 @@
-"""Services under events at once: each has a process of its own for its load.
+"""Runs the events of several services at the same time, with one client process for each.
 
-What a service holds is found out while the others have nothing to do, and once in a run for each request: later windows
-take it from RUN/raw/capacities. An event whose load is a share of it, whatever that is, finds it out each time.
+A service's capacity is measured while the others are idle, once per run and request; later windows read it from
+RUN/raw/capacities. Only events whose load has no absolute limit, but is always a share of the capacity, measure it each
+time.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ OF_EARLIER = (BEGUN, ENOUGH, CAPACITY, REQUESTS, SLOW, TOOL_JSON)
 
 
 def wait_for_all(step: Step) -> None:
-    """Wait for the first good answer of every service that has started, all at once; Failed if none gives one."""
+    """Wait for the first good response of all started services at the same time; Failed if there is none at all."""
     tasks = _left(step)
     for task in tasks:
         task.folder.mkdir(parents=True, exist_ok=True)
@@ -40,11 +41,11 @@ def wait_for_all(step: Step) -> None:
 
 
 def load_events(step: Step) -> None:
-    """Warm up all, find out what each holds, and have their events begin one shortly after the other."""
+    """Warm up all services, measure the capacity of each, and start their events shortly after each other."""
     _of_each(step, [task for task in _left(step) if task.entry.warmup_s], warm_up)
     capacities = dict[str, Capacity]()
     for task in _left(step):
-        # A failure is that service's alone.
+        # A failure only affects its own service.
         with suppress(Exception), step.noted(task.entry.service):
             capacities[task.entry.service] = _capacity(step.run, task)
     _of_each(step, _left(step), lambda task, _: know(task, capacities[task.entry.service]))
@@ -60,12 +61,12 @@ def load_events(step: Step) -> None:
 
 
 def _left(step: Step) -> list[Task]:
-    """The loads of those that have not failed."""
+    """The loads of services that have not failed."""
     return [step.task(name) for name, load in step.loads.loads.items() if not step.status(load.service)]
 
 
 def _of_each(step: Step, tasks: Iterable[Task], do: Callable[[Task, Say], object]) -> None:
-    """Do it for all at the same time, and keep what was said and how it ended, of each service."""
+    """Call `do` for all tasks at the same time; keep the output and the exit status for each service."""
 
     def of_one(task: Task) -> None:
         with suppress(Exception), step.noted(task.entry.service) as say:
@@ -84,7 +85,7 @@ def _run(step: Step, task: Task, beside: int) -> None:
 
 
 def _capacity(run: Path, task: Task) -> Capacity:
-    """What its service holds: as was found out before in this run, else now."""
+    """The service's capacity: the one measured earlier in this run if possible, else a new one."""
     file, asked = run / CAPACITIES / f"{task.entry.service}.json", asked_of(task)
     known = dict(mapping(as_object(read_bytes(str(file)) or b"")))
     before = mapping(known.get(asked))

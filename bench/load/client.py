@@ -1,8 +1,8 @@
-"""A small open-loop client on raw sockets, which logs what became of each request and of each other connection.
+"""A small open-loop client on raw sockets that logs the outcome of each request and of each slow connection.
 
-One thread, asyncio. A request is begun when it is due, whatever became of those before it. Kept connections are used in
-the order in which they became free; a connection is chosen `look_s` before its request is sent and not looked at again,
-as a proxy does: whether the server closes it meanwhile is what is to be seen.
+It runs in one thread with asyncio. Requests start when they are due, regardless of earlier ones. Keep-alive connections
+are used in the order in which they became free. A connection is chosen `look_s` before its request is sent and not
+checked again, as in a proxy, to see whether the server closes it in between.
 """
 
 from __future__ import annotations
@@ -20,20 +20,21 @@ from itertools import repeat
 from bench.records.event import OPEN, Fate
 
 SPARE_S = 0.2
-"""Until the first request is due; and between two looks at whether the load is over."""
+"""Delay before the first request, and polling interval for the end of the load, in seconds."""
 CALM_S = 2.0
+"""How far back requests must have been answered well for the service to count as calm, in seconds."""
 READ_BYTES, READ_BUFFER = 1024, 4096
-"""What a slow reader takes each second, and what its kernel takes for it: the rest stays at the server."""
+"""Bytes that a slow reader reads per second, and its receive buffer: the rest of the response stays at the server."""
 LONGEST_HEAD = 1 << 16
 OWN_FAULTS = (errno.EMFILE, errno.ENFILE, errno.EADDRNOTAVAIL, errno.ENOBUFS)
-"""Errors of a connection that are the client's own: it has no files, ports or memory for more."""
+"""Connection errors that are the client's fault: it is out of files, ports or memory."""
 
 
 @dataclass(slots=True)
 class Request:
-    """One request; times are in ns of the monotonic clock, 0: that did not happen.
+    """One request; times are in ns of the monotonic clock, 0 if it did not happen.
 
-    `kind` is empty, `long`, `body`, `open`, or NEEDS, with the size of the burst that it is of.
+    `kind` is empty, `long`, `body`, `open`, or NEEDS, followed by the size of the burst if it is part of one.
     """
 
     due_ns: int
@@ -44,22 +45,22 @@ class Request:
     end_ns: int = 0
     connection: int = 0
     nth: int = 0
-    """Which on its connection, from 1."""
+    """Number of the request on its connection, from 1."""
     fate: Fate | None = None
     status: int = 0
     worker: int = 0
-    """The pid that the response told."""
+    """The worker's pid, as given in the response."""
     told_close: bool = False
     body: bytes | None = None
-    """Where bodies are kept."""
+    """Only if the client keeps bodies."""
 
 
 @dataclass(slots=True)
 class Other:
-    """A connection that is slow on purpose. `how` it ended: `held` to the end, `eof`, `reset`, `refused`."""
+    """A connection that is slow on purpose. `how` says how it ended: `held` (to the end), `eof`, `reset`, `refused`."""
 
     k: int
-    """How many there were with it."""
+    """The number of slow connections in its step, including this one."""
     opened_ns: int = 0
     closed_ns: int = 0
     how: str = "held"
@@ -68,7 +69,7 @@ class Other:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What to send where, and how long to wait. `expected`: the body of a good response; None: any is good."""
+    """What to send, to which server, and the timeout. `expected`: body of a good response; None accepts any body."""
 
     host: str
     port: int
@@ -79,25 +80,25 @@ class Asked:
     look_s: float
     long_head: bytes = b""
     slow_head: bytes = b""
-    """What slow connections send, with its body; empty: as all others."""
+    """The request that slow connections send, with its body; empty: the same as all others."""
     needs_head: bytes = b""
 
 
 @dataclass(slots=True)
 class _Answer:
-    """A response while it is read."""
+    """A response that is being read."""
 
     data: bytearray = field(default_factory=bytearray)
     status: int = 0
     start: int = 0
-    """Where the body begins; 0 while the head is not complete."""
+    """The offset of the body; 0 until the head is complete."""
     length: int | None = None
     chunked: bool = False
     close: bool = False
     worker: int = 0
 
     def feed(self, data: bytes) -> bytes | None:
-        """The body once it is complete, unless the end of the connection ends it."""
+        """Add data; return the body once complete, or None if more is needed (or only EOF ends the body)."""
         self.data += data
         while not self.start:
             end = self.data.find(b"\r\n\r\n")
@@ -115,7 +116,7 @@ class _Answer:
         return bytes(self.data[self.start : self.start + self.length])
 
     def at_eof(self) -> bytes | None:
-        """The body where the end of the connection is its end."""
+        """The body if it is delimited by the end of the connection, else None."""
         ends = self.start and not self.chunked and self.length is None
         return bytes(self.data[self.start :]) if ends else None
 
@@ -140,7 +141,7 @@ class _Answer:
 
 
 def _unchunked(data: bytearray, at: int) -> bytes | None:
-    """The body in chunks; None while it is not complete."""
+    """Decode a chunked body that starts at `at`; None if it is not complete yet."""
     body = b""
     while (end := data.find(b"\r\n", at)) >= 0:
         size = int(bytes(data[at:end]).partition(b";")[0] or b"0", 16)
@@ -154,7 +155,7 @@ def _unchunked(data: bytearray, at: int) -> bytes | None:
 
 
 class Connection(asyncio.Protocol):
-    """One connection, with at most one request under way."""
+    """One connection, with at most one request in flight."""
 
     def __init__(self, client: Client, number: int) -> None:
         self.client, self.number, self.count = client, number, 0
@@ -163,23 +164,23 @@ class Connection(asyncio.Protocol):
         self.answer = _Answer()
         self.ended_ns = 0
         self.worker = 0
-        """The pid that its last response told."""
+        """The worker's pid, as given in the last response."""
 
     @property
     def ended(self) -> bool:
-        """Whether either side has closed it."""
+        """Whether either side has closed the connection."""
         return bool(self.ended_ns)
 
     def _end(self) -> None:
         self.ended_ns = self.ended_ns or time.monotonic_ns()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """It is open."""
+        """The connection is open."""
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
 
     def send(self, request: Request, head: bytes) -> None:
-        """Send a request on it."""
+        """Send a request on this connection."""
         self.request, self.answer, self.count = request, _Answer(), self.count + 1
         request.connection, request.nth = self.number, self.count
         request.begun_ns = request.begun_ns or time.monotonic_ns()
@@ -187,11 +188,11 @@ class Connection(asyncio.Protocol):
             self.transport.write(head)
         request.sent_ns = time.monotonic_ns()
         if self.ended:
-            # The server closed it between the look and this: it would answer with a reset.
+            # The server has closed it since it was chosen, and would answer with a reset.
             self.finish(Fate.RESET)
 
     def data_received(self, data: bytes) -> None:
-        """A part of a response, or what nobody has asked for."""
+        """Read a part of a response; drop the connection if the data is unsolicited."""
         if (request := self.request) is None:
             self.drop()
             return
@@ -207,7 +208,7 @@ class Connection(asyncio.Protocol):
             self.finish(Fate.WRONG)
 
     def eof_received(self) -> None:
-        """The server sends no more."""
+        """The server has closed its side."""
         self._end()
         if self.request is not None:
             body = self.answer.at_eof()
@@ -217,7 +218,7 @@ class Connection(asyncio.Protocol):
                 self.whole(body)
 
     def connection_lost(self, error: Exception | None) -> None:
-        """It is closed or reset."""
+        """The connection was closed or reset."""
         self._end()
         if self.request is not None:
             body = None if error else self.answer.at_eof()
@@ -227,7 +228,7 @@ class Connection(asyncio.Protocol):
                 self.whole(body)
 
     def whole(self, body: bytes) -> None:
-        """A response is complete."""
+        """Judge a complete response."""
         assert self.request is not None
         if self.client.keep_bodies:
             self.request.body = body
@@ -243,7 +244,7 @@ class Connection(asyncio.Protocol):
         self.finish(fate, reusable=not (self.answer.close or self.ended or self.request.kind not in ("", OPEN)))
 
     def finish(self, fate: Fate, *, reusable: bool = False) -> None:
-        """Note what became of its request; keep it, or close it."""
+        """Record the fate of the request; keep the connection, or close it."""
         request, self.request = self.request, None
         assert request is not None
         request.status, request.worker = self.answer.status, self.answer.worker
@@ -255,7 +256,7 @@ class Connection(asyncio.Protocol):
         self.drop()
 
     def drop(self) -> None:
-        """Close it."""
+        """Close the connection."""
         self._end()
         if self.transport is not None:
             self.transport.abort()
@@ -269,7 +270,7 @@ class Client:
         self.log: list[Request] = []
         self.others: list[Other] = []
         self.faults: Counter[str] = Counter()
-        """What kept the client itself from connecting."""
+        """Connection errors that were the client's fault, by message."""
         self.keep_bodies = False
         self._idle: deque[Connection] = deque()
         self._connections = 0
@@ -277,20 +278,20 @@ class Client:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def keeps(self, connection: Connection) -> bool:
-        """Whether the connection goes back to those that are kept."""
+        """Return the connection to the pool; False if the pool is full."""
         if len(self._idle) >= self.asked.pool:
             return False
         self._idle.append(connection)
         return True
 
     def finish(self, request: Request, fate: Fate) -> None:
-        """Note what became of it, once."""
+        """Record the fate of a request, unless it already has one."""
         if request.fate is None:
             request.fate, request.end_ns = fate, time.monotonic_ns()
             self._open -= 1
 
     async def load(self, due_s: Sequence[float], t0_ns: int, over: Callable[[], bool]) -> None:
-        """Send a request at each of these times, until they are over; wait for what is under way then."""
+        """Send a request at each of these times, until all are sent or `over()`; then wait for requests in flight."""
         look_ns, checked = round(self.asked.look_s * 1e9), 0
         loop = asyncio.get_running_loop()
         for due in due_s:
@@ -309,7 +310,10 @@ class Client:
         await self.drained()
 
     def is_calm(self, within_s: float = float("inf")) -> bool:
-        """Whether all that was due lately is answered well, within so long: it is over for the clients, too."""
+        """Whether all recent requests were answered well within `within_s`, so that the event is over for clients too.
+
+        Recent requests are those due in the last `CALM_S`; in the later half of it, they need not be answered yet.
+        """
         now = time.monotonic_ns()
         for request in reversed(self.log):
             if request.due_ns < now - CALM_S * 1e9:
@@ -322,12 +326,12 @@ class Client:
         return True
 
     async def drained(self) -> None:
-        """Until nothing is under way, which the timeout of each request bounds."""
+        """Wait until no request is in flight, which the timeouts of the requests limit."""
         while self._open:
             await asyncio.sleep(0.01)
 
     async def opened(self, due_ns: int) -> tuple[Connection | None, Request]:
-        """A connection of its own with one response, and that; None where there is none, or it is the last one."""
+        """Send one request on a new connection, and return both; the connection is None without a good response."""
         request = Request(due_ns, begun_ns=time.monotonic_ns())
         self.log.append(request)
         self._open += 1
@@ -338,7 +342,7 @@ class Client:
         return (None if request.fate is not Fate.ANSWERED else connection), request
 
     async def again(self, connection: Connection, request: Request) -> None:
-        """One more request on it, which is noted."""
+        """Send and log one more request on this connection."""
         request.begun_ns = time.monotonic_ns()
         self.log.append(request)
         self._open += 1
@@ -346,7 +350,7 @@ class Client:
         await _decided(request)
 
     def ask_once(self, head: bytes, kind: str, timeout_s: float | None = None) -> None:
-        """One more request, now, on a connection of its own."""
+        """Send one more request, now, on a new connection."""
         request = Request(time.monotonic_ns(), kind)
         self.log.append(request)
         self._open += 1
@@ -406,14 +410,14 @@ class Client:
         return Fate.RESET if error.errno in (errno.ECONNRESET, errno.EPIPE) else Fate.REFUSED
 
     async def slow(self, kind: str, k: int, until: asyncio.Event) -> None:
-        """Open connections until there are `k` of this kind; each is held until the event."""
+        """Open slow connections of this kind until there are `k`; each is held until the event is set."""
         while sum(1 for _ in self.others) < k:
             other = Other(k)
             self.others.append(other)
             task = asyncio.get_running_loop().create_task(self._hold(kind, other, until))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
-            # As fast as a kernel's queue takes them, not as a burst that overflows it.
+            # Slowly enough not to overflow the server's backlog.
             await asyncio.sleep(0.002)
 
     async def _hold(self, kind: str, other: Other, until: asyncio.Event) -> None:
@@ -422,7 +426,7 @@ class Client:
         with socket.socket() as one:
             one.setblocking(False)
             if kind == "read":
-                # Before it is connected, since the server is told of it then.
+                # Must be set before connecting, because the window is announced to the server then.
                 one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, READ_BUFFER)
             try:
                 await loop.sock_connect(one, (self.asked.host, self.asked.port))
@@ -435,18 +439,18 @@ class Client:
             await asyncio.wait((tasks[1], waiter), return_when=asyncio.FIRST_COMPLETED)
             for task in (*tasks, waiter):
                 task.cancel()
-            # The loop forgets the socket before it is closed.
+            # Let the tasks remove the socket from the event loop before it is closed.
             await asyncio.gather(*tasks, waiter, return_exceptions=True)
 
 
 async def _decided(request: Request) -> None:
-    """Until it is known what became of it; its timeout bounds that."""
+    """Wait until the fate of the request is known, which its timeout limits."""
     while request.fate is None:
         await asyncio.sleep(0.002)
 
 
 async def _read(kind: str, one: socket.socket, other: Other) -> None:
-    """Until the server has ended the connection: what it sends is read, and its first status noted."""
+    """Read until the server ends the connection, and record the first status."""
     loop = asyncio.get_running_loop()
     most = READ_BYTES if kind == "read" else 1 << 16
     try:
@@ -455,7 +459,7 @@ async def _read(kind: str, one: socket.socket, other: Other) -> None:
                 other.status = int(data[9:12])
             if kind == "read":
                 await asyncio.sleep(1)
-                # A reset comes ahead of what is still to be read.
+                # A reset discards data that has not been read yet, so look for it explicitly.
                 if reset := one.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
                     raise ConnectionResetError(reset)
         other.how = "eof"
@@ -479,5 +483,5 @@ async def _send_slowly(kind: str, one: socket.socket, head: bytes) -> None:
 
 async def _until(at_ns: int) -> None:
     left_s = (at_ns - time.monotonic_ns()) / 1e9
-    # Also when late: what has arrived is read before the next request is sent.
+    # Sleep even when late, so that the event loop reads what has arrived before the next request is sent.
     await asyncio.sleep(max(0.0, left_s))

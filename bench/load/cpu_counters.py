@@ -1,9 +1,9 @@
-"""CPU time of the containers of a run, and of their hosts, read from inside the load generator.
+"""CPU time of a run's containers and their hosts, read inside the load generator.
 
-The host's cgroup file system is mounted read-only at `HOST`; the host says which folder of it is which container's.
-Those on other machines are asked for (`far_counters`). Where there is no Docker socket, the folder is found here:
-Docker names a container's cgroup after its id, and its DNS knows a container of a network by the id's first twelve
-digits too.
+The host's cgroup file system is mounted read-only at `HOST`, and the host says which folder belongs to which container.
+Counters on other machines are requested over the network (`far_counters`). If the host says nothing, folders are found
+without a Docker socket: Docker names a container's cgroup after its id, and its DNS resolves the first twelve digits of
+the id.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from bench.load.kernel_counters import limits
 from bench.records.turns import ALL_TASKS, OURS_THERE, SERVER_CPUS
 
 SHARED = ("postgres", "upstream")
-"""Containers beside the service under load."""
+"""Containers used by all services."""
 _CONTAINER = re.compile(r"(?:docker-|libpod-)?([0-9a-f]{64})(?:\.scope)?\Z")
 _DEEPEST = 5
 
 
 def address_of(name: str) -> str | None:
-    """The IPv4 address of a name; None where it has none."""
+    """The IPv4 address of a name; None if it has none."""
     try:
         return socket.gethostbyname(name)
     except OSError:
@@ -38,7 +38,7 @@ def address_of(name: str) -> str | None:
 def find_cgroups(
     services: Iterable[str], root: Path, resolve: Callable[[str], str | None] = address_of
 ) -> dict[str, str]:
-    """The folder below `root` of each service's container; services that are not found are left out."""
+    """The folder of each service's container, relative to `root`; services that are not found are left out."""
     by_address = {address: service for service in services if (address := resolve(service))}
     found: dict[str, str] = {}
     for folder in _containers(root):
@@ -61,21 +61,21 @@ def _containers(root: Path) -> Iterator[Path]:
 
 
 HOST = Path("/host/cgroup")
-"""Where services/common.yml mounts the host's cgroup file system."""
+"""The mount point of the host's cgroup file system, see services/common.yml."""
 OWN = Path("/sys/fs/cgroup")
 STAT = Path("/proc/stat")
 
 
 def cgroup_root(host: Path = HOST) -> Path:
-    """The root of the cgroups that count CPU time: version 1 has a hierarchy for each controller."""
+    """The root of the cgroups that count CPU time; cgroup v1 has a hierarchy for each controller."""
     return host / "cpuacct" if (host / "cpuacct").is_dir() else host
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One moment: CPU time of each container in ns (those that can be read), and /proc/stat's first line in ticks.
+    """Counters at one time: CPU time of each readable container in ns, and the first line of /proc/stat in ticks.
 
-    Where the containers are on several machines, the ticks are the sum over these.
+    If the containers are on several machines, the ticks are summed over these.
     """
 
     cpu_ns: Mapping[str, int]
@@ -83,9 +83,9 @@ class Reading:
 
 
 class CpuCounters:
-    """The counters of some containers; `folders` maps a name to its folder below `root`, or to its far reader.
+    """The counters of some containers; `folders` maps a name to its folder below `root`, or to its remote reader.
 
-    `server_cpus` are the numbers of the CPUs that the services are loaded on.
+    `server_cpus` are the numbers of the CPUs on which services are loaded.
     """
 
     def __init__(
@@ -106,38 +106,38 @@ class CpuCounters:
         self._all = _files_of_all(root)
         self._root = root
         self._stat = stat
-        # Each machine counts once, however many readers are on it.
+        # Count each machine once, even if it has several readers.
         machines = {far.boot: far for far in self._far.values()}
         self._watched = [far for boot, far in machines.items() if not boot or boot != boot_id()]
         self._silent = {name: far for name, far in self._far.items() if name not in far.read([name])[0]}
 
     @property
     def host_cpus(self) -> tuple[int, ...]:
-        """How many CPUs each machine has, the load generator's first."""
+        """The number of CPUs of each machine, the load generator's first."""
         return (os.cpu_count() or 1, *(far.cpus for far in self._watched))
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The containers, without the load generator."""
+        """The names of the containers, without the load generator."""
         return tuple(name for name in (*self._files, *self._far) if name != "loadgen")
 
     @property
     def missing(self) -> dict[str, str]:
-        """Why a container's CPU time cannot be read, by its name."""
+        """The reason why a container's CPU time cannot be read, by its name."""
         here = {
             name: "its cgroup cannot be read in the load generator" for name, file in self._files.items() if not file
         }
         return here | dict.fromkeys(self._silent, "its cgroup cannot be read on its machine")
 
     def cpu_ns(self, name: str) -> int:
-        """The CPU time of one container so far; 0 where it cannot be read."""
+        """The CPU time of one container so far; 0 if it cannot be read."""
         if far := self._far.get(name):
             return far.read([name])[0].get(name, 0)
         file = self._files.get(name)
         return (_usage_ns(file) or 0) if file else 0
 
     def memory_bytes(self, name: str) -> int | None:
-        """The memory that one container holds now; None where it cannot be read here."""
+        """The current memory of one container; None if it cannot be read on this machine."""
         file = self._files.get(name)
         if file is None:
             return None
@@ -150,7 +150,7 @@ class CpuCounters:
         return None
 
     def read(self, *names: str) -> Reading:
-        """The counters of the containers of these names, of the load generator and of all tasks, now."""
+        """The current counters of these containers, of the load generator and of all tasks."""
         cpu_ns = {}
         for name in (*names, "loadgen"):
             file = self._files.get(name)
@@ -172,7 +172,7 @@ class CpuCounters:
         return Reading(cpu_ns, ticks)
 
     def _on_server_cpus(self, names: Iterable[str]) -> dict[str, int]:
-        """CPU time on the server's CPUs, of all tasks and of these containers; version 2 does not count by CPU."""
+        """CPU time on the server's CPUs, of all tasks and of these containers; empty with cgroup v2, which lacks it."""
         folders = [self._root, *(file.parent for name in names if (file := self._files.get(name)))]
         used = [_usage_there_ns(folder, self.server_cpus) for folder in folders]
         known = [ns for ns in used if ns is not None]
@@ -180,7 +180,7 @@ class CpuCounters:
 
 
 def limits_of(counters: CpuCounters) -> dict[str, Any]:
-    """The limits that tool.json has, with how many CPUs there are on how many machines."""
+    """The limits for tool.json, with the numbers of CPUs and machines."""
     hosts, limited = counters.host_cpus, limits()
     limited["host_cpus"] = sum(hosts)
     if counters.server_cpus:
@@ -191,7 +191,7 @@ def limits_of(counters: CpuCounters) -> dict[str, Any]:
 
 
 def read_ticks(stat: Path = STAT) -> tuple[int, ...]:
-    """The first line of /proc/stat: the ticks of all CPUs, without guests'."""
+    """The first line of /proc/stat: the ticks of all CPUs, without guest time."""
     with stat.open() as lines:
         return tuple(map(int, lines.readline().split()[1:9]))
 
@@ -199,7 +199,7 @@ def read_ticks(stat: Path = STAT) -> tuple[int, ...]:
 def _files_of_all(root: Path) -> list[Path]:
     """The counters whose sum is the CPU time of all tasks.
 
-    Version 2 has no exact one for the root: its cgroups are added, without the kernel's own threads.
+    cgroup v2 has no exact counter for the root, so its cgroups are added up, which leaves out kernel threads.
     """
     whole = root / "cpuacct.usage"
     return [whole] if whole.is_file() else sorted(root.glob("*/cpu.stat"))
@@ -215,7 +215,7 @@ def _usage_file(folder: Path) -> Path | None:
 def _usage_there_ns(folder: Path, cpus: Sequence[int]) -> int | None:
     try:
         each = (folder / "cpuacct.usage_percpu").read_text().split()
-    except OSError:  # version 2, or the container is gone
+    except OSError:  # cgroup v2, or the container is gone
         return None
     return sum(int(each[cpu]) for cpu in cpus) if cpus and cpus[-1] < len(each) else None
 

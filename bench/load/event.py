@@ -1,7 +1,7 @@
-"""The load of one service under an event: requests at a share of what it holds, while things happen to it.
+"""The load of one service under an event: requests at a share of its capacity while actions are applied to it.
 
-The driver (driver/steps/events.py) is told when the load begins, and says when it may end, by files in the folder of
-the measurement.
+The client and the driver (driver/steps/events.py) synchronise through files in the measurement's folder: the client
+says when the load begins, the driver when it may end.
 """
 
 from __future__ import annotations
@@ -56,60 +56,60 @@ from bench.tools.tool import Load
 from driver.messages import BEGUN, ENOUGH, GONE
 
 MOST_RATE = 1500.0
-"""Requests/s that the client in Python keeps on a CPU of its own; beyond it vegeta makes the load."""
+"""The highest rate, in requests/s, that the Python client sustains on its own CPU; above it, vegeta is used."""
 PROBE_S, PROBE_CONNECTIONS = 2.0, 64
 QUIET_S = 0.5
-"""After the probe, whose last requests the service still works off."""
+"""Pause after the probe, in which the service processes the last requests."""
 LOOKS, AT_ONCE = 96, 16
-"""Requests that find out which pids answer, and how many of them at once."""
+"""Number of requests that find the pids of the workers, and how many are sent at the same time."""
 NOT_OF_CAPACITY = ("BOOT_S", "TELL_PID", "TAKE_BODIES", "MAX_REQUESTS", "MAX_REQUESTS_JITTER")
 LONG_BEFORE_S, LONG_TIMEOUT_S = 0.5, 30.0
 RECOVERED_S = 3.0
-"""How long the last phase is at least, where it ends as soon as the service has recovered."""
+"""Minimum duration of the last phase if it ends as soon as the service has recovered."""
 SLOW_BODY = b'{"message":"%s"}' % (b"a" * 500)
-"""At a byte a second it is under way until the window ends."""
+"""At one byte per second, sending it takes longer than the window."""
 STOPPED_SHARE = 0.5
-"""Service is stopped where fewer of the other requests are answered in time."""
+"""A service counts as stopped if a smaller share of the other requests is answered in time."""
 COLUMNS = ("kind", "due", "begun", "sent", "first", "end", "connection", "nth", "fate", "status", "worker", "close")
 SLOW_COLUMNS = ("k", "opened", "closed", "how", "status")
 
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """What a service answers per second in a closed loop; `of`: the measurement for which that was found out."""
+    """Good responses per second in a closed loop; `of` is the id of the measurement for which it was measured."""
 
     rate: float
     of: str
 
 
 def wait_until_all_ready(task: Task, say: Say) -> None:
-    """Wait for the first good answer; where the event has several containers, of each of them."""
+    """Wait for the first good response, from each container if the event has several."""
     wait_until_ready(task, say)
     event = event_of(task.entry.event)
     wait_for_containers(event, _asked(task, event, None))
 
 
 def asked_of(task: Task) -> str:
-    """What a service's capacity is of: the request, and what the app is given that changes how much it can do."""
+    """The key of a capacity: the request, and the environment variables that affect the capacity."""
     event = event_of(task.entry.event)
     given = [f"{name}={value}" for name, value in sorted(event.environment.items()) if name not in NOT_OF_CAPACITY]
     return " ".join((task.load.request.method, urlsplit(task.load.url).path, urlsplit(task.load.url).query, *given))
 
 
 def find_capacity(task: Task) -> Capacity:
-    """What the service holds; nothing else may be loaded meanwhile."""
+    """Measure the service's capacity; nothing else may be loaded meanwhile."""
     found = Capacity(_capacity(task), task.entry.id)
     time.sleep(QUIET_S)
     return found
 
 
 def know(task: Task, capacity: Capacity) -> None:
-    """Save what the service holds, and which pids and bodies its responses tell."""
+    """Save the service's capacity, the pids of its workers, and the expected body."""
     event = event_of(task.entry.event)
     facts: dict[str, Any] = {"schema": 1, "connections": PROBE_CONNECTIONS, "seconds": PROBE_S, **asdict(capacity)}
     found = asyncio.run(_look(_asked(replace(task, load=pinned(task.load)), event, None), event))
     bodies = {one.body for one in found.log if one.fate is Fate.ANSWERED and one.body is not None}
-    # A body that differs from one response to the next, as a user's own app may give, is not compared.
+    # Bodies that differ between responses, as a user's own app may send, are not compared.
     same = len(bodies) == 1 and not task.entry.requests
     facts["told"] = sorted({one.worker for one in found.log if one.worker})
     facts["expected"] = base64.b64encode(bodies.pop()).decode() if same else None
@@ -117,7 +117,7 @@ def know(task: Task, capacity: Capacity) -> None:
 
 
 def _capacity(task: Task) -> float:
-    """Good responses per second in a closed loop of a few seconds; Failed where there are none."""
+    """Good responses per second in a closed loop of a few seconds; Failed if there are none."""
     load = replace(
         pinned(task.load), connections=PROBE_CONNECTIONS, duration_s=PROBE_S, threads=1, timeout_s=10.0, rate=None
     )
@@ -133,7 +133,7 @@ def _capacity(task: Task) -> float:
 
 
 async def _look(asked: Asked, event: Event) -> Client:
-    """A few requests on new connections, whose responses tell bodies and pids."""
+    """Send a few requests on new connections, to learn the bodies and pids from the responses."""
     client = Client(replace(asked, pool=0, look_s=0.0, timeout_s=10.0))
     client.keep_bodies = True
     for _ in range(0, LOOKS, AT_ONCE):
@@ -144,7 +144,10 @@ async def _look(asked: Asked, event: Event) -> Client:
 
 
 def run_event(task: Task, beside: int = 0) -> None:
-    """Make the load, and save its log; tool.json comes last. `beside`: so many others are under their events."""
+    """Generate the load and save its log; tool.json comes last.
+
+    `beside` is the number of other services under events at the same time.
+    """
     folder, event = task.folder, event_of(task.entry.event)
     found = mapping(as_object(read_bytes(str(folder / CAPACITY)) or b""))
     if not isinstance(capacity := found.get("rate"), float):
@@ -153,7 +156,7 @@ def run_event(task: Task, beside: int = 0) -> None:
     asked = _asked(replace(task, load=pinned(task.load)), event, expected)
     rates = [] if event.parts else rates_of(event, capacity)
     facts: dict[str, Any] = {"limits": limits(), "sysctls": sysctls(), "before": counters()}
-    # Its name has the addresses of all of its containers; the load is pinned to one.
+    # The hostname of the unpinned load resolves to all containers of the service; the pinned load has one address.
     with proxied(event, asked, urlsplit(task.load.url).hostname or "", folder) as (asked, proxy):
         time.sleep(task.entry.after_s)
         t0_ns = time.monotonic_ns() + round(SPARE_S * 1e9)
@@ -193,7 +196,7 @@ def run_event(task: Task, beside: int = 0) -> None:
 
 
 def _client(asked: Asked, event: Event, workers: int, rates: Sequence[tuple[float, float]], t0_ns: int) -> Client:
-    """The one that can make the event's load."""
+    """The client for the event's load."""
     if event.idle_most_s:
         return Keeper(asked)
     if event.even_from is None:
@@ -203,7 +206,7 @@ def _client(asked: Asked, event: Event, workers: int, rates: Sequence[tuple[floa
 
 
 def load_by_vegeta(asked: Load, event: Event, rates: Sequence[tuple[float, float]], t0_ns: int) -> list[Request]:
-    """The same load at rates that Python cannot keep: an attack for each phase, begun while the last one drains."""
+    """The same load at rates too high for Python: one attack per phase, started while the previous one drains."""
     attacks, begin_ns = [], t0_ns
     with ExitStack() as stack:
         for rate, seconds in rates:
@@ -227,7 +230,10 @@ def load_by_vegeta(asked: Load, event: Event, rates: Sequence[tuple[float, float
 
 
 def attempts(lines: Iterable[str], begin_ns: int, rate: float) -> Iterator[Request]:
-    """The attempts of an attack in vegeta's CSV that begins then, by the monotonic clock; it has no first bytes."""
+    """The requests in the CSV of an attack that began at `begin_ns` of the monotonic clock.
+
+    vegeta does not report the time of the first byte, so `first_ns` is 0.
+    """
     shift_ns = time.monotonic_ns() - time.time_ns()
     for row in csv.reader(lines):
         sent_ns, code = int(row[0]) + shift_ns, int(row[1])
@@ -237,7 +243,7 @@ def attempts(lines: Iterable[str], begin_ns: int, rate: float) -> Iterator[Reque
 
 
 def _fate_of(code: int, error: str) -> Fate:
-    """By what Go's client says of an attempt without a status."""
+    """The fate of a request by its status or, without one, the error message of Go's client."""
     if code:
         return Fate.STATUS_503 if code == 503 else Fate.ANSWERED if code // 100 == 2 else Fate.OTHER_STATUS
     if go_error_kind(error) == "timeout":
@@ -248,7 +254,7 @@ def _fate_of(code: int, error: str) -> Fate:
 
 
 def rates_of(event: Event, capacity: float) -> list[tuple[float, float]]:
-    """Requests/s and seconds of each phase; a rate is at least one that shows something within a second."""
+    """Requests/s and seconds of each phase; rates are at least 4/s, so that a second has enough requests to judge."""
     most = event.most_rate or float("inf")
     return [(round(max(4.0, min(most, one.share * capacity)), 1), one.seconds) for one in event.phases]
 
@@ -262,9 +268,9 @@ def due_times(rates: Sequence[tuple[float, float]]) -> Iterator[float]:
 
 
 def rows(log: Sequence[Request], t0_ns: int) -> Iterator[Sequence[object]]:
-    """The lines of the log; times are in ns from the first that was due, empty where that did not happen.
+    """The lines of the log; times are in ns from when the first request was due, empty if it did not happen.
 
-    They are whole microseconds: what is below is as many bytes again when compressed, and says nothing.
+    Times are rounded to microseconds: more digits would double the compressed size without being meaningful.
     """
     yield COLUMNS
     for one in log:
@@ -313,19 +319,19 @@ async def _load(client: Client, event: Event, rates: Sequence[tuple[float, float
 
 
 async def _level(client: Balanced, rates: Sequence[tuple[float, float]], t0_ns: int) -> None:
-    """In the phase between, connections to workers that have too few of them."""
+    """In the phase between uneven and even shares, open connections to workers that have too few."""
     await _at(t0_ns, rates[0][1])
     await client.level()
 
 
 async def _long(client: Client, event: Event, t0_ns: int) -> None:
-    """One request that takes long, under way when the first thing is done."""
+    """Send one slow request that is in flight during the first action."""
     await _at(t0_ns, event.actions[0].at_s - LONG_BEFORE_S)
     client.ask_once(client.asked.long_head, "long", LONG_TIMEOUT_S)
 
 
 async def _needing(client: Client, event: Event, needs: Needs, t0_ns: int) -> None:
-    """The requests that need what is exhausted or away: at a rate, and in bursts."""
+    """Send the requests that need the exhausted or missing dependency: at a rate, and in bursts."""
     for number in range(round(needs.rate * event.seconds)):
         await _at(t0_ns, number / needs.rate)
         client.ask_once(client.asked.needs_head, NEEDS, needs.timeout_s)
@@ -336,7 +342,7 @@ async def _needing(client: Client, event: Event, needs: Needs, t0_ns: int) -> No
 
 
 async def _slow(client: Client, event: Event, t0_ns: int, ended: asyncio.Event) -> None:
-    """More and more slow connections, until they have stopped the service."""
+    """Open more and more slow connections, until they have stopped the service."""
     await _at(t0_ns, BEFORE_S)
     for number, k in enumerate(event.slow_steps, 1):
         begun_ns = time.monotonic_ns()
@@ -347,7 +353,7 @@ async def _slow(client: Client, event: Event, t0_ns: int, ended: asyncio.Event) 
 
 
 def answered_share(log: Sequence[Request], begun_ns: int, timeout_s: float) -> float:
-    """Of the requests that were due since then, and whose time is over; 1 where there are none."""
+    """The share answered well of the requests due since `begun_ns` whose timeout has passed; 1 if there are none."""
     decided_ns = time.monotonic_ns() - round(timeout_s * 1e9)
     seen = [one for one in log if begun_ns <= one.due_ns <= decided_ns]
     return sum(one.fate is Fate.ANSWERED for one in seen) / len(seen) if seen else 1.0

@@ -1,9 +1,9 @@
-"""CPU time of containers on another machine, asked for over the run's own network.
+"""CPU time of containers on another machine, requested over the run's own network.
 
-On each machine one process of the harness answers (`serve`). A question is a line of container names, apart by spaces;
-the answer is a line of JSON: `cpu_ns` by name, and `host_ticks`, /proc/stat's first line. Before the first question the
-reader says which machine it is on: `boot` (the kernel's boot id) and `cpus`. Names are looked up in a file that the
-measuring loop has written; nothing else of the machine can be asked for.
+On each machine a process of the harness, the reader, serves requests (`serve`). A request is a line of container names,
+separated by spaces; the response is a line of JSON with `cpu_ns` by name and `host_ticks`, /proc/stat's first line. On
+connection, the reader first sends the identity of its machine: `boot` (the kernel's boot id) and `cpus`. Names are
+looked up in a file written by the measuring loop; nothing else on the machine can be read.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from bench.run.folder import host_and_port
 
 PORT = 7070
 ANSWER_TIMEOUT_S = 10.0
-"""After so long without an answer the machine counts as lost."""
+"""The timeout for a response, after which the machine counts as lost."""
 PATIENCE_S = 60.0
-"""How long a network may take until a reader is reached: the nodes of an overlay tell each other all that they know
-every 30 s, and what they say meanwhile may be lost."""
+"""The timeout for first reaching a reader: nodes of an overlay network exchange their full state only every 30 s, and
+updates in between may get lost."""
 LONGEST_LINE = 65536
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 Answer = Callable[[list[str]], tuple[Mapping[str, int], tuple[int, ...]]]
-"""Names of containers in; their CPU time in ns, and the ticks of /proc/stat, out."""
+"""From names of containers to their CPU time in ns, and the ticks of /proc/stat."""
 
 
 def boot_id(path: Path = BOOT_ID) -> str:
-    """What two readers on one machine have in common; empty where the kernel does not say."""
+    """The kernel's boot id, which identifies the machine; empty if unknown."""
     try:
         return path.read_text().strip()
     except OSError:
@@ -43,7 +43,7 @@ def boot_id(path: Path = BOOT_ID) -> str:
 
 
 class FarCounters:
-    """One reader's answers. UserError where it does not answer, or with anything else."""
+    """The client of one reader. Methods raise UserError if it does not respond, or not as expected."""
 
     def __init__(self, host: str, port: int = PORT, timeout_s: float = ANSWER_TIMEOUT_S) -> None:
         self._host = host
@@ -51,7 +51,7 @@ class FarCounters:
             self._socket = socket.create_connection((host, port), timeout_s)
         except OSError as error:
             raise UserError(f"{host} does not answer: {error}") from error
-        # A question is one small packet, and is to leave at once.
+        # Requests are small packets that must leave at once.
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._lines = self._socket.makefile("rb")
         told = self._answer()
@@ -59,7 +59,7 @@ class FarCounters:
         self.cpus = cpus if isinstance(cpus, int) and cpus > 0 else 1
 
     def read(self, names: list[str]) -> tuple[dict[str, int], tuple[int, ...]]:
-        """CPU time in ns of those that can be read, and the machine's ticks."""
+        """CPU time in ns of the readable containers, and the machine's ticks."""
         try:
             self._socket.sendall(" ".join(names).encode() + b"\n")
         except OSError as error:
@@ -71,7 +71,7 @@ class FarCounters:
         return {str(name): value for name, value in cpu_ns.items()}, ticks
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         self._lines.close()
         self._socket.close()
 
@@ -87,12 +87,12 @@ class FarCounters:
 
 
 def far_reader(address: str) -> FarCounters:
-    """The reader at `HOST`, or at `HOST:PORT`."""
+    """The reader at `HOST` or `HOST:PORT`."""
     return FarCounters(*host_and_port(address, PORT))
 
 
 def await_reader(address: str, patience_s: float = PATIENCE_S, try_s: float = 2.0) -> None:
-    """Until the reader there answers; UserError with the last failure when it has not after so many seconds."""
+    """Wait until the reader at this address responds; UserError with the last failure after `patience_s`."""
     host, port = host_and_port(address, PORT)
     end = time.monotonic() + patience_s
     while True:
@@ -106,7 +106,7 @@ def await_reader(address: str, patience_s: float = PATIENCE_S, try_s: float = 2.
 
 
 def serve(make: Callable[[], Answer], address: tuple[str, int] = ("", PORT)) -> ThreadingTCPServer:
-    """A server for `serve_forever`; each connection has an answer of its own from `make`."""
+    """The reader's server, to be run with `serve_forever`; each connection calls `make` for its own `Answer`."""
 
     class Connection(StreamRequestHandler):
         disable_nagle_algorithm = True

@@ -1,4 +1,4 @@
-"""The load that shows what a service keeps: a closed loop in parts, of which wrk says what was answered."""
+"""The load that measures memory growth: a closed loop in parts, with a wrk report for each."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from bench.tools import TOOLS
 from bench.tools.tool import Load
 
 REST_S = 2.0
-"""At the end without load: what the service holds then, it keeps."""
+"""Seconds without load at the end: memory that the service still holds then counts as kept."""
 BODIES_AT_ONCE, BODY_TIMEOUT_S = 8, 30.0
 
 
 def part_seconds(event: Event, capacity: float) -> int:
-    """Whole seconds of each part: all of the time, or what its share of the requests takes."""
+    """The duration of each part in whole seconds: its share of the phase, or less if `most_requests` takes less."""
     longest = event.phases[0].seconds / event.parts
     if event.most_requests:
         longest = min(longest, math.ceil(event.most_requests / event.parts / capacity))
@@ -32,7 +32,7 @@ def part_seconds(event: Event, capacity: float) -> int:
 
 
 def load_in_parts(load: Load, event: Event, capacity: float, client: Client, t0_ns: int) -> dict[str, Any]:
-    """Makes the load, and says of each part what wrk said, and when it was, in ns from the beginning."""
+    """Generate the load; returns wrk's output of each part with its times, in ns from `t0_ns`."""
     facts: dict[str, Any] = {}
     time.sleep(max(0.0, t0_ns / 1e9 - time.monotonic()))
     if event.bodies:
@@ -58,7 +58,7 @@ def load_in_parts(load: Load, event: Event, capacity: float, client: Client, t0_
 
 
 async def send_bodies(client: Client, count: int) -> None:
-    """So many large requests, each on a connection of its own, a few at once."""
+    """Send `count` large requests, each on a new connection, `BODIES_AT_ONCE` at the same time."""
     request = large_request(client.asked)
     for begun in range(0, count, BODIES_AT_ONCE):
         for _ in range(min(BODIES_AT_ONCE, count - begun)):
@@ -67,7 +67,7 @@ async def send_bodies(client: Client, count: int) -> None:
 
 
 def large_request(asked: Asked) -> bytes:
-    """A body that the app reads whole (TAKE_BODIES)."""
+    """A request with a large body, which the app reads completely (TAKE_BODIES)."""
     size = BODY_MB << 20
     lines = ["POST /echo HTTP/1.1", f"Host: {asked.host}:{asked.port}", "User-Agent: bench", "Connection: close"]
     lines += ["Content-Type: application/octet-stream", f"Content-Length: {size}"]

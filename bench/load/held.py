@@ -1,4 +1,4 @@
-"""What stands still between turns: a load tool, stopped by SIGSTOP, and a service, which only the host can freeze."""
+"""Pausing between turns: load tools are stopped by SIGSTOP, services are frozen by the host."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import IO
 
 _HOLD = ("sh", "-c", 'kill -STOP $$; exec "$@"', "sh")
-"""Stops before it becomes the tool, so that the tool's own clock starts with its first turn."""
+"""Stops itself before it executes the tool, so that the tool's own clock starts with its first turn."""
 _PATIENCE_S = 15.0
 _AGAIN_S = 1.0
-"""After this long SIGINT is sent once more. On a busy machine the kernel may give the first to another thread than the
-one that sleeps for the tool's duration (wrk's main thread, not yet awake after its stop), which then sleeps on."""
+"""SIGINT is sent again after this time. On a busy machine, the kernel may deliver the first one to a thread other than
+wrk's main thread, which then sleeps on for the rest of the tool's duration."""
 
 
 class HeldTool:
-    """One process of a load tool; its output goes to a file. Use as a context manager: no process outlives it."""
+    """A load tool's process, whose output goes to a file. Use it as a context manager, which ends the process."""
 
     def __init__(self, argv: Sequence[str], output: Path, env: Mapping[str, str] | None = None) -> None:
         self._file: IO[bytes] = output.open("wb")
@@ -42,31 +42,31 @@ class HeldTool:
 
     @property
     def status(self) -> int | None:
-        """The exit status, negative for a signal; None while it runs."""
+        """The exit status, negative for a signal; None while the tool runs."""
         return self._status
 
     @property
     def told(self) -> bool:
-        """Whether it was told to end while it ran; else it has ended by itself."""
+        """Whether the tool was interrupted, rather than ending by itself."""
         return self._told
 
     def resume(self) -> None:
-        """Let it run."""
+        """Let the tool run."""
         self._signal(signal.SIGCONT)
 
     def hold(self) -> None:
-        """Stop it, and wait until all of its threads have stopped."""
+        """Stop the tool, and wait until all of its threads have stopped."""
         self._signal(signal.SIGSTOP)
         self._wait_stopped()
 
     def interrupt(self) -> None:
-        """Have it print its result, as Ctrl-C does."""
+        """End the tool like Ctrl-C, so that it prints its result."""
         self._told = self._status is None
         self._signal(signal.SIGINT)
         self._signal(signal.SIGCONT)
 
     def end(self, patience_s: float = _PATIENCE_S) -> int:
-        """Wait until it has ended after `interrupt`, and return its exit status; kill it where it does not end."""
+        """Wait for the end after `interrupt`, and return the exit status; kill the tool if it does not end."""
         again_s = min(_AGAIN_S, patience_s)
         for wait_s, number in ((again_s, signal.SIGINT), (patience_s - again_s, signal.SIGKILL)):
             if self._status is None:
@@ -91,22 +91,22 @@ class HeldTool:
 
 
 ASK, TOLD = "freeze.ask", "freeze.told"
-"""In the run's folder: a line `freeze NAME...` or `thaw NAME...`, and the names for which it was done; `threads NAME`,
-and the name with two numbers."""
+"""Named pipes in the run's folder. A request is a line `freeze NAME...`, `thaw NAME...` or `threads NAME`; the host
+replies with the same verb and the names for which it was done, or with the name and two numbers (for `threads`)."""
 PATIENCE_S = 10.0
 
 
 class Freezer:
-    """Asks the host to freeze services. `folder` holds both pipes."""
+    """Asks the host to freeze services. `folder` contains both pipes."""
 
     def __init__(self, folder: Path) -> None:
-        # Both ends of each: to open one end alone would wait for the other.
+        # Open both ends of each pipe, because opening only one would wait for the other.
         self._ask, self._told = (os.open(folder / name, os.O_RDWR | os.O_NONBLOCK) for name in (ASK, TOLD))
         self._silent = False
 
     @contextmanager
     def frozen(self, services: Sequence[str]) -> Iterator[frozenset[str]]:
-        """Those of the services that are frozen meanwhile."""
+        """Freeze services in the context; yields those that could be frozen."""
         try:
             yield frozenset(self._tell("freeze", services))
         finally:
@@ -114,7 +114,7 @@ class Freezer:
 
     @contextmanager
     def thawed(self, services: Sequence[str]) -> Iterator[None]:
-        """Of services that are frozen, these are not meanwhile."""
+        """Thaw these frozen services in the context."""
         self._tell("thaw", services)
         try:
             yield
@@ -122,9 +122,9 @@ class Freezer:
             self._tell("freeze", services)
 
     def ran_and_waited_ns(self, service: str) -> tuple[int, int] | None:
-        """For how long the threads that a service has now have run, and were ready to run but had no CPU; in ns.
+        """How long (in ns) the service's current threads have run, and have waited for a CPU while runnable.
 
-        None where the host does not tell. A container's own threads wait for each other too.
+        The wait includes that for other threads of the same container. None if the host gives no figures.
         """
         if self._silent:
             return None
@@ -133,7 +133,7 @@ class Freezer:
         return None if self._silent else (int(said[1]), int(said[2]))
 
     def _tell(self, verb: str, services: Sequence[str]) -> list[str]:
-        """What the host says: the services for which it has done it; nothing where it gives no answer."""
+        """Send a request to the host and return the words of its reply after the verb; empty if there is none."""
         os.write(self._ask, f"{verb} {' '.join(services)}\n".encode())
         said = b""
         while not said.endswith(b"\n"):
@@ -145,5 +145,5 @@ class Freezer:
 
 
 def freezer_of(folder: Path) -> Freezer | None:
-    """The freezer of a run; None where nobody on the host can freeze its services."""
+    """The freezer of a run; None if the host does not provide the pipes."""
     return Freezer(folder) if (folder / ASK).is_fifo() and (folder / TOLD).is_fifo() else None

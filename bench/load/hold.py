@@ -1,11 +1,10 @@
-"""hold - hold connections open, and ask a few requests beside them.
+"""hold - hold idle connections open, and send a few requests on another one.
 
 usage: python3 -m bench.load.hold --connections N --rate R --duration S --timeout S [--method M] URL
 
-Opens N connections on which nothing is sent. Then a further one is opened, on which the requests are sent, R a second:
-a server that accepts connections in their order answers them only if it has accepted all the others. Prints a line when
-it has answered one, or does not, from when on requests and time are counted; and a line when the time is up or SIGINT
-comes.
+Opens N idle connections, then one more, on which it sends R requests per second: a server that accepts connections in
+order answers these only after it has accepted all the others. Prints one line once the first request is answered or has
+failed, after which requests and time are counted, and one line when the time is up or SIGINT arrives.
 """
 
 from __future__ import annotations
@@ -25,18 +24,18 @@ from http.client import HTTPConnection, HTTPException
 from urllib.parse import urlsplit
 
 CONNECT_S = 2.0
-"""How long a connection may take to open: in this network they take a tenth of a millisecond, or a full backlog."""
+"""Timeout for opening one connection; it takes 0.1 ms on this network, unless the backlog is full."""
 OPEN_S = 10.0
-"""And all of them: a full backlog takes one in every second."""
+"""Timeout for opening all connections; with a full backlog, one is opened per second."""
 ACCEPT_S = 3.0
-"""How long the server may take to accept all of them, and to answer the first request."""
+"""Timeout for the server to accept all connections and answer the first request."""
 SETTLE_S = 0.3
-"""What it does after that is no part of holding them."""
+"""Pause after the first response: what the server does in it is not part of holding connections."""
 POLL_S = 0.05
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Hold the connections, and print what became of them."""
+    """Hold the connections, and print the outcome."""
     interrupts = list[int]()
     signal.signal(signal.SIGINT, lambda number, _: interrupts.append(number))
     parser = argparse.ArgumentParser(prog="hold", description=__doc__)
@@ -61,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _opened(peer: tuple[str, int], number: int, interrupts: Sequence[int]) -> tuple[list[socket.socket], str | None]:
-    """The connections, fewer if one could not be opened, and why it could not."""
+    """Open connections; returns fewer if one could not be opened, and the reason."""
     held, began = list[socket.socket](), time.monotonic()
     while len(held) < number and not interrupts:
         if time.monotonic() - began > OPEN_S:
@@ -76,8 +75,10 @@ def _opened(peer: tuple[str, int], number: int, interrupts: Sequence[int]) -> tu
 def _watch(
     held: Sequence[socket.socket], seconds: float, opened: float, interrupts: Sequence[int]
 ) -> dict[str, object]:
-    """Until the time is up or SIGINT came, at whatever moment: how many were closed, and how long after they were
-    `opened` the first and last."""
+    """Watch connections until the time is up or SIGINT arrives, even early.
+
+    `closed_s` has the seconds from `opened` until the first and last connection that the server closed.
+    """
     began, closed_s = time.monotonic(), list[float]()
     poll, by_number = select.poll(), {one.fileno(): one for one in held}
     for number in by_number:
@@ -93,7 +94,7 @@ def _watch(
 
 
 def _is_closed(one: socket.socket) -> bool:
-    """Whether the server has ended it; what it sends without a request (a 408) is read and counts as nothing."""
+    """Whether the server has closed the connection; unsolicited data (such as a 408) is read and ignored."""
     try:
         return not one.recv(1 << 16)
     except OSError:
@@ -101,7 +102,7 @@ def _is_closed(one: socket.socket) -> bool:
 
 
 class _Requests:
-    """Requests at a rate on one connection, which is opened again where the server closes it; from a thread."""
+    """A thread that sends requests at a rate on one connection, which is reopened if the server closes it."""
 
     def __init__(self, peer: tuple[str, int], method: str, path: str, rate: float, timeout_s: float) -> None:
         self._method, self._path, self._rate, self._timeout_s = method, path, rate, timeout_s
@@ -110,7 +111,7 @@ class _Requests:
         self._connection = HTTPConnection(*peer, timeout=min(timeout_s, ACCEPT_S))
 
     def first(self) -> bool:
-        """Whether a request that does not count is answered."""
+        """Send a first request, which is not counted; returns whether it was answered."""
         answered = isinstance(self._ask(), int)
         if self._connection.sock:
             self._connection.sock.settimeout(self._timeout_s)
@@ -119,11 +120,11 @@ class _Requests:
         return answered
 
     def start(self) -> None:
-        """Send them, from now on."""
+        """Start sending."""
         threading.Thread(target=self._send, daemon=True).start()
 
     def ended(self) -> dict[str, object]:
-        """The counts so far. A request that is under way has no answer."""
+        """Stop sending and return the counts; a request in flight counts as unanswered."""
         self._ended.put(None)
         sent, status, errors = self._sent, dict(self._status), dict(self._errors)
         unanswered = sent - sum(status.values()) - sum(errors.values())
@@ -137,7 +138,7 @@ class _Requests:
             counted[str(answer)] += 1
 
     def _ask(self) -> int | str:
-        """The status of an answer, or why there is none."""
+        """Send a request; returns the status of the response, or why there is none."""
         try:
             self._connection.request(self._method, self._path)
             answer = self._connection.getresponse()
@@ -148,7 +149,7 @@ class _Requests:
             return "timeout" if isinstance(error, TimeoutError) else type(error).__name__
 
     def _due(self) -> Iterator[None]:
-        """When requests are due: in the middle of each of its intervals, or later if an answer takes longer."""
+        """Yield when a request is due: in the middle of each interval of 1/rate, or later if a response is slow."""
         began, number = time.monotonic(), 0
         while True:
             due_s = began + (number + 0.5) / self._rate - time.monotonic()

@@ -1,6 +1,6 @@
-"""One window of a table whose services have next to nothing to do: all of them at once, each with its held connections.
+"""One window of a table of idle services: all services hold their connections at the same time.
 
-No service keeps another one waiting for the CPU, so no turns are needed: what each used is in its own counters.
+They hardly compete for the CPU, so no turns are needed, and each one's usage comes from its own counters.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from bench.load.cpu_counters import CpuCounters, Reading
 from bench.load.turns import INTERRUPTED, Runner, Turns
 
 OPENED_S = 30.0
-"""How long it may take until all connections are open."""
+"""Timeout until all connections are open."""
 _POLL_S = 0.01
 
 
@@ -24,7 +24,7 @@ def run_held(
     counters: CpuCounters,
     clock: Callable[[], int] = time.monotonic_ns,
 ) -> dict[str, Turns]:
-    """By service, what it used while the connections of all were held for the longest of their seconds."""
+    """Usage by service while all connections are held, for the longest duration of any runner."""
     idle_bytes = {runner.service: counters.memory_bytes(runner.service) for runner in runners}
     for runner in runners:
         runner.tool.resume()
@@ -51,7 +51,7 @@ def run_held(
 
 
 def _own(reading: Reading, service: str) -> Reading:
-    """Without what is said of the host: what the other services use would pass for other programs."""
+    """The reading without the host's counters, in which the other services would count as other programs."""
     return Reading({service: reading.cpu_ns[service]} if service in reading.cpu_ns else {}, (0,) * 8)
 
 

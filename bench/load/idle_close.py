@@ -1,7 +1,8 @@
-"""Connections that are kept as by a proxy: when the server closes them, and what a request loses that comes just then.
+"""Idle connections, kept as by a proxy: when the server closes them, and whether requests sent just then are lost.
 
-First some connections are left alone after one response, until the server closes them. Then connections are opened one
-after another; each is looked at shortly before, and used at a moment within some hundredths of a second of that time.
+First, some connections are left idle after one response until the server closes them. Then connections are opened one
+after another. Each gets a second request within some hundredths of a second of the time when the server closes it, and
+is checked shortly before that.
 """
 
 from __future__ import annotations
@@ -16,41 +17,41 @@ from bench.plan.events.event import AROUND_S, HELD, LOOK_S, OPENED_S, Event
 from bench.records.event_window import CLOSED, KEPT
 
 EACH_S = 0.02
-"""Between two of the first connections."""
+"""Seconds between opening two of the first connections."""
 NOT_KEPT_S = 0.2
-"""A server that closes sooner keeps nothing."""
+"""A server that closes connections sooner has no keep-alive."""
 MOST_KEPT = 400
 GOLDEN = 0.6180339887498949
-"""Of which the multiples, without their whole parts, fill an interval evenly wherever they end."""
+"""The reciprocal of the golden ratio; its multiples modulo 1 cover [0, 1) evenly, however many there are."""
 
 
 class Keeper(Client):
-    """Its connections stay with those who use them."""
+    """A client without a pool: connections stay with their users."""
 
     def keeps(self, connection: Connection) -> bool:
-        """Always, without a pool."""
+        """Always keep it open."""
         return True
 
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """How the second part goes: when the server closes, and how many connections are opened in a second."""
+    """The second part: after how long the server closes idle connections, and the connections opened per second."""
 
     idle_s: float
     rate: float
 
     @property
     def count(self) -> int:
-        """How many connections."""
+        """The number of connections."""
         return round(self.rate * OPENED_S)
 
     def delay_s(self, number: int) -> float:
-        """From the end of its first response to its second request."""
+        """Seconds from the end of a connection's first response to its second request."""
         return self.idle_s + (number * GOLDEN % 1.0 * 2 - 1) * AROUND_S
 
 
 async def idle_load(client: Client, event: Event, rate: float, t0_ns: int) -> None:
-    """Both parts; the second one only where all connections were closed in the first, and not at once."""
+    """Run both parts; the second only if the server closed all connections in the first, and not at once."""
     await _until(t0_ns)
     await asyncio.gather(*(_held(client, event, number) for number in range(HELD)))
     lasted = [(one.closed_ns - one.opened_ns) / 1e9 for one in client.others if one.closed_ns and one.opened_ns]

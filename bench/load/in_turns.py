@@ -1,9 +1,10 @@
-"""The windows of a step whose services take turns: warmed up together, loaded, and again where they were spoiled.
+"""The windows of a step whose services take turns: services are warmed up together and loaded in turns.
 
-Reads RUN/step.jsonl (the step's lines of the plan) and RUN/containers.tsv (the cgroup of each container). A window that
-noise of the host spoiled is measured again, within a budget, only in a table that requests/s judge: CPU per request
-leaves out what other programs took, so that a second window would tell no more than the first
-(tests/simulations/simulate_retries.py). The rule looks at the host's counters and never at the result.
+Reads RUN/step.jsonl (the step's lines of the plan) and RUN/containers.tsv (the cgroup of each container).
+
+Windows spoiled by noise of the host are measured again, within a budget, but only in tables ranked by requests/s: CPU
+per request excludes what other programs took, so a second window would add nothing
+(tests/simulations/simulate_retries.py). The rule reads only the host's counters, never the result.
 """
 
 from __future__ import annotations
@@ -48,14 +49,14 @@ Table = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """`most` windows of a table may be measured again in the run; it has no table that CPU per request judges."""
+    """`most` has, by table, how many windows may be measured again in the run; only tables ranked by requests/s."""
 
     run: Path
     limits: NoiseLimits
     most: Mapping[Table, int]
 
     def wanted(self, window: Sequence[Measurement], taken: Iterable[Turns], hosts: Sequence[int] | None = None) -> bool:
-        """Whether this window is to be measured again for noise; `hosts`: CPUs of each machine, else of this one."""
+        """Whether to measure this window again because of noise; `hosts`: CPUs of each machine, by default this one."""
         first = window[0]
         most = self.most.get((first.scenario, first.tool, first.level), 0)
         again = sum(1 for _ in self.run.glob(f"raw/r*/*/{first.scenario}/{first.tool}-{first.level}/w*.{SPOILED}-*"))
@@ -63,7 +64,7 @@ class Retries:
 
 
 def retries_of(run: Path) -> Retries:
-    """What may be measured again in a run; nothing where run.json or the plan cannot be read."""
+    """The retries allowed in a run; none if run.json or the plan cannot be read."""
     facts = as_object(read_bytes(str(run / "run.json")) or b"") or {}
     waiting = {table.key for table in tables_of(facts) if table.waits}
     windows: dict[Table, set[tuple[str, str]]] = {table: set() for table in waiting}
@@ -79,20 +80,21 @@ def retries_of(run: Path) -> Retries:
 LINES, CONTAINERS = "step.jsonl", "containers.tsv"
 PORT = 8080
 ENOUGH_PER_CONNECTION, MOST_LONGER = 4, 4.0
-"""A window with so many answers for each connection counts. For that, a slow service is loaded longer, to a limit."""
+"""A window counts with this many responses per connection. Slow services are loaded longer to reach it, up to
+`MOST_LONGER` times the planned duration."""
 HEALTH_S = "5"
-"""How long a service may take for its first good answer after its load, in seconds."""
+"""Timeout for the first good response after the load, in seconds."""
 CLOCK_RETRIES = 2
-"""How often a window is measured again because the time of day was set in it."""
+"""How often a window is measured again because the system clock was set during it."""
 LATE_RETRIES = 2
-"""How often one is because responses came after their turns: by then it is known how long they take."""
+"""How often a window is measured again because responses came after their turns; the retry waits for them longer."""
 NOWHERE = "/not-found"
-"""No cgroup's folder."""
+"""A folder that does not exist, for containers whose cgroup is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class WindowLoad:
-    """What a window needs of one measurement: the tool's version, its command line, and the service's address."""
+    """One measurement's part of a window: the tool's version, its command line, and the service's address."""
 
     planned: Measurement
     version: str
@@ -102,7 +104,7 @@ class WindowLoad:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """When a window began and ended by the time of day, and how long it was by a clock that nobody sets; ns."""
+    """When a window began and ended by the system clock, and its length by the monotonic clock; in ns."""
 
     began_ns: int
     ended_ns: int
@@ -110,7 +112,7 @@ class Span:
 
     @property
     def step_s(self) -> float:
-        """By how many seconds the time of day was set in it."""
+        """By how many seconds the system clock was set during the window."""
         return (self.ended_ns - self.began_ns - self.elapsed_ns) / 1e9
 
 
@@ -128,7 +130,7 @@ def windows_of(run: Path) -> list[list[Measurement]]:
 
 
 def wait_for_all(step: Step) -> None:
-    """Wait for the first good answer of every service that has started, all at once; Failed if none gives one."""
+    """Wait for the first good response of all started services at the same time; Failed if there is none at all."""
     first = {one.service: one for window in windows_of(step.run) for one in window}
     _of_each(step, _still(step, first.values()), ready)
     if all(map(step.status, first)):
@@ -136,7 +138,7 @@ def wait_for_all(step: Step) -> None:
 
 
 def _still(step: Step, window: Iterable[Measurement]) -> list[Measurement]:
-    """Those whose service has not failed."""
+    """The measurements whose service has not failed."""
     return [one for one in window if not step.status(one.service)]
 
 
@@ -149,7 +151,7 @@ def load_windows(step: Step) -> None:
     retries, freezer = retries_of(run), freezer_of(run)
     rests_s: dict[str, float] = {}
     versions: dict[str, str] = {}
-    # What all of them ask: the CPU time of a turn is its service's.
+    # Containers that all services use: their CPU time in a turn is charged to its service.
     shared = [name for name in counters.names if name not in services]
     for window in windows:
         if not window[0].held:
@@ -167,7 +169,7 @@ def load_windows(step: Step) -> None:
             too_late = any(turns.too_late for turns in taken.values())
             late += too_late
             rests_s |= {name: turns.rest_s for name, turns in taken.items() if turns.late}
-            # The CPU time of a server outside of all containers cannot be told from that of other programs.
+            # The CPU time of a server outside the containers cannot be distinguished from that of other programs.
             counted = [taken[load.planned.service] for load in loads if not load.planned.url]
             noisy = not counters.missing and retries.wanted(window, counted, counters.host_cpus)
             again = too_late and late <= LATE_RETRIES
@@ -177,10 +179,10 @@ def load_windows(step: Step) -> None:
 
 
 def _of_each(step: Step, measurements: Sequence[Measurement], act: Callable[[Task, Say], None]) -> None:
-    """Do it for these at the same time, and keep what was said and how it ended, of each service."""
+    """Call `act` for all measurements at the same time; keep the output and the exit status for each service."""
 
     def do(one: Measurement) -> None:
-        # It is this service's alone.
+        # A failure only affects its own service.
         with suppress(Exception), step.noted(one.service) as say:
             act(step.task(one.id), say)
 
@@ -188,9 +190,9 @@ def _of_each(step: Step, measurements: Sequence[Measurement], act: Callable[[Tas
 
 
 def _loads(step: Step, measurements: Sequence[Measurement], versions: dict[str, str]) -> list[WindowLoad]:
-    """The loads of a window. A service that has none (it is gone, its tool cannot make it) fails, and no other.
+    """The loads of a window. A service without one (it is gone, or its tool cannot generate the load) fails alone.
 
-    `versions` are those of the tools that were asked before.
+    `versions` caches the versions of tools.
     """
     found, addresses = [], read_addresses(step.run)
     for one in measurements:
@@ -220,7 +222,7 @@ def _load_window(
     rests_s: Mapping[str, float],
     freezer: Freezer | None,
 ) -> tuple[dict[str, Turns], bool]:
-    """The turns by service, and whether the time of day was set meanwhile."""
+    """The turns by service, and whether the system clock was set meanwhile."""
     first, run = loads[0].planned, step.run
     with ExitStack() as stack:
         runners = []
@@ -254,7 +256,7 @@ def _load_window(
 
 
 def _facts(one: Measurement, tool: HeldTool, span: Span, turns: Turns, counters: CpuCounters) -> dict[str, Any]:
-    """What tool.json says of a service's turns."""
+    """The facts for tool.json about a service's turns."""
     return {
         "exit_status": _exit_status(tool, one.tool),
         "start_ns": span.began_ns,
@@ -267,7 +269,7 @@ def _facts(one: Measurement, tool: HeldTool, span: Span, turns: Turns, counters:
 
 
 def _exit_status(tool: HeldTool, name: str) -> int | None:
-    """As a shell has it; 0 where a tool ended as one does that was told to."""
+    """The exit status as a shell reports it; 0 for a tool that ended as expected after SIGINT."""
     status = tool.status
     if status is None or (tool.told and status == TOOLS[name].told_status):
         return 0 if tool.told else None
@@ -275,10 +277,10 @@ def _exit_status(tool: HeldTool, name: str) -> int | None:
 
 
 def seconds_for(one: Measurement, warmed: float | None, services: int) -> float:
-    """Seconds of load in which a service gives enough answers to count, at most `MOST_LONGER` times what is planned.
+    """Seconds of load for enough responses to count, at most `MOST_LONGER` times the planned duration.
 
-    In the warm-up it gave `warmed` answers while so many services shared the CPU; alone it gives more, and half of what
-    an even share would mean is counted on.
+    `warmed` is the number of responses in the warm-up, when all services shared the CPU. Alone, a service is faster; it
+    is assumed to gain half of what an even share of the CPU would imply.
     """
     planned = one.duration_s or 1.0
     if not warmed or not one.warmup_s or TOOLS[one.tool].holds:
@@ -288,14 +290,14 @@ def seconds_for(one: Measurement, warmed: float | None, services: int) -> float:
 
 
 def _health(step: Step, window: Sequence[Measurement]) -> dict[str, dict[str, Any]]:
-    """Whether each service still answers, as tool.json has it."""
+    """Whether each service still answers, in the form of tool.json."""
     found: dict[str, dict[str, Any]] = {}
 
     def do(one: Measurement) -> None:
         error: str | None = None
         try:
             ready(step.task(one.id), lambda _: None, HEALTH_S)
-        except Exception as failure:  # whatever it is, it is this service's alone
+        except Exception as failure:  # any failure only affects its own service
             error = f"measure: {explained(failure)}"
         found[one.service] = {"status": None if error else 200, "time_s": None, "error": error}
 
@@ -304,15 +306,15 @@ def _health(step: Step, window: Sequence[Measurement]) -> dict[str, dict[str, An
 
 
 def _server_cpus(facts: Mapping[str, Any]) -> frozenset[int]:
-    """The CPUs of the run's services while they are loaded; none where run.json does not say."""
+    """The CPUs of the run's services while they are loaded; empty if run.json does not have them."""
     words = mapping(facts.get("knobs")).get("SERVER_CPUS")
     return frozenset(parse_list(words)) if isinstance(words, str) and words else frozenset()
 
 
 def _cgroups(run: Path, services: Iterable[str]) -> dict[str, str | FarCounters]:
-    """The folder of each container below the host's cgroup root: as the host has written it, else as found here.
+    """The folder of each container below the host's cgroup root: as written by the host, else as found here.
 
-    A third column of RUN/containers.tsv says where the reader of a container on another machine is.
+    A third column in RUN/containers.tsv is the address of the reader for a container on another machine.
     """
     file = run / CONTAINERS
     if not file.exists():

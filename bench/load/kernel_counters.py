@@ -23,7 +23,7 @@ Facts = dict[str, Any]
 
 
 def proc() -> Path:
-    """/proc, or what tests put in its place."""
+    """/proc, or its replacement in tests."""
     return Path(os.environ.get("PROC_ROOT") or "/proc")
 
 
@@ -53,7 +53,7 @@ def limits() -> Facts:
 
 
 def sysctls() -> Facts:
-    """The settings of its network; `missing` has the reason for each that cannot be read."""
+    """The network settings of the load generator; `missing` has the reason for each that cannot be read."""
     found: Facts = {}
     missing: Facts = {}
     for name in SYSCTLS:
@@ -62,7 +62,7 @@ def sysctls() -> Facts:
 
 
 def ports_waiting() -> int:
-    """Connections in TIME_WAIT; 0 if unknown."""
+    """The number of connections in TIME_WAIT; 0 if unknown."""
     try:
         lines = (proc() / "net/sockstat").read_text().splitlines()
     except OSError:
@@ -72,7 +72,7 @@ def ports_waiting() -> int:
 
 
 def _add(found: Facts, missing: Facts, name: str, file: Path) -> None:
-    """Add a file's text, or the reason why there is none."""
+    """Add a file's text to `found`, or the reason why there is none to `missing`."""
     try:
         text = file.read_bytes().partition(b"\0")[0].decode(errors="replace")
     except OSError:
@@ -106,7 +106,7 @@ NOT_SEEN = "no thread of the tool was seen at work: a short load, or a kernel wi
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The time (ns since the epoch), how long the tool's threads had waited by then (ns), and their number."""
+    """The time (ns since the epoch), how long (ns) the tool's threads had waited for a CPU by then, their number."""
 
     seen_ns: int
     waited_ns: int
@@ -114,9 +114,10 @@ class Seen:
 
 
 class Watch:
-    """A context manager that reads the waits ten times a second while a tool runs.
+    """A context manager that reads how long a tool's threads wait for a CPU, ten times a second while it runs.
 
-    Not after the load: the kernel drops a thread's counters when it ends. Not the cgroup's: version 1 has none.
+    Reading after the load would be too late, because the kernel drops a thread's counters when it ends, and cgroup v1
+    has no such counter.
     """
 
     def __init__(self, tool: str) -> None:
@@ -134,7 +135,7 @@ class Watch:
         self._thread.join()
 
     def facts(self) -> Facts:
-        """The last reading with all threads: those that end early (wrk's do) would be missing in the sum."""
+        """The reading with the longest wait: later ones lack threads that have already ended (such as wrk's)."""
         if self._most is None:
             return {"missing": NOT_SEEN}
         most = self._most
@@ -150,7 +151,7 @@ class Watch:
 
 
 def look(tool: str) -> Seen:
-    """Read the waits of all threads of a tool."""
+    """Sum up the waits of all threads of a tool."""
     root, waited, threads = str(proc()), 0, 0
     for process in _numbers(root):
         if _read(f"{root}/{process}/comm").rstrip("\n") != tool:

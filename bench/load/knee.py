@@ -1,4 +1,4 @@
-"""The search for a knee: trials are saved under trials/NUMBER-RATE-SECONDS, the result in knee.json."""
+"""Runs the search for a knee: trials are saved under trials/NUMBER-RATE-SECONDS, the result in knee.json."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _TRIAL = re.compile(r"(\d+)-(\d+)-\d+\Z", re.ASCII)
 
 
 def trials_of(folder: Path) -> list[Trial]:
-    """The trials in a measurement's folder, in their order."""
+    """The trials in a measurement's folder, in order."""
     trials = []
     named = sorted(
         (int(found[1]), int(found[2]), path) for path in folder.glob("trials/*") if (found := _TRIAL.match(path.name))
@@ -51,7 +51,7 @@ def trials_of(folder: Path) -> list[Trial]:
 
 
 def _found(path: Path) -> int | None:
-    """The knee in a search's knee.json; None if it found none, or took one over from elsewhere."""
+    """The knee in a search's knee.json; None if it found none, or took it from another search."""
     facts = mapping(as_object(read_bytes(str(path)) or b""))
     rate = facts.get("rate")
     known = facts.get("reason") is None or facts.get("ended_by") == CLIENT
@@ -60,9 +60,9 @@ def _found(path: Path) -> int | None:
 
 
 def earlier_knee(folder: Path) -> tuple[str, int, bool] | None:
-    """Round and knee of the first earlier round that found this cell's; whether more could not be asked.
+    """(round, knee, whether the load generator was the limit) of the first earlier round that found this cell's knee.
 
-    The cell's measurement is in `folder`.
+    `folder` is that of the cell's measurement.
     """
     own, _, scenario, cell, _, service = folder.parts[-6:]
     for path in _searches(folder, f"{scenario}/{cell}/w1/{service}"):
@@ -73,13 +73,13 @@ def earlier_knee(folder: Path) -> tuple[str, int, bool] | None:
 
 
 def _searches(folder: Path, cells: str) -> list[Path]:
-    """The knee.json of these cells in all rounds, without those of steps that were set aside."""
+    """The knee.json files of these cells in all rounds, except those of steps that were set aside."""
     raw = Path(*folder.parts[:-6])
     return sorted(path for path in raw.glob(f"r*/*/{cells}/knee.json") if "." not in path.parts[-6])
 
 
 def slowest_knee(folder: Path, limit_s: float) -> tuple[str, int]:
-    """("ROUND SERVICE", knee) of the lowest knee in this run and scenario; UserError where none was found."""
+    """("ROUND SERVICE", knee) of the lowest knee in this run and scenario; UserError if none was found."""
     scenario = folder.parts[-4]
     found: dict[str, tuple[str, int]] = {}
     cell = f"vegeta-{knee_level(limit_s)}"
@@ -93,27 +93,27 @@ def slowest_knee(folder: Path, limit_s: float) -> tuple[str, int]:
 
 
 def knee_level(limit_s: float) -> str:
-    """The name of the level that searches the knee for this limit."""
+    """The name of the level that searches for the knee with this limit."""
     return f"{SEARCHED}p99-{round(1000 * limit_s)}ms"
 
 
 KNEE_JSON, TRIALS = "knee.json", "trials"
 PAUSE_S = 0.5
 MOST_PORTS = 4000
-"""With more connections in TIME_WAIT, the kernel's search for a free port slows the load down."""
+"""With more connections in TIME_WAIT, the kernel's search for a free port slows down the load."""
 PORTS_S = 70.0
-"""The longest wait for them; the kernel keeps each for 60 s."""
+"""Timeout for these connections to end; TIME_WAIT lasts 60 s."""
 
 
 def search_knee(task: Task, warmed: float | None = None) -> None:
-    """Run trials until the knee is found; `warmed` are the responses per second in the warm-up."""
+    """Run trials until the knee is found; `warmed` is the number of responses per second in the warm-up."""
     folder = task.folder
     folder.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(folder / TRIALS, ignore_errors=True)
     (folder / KNEE_JSON).unlink(missing_ok=True)
     task.write_body()
     task = replace(task, load=pinned(task.load))
-    # The null server answers far more than this tool can send.
+    # The null server answers far more requests than this tool can send.
     first = None if task.entry.service == NULL else first_rate(warmed)
     number, host = 0, _Host(Path(*folder.parts[:-7]), task.entry.service)
     while trial := next_trial(task, first):
@@ -123,7 +123,7 @@ def search_knee(task: Task, warmed: float | None = None) -> None:
 
 
 class _Host:
-    """What else used the machine during a trial."""
+    """Other activity on the machine during a trial."""
 
     def __init__(self, run: Path, service: str) -> None:
         facts = as_object(read_bytes(str(run / "run.json")) or b"") or {}
@@ -132,13 +132,14 @@ class _Host:
         self._began, self._before = time.monotonic_ns(), self._counters.read(*self._names)
 
     def begin(self) -> None:
-        """From now on."""
+        """Start a new interval."""
         self._began, self._before = time.monotonic_ns(), self._counters.read(*self._names)
 
     def told(self) -> dict[str, Any]:
-        """`noise`: whether other programs or the hypervisor took more than the limits allow; not if that is not known.
+        """The facts about the interval so far.
 
-        `busy`: the share of its CPUs that the load generator used; None if that is not known, or of less than a second.
+        - `noise`: whether other programs or the hypervisor took more than the limits allow; False if unknown.
+        - `busy`: share of its CPUs that the load generator used; None if unknown or the interval is below a second.
         """
         turns, after = Turns(), self._counters.read(*self._names)
         turns.add((self._began, now := time.monotonic_ns(), now), self._before, after, cut=False)
@@ -153,8 +154,8 @@ class _Host:
 def next_trial(task: Task, first: int | None = None) -> Task | None:
     """The next trial, given those in the task's folder; None once knee.json is written.
 
-    A knee that an earlier round found is taken over. With a share nothing is searched: the rate is that share of the
-    lowest knee of all services in this run and scenario.
+    A knee found in an earlier round is reused. If the level is a share of the knee, there is no search: the rate is
+    that share of the lowest knee of all services in this run and scenario.
     """
     folder, limit_s, share = task.folder, task.entry.knee_p99_s or 0.0, task.entry.knee_share
     trials, found_in = trials_of(folder), None
@@ -186,7 +187,7 @@ def next_trial(task: Task, first: int | None = None) -> Task | None:
 
 
 def at_rate(task: Task, rate: float, seconds: float, most_workers: int | None = None) -> Task:
-    """The task at a rate and duration; the deadline moves with the duration."""
+    """The task at a rate and duration; its deadline is adjusted to the duration."""
     load = replace(task.load, rate=rate, duration_s=seconds, most_workers=most_workers)
     return replace(task, load=load, deadline_s=seconds + task.entry.deadline_s - (task.entry.duration_s or 0.0))
 
@@ -201,7 +202,7 @@ def at_knee(task: Task) -> Task:
 
 
 def first_trial(task: Task) -> Task:
-    """The first trial of a search. The folder does not exist: nothing was tried, and nothing is written."""
+    """The first trial of a search, without side effects: in a folder that does not exist, no trials are found."""
     search = replace(task.entry, knee_share=None)
     trial = next_trial(replace(task, entry=search, folder=Path("/none/round/step/scenario/level/w1/service")))
     if trial is None:
@@ -210,7 +211,7 @@ def first_trial(task: Task) -> Task:
 
 
 def _try_rate(trial: Task, host: _Host) -> None:
-    """One trial. Then wait until the service has worked off its queue, and for the ports that the next trial needs."""
+    """Run one trial, then wait until the service has processed its queue and ports are free for the next trial."""
     name, rate = trial.tool.name, plain(trial.load.rate)
     command = trial.command()
     trial.folder.mkdir(parents=True, exist_ok=True)

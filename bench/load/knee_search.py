@@ -1,14 +1,16 @@
 """The search for the knee: the highest rate with p99 within a limit, at most 0.1 % errors and 99 % of the rate sent.
 
-It begins below what the service answered in its warm-up, and goes up by `NEAR` until a rate fails (or down until one
-holds); without such an estimate it begins at `START` and doubles (or halves). Then it bisects until the highest rate
-that holds and the lowest that fails are 5 % apart; the former is the knee. A rate fails only after a second failed
-trial: a single stall of a shared machine fails a trial, but a rate above the knee does not hold by luck. A trial that
-fails beside other programs is half a failure. The rate that bounds the knee must also fail at the end of the search, or
-a busy minute at the beginning would be taken for the knee. No rate is tried at which the load generator's own p99,
-measured on the null server, is not far below the limit: it would be its own knee that is found. Where that is not
-known, none is tried for which it has no CPU time. A trial is long enough for a p99, and for 5 % overload to show: the
-queue then grows by 0.05 s per second, and reaches the limit after 20 times the limit.
+- It starts below the rate of the warm-up, and goes up by the factor `NEAR` until a rate fails (or down until one
+  holds). Without such an estimate, it starts at `START` and doubles (or halves).
+- Then it bisects until the highest rate that holds and the lowest that fails are 5 % apart; the former is the knee.
+- A rate fails only after a second failed trial: a single stall of a shared machine can fail a trial, but a rate above
+  the knee does not hold by luck. A trial that fails beside other programs counts as half a failure.
+- The rate that bounds the knee must fail again at the end of the search, so that a busy minute at the beginning is not
+  mistaken for the knee.
+- Rates are limited to those at which the load generator's own p99, measured on the null server, is far below the limit;
+  otherwise the search would find the load generator's knee. If this is unknown, they are limited by its CPU time.
+- A trial is long enough for a p99, and for 5 % overload to show: the queue then grows by 0.05 s per second, and reaches
+  the limit after 20 times the limit.
 """
 
 from __future__ import annotations
@@ -21,26 +23,26 @@ from bench.records.evidence import MIN_SENT
 from bench.records.knee import CLIENT, LIMITS, REQUESTS, Trial
 
 START = 500
-"""Requests/s of the first trial where nothing is known of the service."""
+"""The rate of the first trial, in requests/s, if nothing is known about the service."""
 OF_WARM_UP, NEAR = 0.6, 1.3
-"""The first rate as a share of the responses per second in the warm-up, and the factor of the next ones."""
+"""The first rate, as a share of the responses per second in the warm-up, and the factor between the next rates."""
 SHORTEST_S, LONGEST_S = 2, 60
-"""The length of a trial in seconds: 2, or more if p99 or the limit needs it."""
+"""Bounds of the length of a trial, in seconds; it is above the minimum if p99 or the limit requires it."""
 LOWEST = math.ceil(REQUESTS / LONGEST_S)
-"""The lowest rate that is tried: below, the longest trial is too short for a p99."""
+"""The lowest rate that is tried: below it, even the longest trial is too short for a p99."""
 APART = 1.05
-"""The ratio of the lowest failing to the highest holding rate that ends the search."""
+"""The search ends when the lowest failing and the highest holding rate differ by at most this factor."""
 TRIES = 2
-"""Failed trials of a rate before it counts as failing; beside other programs twice as many."""
+"""Number of failed trials for a rate to count as failing; twice as many beside other programs."""
 MOST_TRIALS = 60
 
 
 @dataclass(frozen=True, slots=True)
 class SearchStep:
-    """What to do next: a trial of `rate` for `seconds`, or (`done`) the measurement itself.
+    """The next step: a trial at `rate` for `seconds` or, if `done`, the measurement itself.
 
-    When done, `rate` is the knee; with a `reason` none was found, and `rate` is the closest to one. `ended_by`: CLIENT
-    where the load generator could not send more.
+    When done, `rate` is the knee; with a `reason`, none was found, and `rate` is the closest to one. `ended_by` is
+    CLIENT if the load generator could not send more.
     """
 
     rate: int
@@ -56,10 +58,10 @@ def trial_seconds(rate: float, limit_s: float) -> int:
 
 
 def trial_workers(rate: float, seconds: float, limit_s: float) -> int:
-    """The most open requests that a trial allows.
+    """The maximum number of requests in flight in a trial.
 
-    Far more than a rate that holds needs: enough for a latency of 4 limits, and for a stall of 2 % of the time. More
-    would add nothing, and the ports of thousands of connections stay in use for a minute.
+    It is far above what a rate that holds needs: enough for a latency of 4 times the limit and a stall of 2 % of the
+    time. More would not help, and would occupy thousands of ports for a minute.
     """
     return 64 + math.ceil(rate * (4 * limit_s + 0.02 * seconds))
 
@@ -72,9 +74,10 @@ def first_rate(warmed: float | None) -> int | None:
 def next_search_step(
     trials: Sequence[Trial], limit_s: float, first: int | None = None, ceiling: float | None = None
 ) -> SearchStep:
-    """What to do after these trials, given in their order; `first` is near the knee.
+    """The step after these trials, given in order.
 
-    `ceiling`: the requests/s up to which the load generator itself keeps p99 far below the limit.
+    `first` is the rate of the first trial, an estimate near the knee. `ceiling` is the rate up to which the load
+    generator's own p99 is far below the limit.
     """
     most = _most(trials, ceiling)
     higher = _own_limit(ceiling) if ceiling else f"the load generator: its CPUs allow {most:.0f}/s"
@@ -87,7 +90,7 @@ def next_search_step(
 
 
 def _most(trials: Iterable[Trial], ceiling: float | None) -> float:
-    """The most that is tried. A request costs the load generator less at higher rates, so trials may raise it."""
+    """The highest rate to try. At higher rates, a request costs the load generator less, so trials may raise it."""
     if ceiling:
         return max(LOWEST, ceiling)
     known = [trial.rate / trial.busy for trial in trials if trial.busy and (trial.sent_ratio or 0.0) >= MIN_SENT]
@@ -137,7 +140,7 @@ def _descend(least: int, faults: Sequence[str], factor: float) -> tuple[int, boo
 
 
 def _client_ended(trials: Sequence[Trial], best: int, limit_s: float, most: float) -> bool:
-    """Whether this rate holds, and above it only the load generator failed, or can send nothing."""
+    """Whether this rate holds and, above it, only the load generator failed or would fail."""
     holds = any(trial.rate == best and not trial.faults(limit_s) for trial in trials)
     above = [trial for trial in trials if trial.rate > best]
     if not above:
@@ -146,7 +149,7 @@ def _client_ended(trials: Sequence[Trial], best: int, limit_s: float, most: floa
 
 
 def _client_bound(failures: Iterable[Trial], best: int, limit_s: float) -> str | None:
-    """Why the server does not bound the search; None if a trial above `best` failed because of the server."""
+    """Why it was not the server that ended the search; None if a trial above `best` failed because of the server."""
     if any(any(trial.server_faults(limit_s)) for trial in failures):
         return None
     faults = ", ".join(dict.fromkeys(fault for trial in failures for fault in trial.client_faults(limit_s)))

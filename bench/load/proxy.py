@@ -1,6 +1,7 @@
-"""A proxy before two containers of a service, while a load goes through it: nginx or HAProxy, as Debian packages them.
+"""A proxy in front of two containers of a service during a load: nginx or HAProxy, as packaged by Debian.
 
-It runs beside the client. The driver has a container taken out of it and put back (driver/messages.py).
+It runs in the client's container. On request by the driver, it takes a container out of rotation and puts it back
+(driver/messages.py).
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ PATIENCE_S, TRY_S, POLL_S = 20.0, 1.0, 0.02
 
 
 class Proxy(ABC):
-    """One that runs: `port` is where it listens, `log` what it says of each request."""
+    """A proxy; it listens on `port` and logs each request to `log`."""
 
     template = ""
     line, line_out = "", ""
-    """What its configuration says of a container, and of one that gets no requests."""
+    """The lines in its configuration for a container that gets requests, and for one that does not."""
 
     def __init__(self, folder: Path, servers: Sequence[str]) -> None:
         self.folder, self.servers, self.out = folder, servers, set[str]()
@@ -48,7 +49,7 @@ class Proxy(ABC):
         self.configure()
 
     def configure(self) -> None:
-        """Write its configuration."""
+        """Write the configuration."""
         lines = [
             (self.line_out if one in self.out else self.line).format(number=number, server=one)
             for number, one in enumerate(self.servers, 1)
@@ -62,15 +63,15 @@ class Proxy(ABC):
     @property
     @abstractmethod
     def argv(self) -> Sequence[str]:
-        """The command that serves until it is ended."""
+        """The command that runs the proxy in the foreground."""
 
     def start(self) -> None:
-        """Start it."""
+        """Start the proxy."""
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(self.argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def stop(self) -> None:
-        """End it."""
+        """End the proxy."""
         self.process.terminate()
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(5)
@@ -79,40 +80,40 @@ class Proxy(ABC):
 
     @abstractmethod
     def give(self, server: str, *, requests: bool) -> None:
-        """Whether this container gets requests from now on."""
+        """Put this container into rotation, or take it out."""
 
 
 class Nginx(Proxy):
-    """A container is taken out by a reload with its server marked `down`."""
+    """Takes a container out of rotation by a reload with its server marked `down`."""
 
     template, line, line_out = "nginx.conf", "server {server};", "server {server} down;"
 
     @property
     def argv(self) -> Sequence[str]:
-        """With its own files alone."""
+        """The command, restricted to files in its own folder."""
         return "nginx", "-e", str(self.log), "-p", str(self.folder), "-c", str(self.file)
 
     def give(self, server: str, *, requests: bool) -> None:
-        """By another configuration: old workers finish what they have."""
+        """Reload with a new configuration; old workers finish their requests."""
         (self.out.discard if requests else self.out.add)(server)
         self.configure()
         self.process.send_signal(signal.SIGHUP)
 
 
 class Haproxy(Proxy):
-    """A container is taken out by its admin socket: the state `drain`."""
+    """Takes a container out of rotation through its admin socket, with the state `drain`."""
 
     template, line = "haproxy.cfg", "server s{number} {server} check"
 
     @property
     def argv(self) -> Sequence[str]:
-        """In the foreground."""
+        """The command; `-db` keeps it in the foreground."""
         return "haproxy", "-db", "-f", str(self.file)
 
     def give(self, server: str, *, requests: bool) -> None:
-        """At once; what it has sent is answered."""
+        """Set the server's state at once; requests already sent to it are still answered."""
         name = f"set server service/s{self.servers.index(server) + 1}"
-        # It has answered: its next health checks are not waited for, in which the other one may be taken out.
+        # The container has already answered, so do not wait for health checks: the other one may be taken out next.
         words = f"{name} state ready; {name} health up" if requests else f"{name} state drain"
         with socket.socket(socket.AF_UNIX) as admin:
             admin.settimeout(TRY_S)
@@ -127,7 +128,7 @@ PROXIES: Mapping[str, type[Proxy]] = MappingProxyType({"nginx": Nginx, "haproxy"
 
 @contextmanager
 def proxied(event: Event, asked: Asked, name: str, folder: Path) -> Iterator[tuple[Asked, Proxy | None]]:
-    """Whom the client asks: the service of this name itself, or the event's proxy, which is up while this is open."""
+    """Where the client sends requests: to the event's proxy, which runs in this context, or else to the service."""
     if not event.proxy:
         yield asked, None
         return
@@ -142,7 +143,7 @@ def proxied(event: Event, asked: Asked, name: str, folder: Path) -> Iterator[tup
 
 
 def wait_for_containers(event: Event, asked: Asked) -> None:
-    """Wait until all containers of an event with a proxy answer: the service's name leads to any of them."""
+    """Wait until all containers behind an event's proxy answer: the service's name may resolve to any of them."""
     for server in addresses(asked.host, asked.port) if event.proxy else ():
         if not asyncio.run(answers(server, asked.head)):
             raise Failed(NO_ANSWER, f"no answer of {server} within {PATIENCE_S:g} s")
@@ -156,7 +157,7 @@ def addresses(host: str, port: int) -> list[str]:
 
 @contextmanager
 def before(name: str, servers: Sequence[str], head: bytes) -> Iterator[Proxy]:
-    """The proxy before these servers, once all of them answer and it does too."""
+    """Run the proxy in front of these servers; yields it once all of them, and the proxy, answer."""
     with tempfile.TemporaryDirectory(prefix="proxy") as where:
         proxy = PROXIES[name](Path(where), servers)
         proxy.start()
@@ -171,7 +172,7 @@ def before(name: str, servers: Sequence[str], head: bytes) -> Iterator[Proxy]:
 
 
 async def answers(server: str, head: bytes) -> bool:
-    """Wait until it answers well; whether it did."""
+    """Wait until the server answers well; False after `PATIENCE_S`."""
     until = time.monotonic() + PATIENCE_S
     while time.monotonic() < until:
         with suppress(OSError, TimeoutError):
@@ -193,7 +194,7 @@ async def _first_line(server: str, head: bytes) -> bytes:
 
 
 async def obeying(proxy: Proxy | None, head: bytes, folder: Path, load: Coroutine[Any, Any, None]) -> None:
-    """Make the load; meanwhile do what the driver asks for of the proxy, if there is one."""
+    """Run the load, and meanwhile carry out the driver's requests to the proxy, if there is one."""
     task = asyncio.ensure_future(_obey(proxy, head, folder)) if proxy else None
     try:
         await load

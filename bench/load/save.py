@@ -1,5 +1,7 @@
-"""Run a load and save its files. Each is written under a temporary name, synced and renamed, so that a file with its
-final name is complete; tool.json comes last.
+"""Run a load and save its files.
+
+Each file is written under a temporary name, synced and renamed, so that files with their final names are complete;
+tool.json comes last.
 """
 
 from __future__ import annotations
@@ -29,12 +31,12 @@ _NANOSECONDS = re.compile(r"[1-9][0-9]{18}\Z", re.ASCII)
 
 
 def await_start(start_at: str) -> Facts:
-    """Wait until `start_at` (ns since the epoch; '': do not wait). tool.json has it, so that a late start shows."""
+    """Wait until `start_at` (ns since the epoch; '' for no wait); returns it for tool.json, to show a late start."""
     if not start_at:
         return {}
     if not _NANOSECONDS.match(start_at):
         raise Failed(WRONG_USAGE, f"START_AT='{start_at}' is no time in nanoseconds since the epoch")
-    # Read the clock once: if it were set meanwhile, a loop could wait for ever.
+    # Read the clock only once: if it were set meanwhile, a loop could wait forever.
     left_s = (int(start_at) - time.time_ns()) / 1e9
     if left_s > MOST_AHEAD_S:
         raise Failed(WRONG_USAGE, f"START_AT='{start_at}' is more than {MOST_AHEAD_S} s ahead of this machine's clock")
@@ -44,7 +46,7 @@ def await_start(start_at: str) -> Facts:
 
 TOOL_JSON = "tool.json"
 FILES = (*dict.fromkeys(name for tool in TOOLS.values() for name in (OUTPUT, *tool.files)), TOOL_JSON)
-"""All that a load may leave, in the order of renaming."""
+"""All files that a load may produce, in the order of renaming."""
 ROOM_BYTES = 1 << 16
 KILLED = (124, 137)
 KILL_AFTER_S = 10
@@ -52,7 +54,7 @@ KILL_AFTER_S = 10
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """A load that has ended: its command line, its tool's exit status, and what was read around it."""
+    """A load that has ended: its command line, the tool's exit status, and facts read before and after it."""
 
     task: Task
     command: Command
@@ -61,12 +63,12 @@ class Ran:
 
 
 def run_and_save(task: Task) -> None:
-    """Run the load and save everything; Failed if the tool failed, or its output could not be saved."""
+    """Run the load and save its files; Failed if the tool failed or its output could not be saved."""
     save_load(run_load(task))
 
 
 def run_load(task: Task) -> Ran:
-    """Run the load; what it leaves has temporary names."""
+    """Run the load; its files have temporary names until `save_load`."""
     folder, command = task.folder, task.command()
     folder.mkdir(parents=True, exist_ok=True)
     for name in FILES:
@@ -86,12 +88,12 @@ def run_load(task: Task) -> Ran:
 
 
 def save_load(ran: Ran, more: Facts | None = None) -> None:
-    """Save all that a load has left, with `more` facts in its tool.json; Failed if it failed, or cannot be saved."""
+    """Save the files of a load, with `more` facts in tool.json; Failed if the load failed or cannot be saved."""
     task, folder = ran.task, ran.task.folder
     facts = ran.facts | {"health_after": _health(ask(task))} | (more or {})
     saved = task.tool.save(task.load, folder)
     failure = _failure(task, ran.status, saved=saved)
-    # Into the file that was allocated. The tool's version is asked after the load, so that it is not counted.
+    # Write into the preallocated file. The tool's version is only read now, so that this is no part of the load.
     text = tool_json(facts, task.tool.name, task.tool.version(), ran.command.argv, ran.command.stdin)
     with temporary(folder, TOOL_JSON).open("r+b") as file:
         file.write(text)
@@ -102,7 +104,7 @@ def save_load(ran: Ran, more: Facts | None = None) -> None:
 
 
 def _failure(task: Task, status: int, *, saved: bool) -> str:
-    """Why the load was none; empty if it was one."""
+    """Why the load failed; empty if it did not."""
     name, words = task.tool.name, last_words(temporary(task.folder, OUTPUT))
     full = not _has_room(task.folder)
     if status in KILLED:
@@ -110,13 +112,13 @@ def _failure(task: Task, status: int, *, saved: bool) -> str:
     if status:
         return f"{name} ended with status {status}: {words}"
     if full:
-        # wrk and ab do not tell that their output could not be written.
+        # wrk and ab do not report that their output could not be written.
         return f"{task.folder} has no room for the output of {name}: No space left on device"
     return "" if saved else f"the reports of {name} could not be saved: {words}"
 
 
 def run_tool(task: Task, command: Command) -> int:
-    """Run the tool until it ends or its deadline; the exit status as a shell reports it."""
+    """Run the tool until it ends or reaches its deadline; returns the exit status as a shell reports it."""
     output, results = (temporary(task.folder, name) for name in (OUTPUT, task.tool.results))
     with ExitStack() as stack:
         said = stack.enter_context(output.open("wb"))
@@ -144,7 +146,7 @@ def last_words(output: Path) -> str:
 
 
 def publish(folder: Path) -> None:
-    """Sync and rename the files, tool.json last."""
+    """Sync the files and give them their final names, tool.json last."""
     there = [name for name in FILES if temporary(folder, name).exists()]
     for name in there:
         handle = os.open(temporary(folder, name), os.O_RDONLY)
@@ -157,14 +159,14 @@ def publish(folder: Path) -> None:
 
 
 def tool_json(facts: Mapping[str, Any], tool: str, version: str, argv: Sequence[str], stdin: str) -> bytes:
-    """The text of tool.json: the command, how it ended, and what was read around it or in its turns."""
+    """The content of tool.json: the command and the facts about its run or its turns."""
     told = {"schema": 1, "tool": tool, "tool_version": version or None, "argv": argv, "stdin": stdin or None}
     text = json.dumps(told | dict(facts), ensure_ascii=False, separators=(",", ":")) + "\n"
     return text.encode(errors="replace")
 
 
 def _take_room(folder: Path) -> None:
-    """Allocate tool.json before the load: if the load fills the disk, its result must still be written."""
+    """Allocate tool.json before the load, so that the result can still be written if the load fills the disk."""
     try:
         handle = os.open(temporary(folder, TOOL_JSON), os.O_WRONLY | os.O_CREAT, 0o666)
         try:
@@ -187,7 +189,7 @@ def _has_room(folder: Path) -> bool:
 
 
 def _health(answer: Answer) -> Facts:
-    """Whether the service still answers after the load."""
+    """The health check after the load, in the form of tool.json."""
     return {
         "status": None if answer.status == SILENT else int(answer.status),
         "time_s": float(answer.seconds) if answer.seconds else None,
@@ -196,8 +198,8 @@ def _health(answer: Answer) -> Facts:
 
 
 def merge_clients(task: Task, clients: int) -> None:
-    """Merge what each load generator left in its folder into the files of the measurement."""
-    from bench.plan.measurement import client_folder  # this verb alone needs it
+    """Merge the files in each load generator's folder into those of the measurement."""
+    from bench.plan.measurement import client_folder  # only this verb needs it
 
     folder = task.folder
     parts = [folder / client_folder(number) for number in range(1, clients + 1)]

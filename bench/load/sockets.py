@@ -1,7 +1,7 @@
-"""Whether requests are under way: what the kernel says of the load generator's connections to a service.
+"""Detects requests in flight from the kernel's state of the load generator's connections to a service.
 
-Asked by sock_diag (linux/inet_diag.h): /proc/net/tcp walks the same table ten times as slowly, some milliseconds for
-each look on a machine with a lot of memory.
+It uses sock_diag (linux/inet_diag.h), because /proc/net/tcp is ten times slower: several milliseconds per read on a
+machine with a lot of memory.
 """
 
 from __future__ import annotations
@@ -20,20 +20,22 @@ _ESTABLISHED, _SYN_SENT, _CLOSE_WAIT = 1, 2, 8
 _HEADER = struct.Struct("=IHHII")
 _REQUEST = struct.Struct("=BBBBI48x")
 _STATE_AT, _PORT_AT, _ADDRESS_AT, _QUEUE_AT = 1, 6, 24, 56
-"""Where an inet_diag_msg has its state, and the peer's port and address, and the bytes that wait to be read."""
+"""Offsets in inet_diag_msg: the state, the peer's port and address, and the size of the receive queue."""
 _MESSAGE_BYTES = 72
 _INFO = 2
-"""INET_DIAG_INFO, the attribute with the connection's tcp_info, which is asked for by bit `_INFO - 1`."""
+"""INET_DIAG_INFO, the attribute with the connection's tcp_info, which is requested by bit `_INFO - 1`."""
 _LAST_SENT_AT, _LAST_RECEIVED_AT, _RECEIVED_AT, _DATA_SEGMENTS_OUT_AT = 44, 52, 128, 156
-"""In tcp_info: milliseconds since data was last sent and received, bytes received, and segments with data sent."""
+"""Offsets in tcp_info: milliseconds since data was last sent and received, bytes received, data segments sent."""
 _RECEIVED = struct.Struct("=Q")
 
 
 class Connections(NamedTuple):
-    """Connections of a stopped tool: `waiting` for an answer, and those where the server may wait for the tool.
+    """The number of a stopped tool's connections by state.
 
-    These are `unasked`: nothing was ever sent on them; or `unclosed`: the server has closed its side. `received` are
-    the bytes that have come on all of them so far; 0 without sock_diag.
+    - `waiting`: waiting for a response.
+    - `unasked`: nothing was ever sent; `unclosed`: the server has closed its side. In both, the server may be waiting
+      for the tool.
+    - `received`: bytes received on all connections so far; 0 without sock_diag.
     """
 
     waiting: int
@@ -43,12 +45,13 @@ class Connections(NamedTuple):
 
 
 def connections_to(peer: tuple[str, int]) -> Connections:
-    """What the connections to `peer` (IPv4 address, port) wait for while their tool is stopped.
+    """The states of the connections to `peer` (IPv4 address, port) while their tool is stopped.
 
-    A stopped tool reads nothing: an answer that has arrived is still in the connection's receive queue. One that the
-    tool had read before it was stopped is told by its time, if that is later than the last request's (the kernel's
-    clock has steps of some milliseconds). A connection on which nothing was ever sent waits for no answer: the tool was
-    stopped between opening it and asking. Without sock_diag, which a kernel may lack, an unasked one counts as waiting.
+    A stopped tool reads nothing, so a response that has arrived is still in the receive queue. A response that the tool
+    had read before it was stopped is recognised by its time, if that is later than the last request's (the kernel's
+    clock has a resolution of several milliseconds). A connection on which nothing was sent does not wait for a
+    response: the tool was stopped after opening it. Without sock_diag, which a kernel may lack, such a connection
+    counts as waiting.
     """
     try:
         return _by_sock_diag(peer)
@@ -57,7 +60,7 @@ def connections_to(peer: tuple[str, int]) -> Connections:
 
 
 def unread_connections(peer: tuple[str, int]) -> int:
-    """How many connections to `peer` have something that their tool has not read yet; 0 without sock_diag."""
+    """The number of connections to `peer` with data that their tool has not read yet; 0 without sock_diag."""
     address, port = socket.inet_aton(peer[0]), struct.pack("!H", peer[1])
     try:
         return sum(
@@ -87,7 +90,7 @@ def _by_sock_diag(peer: tuple[str, int]) -> Connections:
         if not theirs:
             continue
         state, info = entry[_STATE_AT], _tcp_info(entry)
-        # The end of a stream counts as a byte.
+        # The kernel counts the end of the stream as a byte.
         received += _RECEIVED.unpack_from(info, _RECEIVED_AT)[0] - (state == _CLOSE_WAIT) if info else 0
         if state == _CLOSE_WAIT:
             unclosed += 1
@@ -102,7 +105,7 @@ def _by_sock_diag(peer: tuple[str, int]) -> Connections:
 
 
 def _tcp_info(entry: bytes) -> bytes | None:
-    """The connection's tcp_info; None where the kernel does not tell of data segments."""
+    """The connection's tcp_info; None if the kernel's version lacks the data segments."""
     place = _MESSAGE_BYTES
     while place + 4 <= len(entry):
         length, kind = struct.unpack_from("=HH", entry, place)
@@ -117,7 +120,7 @@ def _number(info: bytes, place: int) -> int:
 
 
 def _connections() -> Iterator[bytes]:
-    """An inet_diag_msg of each IPv4 connection of this network that is being opened, open, or closed by its peer."""
+    """The inet_diag_msg of each IPv4 connection in this namespace that is opening, open, or closed by its peer."""
     states = 1 << _ESTABLISHED | 1 << _SYN_SENT | 1 << _CLOSE_WAIT
     request = _REQUEST.pack(socket.AF_INET, socket.IPPROTO_TCP, 1 << (_INFO - 1), 0, states)
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _SOCK_DIAG) as kernel:

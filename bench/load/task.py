@@ -1,7 +1,7 @@
-"""A step in the load generator: step.json, which `bench next` writes, its loads, and what is kept of each service.
+"""A step in the load generator: step.json, which `bench next` writes, its loads, and the status of each service.
 
-What is said of a service, and the exit status of its last verb, are kept in the step's folder, in services/SERVICE.txt
-and SERVICE.status: a failure is that service's alone.
+A service's output and the exit status of its last verb are kept in the step's folder, in services/SERVICE.txt and
+SERVICE.status, so that a failure only affects that service.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FILE, SCHEMA = "step.json", 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepLoad:
-    """One load. Times are in seconds, `rate` is in requests/s; None: not set by the plan.
+    """One load. Times are in seconds, `rate` is in requests/s; None means not set by the plan.
 
     `dir` and `requests` are relative to the run's folder. The tool is killed `deadline_s` after its start.
     """
@@ -52,18 +52,18 @@ class StepLoad:
     knee_p99_s: float | None
     knee_share: float | None
     knee_ceiling: float | None = None
-    """The requests/s up to which a knee is searched: beyond, the tool's own p99 is too near the limit."""
+    """The highest rate, in requests/s, in a search for a knee: above it, the tool's own p99 is too near the limit."""
     event: Mapping[str, Any] | None = None
-    """What is done meanwhile, as `bench.plan.events` has it."""
+    """The event during the load, in the form of `bench.plan.events`."""
     after_s: float = 0.0
-    """So much later than the others of its step it begins."""
+    """Delay of its start, relative to that of the step."""
 
 
 @dataclass(frozen=True, slots=True)
 class StepLoads:
-    """The loads of a step by the ids of its measurements, and the shares of several load generators, `clients`.
+    """The loads of a step by measurement id, and `clients`, the shares of several load generators.
 
-    `dir` is the step's folder below the run's. `held`: the loads are stopped for each other's turns.
+    `dir` is the step's folder, relative to the run's. `held`: the loads are stopped during each other's turns.
     """
 
     loads: Mapping[str, StepLoad]
@@ -73,7 +73,7 @@ class StepLoads:
 
     @property
     def events(self) -> bool:
-        """Whether its services are under events."""
+        """Whether the step's services are under events."""
         return any(load.event is not None for load in self.loads.values())
 
 
@@ -88,7 +88,7 @@ _FITS: Mapping[str, Callable[[Any], bool]] = {
 
 
 def write_loads(folder: Path, step: StepLoads, host: Mapping[str, Any]) -> None:
-    """Write step.json in the folder of a run or a lane; `host` is the driver's part of it."""
+    """Write step.json into the folder of a run or a lane; `host` is the driver's part of it."""
     loads = {name: asdict(load) for name, load in step.loads.items()}
     told = {"schema": SCHEMA, "host": host, "clients": step.clients, "loads": loads}
     write_file(folder / FILE, json.dumps(told) + "\n")
@@ -115,7 +115,7 @@ def _load(file: str, name: str, values: Mapping[str, Any]) -> StepLoad:
         if not any(_FITS[kind](values[field.name]) for kind in str(field.type).split(" | ")):
             raise Failed(WRONG_USAGE, f"{file} has {values[field.name]!r} as {field.name} in load {name}")
     if values["event"]:
-        # Other loads need nothing of events, and are started between two windows.
+        # Import events only when needed: other loads start between two windows.
         from bench.plan.events.event import event_of
 
         try:
@@ -126,19 +126,19 @@ def _load(file: str, name: str, values: Mapping[str, Any]) -> StepLoad:
 
 
 UNEXPECTED = 1
-"""The status of a failure that nobody has foreseen."""
+"""The exit status of an unexpected failure."""
 _NUMBER = re.compile(r"\d+(\.\d+)?\Z", re.ASCII)
 
 BODY, HTTP = "request-body", "http://"
 Say = Callable[[str], None]
-"""Takes a line of output."""
+"""Called with each line of output."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
     """A load of a step; its files go to `folder`, and the tool is killed after `deadline_s` seconds.
 
-    A search for a knee replaces load, folder and deadline, and keeps the entry.
+    A search for a knee replaces load, folder and deadline, but keeps the entry.
     """
 
     entry: StepLoad
@@ -148,11 +148,11 @@ class Task:
     deadline_s: float
 
     def command(self) -> Command:
-        """The tool's command line; Failed if it cannot make the load."""
+        """The tool's command line; Failed if it cannot generate the load."""
         return command_of(self.tool, self.load)
 
     def write_body(self) -> None:
-        """Write the body of the contract's request: the tools read it from a file."""
+        """Write the body of the contract's request to a file, from which tools read it."""
         if self.entry.body:
             self.folder.mkdir(parents=True, exist_ok=True)
             (self.folder / BODY).write_bytes(self.entry.body.encode())
@@ -180,7 +180,7 @@ def task_of(run: str, entry: StepLoad) -> Task:
 
 
 def _request(run: str, folder: str, entry: StepLoad) -> Request:
-    """For a user's own app, headers and body come from its folder of requests."""
+    """The request; for a user's own app, headers and body come from its folder of requests."""
     body = f"{folder}/{BODY}" if entry.body else None
     if not entry.requests:
         return Request(method=entry.method, headers=("Content-Type: application/json",) * bool(body), body_file=body)
@@ -197,7 +197,7 @@ def _request(run: str, folder: str, entry: StepLoad) -> Request:
 
 
 def command_of(tool: Tool, load: Load) -> Command:
-    """The command line of a tool; Failed if it cannot make the load."""
+    """The command line of a tool; Failed if it cannot generate the load."""
     try:
         return tool.command(load)
     except CannotError as error:
@@ -205,10 +205,10 @@ def command_of(tool: Tool, load: Load) -> Command:
 
 
 def pinned(load: Load) -> Load:
-    """The load with the host's address in its URL.
+    """The load with the host's name in the URL replaced by its address.
 
-    A tool that resolves the name for each connection (hey does) would load Docker's daemon, which is the resolver. A
-    name that does not resolve stays: the tool's own error says so.
+    A tool that resolves the name for each connection, as hey does, would load Docker's daemon, which is the resolver.
+    A name that does not resolve is kept, so that the tool reports the error.
     """
     host = load.url.removeprefix(HTTP).partition("/")[0].partition(":")[0]
     try:
@@ -232,7 +232,7 @@ class Step:
     loads: StepLoads
 
     def task(self, name: str = "") -> Task:
-        """A load by name, the first one without; Failed if there is none."""
+        """A load by name, by default the first; Failed if there is none."""
         name = name or next(iter(self.loads.loads), "")
         if name not in self.loads.loads:
             raise Failed(WRONG_USAGE, f"{self.run}/{FILE} has no load {name}")
@@ -240,19 +240,19 @@ class Step:
 
     @property
     def services(self) -> Path:
-        """The folder of what is kept of each service."""
+        """The folder with the output and status of each service."""
         return self.run / self.loads.dir / "services"
 
     def status(self, service: str) -> int:
-        """How the last verb ended for it; it has failed, and is loaded no further, unless that is 0."""
+        """The exit status of the service's last verb; unless 0, the service has failed and is not loaded again."""
         try:
             return int((self.services / f"{service}.status").read_text())
         except FileNotFoundError:
             return 0
 
     def note(self, service: str, status: int, *said: str) -> None:
-        """Keep it, and what was said."""
-        # On a full disk, its first failure is the one to be told.
+        """Save a service's exit status and add to its output."""
+        # On a full disk, report the original failure, not this one.
         with suppress(OSError):
             self.services.mkdir(parents=True, exist_ok=True)
             with (self.services / f"{service}.txt").open("a", errors="backslashreplace") as file:
@@ -260,14 +260,14 @@ class Step:
             (self.services / f"{service}.status").write_text(f"{status}\n")
 
     def said(self, service: str) -> dict[str, float]:
-        """The last of each kind of line that was said: `answer SECONDS`, `warmed RESPONSES`."""
+        """The last value of each kind of line in a service's output: `answer SECONDS`, `warmed RESPONSES`."""
         text = (self.services / f"{service}.txt").read_text(errors="replace")
         words = (line.split() for line in text.splitlines())
         return {pair[0]: float(pair[1]) for pair in words if len(pair) == 2 and _NUMBER.match(pair[1])}
 
     @contextmanager
     def noted(self, service: str) -> Iterator[Say]:
-        """Keeps what is said of a service meanwhile, and how it ends."""
+        """Save a service's output in this context, and the exit status at its end."""
         said = list[str]()
         try:
             yield said.append
@@ -279,5 +279,5 @@ class Step:
 
 
 def read_step(run: str) -> Step:
-    """The step in RUN/step.json; Failed where there is none."""
+    """Read the step in RUN/step.json; Failed if there is none."""
     return Step(Path(run), read_loads(run))

@@ -1,12 +1,12 @@
 """One window of a block: the services are loaded one after another, in many short turns.
 
-In a turn one service's load tool runs and all others are stopped. The turn ends when the service has answered what was
-under way, so that no service works in the next one's time. All that is read of a service (its time, CPU time of the
-service, of the database and of the load generator, what the host did) is summed over its own turns.
+In a turn, one service's load tool runs while all others are stopped. The turn ends when the service has answered all
+requests in flight, so that it does not work during the next service's turn. All figures of a service (time, CPU time of
+the service, the database and the load generator, activity of the host) are sums over its own turns.
 
-The tool counts responses until it has exited, and wrk looks only every 100 ms whether it is to end. So that it counts
-no response from after its turns, the service is frozen while the tool ends; where that cannot be done, the tool ends
-within the last turn, whose time and counters run until it has exited.
+A tool counts responses until it has exited, and wrk checks only every 100 ms whether it should end. To prevent it from
+counting responses after its turns, the service is frozen while the tool ends. If that is not possible, the tool ends
+within the last turn, whose time and counters include the tool's exit.
 """
 
 from __future__ import annotations
@@ -26,14 +26,15 @@ from bench.records.turns import ALL_TASKS, MAX_LATE, NOT_CONTAINERS, RAN, WAITED
 from bench.validity.run_rules import NoiseLimits
 
 LONGEST_DRAIN_S = 1.0
-"""How long a turn may wait for answers under way."""
+"""How long a turn may wait for outstanding responses."""
 LEAST_REST_S = 0.05
-"""A delayed acknowledgement, for which a server may hold back the rest of a response, takes 40 ms."""
+"""Above the 40 ms of a delayed acknowledgement, for which a server may hold back the rest of a response."""
 _POLL_S = 0.0005
 _IDLE_CPU_NS, _IDLE_SHARE = 500_000, 0.03
-"""CPU time that an idle server may use: it wakes now and then (uvicorn ten times a second), the longer the more."""
+"""CPU time that an idle server may use, fixed and as a share of time: it wakes up now and then (uvicorn ten times a
+second)."""
 _LAST_READ_S = 0.25
-"""The most that a tool is waited for to read the responses of its last turn, before it is told to end."""
+"""How long a tool may take to read the responses of its last turn before it is told to end."""
 FROZEN, INTERRUPTED = "frozen", "interrupted"
 """How a window ended: the service was frozen while the tool ended, or the tool ended within the last turn."""
 
@@ -42,10 +43,11 @@ FROZEN, INTERRUPTED = "frozen", "interrupted"
 class Runner:
     """One service of the window: its name, its tool, its address and port.
 
-    It is under load for `seconds`. `quiet_s` is longer than it takes for answers to all of the tool's connections, and
-    `one_quiet_s` for one answer, when it has nothing else to do. `ends_frozen`: the tool exits while the service is
-    frozen; hey would wait for the responses under way. Where a response begins long before its end, nothing more of it
-    comes after `rest_s`.
+    - `quiet_s`: longer than the service, when otherwise idle, takes to answer all of the tool's connections;
+      `one_quiet_s`: longer than it takes for one response.
+    - `seconds`: how long it is under load.
+    - `ends_frozen`: whether the tool exits even if the service is frozen; hey would wait for requests in flight.
+    - `rest_s`: if responses are sent in parts, a response is complete when nothing has come for this long.
     """
 
     service: str
@@ -62,10 +64,12 @@ class Runner:
 class Turns:
     """Sums over a service's turns. Times are in ns, CPU times by container in ns, `host_ticks` as in /proc/stat.
 
-    `end` is FROZEN or INTERRUPTED; empty where the tool has ended by itself. After `late` turns something came that the
-    turn had not waited for: it is in the counts, and not in the time. From then on `rest_s` is waited for more;
-    `received` are the bytes that had come when the last turn ended. `memory_bytes`: before connections were held, and
-    with them.
+    - `end`: FROZEN or INTERRUPTED; empty if the tool ended by itself.
+    - `late`: number of turns after which responses came that the turn had not waited for. They are included in the
+      counts, but not in the time.
+    - `rest_s`: how long turns wait for more data; a late response increases it.
+    - `received`: bytes received when the last turn ended.
+    - `memory_bytes`: memory before connections were held, and with them.
     """
 
     count: int = 0
@@ -82,7 +86,7 @@ class Turns:
     memory_bytes: tuple[int, int] | None = None
 
     def told(self, missing: Mapping[str, str]) -> dict[str, Any]:
-        """What tool.json says of them; `missing`: why a container's CPU time is not known."""
+        """The entry in tool.json; `missing`: why a container's CPU time is unknown."""
         return {
             "count": self.count,
             "load_ns": self.load_ns,
@@ -98,17 +102,17 @@ class Turns:
 
     @property
     def too_late(self) -> bool:
-        """Whether so much came outside its turns that the window is worth nothing."""
+        """Whether so many responses came outside their turns that the window cannot be used."""
         return self.late > MAX_LATE * self.count
 
     def look_back(self, received: int) -> None:
-        """Before a turn: whether anything has come since the last one."""
+        """Before a turn, check whether anything has been received since the last one."""
         if self.count and received > self.received:
             self.late += 1
             self.rest_s = min(LONGEST_DRAIN_S / 2, max(LEAST_REST_S, 2 * self.rest_s))
 
     def add(self, times_ns: tuple[int, int, int], before: Reading, after: Reading, *, cut: bool) -> None:
-        """A turn: when it began, when its load ended, and when the last answer had come."""
+        """Add a turn; `times_ns`: when it began, when its load ended, and when the last response had come."""
         began, held, done = times_ns
         self.count += 1
         self.load_ns += held - began
@@ -117,7 +121,7 @@ class Turns:
         self.each_ns.append((began, done))
         for name, used in after.cpu_ns.items():
             if name in before.cpu_ns:
-                # Of threads that have ended nothing is known any more.
+                # The sum over a service's threads decreases when threads end.
                 self.cpu_ns[name] = self.cpu_ns.get(name, 0) + max(0, used - before.cpu_ns[name])
         self.host_ticks = [
             sum(ticks) for ticks in zip(self.host_ticks, _change(before.host_ticks, after.host_ticks), strict=True)
@@ -127,7 +131,7 @@ class Turns:
 def is_spoiled(taken: Sequence[Turns], limits: NoiseLimits, hosts: Sequence[int]) -> bool:
     """Whether other programs or the hypervisor took more of the CPUs in these turns than the limits allow.
 
-    `hosts` are the CPUs of each machine. Of several, all may have happened on the one with the fewest.
+    `hosts` are the numbers of CPUs of each machine. With several, all noise is assumed to be on the smallest one.
     """
     cpus, share = sum(hosts), sum(hosts) / min(hosts)
     spent = [sum(ticks) for ticks in zip(*(turns.host_ticks for turns in taken), strict=True)]
@@ -151,17 +155,17 @@ def run_window(
     freezer: Freezer | None = None,
     clock: Callable[[], int] = time.monotonic_ns,
 ) -> dict[str, Turns]:
-    """Turns of `turn_s`, until each service has been under load for its seconds; by service.
+    """Take turns of `turn_s` until each service has been under load for its `seconds`; returns the sums by service.
 
-    `shared` are the containers that serve all of them (database, upstream, those of one's own app): what they use in a
-    turn is charged to it. Without a `freezer` each tool ends within its last turn.
+    `shared` are the containers used by all services (database, upstream, those of a user's own app); their usage in a
+    turn is charged to its service. Without a `freezer`, each tool ends within its last turn.
     """
     turns = {runner.service: Turns(rest_s=runner.rest_s) for runner in runners}
     watch = _Watch(counters, tuple(shared), clock, freezer)
-    # As many as it takes, but none more for what only the arithmetic leaves over.
+    # Rounded up, but not because of floating-point error.
     wanted = {runner.service: max(1, math.ceil(runner.seconds / turn_s - 0.01)) for runner in runners}
-    # One order for the window: a new one in each cycle would let twice as long pass between two turns of a service, and
-    # its connections idle for that long, which servers close.
+    # Keep one order for the whole window: with a new order in each cycle, up to twice as much time would pass between
+    # two turns of a service, and servers might close connections that are idle for so long.
     order = rng.sample(runners, len(runners))
     for cycle in range(max(wanted.values(), default=0)):
         for runner in order:
@@ -179,7 +183,7 @@ def run_window(
 
 
 def _end_frozen(runners: Sequence[Runner], turns: Mapping[str, Turns], freezer: Freezer) -> None:
-    """End the tools of those services that can be frozen: they read what has come, get nothing more, and exit."""
+    """End the tools of services that can be frozen: the tools read what has arrived, get nothing more, and exit."""
     with freezer.frozen([runner.service for runner in runners]) as names:
         ended = [runner for runner in runners if runner.service in names]
         for runner in ended:
@@ -196,7 +200,7 @@ def _end_frozen(runners: Sequence[Runner], turns: Mapping[str, Turns], freezer: 
 
 @dataclass(frozen=True, slots=True)
 class _Watch:
-    """What is read around each turn: the counters of the service and of `shared`, and the time in ns."""
+    """Reads counters (of the service and of `shared`) and the time before and after each turn."""
 
     counters: CpuCounters
     shared: tuple[str, ...]
@@ -204,7 +208,7 @@ class _Watch:
     host: Freezer | None
 
     def read(self, service: str) -> Reading:
-        """The counters now, and how long the service's threads ran and waited for a CPU, where the host tells that."""
+        """The current counters, and how long the service's threads ran and waited for a CPU if the host gives that."""
         reading = self.counters.read(service, *self.shared)
         threads_ns = self.host.ran_and_waited_ns(service) if self.host else None
         if threads_ns is None:
@@ -229,9 +233,9 @@ def _take_turn(runner: Runner, turns: Turns, turn_s: float, watch: _Watch) -> No
 
 
 def _take_last_turn(runner: Runner, turns: Turns, turn_s: float, watch: _Watch) -> None:
-    """A turn in which the tool is told to end, and that lasts until it has: responses, time and CPU are of one span.
+    """Take a turn that ends with the tool's exit, so that responses, time and CPU time cover the same period.
 
-    Up to one request for each connection is then under way and in no count.
+    Up to one request per connection is then in flight and not counted.
     """
     turns.look_back(connections_to(runner.peer).received)
     before = watch.read(runner.service)
@@ -248,7 +252,7 @@ def _take_last_turn(runner: Runner, turns: Turns, turn_s: float, watch: _Watch) 
 
 
 def _settle(runner: Runner, counters: CpuCounters, ended: int, clock: Callable[[], int]) -> None:
-    """Wait until the service has done with what its tool asked and did not wait for; the next turn is another's."""
+    """Wait until the service has processed the requests that its tool left in flight, for the next service's sake."""
     last_work, worked = ended, counters.cpu_ns(runner.service)
     while (now := clock()) - last_work < runner.one_quiet_s * 1e9 and now - ended < LONGEST_DRAIN_S * 1e9:
         time.sleep(_POLL_S)
@@ -258,12 +262,12 @@ def _settle(runner: Runner, counters: CpuCounters, ended: int, clock: Callable[[
 
 
 def _drain(runner: Runner, counters: CpuCounters, held: int, clock: Callable[[], int]) -> tuple[int, bool]:
-    """When the last answer under way had come, and whether it was given up.
+    """Wait for outstanding responses; returns when the last one came, and whether waiting was given up.
 
-    A tool may be stopped between two requests: within the steps of the kernel's clock, such a connection looks as if it
-    waited for an answer. It does not, where for `quiet_s` neither an answer has come nor the service has worked. Where
-    the server may wait for the tool, `one_quiet_s` is enough: a worker that serves one connection at a time (gunicorn's
-    sync) answers no other before the tool has asked on this one, or has closed it.
+    If a tool is stopped between two requests, the resolution of the kernel's clock can make the connection look as if
+    it waited for a response. It does not wait if for `quiet_s` no response has come and the service has not worked. If
+    the server may be waiting for the tool, `one_quiet_s` is enough: a worker that serves one connection at a time
+    (gunicorn's sync) does not answer others until the tool has sent a request on this one, or has closed it.
     """
     last_change, seen, worked = held, -1, counters.cpu_ns(runner.service)
     while (found := connections_to(runner.peer)).waiting:
@@ -281,10 +285,11 @@ def _drain(runner: Runner, counters: CpuCounters, held: int, clock: Callable[[],
 def _wait_for_the_rest(
     runner: Runner, rest_s: float, watch: _Watch, times_ns: tuple[int, int], after: Reading
 ) -> tuple[int, bool, Reading]:
-    """When the last byte had come, after which none came for `rest_s`; whether that was given up; the counters then.
+    """Wait until nothing has come for `rest_s`; returns when the last byte came, whether waiting was given up, and the
+    counters at that time.
 
-    The kernel takes the first bytes of a response for an answer; only time tells whether there is more. `times_ns` are
-    when the load ended and when the last response had begun, and `after` are the counters then.
+    The kernel only shows that a response has begun, so time must tell whether there is more. `times_ns` are when the
+    load ended and when the last response had begun, and `after` are the counters at the latter.
     """
     (held, last), received = times_ns, connections_to(runner.peer).received
     while (now := watch.clock()) - last < rest_s * 1e9:

@@ -7,11 +7,11 @@ from dataclasses import replace
 from bench.load.task import Say, Step, Task, pinned
 from bench.tools.tool import Command
 
-# What only some loads need is imported where they are made: this runs between measurements.
+# Modules that only some loads need are imported locally, because start-up time counts between measurements.
 
 
 def prepare_alone(step: Step, say: Say) -> None:
-    """Wait for the first good answer of its one service, warm it up, and search for its knee; say so, too."""
+    """`prepare` for a step with one service; output also goes to `say`."""
     task = step.task()
     with step.noted(task.entry.service) as keep:
 
@@ -23,14 +23,14 @@ def prepare_alone(step: Step, say: Say) -> None:
 
 
 def run_alone(step: Step) -> None:
-    """Load its one service, and save all that the load leaves."""
+    """`run` for a step with one service."""
     task = step.task()
     with step.noted(task.entry.service):
         run(task)
 
 
 def command(task: Task) -> Command:
-    """The load tool's command line; for a search for a knee, the first trial's."""
+    """The load tool's command line; in a search for a knee, that of the first trial."""
     if task.entry.knee_p99_s is not None:
         from bench.load.knee import first_trial
 
@@ -39,19 +39,19 @@ def command(task: Task) -> Command:
 
 
 def ready(task: Task, say: Say, timeout_s: str | None = None) -> None:
-    """Poll until the first good answer."""
+    """Poll until the first good response."""
     from bench.load.answers import wait_until_ready
 
     wait_until_ready(task, say, timeout_s)
 
 
 def prepare(task: Task, say: Say) -> None:
-    """Poll until the first good answer, warm up, and search for the knee if the level asks for it."""
+    """Poll until the first good response, warm up, and search for the knee if the level requires it."""
     from bench.load.answers import wait_until_ready, warm_up
 
     searched = task.entry.knee_p99_s is not None
     if not searched:
-        # Report what the tool cannot do before waiting for the service.
+        # Report a load that the tool cannot generate before waiting for the service.
         task.command()
     wait_until_ready(task, say)
     warmed = warm_up(task, say) if task.entry.warmup_s else None

@@ -1,4 +1,4 @@
-"""What a verb says: its failures, with the exit statuses of `loadgen/measure`, and words quoted as bash does."""
+"""Messages of verbs: failures, with the exit statuses of `loadgen/measure`, and quoting like bash's."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from bench.core.files import UNWRITABLE, unwritable
 from bench.tools.tool import Command
 
 WRONG_USAGE, NO_ANSWER, WRONG_ANSWER, TOOL_FAILED = 2, 10, 11, 12
-"""Exit statuses: wrong usage, or a load that the tool cannot make; the service does not answer; it answers wrongly; the
-load tool failed, or its output could not be saved."""
+"""Exit statuses: wrong usage, or a load that the tool cannot generate; the service does not answer; it answers wrongly;
+the load tool failed, or its output could not be saved."""
 
 
 class Failed(Exception):
@@ -22,7 +22,7 @@ class Failed(Exception):
 
 
 def explained(error: Exception) -> str:
-    """The message, in one line; an unexpected error is preceded by its file and line."""
+    """The message in one line; for an unexpected error, its file and line come first."""
     if isinstance(error, Failed):
         return str(error)
     if isinstance(error, UserError):
@@ -41,19 +41,19 @@ _SPECIAL = re.compile(r"([ \t'\"\\|&;()<>!{}*\[\]?^$`,]|\A[#~])")
 
 
 def quoted(word: str) -> str:
-    """Like `printf %q`."""
+    """The word, quoted like bash's `printf %q`."""
     return _SPECIAL.sub(r"\\\1", word) if word and _is_plain(word) else _ansi(word)
 
 
 def command_line(command: Command) -> str:
-    """A command with its standard input."""
+    """A command line in shell syntax, with its standard input."""
     stdin = command.stdin
     text = "'" + stdin.replace("'", "'\\''") + "'" if _is_plain(stdin) else _ansi(stdin)
     return " ".join(map(quoted, command.argv)) + (f" <<<{text}" if stdin else "")
 
 
 def shortened(text: str) -> str:
-    """The beginning of any text, as one printable word."""
+    """The first `LONGEST` characters of any text, as one printable word."""
     return quoted(text[:LONGEST])
 
 
@@ -62,7 +62,7 @@ def _is_plain(text: str) -> bool:
 
 
 def _ansi(text: str) -> str:
-    """Quoted as $'...', which takes any character; '' for an empty word."""
+    """The text quoted as $'...', which allows any character; '' if it is empty."""
     if not text:
         return "''"
     signs = (_sign(byte) for byte in text.encode(errors="surrogateescape"))

@@ -1,1 +1,1 @@
-"""The record of a measurement: its type, the descriptions of its fields, and how it is made from raw files."""
+"""The record of a measurement: its type, its fields' descriptions, and how it is made from raw files."""

@@ -1,4 +1,4 @@
-"""One measurement that several load generators made at once: the evidence on each, and on all of them together."""
+"""A measurement by several load generators at the same time: the evidence on each, and on all together."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LAG_OF_EACH = "several load generators: each has its own, in its lag.json"
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One load generator: its evidence, how busy its CPUs were, and how long it waited for one; None where unknown."""
+    """One load generator: its evidence, how busy its CPUs were, and how long it waited for a CPU; None if unknown."""
 
     evidence: Evidence
     node: str
@@ -35,9 +35,11 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Together:
-    """All of them: the parts in their order, the sums, and how far apart they started, and at most (in seconds).
+    """All load generators together.
 
-    `shared_busy` has, by machine, the load generators (from 1) that share its CPUs, and how busy these were in all.
+    - `parts`: one for each, in order; `whole`: the evidence on their sum.
+    - `skew_s`: seconds between the first and the last start; `skew_most_s`: its upper bound, given uncertain clocks.
+    - `shared_busy`: for each machine with several load generators, their numbers (from 1), and how busy its CPUs were.
     """
 
     parts: tuple[Part, ...]
@@ -52,7 +54,7 @@ def together(planned: Measurement, raw: Raw, service: ServiceFacts) -> Together:
     """The evidence on a measurement by several load generators."""
     raws = [_raw_of(raw, client) for client in raw.clients]
     evidences = [
-        # What happened to the server is told once, and not for each.
+        # The server's counters are judged once, as part of `whole`.
         evidence_of(client.planned, replace(own, before={}, after={}), service)
         for client, own in zip(raw.clients, raws, strict=True)
     ]
@@ -68,7 +70,7 @@ def together(planned: Measurement, raw: Raw, service: ServiceFacts) -> Together:
         parsed=summed,
         goodput=_sum([one.goodput for one in evidences]),
         sent_rate=_sum([one.sent_rate for one in evidences]),
-        # Judged for each.
+        # Judged for each load generator.
         health=None,
         clock_step_s=None,
     )
@@ -87,7 +89,10 @@ def together(planned: Measurement, raw: Raw, service: ServiceFacts) -> Together:
 def record_of(
     found: Together, service: ServiceFacts, causes: tuple[Cause, ...], *, harness: str, settings_sha256: str
 ) -> Record:
-    """The record: sums, and of the CPUs of load generators the busiest; on machines of their own the noisiest, too."""
+    """The record: sums, except that CPU ratios are those of the busiest load generator.
+
+    If load generators have their own machines, steal and foreign CPU time are those of the noisiest one.
+    """
     record = make_record(found.whole, found.raw, service, causes, harness=harness, settings_sha256=settings_sha256)
     changes: dict[str, Any] = {"loadgens": len(found.parts), "start_skew_s": found.skew_s}
     nulls = dict(record.nulls)
@@ -108,7 +113,7 @@ def record_of(
 
 
 def _reasons(found: Together) -> dict[str, str]:
-    """Why figures are null that one load generator would have."""
+    """Reasons for figures that are null only because there are several load generators."""
     if found.whole.parsed is None:
         return {}
     reasons = (
@@ -120,7 +125,7 @@ def _reasons(found: Together) -> dict[str, str]:
 
 
 def _noisiest(found: Together, service: ServiceFacts) -> dict[str, float | None]:
-    """Steal and foreign CPU time of the load generator's machine where they were highest."""
+    """The highest steal and foreign CPU time among the load generators' machines."""
     every = [
         resource_figures(_raw_of(found.raw, client), service, part.evidence)
         for client, part in zip(found.raw.clients, found.parts, strict=True)
@@ -129,7 +134,7 @@ def _noisiest(found: Together, service: ServiceFacts) -> dict[str, float | None]
 
 
 def _raw_of(raw: Raw, client: Client) -> Raw:
-    """The raw files as if this load generator had been the only one."""
+    """The raw files as if this were the only load generator."""
     return replace(
         raw,
         tool=client.tool,
@@ -143,7 +148,7 @@ def _raw_of(raw: Raw, client: Client) -> Raw:
 
 
 def _tool_of_all(tools: Sequence[Mapping[str, Any] | None]) -> Mapping[str, Any] | None:
-    """The first one's tool.json, with the CPU time of all, and the exit status that is not 0 if one has such."""
+    """The first load generator's tool.json, with the CPU time of all and the first exit status other than 0, if any."""
     every = [tool for tool in tools if tool is not None]
     if not every or len(every) < len(tools):
         return None
@@ -165,7 +170,7 @@ def _tool_of_all(tools: Sequence[Mapping[str, Any] | None]) -> Mapping[str, Any]
 
 
 def _shared(clients: Sequence[Client], parts: Sequence[Part]) -> dict[str, tuple[tuple[int, ...], float]]:
-    """How busy the CPUs were that several load generators of one machine share."""
+    """How busy the CPUs shared by several load generators of a machine were."""
     found = {}
     for node in dict.fromkeys(client.node for client in clients):
         numbers = [number for number, client in enumerate(clients) if client.node == node]
@@ -183,7 +188,7 @@ def _shared(clients: Sequence[Client], parts: Sequence[Part]) -> dict[str, tuple
 
 
 def _skew(clients: Sequence[Client]) -> tuple[float | None, float | None]:
-    """How far apart they started, in seconds, and at most, as clocks of other machines are known within some time."""
+    """(seconds between the first and last start, its upper bound, given uncertain clocks); None if unknown."""
     starts = []
     for client in clients:
         start, ahead = whole((client.tool or {}).get("start_ns")), client.ahead_ns

@@ -1,8 +1,8 @@
-"""The record of one event: what became of every request while something was done to a service under load.
+"""The record of one event: the outcome of every request while an action was applied to a service under load.
 
 A run's event records are JSON Lines in events.jsonl, in plan order; the keys of a line are the fields of `EventRecord`.
-A figure that is None has its reason in `missing`. Times are in seconds, counted from the first scheduled request;
-rates are in requests/s, sizes in bytes.
+If a figure is None, `missing` has the reason. Times are in seconds from the first scheduled request, rates in
+requests/s, sizes in bytes.
 """
 
 from __future__ import annotations
@@ -17,31 +17,31 @@ from bench.records.record import BadRecord, read_lines
 
 FILE, SCHEMA = "events.jsonl", 1
 NEEDS = "needs"
-"""The kind of a request that needs what is exhausted or away; of a burst, its size follows: `needs 40`."""
+"""The kind of requests that need the exhausted or missing dependency; in a burst, its size follows: `needs 40`."""
 BODY, OPEN = "body", "open"
-"""Kinds of requests: a large one, and one that finds out which worker has a new connection."""
+"""Kinds of requests: one with a large body, and one that finds out which worker a new connection belongs to."""
 
 
 class Fate(StrEnum):
-    """What became of one request."""
+    """The outcome of one request."""
 
     ANSWERED = "answered"
-    """With the expected status and body, within the client's timeout."""
+    """The expected status and body came within the client's timeout."""
     REFUSED = "refused"
-    """No connection: refused, or not accepted within the timeout."""
+    """The connection was refused, or not accepted within the timeout."""
     RESET = "reset"
     """The connection was reset or closed before the first byte of the response."""
     TIMED_OUT = "timed_out"
     CUT_SHORT = "cut_short"
-    """The response began and did not end."""
+    """The response began but did not end."""
     STATUS_503 = "status_503"
     OTHER_STATUS = "other_status"
     WRONG = "wrong"
-    """The expected status with another body."""
+    """The status was the expected one, but not the body."""
 
 
 LOST = tuple(fate for fate in Fate if fate is not Fate.ANSWERED)
-"""Every request that was not answered well."""
+"""The fates of lost requests: all without a good response."""
 
 
 class Ended(StrEnum):
@@ -49,14 +49,14 @@ class Ended(StrEnum):
 
     DONE = "done"
     CANNOT = "cannot"
-    """The server has no documented way to do it, or the engine cannot: nothing was loaded."""
+    """The server has no documented way to do it, or the container engine cannot do it; there was no load."""
     FAILED = "failed"
     """The service did not start, or the load failed: there are no counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One thing that was done, when by the clock of the load, and how long that took: `SIGHUP to the main process`."""
+    """An action, such as `SIGHUP to the main process`: when it was done, by the load's clock, and how long it took."""
 
     what: str
     at_s: float
@@ -65,7 +65,7 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What a service holds after so much work: bytes by requests answered, or open file descriptors by reloads."""
+    """What a service holds after an amount of work: bytes of memory after requests, or descriptors after reloads."""
 
     done: float
     held: float
@@ -73,33 +73,34 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """One tenth of a second of the timeline, by the times at which its requests were due."""
+    """The requests due within one tenth of a second of the timeline."""
 
     at_s: float
     good: int
     failed: int
     p99_s: float | None = None
-    """Of the good ones, from when each was due; None where there is none."""
+    """p99 of the good responses, counted from when requests were due; None if there are none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventRecord:
-    """One event of one service in one round; `case` is its variety, such as `keep-alive, boot 2 s`.
+    """One event of one service in one round; `case` is its variant, such as `keep-alive, boot 2 s`.
 
-    `share` is what `rate` is of `capacity`, the requests/s that the service answered in a closed loop: of an event
-    that takes all of the CPU just before, else before the run's first event with this request.
-    `sent` is the sum of `fates`, except for what `unaccounted` says. Latencies are from when a request was due.
+    Latencies are counted from when a request was due.
 
-    - `longest_gap_s`: the longest time from the first action on without a good answer.
-    - `p99_around_s`: of the requests due from the first action on, for 5 s; `p99_before_s`: of those before it.
-    - `recovered_s`: from the first action until every request of a whole second is answered well, and as quickly as
-      before; 0 where nothing was disturbed, None where that did not come.
-    - `workers_before`, `workers_after`: pids in the container; `happened`: whether they, or what else shows it, say
-      that the event took place, and `happened_by` how.
+    - `capacity`: the requests/s that the service answered in a closed loop, just before an event that uses all of the
+      CPU, else before the run's first event with this request; `share`: `rate` / `capacity`.
+    - `sent`: the sum of `fates`, unless `unaccounted` says what is missing.
+    - `longest_gap_s`: the longest time without a good response, from the first action on.
+    - `p99_around_s`: p99 of the requests due within 5 s after the first action; `p99_before_s`: of those before it.
+    - `recovered_s`: from the first action until all requests are answered well and as quickly as before, in whole
+      seconds; 0 if nothing was disturbed, None if it did not recover.
+    - `workers_before`, `workers_after`: pids in the container.
+    - `happened`: whether there is evidence (workers or other) that the event took place; `happened_by`: the evidence.
     - `exit_s`: from SIGTERM until the container had ended.
-    - `late_p99_s`: how late the client itself sent its requests.
-    - `causes`: why the window does not count, such as a starved client; its counts are then shown and not compared.
-    - `extras`: what this event alone counts, such as `smallest_k`, `told_close`, `goodput_before`.
+    - `late_p99_s`: p99 of the delay with which the client sent its requests.
+    - `causes`: why the window does not count, such as a starved client; its counts are then shown but not compared.
+    - `extras`: figures specific to the event, such as `smallest_k`, `told_close`, `goodput_before`.
     """
 
     id: str
@@ -115,22 +116,22 @@ class EventRecord:
     event: str
     case: str
     environment: Mapping[str, str] = field(default_factory=dict)
-    """What the event gave the service: `WORKERS`, `BOOT_S`, ..."""
+    """Environment variables that the event set for the service: `WORKERS`, `BOOT_S`, ..."""
     ended: Ended = Ended.DONE
     detail: str = ""
-    """Why it ended otherwise."""
+    """The reason, if it did not end as `DONE`."""
     documented: str = ""
-    """What the server's documentation says of it, and where."""
+    """What the server's documentation says about it, with the source."""
     keepalive: bool = True
     connections: int | None = None
-    """Of the client's pool; None: a new one for each request."""
+    """Size of the client's connection pool; None: a new connection for each request."""
     rate: float | None = None
     capacity: float | None = None
     share: float | None = None
     timeout_s: float | None = None
     window_s: float | None = None
     beside: int | None = None
-    """How many other services were under the same event at once."""
+    """How many other services were under the same event at the same time."""
     actions: tuple[Action, ...] = ()
     sent: int | None = None
     fates: Mapping[Fate, int] = field(default_factory=dict)
@@ -150,7 +151,7 @@ class EventRecord:
     causes: tuple[str, ...] = ()
     timeline: tuple[Bin, ...] = ()
     points: tuple[Point, ...] = ()
-    """Of an event that looks for growth."""
+    """Samples of an event that measures growth."""
     extras: Mapping[str, float | int | str | bool | None] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
 
@@ -163,12 +164,12 @@ class EventRecord:
 
     @property
     def answered(self) -> int:
-        """Requests that were answered well."""
+        """The number of requests that were answered well."""
         return self.fates.get(Fate.ANSWERED, 0)
 
     @property
     def lost(self) -> int:
-        """Requests that were sent and not answered well."""
+        """The number of requests that were not answered well."""
         return sum(self.fates.get(fate, 0) for fate in LOST)
 
     @property
@@ -183,7 +184,7 @@ def to_line(record: EventRecord) -> str:
 
 
 def from_line(line: str) -> EventRecord:
-    """The record of a line; BadRecord where it is not one."""
+    """Parse a line into a record; BadRecord if that fails."""
     values = as_object(line) or {}
     if values.pop("schema", None) != SCHEMA:
         raise BadRecord(f"not an event record of schema {SCHEMA}")
@@ -209,5 +210,5 @@ def dump(records: Iterable[EventRecord]) -> Iterator[str]:
 
 
 def load(lines: Iterable[str]) -> Iterator[EventRecord]:
-    """The records of the lines of events.jsonl; BadRecord with the line's number where one is no record."""
+    """Parse the lines of events.jsonl; BadRecord with the line's number for a bad line."""
     return read_lines(lines, from_line)

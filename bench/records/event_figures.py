@@ -1,4 +1,4 @@
-"""What an event counts besides lost requests: its own figures; docs/events.md says what each is."""
+"""Figures specific to an event, besides lost requests; docs/events.md explains each."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from bench.records.growth import balance_figures, memory_figures
 
 STOPPED_SHARE = 0.5
 LEAST_OPEN = 64
-"""Connections open at once whose memory stands out of what a service takes and frees besides; of one whose responses
-are large, any number does."""
+"""Minimum number of slow connections open at the same time for a figure of memory per connection: the memory of fewer
+is lost among the service's other allocations. For slow readers, whose responses are large, one is enough."""
 KILLED = 137
 """The exit status of a container that Docker had to kill."""
 
@@ -107,14 +107,14 @@ def _slow(window: Window) -> Figures:
 
 
 def _most_open(slow: Sequence[Mapping[str, Any]]) -> int:
-    """How many of the slow connections were open at once, at most."""
+    """The maximum number of slow connections open at the same time."""
     taken = [one for one in slow if one["how"] != "refused"]
     changes = [(one["opened"], 1) for one in taken] + [(one["closed"], -1) for one in taken if one["closed"]]
     return max(accumulate(change for _, change in sorted(changes)), default=0)
 
 
 def _steps(window: Window) -> Iterator[tuple[int, Sequence[Row]]]:
-    """How many slow connections there were, and the other requests that were due beside them, of each step."""
+    """For each step, the number of slow connections and the other requests that were due meanwhile."""
     steps = [*window.actions, Action("", math.inf)]
     for (number, action), later in zip(enumerate(window.actions), steps[1:], strict=True):
         end = min(later.at_s, action.at_s + window.event.slow_step_s)
@@ -127,7 +127,7 @@ def _is_stopped(rows: Sequence[Row]) -> bool:
 
 
 def _smallest_k(window: Window) -> int | None:
-    """The fewest slow connections beside which less than half of the others were answered in time; None: none."""
+    """The smallest number of slow connections with which less than half of other requests got a timely response."""
     return next((k for k, rows in _steps(window) if _is_stopped(rows)), None)
 
 
@@ -147,7 +147,7 @@ def _rolling(window: Window) -> Figures:
 
 
 def _idle_close(window: Window) -> Figures:
-    """When idle connections were closed, and how far from that, in ms, a request was sent that was lost."""
+    """When idle connections were closed, and how long before or after that (in ms) lost requests were sent."""
     lasted = [one["closed"] - one["opened"] for one in window.slow if one["how"] in ("eof", "reset") and one["closed"]]
     begun = {row.connection: row.end for row in window.log if not row.kind and row.end is not None}
     kept = [row for row in window.log if row.kind == KEPT]
@@ -182,4 +182,4 @@ _OF: Mapping[str, Callable[[Window], Figures]] = MappingProxyType(
         "balance": balance_figures,
     }
 )
-"""By the name of the event."""
+"""Functions for the figures of single events, by name of the event."""

@@ -1,4 +1,4 @@
-"""The figures of requests that need what is exhausted or away, and of the others that were sent meanwhile."""
+"""Figures of requests that need an exhausted or missing dependency, and of other requests sent meanwhile."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Figures = dict[str, float | int | str | bool | None]
 
 
 def exhausted(window: Window) -> Figures:
-    """Of each burst: how long its requests waited, and the health checks that were sent meanwhile."""
+    """For each burst: how long its requests waited, and the health checks sent meanwhile."""
     found, failing = _sums(window.needing), list[int]()
     for count, rows in window.bursts.items():
         last = max(map(end_of, rows))
@@ -28,7 +28,7 @@ def exhausted(window: Window) -> Figures:
 
 
 def _connections(window: Window) -> Figures:
-    """Connections to the database before the first burst, at most, and at the end; and how many are in use then."""
+    """Connections to the database: before the first burst, at most, at the end, and of these those still in use."""
     if not window.connections:
         return {}
     before = [total for at, total, _ in window.connections if at < window.at]
@@ -42,7 +42,7 @@ def _connections(window: Window) -> Figures:
 
 
 def away(window: Window) -> Figures:
-    """Before, while and after what they need is away; and how soon they are answered once it is back."""
+    """Requests before, during and after the absence of their dependency, and the time from its return to a response."""
     found = _sums(window.needing)
     if len(window.actions) < 2:
         return found

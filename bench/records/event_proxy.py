@@ -1,7 +1,7 @@
-"""What a proxy before a service says: which bad statuses are its own, why, and how often it asked again.
+"""Figures from the log of a proxy in front of a service: its own error responses, their causes, and its retries.
 
-nginx has a line for each request with its status and those of the containers that it asked, and one for each failure.
-HAProxy has a line for each request with its status, how the session ended, and how often it tried to connect again
+nginx logs one line per request, with its status and those of the containers tried, and one line per failure. HAProxy
+logs one line per request, with its status, how the session ended, and the number of connection retries
 (docs.haproxy.org/3.0/configuration.html, 8.5).
 """
 
@@ -22,7 +22,7 @@ CAUSES_OF_NGINX: Mapping[str, str] = MappingProxyType(
         "upstream timed out": "timed_out",
     }
 )
-"""By words of its error log; `closed`: after the request was sent, and before a response had come."""
+"""Causes by words in its error log; `closed`: after the request was sent, before a response came."""
 CAUSES_OF_HAPROXY: Mapping[str, str] = MappingProxyType(
     {
         "SC": "refused",
@@ -33,14 +33,16 @@ CAUSES_OF_HAPROXY: Mapping[str, str] = MappingProxyType(
         "sQ": "no_container",
     }
 )
-"""By how a session ended; a connection that is not established in time is `sC`."""
+"""Causes by termination state of the session; `sC` includes connections that were not established in time."""
 REQUEST = "request|"
 
 
 def proxy_figures(proxy: str, lines: Sequence[str]) -> dict[str, float | int | str | bool | None]:
-    """`proxy_502`: so many were the proxy's own, `server_502`: the server's; `retried`: answered well at another try.
+    """Counts from the proxy's log, by name.
 
-    `cause_WHY`: so many failures had this cause; nginx tells it of each try, HAProxy of requests that it gave up.
+    - `proxy_502`, `server_502`, ...: responses with this status that were the proxy's own or the server's.
+    - `retried`: requests answered well after a retry.
+    - `cause_...`: failures by cause; nginx logs the cause of each try, HAProxy only that of requests it gave up.
     """
     return dict(sorted(Counter(_READ[proxy](lines)).items())) if proxy in _READ else {}
 
@@ -49,7 +51,7 @@ def _of_nginx(lines: Sequence[str]) -> Iterator[str]:
     for line in lines:
         if line.startswith(REQUEST) and line.count("|") == 3:
             _, status, tries, heads = line.split("|")
-            # A container that gave no status has no time of its head.
+            # "-": the last container tried sent no response header, so the status is the proxy's own.
             own = heads.replace(",", " ").replace(":", " ").split()[-1:] in (["-"], [])
             if status.startswith("5"):
                 yield f"{'proxy' if own else 'server'}_{status}"

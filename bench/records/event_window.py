@@ -1,4 +1,4 @@
-"""One window of an event as it was seen: the log of requests, what was done, what was seen of processes and memory."""
+"""One window of an event: the log of requests, the actions, and observations of processes and memory."""
 
 from __future__ import annotations
 
@@ -19,14 +19,18 @@ from bench.tools.sockets import EVENTS
 
 AROUND_S, BIN_S, SECOND = 5.0, 0.1, 1.0
 KEPT, CLOSED = "kept", "closed"
-"""Kinds of a line: a request on a connection that was kept; one that was seen to be closed, and so was not used."""
+"""Kinds of log lines: a request on a kept-alive connection; a connection not used because it was seen to be closed."""
 LATE_S = 0.05
-"""A client whose p99 is later than this was starved: its window does not count."""
+"""If the client's p99 of sending delays is above this, it was starved, and the window does not count."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A request of the log; times are in seconds, None where that did not happen."""
+    """A line of the log; times are in seconds, None if that did not happen.
+
+    `nth`: number of the request on its connection; `worker`: pid of the worker that answered; `told_close`: whether the
+    response had `Connection: close`.
+    """
 
     kind: str
     due: float
@@ -45,13 +49,13 @@ class Row:
 
     @property
     def latency(self) -> float:
-        """From when it was due; of what did not end, infinite."""
+        """Seconds from when the request was due; infinite if it did not end."""
         return math.inf if self.end is None else self.end - self.due
 
 
 @dataclass(frozen=True)
 class Window:
-    """A window that was measured. What is asked for with each of its requests is found out once."""
+    """A window that was measured; properties that look at all requests are cached."""
 
     event: Event
     tool: Mapping[str, Any]
@@ -59,9 +63,9 @@ class Window:
     log: Sequence[Row]
     slow: Sequence[Mapping[str, Any]]
     needing: Sequence[Row] = ()
-    """The requests that need what is exhausted or away; they are in no other figure."""
+    """The requests that need the exhausted or missing dependency; they are in no other figure."""
     proxy: Sequence[str] = ()
-    """What the proxy before the service has said, by line."""
+    """The lines in the log of the proxy in front of the service."""
 
     @property
     def rates(self) -> Sequence[tuple[float, float]]:
@@ -70,13 +74,13 @@ class Window:
 
     @property
     def beside(self) -> int | None:
-        """How many other services were under the same event at once; None where an earlier version left it out."""
+        """How many other services were under the same event at the same time; None in runs of earlier versions."""
         beside: Any = self.tool.get("beside")
         return beside if isinstance(beside, int) else None
 
     @cached_property
     def actions(self) -> tuple[Action, ...]:
-        """What was done: by the driver, or by the client itself."""
+        """The actions of the driver, or of the client itself."""
         done = [mapping(one) for one in items(self.told.get("actions"))]
         if done:
             return tuple(
@@ -114,23 +118,23 @@ class Window:
 
     @property
     def connections(self) -> Sequence[tuple[float, int, int]]:
-        """When, how many connections there were to the database, and how many of them were in use."""
+        """(time, connections to the database, those of them in use) of each sample."""
         return [(at / 1e9, total, used) for at, total, used in map(items, items(self.told.get("connections")))]
 
     @cached_property
     def at(self) -> float:
-        """When it began; of an overload, when it ended."""
+        """When the event began; for an overload, when it ended."""
         if not self.actions:
             return 0.0
         return (self.actions[-1] if self.event.name == "overload" else self.actions[0]).at_s
 
     @property
     def counted(self) -> Sequence[Row]:
-        """Of kept connections, the later requests. Of a service that is stopped, what was under way or done by then:
-        later requests have nobody to answer.
+        """The requests that count: with idle connections, those on connections kept alive; with a service that is
+        stopped, those sent before the stop, because no one can answer later ones.
         """
         if self.event.until == SWEPT:
-            # Where no connection lasted until then, or all lasted longer: the first requests.
+            # If no connection was kept that long, or all were kept longer, use the first requests instead.
             return [row for row in self.log if row.kind == KEPT] or [row for row in self.log if not row.kind]
         if self.event.until != ENDED or not self.actions:
             return self.log
@@ -138,23 +142,23 @@ class Window:
 
     @property
     def before(self) -> Sequence[Row]:
-        """The requests before anything was done."""
+        """The requests due before the first action."""
         first = self.actions[0].at_s if self.actions else 0.0
         return [row for row in self.log if row.due < first and not row.kind]
 
     @property
     def around(self) -> Sequence[Row]:
-        """Those in the seconds after it began; where nothing is done at a time, all."""
+        """The requests due within `AROUND_S` after the event began; all later ones if there are no actions."""
         most = self.at + AROUND_S if self.actions else math.inf
         return [row for row in self.log if self.at <= row.due < most and not row.kind]
 
     @staticmethod
     def p99(rows: Iterable[Row]) -> float | None:
-        """Of what was answered well, from when it was due."""
+        """p99 latency of the good responses, counted from when requests were due."""
         return percentile(99, [row.latency for row in rows if row.good])
 
     def longest_gap(self) -> float:
-        """The longest time without a good answer, from just before the event on."""
+        """The longest time without a good response, from the last one before the event on."""
         last = max((row.due for row in self.log), default=0.0)
         ends = sorted(row.end for row in self.log if row.good and row.end is not None)
         start = max((end for end in ends if end <= self.at), default=self.at)
@@ -162,7 +166,10 @@ class Window:
         return max((later - earlier for earlier, later in itertools.pairwise(moments)), default=0.0)
 
     def recovered(self, before: float | None) -> float | None:
-        """From the event to the end of the last second that was not as before; None if that was the window's last."""
+        """Seconds from the event until responses are as good and fast as before, in whole seconds.
+
+        None if the window's last second is still disturbed. `before`: the p99 before the event.
+        """
         limit = math.inf if before is None else max(SLOWER * before, before + SLOWER_S)
         seconds: dict[int, list[Row]] = {}
         for row in self.log:
@@ -179,12 +186,12 @@ class Window:
 
     @property
     def workers_before(self) -> tuple[int, ...]:
-        """Pids in the container, before anything was done."""
+        """Pids in the container before the first action."""
         return tuple(items(self.told.get("before")))
 
     @property
     def workers_after(self) -> tuple[int, ...]:
-        """Those that were seen last."""
+        """Pids in the container when last seen."""
         seen = items(self.told.get("workers"))
         return tuple(items(seen[-1])[1]) if seen else ()
 
@@ -195,17 +202,17 @@ class Window:
         return next((f"{one['what']} failed: {one['error']}" for one in done if one.get("error")), "")
 
     def happened(self) -> bool | None:
-        """Whether what was seen says that it took place; None where nothing is done to the service."""
+        """Whether observations confirm that the event took place; None if nothing is done to the service."""
         if self.event.name == "recycle" and "MAX_REQUESTS" in self.event.environment:
             return self.workers_before != self.workers_after
         if not self.event.actions:
             return None
         done = items(self.told.get("actions"))
         if self.failed or not done or self.event.needs:
-            # What is done to a dependency is seen, or has failed.
+            # An action on a dependency either has its effect or fails.
             return not self.failed and len(done) == len(self.event.actions)
         if self.event.until == SWAPPED:
-            # Who ends at it has none.
+            # A service that ended instead of reloading has no workers left.
             left = bool(self.workers_after) or self.told.get("ended_ns") is not None
             return left and not set(self.workers_before) & set(self.workers_after)
         if self.event.until in {ROLLED, ENDED}:
@@ -217,12 +224,12 @@ class Window:
 
     @property
     def replaced(self) -> int:
-        """How many containers were seen to end, and to serve with another process."""
+        """The number of containers that ended and then served with another process."""
         pids = [(one.get("pid"), one.get("pid_after")) for one in map(mapping, items(self.told.get("actions")))]
         return sum(bool(before and after) and before != after for before, after in pids)
 
     def happened_by(self) -> str:
-        """What says so."""
+        """The evidence behind `happened`."""
         if self.failed:
             return self.failed
         if self.event.until == SWAPPED:
@@ -235,7 +242,7 @@ class Window:
         return {ENDED: "its container ended", RESTORED: "the pids of its workers"}.get(self.event.until, "")
 
     def since(self, name: str) -> float | None:
-        """Seconds from the event to what was noted."""
+        """Seconds from the end of the first action to the time that the driver noted under this name."""
         noted: Any = self.told.get(name)
         done = [mapping(one) for one in items(self.told.get("actions"))]
         if not isinstance(noted, int) or not done:
@@ -244,29 +251,32 @@ class Window:
 
     @property
     def exit_s(self) -> float | None:
-        """From the signal, which the end of its command is nearest to, to the end of the container."""
+        """Seconds from the signal to the end of the container.
+
+        The signal's time is taken as the end of the command that sends it.
+        """
         return self.since("ended_ns") if self.event.until == ENDED else None
 
     @property
     def memory(self) -> Sequence[tuple[float, int]]:
-        """(when, bytes) of each sample."""
+        """(time, bytes) of each sample."""
         samples = [items(one) for one in items(self.told.get("samples"))]
         return [(at / 1e9, size) for at, _, size in samples if isinstance(size, int)]
 
     @property
     def memory_before(self) -> int | None:
-        """The median before anything was done."""
+        """The median memory before the first action."""
         first = self.actions[0].at_s if self.actions else math.inf
         sizes = [size for at, size in self.memory if at < first]
         return round(median(sizes)) if sizes else None
 
     @property
     def memory_peak(self) -> int | None:
-        """The most, as sampled five times a second."""
+        """The peak memory, sampled five times a second."""
         return max((size for _, size in self.memory), default=None)
 
     def cpu_s(self, begin: float, end: float) -> float | None:
-        """CPU time of the service between two moments, from the samples nearest to them."""
+        """CPU time of the service between two times, extrapolated from the samples in between; None if too few."""
         samples = [items(one) for one in items(self.told.get("samples"))]
         seen: list[tuple[float, float]] = [
             (at / 1e9, ran / 1e9) for at, ran, _ in samples if isinstance(ran, int) and begin <= at / 1e9 <= end
@@ -298,7 +308,7 @@ class Window:
             yield "the clocks of client and host differ: when it was done is not known"
 
     def timeline(self) -> Iterable[Bin]:
-        """A tenth of a second each, from the first request on."""
+        """Bins of a tenth of a second, from the first request on."""
         found: dict[int, list[Row]] = {}
         for row in self.log:
             if row.kind in ("", KEPT):
@@ -318,24 +328,24 @@ SLOW_WORDS = {
 
 
 def _slot(at: float, width: float) -> int:
-    """The number of the interval that a moment is in; one that is due at its beginning is in it."""
+    """The number of the interval that contains `at`; its start belongs to it, even after rounding."""
     return int(at / width + 1e-6)
 
 
 def end_of(row: Row) -> float:
-    """When it was answered; infinite where it was not."""
+    """When the request ended; infinite if it did not."""
     return math.inf if row.end is None else row.end
 
 
 def percentile(percent: int, values: Sequence[float]) -> float | None:
-    """The value that so many percent do not exceed; None where there is none."""
+    """The nearest-rank percentile; None for no values."""
     if not values:
         return None
     return sorted(values)[max(0, math.ceil(len(values) * percent / 100) - 1)]
 
 
 def read_log(data: bytes | None) -> list[Row] | None:
-    """The rows of the log; None where it cannot be read whole."""
+    """The rows of the log; None if it is missing or damaged."""
     try:
         names, *lines = gzip.decompress(data or b"").decode().splitlines()
         return [_row(dict(zip(names.split("\t"), line.split("\t"), strict=True))) for line in lines]
@@ -359,7 +369,7 @@ def _row(values: Mapping[str, str]) -> Row:
 
 
 def read_slow(data: bytes | None) -> list[dict[str, Any]]:
-    """The other connections; times in seconds, of those that were held to the end `closed` is None."""
+    """The slow connections; times are in seconds, `closed` is None for those held to the end."""
     found = []
     for line in (data or b"").decode(errors="replace").splitlines()[1:]:
         words = line.split("\t")

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """The description of a field; `unit` is empty where it has none."""
+    """The description of a field; `unit` is empty if it has none."""
 
     text: str
     unit: str = ""
@@ -99,4 +99,4 @@ FIELDS: Mapping[str, Field] = MappingProxyType(
         "memory_held_bytes": Field("memory of the service with held connections, over that before them", "bytes"),
     }
 )
-"""Every field of `bench.records.record.Record`, in its order."""
+"""All fields of `bench.records.record.Record`, in the same order."""

@@ -15,12 +15,12 @@ R = TypeVar("R")
 
 
 def read_records(folder: Path) -> list[Record]:
-    """The records of a run's report; UserError where they cannot be read."""
+    """The records of a run's report; UserError if they cannot be read."""
     return _read(folder / "records.jsonl", load)
 
 
 def read_events(folder: Path) -> list[EventRecord]:
-    """The records of a run's events, none in a run without; UserError where they cannot be read."""
+    """The records of a run's events, if it has any; UserError if they cannot be read."""
     file = folder / event.FILE
     return _read(file, event.load) if file.exists() else []
 

@@ -1,4 +1,4 @@
-"""What events of growth and balance count: requests in parts, what a service holds, shares by worker."""
+"""Figures of the events memory and balance: requests by part of the load, growth, and shares of workers."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from bench.records.event_window import Row, Window, percentile
 from bench.tools import parse
 
 AT_REST_S = 1.5
-"""At the end, without load."""
+"""Seconds without load at the end of the window."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a closed loop, in seconds; `fates` is None where the tool's output cannot be read."""
+    """A part of a closed loop; times are in seconds, `fates` is None if the tool's output cannot be read."""
 
     begin: float
     end: float
@@ -28,18 +28,18 @@ class Part:
 
     @property
     def answered(self) -> int:
-        """Requests that were answered well, in time."""
+        """The number of requests that were answered well and in time."""
         return self.fates[Fate.ANSWERED] if self.fates else 0
 
 
 def parts_of(window: Window) -> list[Part]:
-    """The parts of the window's load; none where it has no closed loop."""
+    """The parts of the window's load; empty if it is not a closed loop."""
     told = [mapping(one) for one in items(window.tool.get("parts"))]
     return [Part(one["begin_ns"] / 1e9, one["end_ns"] / 1e9, _fates(str(one["output"]))) for one in told]
 
 
 def _fates(output: str) -> Counter[Fate] | None:
-    """As wrk counts: a response that was late is among its requests, and an error is none of them."""
+    """Fates from wrk's output: its request count includes late and non-2xx responses, but not other errors."""
     parsed = parse("wrk", output.encode())
     errors = parsed.errors
     counts = (parsed.requests, errors.connect, errors.read, errors.write, errors.timeout, errors.non2xx)
@@ -57,7 +57,7 @@ def _fates(output: str) -> Counter[Fate] | None:
 
 
 def points(window: Window) -> list[Point]:
-    """What was held after so much work: medians of each part's samples, or the counts after reloads."""
+    """Growth samples: the median memory in each part, or the file descriptors after each reload."""
     if window.event.repeats:
         counts = [items(one)[1] for one in items(window.told.get("descriptors"))]
         return [Point(float(number), float(count)) for number, count in enumerate(counts) if isinstance(count, int)]
@@ -71,7 +71,7 @@ def points(window: Window) -> list[Point]:
 
 
 def memory_figures(window: Window) -> Figures:
-    """How much was asked, and what large bodies leave behind."""
+    """The amount of work, and the file descriptors, or memory that large bodies leave behind."""
     if window.event.repeats:
         counted = [items(one)[1] for one in items(window.told.get("descriptors"))]
         known = [count for count in counted if isinstance(count, int)]
@@ -105,12 +105,12 @@ def _bodies(window: Window, parts: Sequence[Part]) -> Figures:
 
 
 def balance_figures(window: Window) -> Figures:
-    """Requests and connections of each worker, the one with the most first, and p99 beside that of even shares."""
+    """Requests and connections of each worker, sorted by requests (most first), and p99, also that with even shares."""
     first = window.rates[0][1]
     comes = [row for row in window.log if row.due < first and not row.kind and row.good]
     by_worker = Counter(row.worker for row in comes if row.worker)
     workers = {*window.workers_before, *by_worker}
-    # One that has never answered was taken for a helper: it is one where workers would be too few.
+    # A process that never answered was taken for a helper; count it as a worker if there are too few otherwise.
     workers |= {*items(window.told.get("others"))[: max(0, WORKERS - len(workers))]}
     found: Figures = {"p99_s": percentile(99, [row.latency for row in comes])}
     if not by_worker:
@@ -124,7 +124,7 @@ def balance_figures(window: Window) -> Figures:
 
 
 def _even(window: Window) -> Figures:
-    """Of the phase in which workers were asked in turn."""
+    """Figures of the phase in which requests went to the workers in turn."""
     if window.event.even_from is None:
         return {}
     begin = sum(seconds for _, seconds in window.rates[: window.event.even_from])

@@ -1,4 +1,4 @@
-"""The trials of a search for a knee, and what knee.json adds to a record."""
+"""The trials of a search for a knee, and the figures of a record that come from knee.json."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from bench.tools.send_lag import Lag, least_requests
 LIMITS = 25
 """A trial lasts at least this many times the p99 limit."""
 REQUESTS = least_requests(0.99)
-"""The fewest requests of a trial."""
+"""Minimum number of requests in a trial."""
 CONFIRMATIONS = 3
-"""Later rounds in which the rate must hold."""
+"""Number of later rounds in which the rate must hold."""
 
 CLIENT = "client"
-"""What has ended a search (`ended_by` in knee.json), if not the server."""
+"""The value of `ended_by` in knee.json if the load generator, not the server, ended the search."""
 NOT_HELD = "did not hold"
 NO_SEARCH = "the level is not a search for a knee"
 _CLIENT = re.compile(rb"too many open files|cannot assign requested address", re.I)
@@ -29,12 +29,13 @@ _CLIENT = re.compile(rb"too many open files|cannot assign requested address", re
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One attack: share of the rate that was sent, share of errors, p99 in seconds; None where it has no output.
+    """One attack: share of the rate that was sent, share of errors, p99 in seconds; None if there is no output.
 
-    `due_p99_s` is the p99 counted from when requests were due. Where only that exceeds the limit, the load generator
-    was late; lag that stays within the limit does no harm here, unlike in a table of latencies. `client` lists other
-    faults of the load generator. `busy` is the share of its CPUs that it used; above `MAX_BUSY` a p99 is its own,
-    whatever the server did. `noise`: other programs or the hypervisor took more than the run's limits allow.
+    - `client`: other faults of the load generator.
+    - `due_p99_s`: p99 counted from when requests were due. If only this exceeds the limit, the load generator was late;
+      lag within the limit does no harm here, unlike in a table of latencies.
+    - `noise`: whether other programs or the hypervisor took more than the run's limits allow.
+    - `busy`: share of its CPUs that the load generator used; above `MAX_BUSY`, p99 says nothing about the server.
     """
 
     rate: int
@@ -48,7 +49,7 @@ class Trial:
 
     @property
     def is_client_bound(self) -> bool:
-        """Whether the load generator had hardly any CPU time left."""
+        """Whether the load generator had almost no CPU time left."""
         return self.busy is not None and self.busy > MAX_BUSY
 
     def server_faults(self, limit_s: float) -> Iterator[str]:
@@ -59,7 +60,7 @@ class Trial:
             yield f"{self.error_ratio:.2%} errors"
 
     def client_faults(self, limit_s: float) -> Iterator[str]:
-        """In what the load generator did not send the target load."""
+        """How the load generator failed to generate the target load."""
         if self.p99_s is None or self.error_ratio is None:
             yield "too few requests for a p99"
         if self.p99_s is not None and self.due_p99_s is not None and self.p99_s <= limit_s < self.due_p99_s:
@@ -76,7 +77,7 @@ class Trial:
 
 
 def trial_of(rate: int, parsed: Parsed | None, lag: Lag | None, output: bytes = b"") -> Trial:
-    """The trial of vegeta's report and its lag; `output` is the report's raw text."""
+    """The trial from vegeta's report and its lag; `output` is the raw text of the report."""
     if parsed is None or lag is None or not parsed.attempts or parsed.ok is None:
         return Trial(rate, None, None, None)
     attack = (parsed.extra or {}).get("attack_s")
@@ -102,7 +103,7 @@ def as_searched(planned: Measurement, knee: Mapping[str, Any] | None) -> Measure
 
 
 def knee_figure(evidence: Evidence, knee: Mapping[str, Any] | None, absent: str) -> tuple[float | None, str]:
-    """(the knee that this measurement found or confirmed, the reason where that is null)."""
+    """(the knee that this measurement found or confirmed, the reason if None)."""
     planned = evidence.planned
     if planned.knee_p99_s is None or mapping(knee).get("share") is not None:
         return None, NO_SEARCH
@@ -114,7 +115,7 @@ def knee_figure(evidence: Evidence, knee: Mapping[str, Any] | None, absent: str)
 
 
 def _why_not(evidence: Evidence, limit_s: float, rate: float, *, by_client: bool) -> str | None:
-    """Why a later round confirms no knee; None if it does."""
+    """Why a later round does not confirm the knee; None if it does."""
     trial = trial_of(round(rate), evidence.parsed, evidence.lag, evidence.output)
     if faults := trial.faults(limit_s):
         return f"{NOT_HELD}: {', '.join(faults)}"
@@ -122,11 +123,11 @@ def _why_not(evidence: Evidence, limit_s: float, rate: float, *, by_client: bool
 
 
 def client_limit(knee: Mapping[str, Any] | None) -> float | None:
-    """The rate at which the load generator ended a search: the server's knee is higher. None where it did not."""
+    """The rate at which the load generator ended the search (the server's knee is higher); None if it did not."""
     facts = mapping(knee)
     return facts["rate"] if facts.get("ended_by") == CLIENT and is_positive(facts.get("rate")) else None
 
 
 def is_positive(value: Any) -> bool:
-    """Whether it is a number above 0 (and below 1e9)."""
+    """Whether the value is a number above 0 (and below 1e9)."""
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e9

@@ -1,6 +1,6 @@
-"""From the raw files of one measurement to the evidence for the validity rules, and to its record.
+"""Makes the evidence for the validity rules, and the record, from the raw files of one measurement.
 
-Pure: the same raw files give the same record on any machine, at any time.
+Pure functions: the same raw files give the same record on any machine, at any time.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def make_record(
 
 
 def outcome_of(raw: Raw, service: ServiceFacts) -> tuple[str, str]:
-    """(what became of the measurement, the details in one line)."""
+    """(outcome of the measurement, details in one line)."""
     if raw.meta is not None:
         outcome, detail = str(raw.meta.get("outcome")), _line(raw.meta.get("detail"))
         return (outcome, detail) if outcome in {*Outcome} else (CUT_OFF, "meta.json does not say what the outcome was")
@@ -171,7 +171,7 @@ def _tool_figures(raw: Raw, evidence: Evidence) -> Figures:
 
 
 def _limits(tool: Mapping[str, Any]) -> dict[str, str] | None:
-    """Limits and sysctls of the load generator, as in tool.json."""
+    """Limits and sysctls of the load generator, from tool.json."""
     read = {**mapping(tool.get("limits")), **mapping(tool.get("sysctls"))}
     return {
         str(name): "unlimited" if value is None else " ".join(str(value).split()) for name, value in read.items()
@@ -179,7 +179,7 @@ def _limits(tool: Mapping[str, Any]) -> dict[str, str] | None:
 
 
 def _load_figures(evidence: Evidence) -> Figures:
-    """What the tool's output says, and what follows from it alone."""
+    """Figures derived only from the tool's output."""
     parsed, reason = evidence.parsed, _why_null(evidence)
     ambiguous = reason
     if parsed is not None and parsed.ok is None and parsed.ok_range is not None:
@@ -197,7 +197,7 @@ def _load_figures(evidence: Evidence) -> Figures:
 def _goodput(tool: str, parsed: Parsed | None) -> float | None:
     """Successes per second.
 
-    Derived from the tool's own rate where the printed duration is rounded: 5.00 s may be 5.004 s.
+    If the printed duration is rounded (5.00 s may be 5.004 s), it is derived from the tool's own rate instead.
     """
     if parsed is None or parsed.ok is None:
         return None
@@ -210,7 +210,7 @@ def _goodput(tool: str, parsed: Parsed | None) -> float | None:
 
 
 def _open_loop_figures(raw: Raw, evidence: Evidence) -> Figures:
-    """How late vegeta sent its requests, and the knee that was found or confirmed."""
+    """The send lag, and the knee that was found or confirmed."""
     if not evidence.planned.open_loop:
         return {"lag_s": (None, "closed loop: requests have no schedule"), "knee_rate": (None, NO_SEARCH)}
     reason = "lag.json does not say" if raw.lag is not None else _why_absent(evidence, "lag.json")
@@ -247,10 +247,10 @@ def _line(value: Any) -> str:
 
 
 def _oom_kills(ends: Ends) -> int:
-    """Processes that the kernel killed during the load because memory ran out.
+    """The number of processes that the kernel killed during the load because memory ran out.
 
-    If the service ended before its load began, there is no count from before: all kills so far are meant. The kernel's
-    counter disappears with the container; the engine's flag stays.
+    If the service ended before its load began, there is no earlier count, and all kills so far count. The kernel's
+    counter disappears with the container; the container engine's flag stays.
     """
     before, after = ends
     killed = change(ends, "oom_kill") if "oom_kill" in before else whole(after.get("oom_kill"))
@@ -258,7 +258,7 @@ def _oom_kills(ends: Ends) -> int:
 
 
 def _ran_s(tool: Mapping[str, Any]) -> float | None:
-    """Seconds that the tool ran: by the time of day, whose digits are the finest, unless that was set meanwhile."""
+    """Seconds that the tool ran, by the system clock, which is the most precise, unless it was set meanwhile."""
     elapsed, step_s = whole(tool.get("elapsed_ns")), _clock_step_s(tool)
     if elapsed is not None and step_s is not None and is_clock_step(step_s, elapsed / 1e9):
         return elapsed / 1e9
@@ -266,13 +266,13 @@ def _ran_s(tool: Mapping[str, Any]) -> float | None:
 
 
 def _clock_step_s(tool: Mapping[str, Any]) -> float | None:
-    """By how many seconds the time of day was set while the tool ran; None where that is not known."""
+    """By how many seconds the system clock was set while the tool ran; None if unknown."""
     start, end, elapsed = (whole(tool.get(key)) for key in ("start_ns", "end_ns", "elapsed_ns"))
     return None if start is None or end is None or elapsed is None else (end - start - elapsed) / 1e9
 
 
 def _health(after: Any) -> str | None:
-    """What was wrong with the answer after the window; None: nothing, or it was not checked."""
+    """The fault of the health check after the window; None if there was none, or no check."""
     answer = mapping(after)
     if not answer or answer.get("status") in range(200, 300):
         return None

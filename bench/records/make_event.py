@@ -1,4 +1,4 @@
-"""Makes the record of an event from its raw files: the log of each request, what was done, and what was seen of it."""
+"""Makes the record of an event from its raw files: the log of requests, the actions, and the observations."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from bench.tools.sockets import CAPACITY, EVENTS, PROXY, REQUESTS, SLOW
 A_LOOP = "a closed loop has neither a rate nor times at which requests are due"
 NO_LOG, NO_END = f"{REQUESTS} is missing or damaged", "the log has requests without an end"
 NO_GAP = {ENDED: "the service was stopped for good", SWEPT: "nothing is done to the service in this event"}
-"""Why there is no time without an answer, by what ends the window."""
+"""Why there is no `longest_gap_s`, by what ends the window (`until`)."""
 
 
 def event_records(source: Run) -> list[EventRecord]:
-    """The records of a run's events in the order of the plan, then of what its servers cannot do."""
+    """The records of a run's events in the order of the plan, then those of events that its servers cannot do."""
     found = [
         event_record(source.path, planned, read_raw(source.path, planned))
         for planned in source.planned
@@ -79,7 +79,7 @@ def event_record(run: str, planned: Measurement, raw: Raw) -> EventRecord:
 
 
 def _measured(empty: EventRecord, window: Window, capacity: float | None) -> EventRecord:
-    """With all of its figures."""
+    """The record with all of its figures."""
     counted, parts = window.counted, parts_of(window)
     fates = Counter(row.fate for row in counted if row.fate)
     for part in parts:
@@ -139,7 +139,7 @@ def _measured(empty: EventRecord, window: Window, capacity: float | None) -> Eve
 
 
 def _unaccounted(rows: Iterable[Row], parts: Sequence[Part]) -> str:
-    """What is not known of the requests that were sent."""
+    """Why the fate of some requests is unknown; empty if all are known."""
     unread = [number for number, part in enumerate(parts, 1) if part.fates is None]
     if unread:
         return f"wrk does not say what it sent in part {unread[0]}"
@@ -151,7 +151,7 @@ def _skips(source: Run) -> list[Mapping[str, Any]]:
 
 
 def _cannot(source: Run, number: int, skip: Mapping[str, Any]) -> EventRecord:
-    """The record of what a service cannot do, which was not planned."""
+    """The record of an event that was not planned because the service cannot do it."""
     name = str(skip["service"])
     known = mapping(mapping(source.facts.get("services")).get(name))
     return EventRecord(

@@ -1,8 +1,8 @@
 """The record of one measurement: what was measured, the result, and whether it is valid.
 
 A run's records are JSON Lines in plan order; the keys of a line are the fields of `Record`, in their order. A missing
-figure is null with its reason in `nulls`; a `Record` that breaks this rule cannot be constructed. Readers must refuse
-a line whose `schema` is not `SCHEMA`.
+figure is null, with the reason in `nulls`; a `Record` that breaks this rule cannot be constructed. Readers must refuse
+lines whose `schema` is not `SCHEMA`.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ SCHEMA = 3
 
 
 class Outcome(StrEnum):
-    """What became of a measurement whose step was made to its end."""
+    """The outcome of a measurement whose step was completed."""
 
     MEASURED = "measured"
     NOT_STARTED = "did not start"
     SILENT = "does not answer"
-    """A server that already ran, or one that gave an answer before."""
+    """A server that was already running, or that had answered before, does not answer."""
     DIED = "died"
     WRONG = "answers wrongly"
     TOOL_FAILED = "load tool failed"
     LOST = "dependency ended"
-    """What all services need (database, upstream, load generator) ended again and again."""
+    """A dependency of all services (database, upstream, load generator) ended repeatedly."""
     UNREACHED = "not reached"
-    """The network between two machines lost the service."""
+    """The service could not be reached over the network between two machines."""
 
 
 MEASURED = Outcome.MEASURED
 
 ERROR_KINDS = ("connect", "read", "write", "timeout", "other", "non2xx", "status")
-"""The keys of `Record.errors`; `status` maps an HTTP status (vegeta: 0 = no answer) to its number of answers."""
+"""The keys of `Record.errors`; `status` maps an HTTP status (vegeta: 0 = no response) to its number of responses."""
 
 LATENCIES = ("mean", "stdev", "min", "max", "p50", "p75", "p90", "p95", "p99")
 """The keys of `Record.latency_s`; values are in seconds."""
@@ -83,7 +83,7 @@ FIGURES = (
     "speed",
     "server_busy_ratio",
 )
-"""Fields that every measurement should have: null only with a reason in `nulls`."""
+"""Fields that every measurement should have; they may only be null with a reason in `nulls`."""
 
 
 class BadRecord(ValueError):
@@ -92,7 +92,7 @@ class BadRecord(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Why a measurement is not valid: `cause` names a validity rule or an outcome, `detail` gives the facts."""
+    """Why a measurement is invalid: `cause` names a validity rule or an outcome, `detail` gives the facts."""
 
     cause: str
     detail: str
@@ -100,28 +100,32 @@ class Cause:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """One measurement. Counts are numbers of requests, times seconds, sizes bytes, rates 1/s.
+    """One measurement. Counts are numbers of requests; times are in seconds, sizes in bytes, rates in 1/s.
 
-    `cpu_per_success_s` is the CPU time of the server, and of the database where the scenario uses it, per success;
-    `goodput_per_core` is its inverse: goodput per core that was actually used. `memory_idle_bytes` is the memory of
-    the service when it was ready and had no load, without page cache. `start_s` is the time from the container's start
-    to the first good answer that the load generator saw; it polls only some tenths of a second after the start, so
-    this is an upper bound.
+    - `cpu_per_success_s`: CPU time of the server, and of the database if the scenario uses it, per success;
+      `goodput_per_core`: its inverse, i.e. goodput per core that was actually used.
+    - `memory_idle_bytes`: memory of the service when ready and without load, excluding page cache.
+    - `start_s`: time from the container's start to the first good response seen by the load generator. This is an upper
+      bound, because polling begins some tenths of a second after the start.
 
-    Ratios of the window: `loadgen_busy_ratio` is the CPU time of the load generator, `loadgen_wait_ratio` the time
-    that the tool's threads were ready to run and waited for a CPU that others used, both relative to the CPUs that the
-    tool can use (ab has one thread). `foreign_ratio` is the busy CPU time of the host that does not belong to this
-    measurement, relative to all of the host's CPUs.
+    Ratios of the window:
 
-    In turns only: `speed` is successes per second of the turns that other programs did not take, which ranks a table;
-    `server_busy_ratio` is the service's CPU time relative to what other programs left of its CPUs; `window_end` says
-    how the load tool was ended (`frozen`, `interrupted`; null in runs made before that was saved).
+    - `loadgen_busy_ratio`: CPU time of the load generator; `loadgen_wait_ratio`: time that the tool's threads were
+      runnable and waited for a CPU used by others. Both are relative to the CPUs that the tool can use (ab has one
+      thread).
+    - `foreign_ratio`: busy CPU time of the host that does not belong to this measurement, relative to all of its CPUs.
+
+    In turns only:
+
+    - `speed`: successes per second of its turns, without the time taken by other programs; it ranks a table.
+    - `server_busy_ratio`: the service's CPU time relative to what other programs left of its CPUs.
+    - `window_end`: how the load tool was ended: `frozen` or `interrupted`; null in earlier runs, which did not save it.
     """
 
     id: str
     round: int
     position: int
-    # The cell. Null where the level does not set it (connections of an open loop, ...).
+    # The cell. Values not set by the level are null (connections of an open loop, ...).
     service: str
     server: str
     framework: str
@@ -135,7 +139,7 @@ class Record:
     rate: float | None
     count: int | None
     asked_s: float | None
-    # What was run. `stdin` is null where the command reads none.
+    # What was run. `stdin` is null if the command reads none.
     harness: str
     settings_sha256: str
     tool_version: str | None
@@ -156,7 +160,7 @@ class Record:
     outcome: str
     valid: bool
     causes: tuple[Cause, ...]
-    # The result. `attempts` were started, `requests` got an answer, `successes` the expected one.
+    # The result. `attempts` were started, `requests` got a response, `successes` the expected one.
     requests: int | None
     attempts: int | None
     successes: int | None
@@ -180,36 +184,36 @@ class Record:
     loadgen_busy_ratio: float | None
     loadgen_wait_ratio: float | None
     foreign_ratio: float | None
-    # How late an open loop's requests were sent (p50, p99, max), and the highest rate at which p99 is in its limit.
+    # How late an open loop's requests were sent (p50, p99, max), and the highest rate with p99 within the limit.
     lag_s: Mapping[str, float] | None
     knee_rate: float | None
     nulls: Mapping[str, str]
-    # `solo`, `null` (the null server, a control) or `turns` (one service of a `block`, all up side by side, each loaded
-    # in its turns; `slot` is its place in their order).
+    # `solo`, `null` (the null server, a control), `rate` (alone, at a common rate) or `turns` (one service of a
+    # `block`, whose services are all up and loaded in turns; `slot` is its place in their order).
     mode: str = "solo"
     slot: int | None = None
     window: int | None = None
     block: int | None = None
-    # What the service was given by --vary: `WORKERS=2 THREADS=4`.
+    # Settings by --vary: `WORKERS=2 THREADS=4`.
     settings: str | None = None
-    # CPU time of each process of the service, the most first; in turns over all windows of the block.
+    # CPU time of each process of the service in descending order; in turns, over all windows of the block.
     process_cpu_s: tuple[float, ...] | None = None
-    # Of a run on several machines.
+    # The service's machine, in a run on several machines.
     node: str | None = None
-    # Several load generators that shared the load of the cell, and how far apart they started; null where one made it.
+    # The number of load generators that shared the load, and how far apart they started; null if there was only one.
     loadgens: int | None = None
     start_skew_s: float | None = None
     speed: float | None = None
     server_busy_ratio: float | None = None
     window_end: str | None = None
-    # Where the open-loop client ended the search for a knee: the server's knee is higher than this rate.
+    # The rate at which the open-loop client ended the search for a knee: the server's knee is higher.
     client_limit: float | None = None
-    # Of held connections only.
+    # With held connections only.
     memory_held_bytes: int | None = None
 
     @property
     def client_core_ratio(self) -> float | None:
-        """The share of a core that the load generator needs for 1,000 requests/s; None where that is not known."""
+        """The share of a core that the load generator needs for 1,000 requests/s; None if unknown."""
         return 1000 * self.loadgen_cpu_s / self.attempts if self.loadgen_cpu_s is not None and self.attempts else None
 
     def __post_init__(self) -> None:
@@ -237,7 +241,7 @@ def to_line(record: Record) -> str:
 
 
 def from_line(line: str) -> Record:
-    """The record of a line; BadRecord where it is not one."""
+    """Parse a line into a record; BadRecord if that fails."""
     try:
         if (values := as_object(line)) is None:
             raise BadRecord("not a JSON object")
@@ -265,14 +269,14 @@ def dump(records: Iterable[Record]) -> Iterator[str]:
 
 
 def load(lines: Iterable[str]) -> Iterator[Record]:
-    """The records of the lines of records.jsonl."""
+    """Parse the lines of records.jsonl; BadRecord with the line's number for a bad line."""
     return read_lines(lines, from_line)
 
 
 def read_lines(lines: Iterable[str], read: Callable[[str], R]) -> Iterator[R]:
-    """What `read` makes of each line; blank ones are skipped, for another one `BadRecord` has its number.
+    """Parse each line with `read`, skipping blank lines; BadRecord gets the line's number.
 
-    Lines end with a line feed only: JSON may hold the other separators that `str.splitlines` knows.
+    `lines` must be split at line feeds only, because JSON may contain other separators that `str.splitlines` splits at.
     """
     for number, line in enumerate(lines, 1):
         if line.strip():

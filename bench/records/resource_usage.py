@@ -1,8 +1,8 @@
-"""What a measurement used (CPU, memory, start time), and what else the host did meanwhile.
+"""The resources that a measurement used (CPU, memory, start time), and other activity on the host.
 
-The load generator's counters and /proc/stat are read in its container, immediately before and after the tool. Those of
-the server, the database and the upstream are read from the host, slightly earlier and later, when they are almost
-idle.
+The load generator's counters and /proc/stat are read in its container, immediately before and after the tool runs.
+Those of the server, the database and the upstream are read from the host, slightly earlier and later, when they are
+almost idle.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from bench.run.reader import Ends, Raw, ServiceFacts
 from bench.tools import TOOLS
 
 Figures = dict[str, tuple[Any, str]]
-"""Fields of a record: (value, the reason where that is None)."""
+"""Fields of a record, by name: (value, reason if None)."""
 
 TICKS_PER_S = 100
 """Clock ticks of /proc/stat (USER_HZ)."""
 MIN_HOST_S = 1.0
-"""The least CPU time, over all of the host's CPUs, of which ticks of 10 ms give meaningful shares."""
+"""Minimum CPU time, over all of the host's CPUs, for which ticks of 10 ms give meaningful shares."""
 _TOO_SHORT = "the window is too short for /proc/stat, which counts in steps of 10 ms"
 _SILENT = "tool.json does not say"
 _V2_USAGE = re.compile(r"^usage_usec (\d{1,18})$", re.M | re.A)
@@ -96,25 +96,25 @@ def whole(value: Any) -> int | None:
 
 
 def change(ends: Ends, key: str) -> int | None:
-    """By how much a counter grew over the window; None where unknown or it went back (a restart)."""
+    """The increase of a counter over the window; None if unknown or negative (after a restart)."""
     before, after = (whole(end.get(key)) for end in ends)
     return after - before if before is not None and after is not None and after >= before else None
 
 
 def span_s(start_ns: Any, end_ns: Any) -> float | None:
-    """Seconds between two times in nanoseconds; None where one is unknown or the end precedes the start."""
+    """Seconds between two times in nanoseconds; None if one is unknown or the end precedes the start."""
     start, end = whole(start_ns), whole(end_ns)
     return (end - start) / 1e9 if start is not None and end is not None and end >= start else None
 
 
 def lost_processes(ends: Ends) -> int | None:
-    """How many processes of the container ended during the window, even if others replaced them."""
+    """The number of the container's processes that ended during the window, even if others replaced them."""
     before, after = (end.get("pids") for end in ends)
     return None if before is None or after is None else len(set(before.split()) - set(after.split()))
 
 
 def _process_cpu_s(ends: Ends) -> tuple[float, ...] | None:
-    """CPU seconds of each process that was there at the end, the most first; None where they were not saved."""
+    """CPU seconds of each process that existed at the end, in descending order; None if they were not saved."""
     before, after = ends
     used = {key: whole(value) for key, value in after.items() if key.startswith("ticks_")}
     spent = [ticks - (whole(before.get(key)) or 0) for key, ticks in used.items() if ticks is not None]
@@ -143,13 +143,14 @@ def _start_s(meta: Mapping[str, Any] | None) -> float | None:
 def _speed(
     tool: Mapping[str, Any] | None, evidence: Evidence, successes: int | None, unmeasured: str | None
 ) -> Figures:
-    """Successes per second of the turns without what other programs took of it, and how busy the service was.
+    """Successes per second of the turns, without the time taken by other programs, and how busy the service was.
 
-    What others take from a service is the time that its threads were ready to run and had no CPU, as the kernel counts
-    it, and no more than others ran: threads of one service wait for each other too. Where that was not read, it is
-    estimated: of the time that others had, the share in which the service was ready to run, and of that the share in
-    which the kernel did not give it the CPU at once. Both grow with how busy it is. Beside one other program, whoever
-    is always ready to run has half of the CPU; one that had less was not.
+    The time taken by others is the time that the service's threads were runnable but waited for a CPU, as counted by
+    the kernel. It is limited to the others' CPU time, because threads of a service also wait for each other.
+
+    If it was not read, it is estimated as the others' CPU time x the share of it in which the service was runnable x
+    the share of that in which the service did not get the CPU at once. Both shares grow with how busy the service is. A
+    service that is always runnable gets half of the CPU beside one other program; if it got less, it was not.
     """
     turns, planned = evidence.turns, evidence.planned
     rated = None if planned.held and planned.rate is None else "loaded at a rate: its speed is that of its turns"
@@ -158,7 +159,7 @@ def _speed(
         return {"speed": (None, reason), "server_busy_ratio": (None, reason)}
     cpu_s, no_cpu = turns.cpu(planned.service, unmeasured)
     limits = mapping((tool or {}).get("limits"))
-    # Before it was saved, all hosts of two CPUs had one for the server.
+    # Before `server_cpus` was saved, hosts with one or two CPUs always had one for the server.
     cpus = whole(limits.get("server_cpus")) or (1 if whole(limits.get("host_cpus")) in (1, 2) else None)
     others_s = turns.others_s
     if cpu_s is None or others_s is None or not cpus or not turns.seconds:
@@ -187,10 +188,10 @@ def _speed(
 def _loadgen(
     tool: Mapping[str, Any] | None, planned: Measurement, cpu_s: float | None, wall_s: float | None, no_tool: str
 ) -> Figures:
-    """How busy the load generator's CPUs were, and how long its tool waited for a CPU that others used.
+    """How busy the load generator's CPUs were, and how long the tool waited for a CPU used by others.
 
-    On few CPUs the threads of Go's tools also wait for each other, which is not a shortage of CPU: no more is counted
-    than others used of the tool's CPUs.
+    On few CPUs, threads of tools written in Go also wait for each other, which is no shortage of CPU. So the time is
+    limited to what others used of the tool's CPUs.
     """
     facts, waits = mapping((tool or {}).get("limits")), mapping((tool or {}).get("waits"))
     cpus = whole(facts.get("cpus")) or 0
@@ -212,12 +213,12 @@ def _loadgen(
 
 
 def usable_cpus(planned: Measurement, cpus: int) -> int:
-    """How many of these CPUs its tool can use."""
+    """The number of these CPUs that the measurement's tool can use."""
     return TOOLS[planned.tool].cpus(planned.threads, cpus)
 
 
 def _others_s(tool: Mapping[str, Any] | None, cpu_s: float | None, wall_s: float | None) -> float | None:
-    """CPU seconds on the load generator's CPUs that were neither idle nor its own."""
+    """CPU seconds that others used on the load generator's CPUs."""
     ends = [str(mapping((tool or {}).get(when)).get("proc_stat_own", "")).splitlines() for when in ("before", "after")]
     times = [[_cpu_times(line) for line in lines] for lines in ends]
     if cpu_s is None or not wall_s or not times[0] or len(times[0]) != len(times[1]):
@@ -239,11 +240,14 @@ def _host(
 ) -> Figures:
     """Shares of the host's CPU time: steal (taken by the hypervisor) and foreign (used by none of `used`).
 
-    Busy time is computed as what is not idle: the kernel measures idle time to the microsecond, but samples the busy
-    columns, which are off by several percent in a second. Kernels that do not charge interrupt time to tasks charge
-    that of this measurement's own network traffic to no cgroup; there, and where the kernel is unknown, interrupt time
-    does not count as foreign. `turns` are the service's own, where it had any. Where they and the CPUs are sums over
-    several machines, all of it is taken to have happened on the one with the fewest CPUs.
+    Busy time is computed as total minus idle time: the kernel measures idle time to the microsecond, but only samples
+    the busy columns, which are off by several percent in a second.
+
+    Some kernels do not charge interrupt time to tasks. Then the interrupt time of this measurement's own network
+    traffic belongs to no cgroup, so interrupt time does not count as foreign; the same if the kernel is unknown.
+
+    `turns` are the service's turns, if any. If turns and CPUs are sums over several machines, all noise is assumed to
+    have been on the machine with the fewest CPUs.
     """
     limits = mapping((raw.tool or {}).get("limits"))
     cpus, least = whole(limits.get("host_cpus")), whole(limits.get("least_host_cpus"))
@@ -275,7 +279,7 @@ def _host(
 
 
 def _worse(raw: Raw, steal: float, foreign: float, server_s: float, *, in_tasks: bool) -> Figures:
-    """Shares where load generator (given) and server are on two machines: those of the one where they are higher."""
+    """The higher shares of two machines: that of the load generator, whose shares are given, and that of the server."""
     times = [_cpu_times(f"cpu {end.get('proc_stat_cpu', '')}") for end in (raw.before, raw.after)]
     if times[0] is None or times[1] is None:
         reason = "the counters of the server's machine do not include it"
@@ -292,11 +296,11 @@ def _worse(raw: Raw, steal: float, foreign: float, server_s: float, *, in_tasks:
 def foreign_ratio(
     cpu_s: float, spent: Sequence[int], used_s: float, *, in_tasks: bool = False, all_s: float | None = None
 ) -> float:
-    """The share of `cpu_s` (seconds of all CPUs) that was neither idle, nor stolen, nor used by what is measured.
+    """The share of `cpu_s` (seconds of all CPUs) that was neither idle, nor stolen, nor used by the measurement.
 
-    `spent` are the ticks of /proc/stat; `in_tasks` is whether the time of interrupts is charged to tasks. `all_s`, the
-    CPU seconds of all tasks, tells it better where known: a service that waits often makes its CPU enter and leave idle
-    states, and take interrupts in them, which is neither idle time nor any task's.
+    `spent` are the ticks of /proc/stat; `in_tasks`: whether interrupt time is charged to tasks. `all_s`, the CPU
+    seconds of all tasks, is more accurate if known: a service that waits often makes its CPU enter and leave idle
+    states and handle interrupts in them, and that time is neither idle nor charged to any task.
     """
     if all_s is not None:
         return max(0.0, all_s - used_s) / cpu_s

@@ -1,4 +1,4 @@
-"""What tool.json says of a service that was loaded in turns."""
+"""The entries of tool.json about a service that was loaded in turns."""
 
 from __future__ import annotations
 
@@ -10,26 +10,29 @@ from bench.core.files import items, mapping
 from bench.tools.parsed import Latency, Parsed
 
 ALL_TASKS = "host"
-"""Stands beside the containers' CPU times for all tasks of the host, the containers' included."""
+"""Key in `Turns.cpu_s`, beside the containers: CPU time of all tasks of the host, including the containers."""
 SERVER_CPUS, OURS_THERE = "server CPUs", "ours on server CPUs"
-"""And for all tasks on the CPUs of the services, and for the containers of the run there."""
+"""The same on the CPUs of the services: for all tasks, and for the containers of the run."""
 RAN, WAITED = "the service's threads ran", "the service's threads waited for a CPU"
-"""And for the threads of the service that were there before and after a turn; this is no CPU time of its own."""
+"""Keys for the service's threads that existed both before and after a turn: the time they ran, which is also part of
+the container's CPU time, and the time they waited for a CPU."""
 NOT_CONTAINERS = frozenset({ALL_TASKS, SERVER_CPUS, OURS_THERE, RAN, WAITED})
 MAX_LATE = 0.1
-"""The largest share of turns after which responses may come in other services' time."""
+"""The largest accepted share of turns whose responses came late, during the turns of other services."""
 LEAST_RAN = 0.9
-"""The share of a service's CPU time that its threads must have used for their waiting to be the service's."""
+"""`WAITED` counts as the service's wait only if these threads used at least this share of its CPU time."""
 NO_LATENCY = "measured in turns: the tool was stopped between turns, so its latencies are not the service's"
 
 
 @dataclass(frozen=True, slots=True)
 class Turns:
-    """Sums over the service's own turns: times in seconds, CPU times in seconds by container, ticks of /proc/stat.
+    """Sums over the service's own turns: seconds, CPU seconds by container, ticks of /proc/stat.
 
-    To wait for the answers under way was given up `drains_cut` times. After `late` turns something came that the turn
-    had not waited for. `end` says how the tool was ended (see `bench.load.turns`); None in runs made before that was
-    saved, whose tools counted responses from after their turns. `missing` says why a container's CPU time is not known.
+    - `drains_cut`: number of turns that gave up waiting for outstanding responses.
+    - `missing`: why a container's CPU time is unknown.
+    - `end`: how the tool was ended (see `bench.load.turns`); None in earlier runs, which did not save it, and whose
+      tools also counted responses after their turns.
+    - `late`: number of turns after which responses came that the turn had not waited for.
     """
 
     count: int
@@ -41,12 +44,12 @@ class Turns:
     end: str | None = None
     late: int = 0
     memory_bytes: tuple[int, int] | None = None
-    """Before connections were held, and with them."""
+    """Memory of the service before connections were held, and with them."""
 
     def waited_s(self, cpu_s: float) -> float | None:
-        """Seconds that the service's threads were ready to run and had no CPU, its CPU time being `cpu_s`.
+        """Seconds that the service's threads were runnable but waited for a CPU; `cpu_s` is the service's CPU time.
 
-        None where that was not read, or where threads that have ended used most of the CPU time.
+        None if this was not read, or if too much of the CPU time belongs to short-lived threads (see `LEAST_RAN`).
         """
         ran_s, waited_s = (self.cpu_s.get(name) for name in (RAN, WAITED))
         return None if ran_s is None or ran_s < LEAST_RAN * cpu_s else waited_s
@@ -58,24 +61,24 @@ class Turns:
 
     @property
     def others_s(self) -> float | None:
-        """CPU seconds of other programs on the CPUs of the services, else on all; None where that is not known."""
+        """CPU seconds of other programs on the CPUs of the services if known, else on all CPUs; None if unknown."""
         if SERVER_CPUS in self.cpu_s and OURS_THERE in self.cpu_s:
             return max(0.0, self.cpu_s[SERVER_CPUS] - self.cpu_s[OURS_THERE])
         return max(0.0, self.cpu_s[ALL_TASKS] - self.containers_s) if ALL_TASKS in self.cpu_s else None
 
     @property
     def held_bytes(self) -> int | None:
-        """The memory that the held connections took; None where none were held, or it cannot be read."""
+        """The memory used by held connections; None if there were none, or memory cannot be read."""
         return self.memory_bytes[1] - self.memory_bytes[0] if self.memory_bytes else None
 
     def cpu(self, container: str, unmeasured: str | None) -> tuple[float | None, str]:
-        """A container's CPU time, and why it is not known if it is not."""
+        """(a container's CPU time, the reason if None)."""
         reason = unmeasured or self.missing.get(container, f"the CPU time of {container} in the turns was not saved")
         return self.cpu_s.get(container), str(reason)
 
 
 def read_turns(tool: Mapping[str, Any]) -> Turns | None:
-    """The turns of a tool.json; None where it has none, or they are not numbers."""
+    """The turns of a tool.json; None if it has none, or they are malformed."""
     told = mapping(tool.get("turns"))
     numbers = [told.get(name) for name in ("count", "load_ns", "drain_ns", "drains_cut")]
     ticks, cpu_ns = items(told.get("host_ticks")), mapping(told.get("cpu_ns"))
@@ -101,5 +104,5 @@ def _memory_of(told: Sequence[Any]) -> tuple[int, int] | None:
 
 
 def in_turns(parsed: Parsed, turns: Turns) -> Parsed:
-    """The tool's output without what its stopped time spoils: over the turns' time, without rates and latencies."""
+    """The tool's output for the turns only: without rates and latencies, which the stops between turns distort."""
     return replace(parsed, duration_s=turns.seconds, rps=None, latency_s=Latency())

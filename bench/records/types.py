@@ -1,4 +1,4 @@
-"""Whether the values of a line of records.jsonl are what the fields of a record may hold."""
+"""Type checks for the values of a line of records.jsonl."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def wrong_types(values: Mapping[str, Any], record: type, mappings: Mapping[str, Collection[str]]) -> Iterator[str]:
-    """The fields of `record` whose value is of another type; `mappings` has the keys of those with fixed keys."""
+    """The fields of `record` whose value is of a wrong type; `mappings` has the keys of fields with fixed keys."""
     for field in fields(record):
         kind, value = str(field.type), values.get(field.name, field.default)
         if value is None and kind.endswith(" | None"):
@@ -41,7 +41,7 @@ def _by_name(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 
 def _count(value: Any) -> bool:
-    """A number of errors, or numbers by kind."""
+    """Whether it is a number of errors, or numbers by kind."""
     return value is None or _is_whole(value) or _by_name(_is_whole)(value)
 
 
@@ -58,4 +58,4 @@ _CHECKS: Mapping[str, Callable[[Any], bool]] = {
     "Mapping[str, float | None]": _by_name(lambda value: value is None or _is_number(value)),
     "Mapping[str, Any]": _by_name(_count),
 }
-"""By the type of a field, as it is written."""
+"""The check for each type, as it is written in the fields of a record."""

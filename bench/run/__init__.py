@@ -1,1 +1,1 @@
-"""A run's folder: making, writing and reading it, and the provenance of its figures."""
+"""A run's folder: creating, writing and reading it, and the provenance of its figures."""

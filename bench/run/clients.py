@@ -1,8 +1,8 @@
-"""The raw files of several load generators that loaded one service at once.
+"""The raw files of several load generators that loaded one service at the same time.
 
-Each has a folder of its own in the measurement's, with what its tool left. `clients.tsv` has a line for each:
-`NODE<tab>AHEAD_NS<tab>WITHIN_NS`, the machine that it was on (`-`: that of the scripts) and by how much its clock was
-ahead of the scripts', and how well that is known.
+Each has its own subfolder in the measurement's folder, with its tool's output. `clients.tsv` has one line for each:
+`NODE<tab>AHEAD_NS<tab>WITHIN_NS`, i.e. its machine (`-`: the one that runs the scripts), the offset of its clock from
+that of the scripts, and the uncertainty of the offset.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ HERE = "-"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
-    """What one load generator left; None where a file is missing or malformed, `faults` says which.
+    """The files of one load generator; None for files that are missing or malformed (the latter are in `faults`).
 
-    `ahead_ns` is None where the offset of its clock was not saved. `planned` is its share of the measurement.
+    `ahead_ns` is None if its clock offset was not saved. `planned` is its share of the measurement.
     """
 
     planned: Measurement
@@ -38,7 +38,7 @@ class Client:
 
 
 def file_names(clients: int, tool: Tool) -> Iterator[str]:
-    """The raw files of so many, relative to the measurement's folder."""
+    """The raw files of this many load generators, relative to the measurement's folder."""
     if clients:
         yield FILE
     for number in range(1, clients + 1):
@@ -47,7 +47,7 @@ def file_names(clients: int, tool: Tool) -> Iterator[str]:
 
 
 def read_clients(run: str, planned: Measurement, output_name: str) -> tuple[Client, ...]:
-    """What each of several load generators left; nothing where there was one."""
+    """The files of each load generator; empty if there was only one."""
     if planned.loadgens == 1:
         return ()
     clocks = [

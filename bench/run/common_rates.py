@@ -1,7 +1,7 @@
-"""The common rate of a table's services: a share of the slowest one's speed, which `bench.drive.common_rate` decides.
+"""The common rate of a table's services: a share of the slowest service's speed.
 
-It is decided once, after the first round, and kept in the run's folder, so that all rounds and a resumed run have the
-same one.
+`bench.drive.common_rate` decides it once, after the first round. It is stored in the run's folder, so that all rounds
+and a resumed run use the same one.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ UNDECIDED = "its common rate follows from the speeds of the first round, which i
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommonRates:
-    """What was decided for a table: requests/s by level, or `reason`, why there is none.
+    """The decision for a table: `rates` in requests/s by level, or the `reason` why there are none.
 
-    `speeds` are those of the first round in 1/s, that of `slowest` sets the rates. `client_most` is the most that the
-    open-loop `client` is asked for, which is the rate at the levels in `capped`. `left_out` has services that are not
-    loaded, with the reason. Of levels that are a share of a knee, `knees` has the service with the lowest.
+    - `speeds`: those of the first round, in requests/s; the rates follow from that of `slowest`.
+    - `client_most`: the highest rate requested from the open-loop tool `client`; levels in `capped` are limited to it.
+    - `knees`: for levels that are a share of a knee, the service with the lowest knee.
+    - `left_out`: services that are not loaded, with the reason.
     """
 
     client: str
@@ -38,24 +39,24 @@ class CommonRates:
     reason: str | None = None
 
     def of(self, level: str, service: str) -> int | str:
-        """The rate of a service at a level, or why it has none."""
+        """The rate of a service at a level, or the reason why it has none."""
         if reason := self.left_out.get(service) or self.reason:
             return reason
         return self.rates.get(level) or f"no common rate was decided for {level}"
 
     def text(self) -> str:
-        """As its file has it."""
+        """The content of its file."""
         return json.dumps({"schema": SCHEMA} | asdict(self), ensure_ascii=False, indent=1) + "\n"
 
 
 def path_of(table: tuple[str, str, str]) -> str:
-    """The file of a table (scenario, tool, level), below the run's folder."""
+    """The file for a table (scenario, tool, level), relative to the run's folder."""
     scenario, tool, level = table
     return f"raw/common-rates/{scenario}/{tool}-{level}.json"
 
 
 def common_rates(facts: Mapping[str, Any] | None) -> CommonRates | None:
-    """What such a file says; None where it is none."""
+    """Parse the content of such a file; None if it is missing or invalid."""
     if facts is None or facts.get("schema") != SCHEMA:
         return None
     speeds, rates = mapping(facts.get("speeds")), mapping(facts.get("rates"))
@@ -76,7 +77,10 @@ def common_rates(facts: Mapping[str, Any] | None) -> CommonRates | None:
 
 
 def at_common_rate(planned: Measurement, facts: Mapping[str, Any] | None) -> tuple[Measurement, str]:
-    """The measurement with its rate, and why it has none; any other measurement as it is."""
+    """(the measurement with its common rate, "") or (the measurement, why it has no rate).
+
+    Measurements that do not use a common rate are returned unchanged.
+    """
     if planned.share_of is None:
         return planned, ""
     found = common_rates(facts)

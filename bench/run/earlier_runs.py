@@ -1,10 +1,10 @@
-"""Where runs made before have what is now in the folder of a step: there was one for a block of services in turns only.
+"""The folder layout of earlier runs, in which only blocks of services in turns had a folder for each step.
 
     raw/rNN/SERVICE/SCENARIO/TOOL-LEVEL/                    measured alone, with server.before, database.after, ...
     raw/rNN/blocks/BLOCK/SCENARIO/TOOL-LEVEL/wN/SERVICE/    in turns, with blocks/BLOCK/services/SERVICE.before
     raw/profiles/SERVICE/SCENARIO/TOOL-LEVEL/               of --profile
 
-Nothing else knows of them.
+No other module depends on this layout.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from bench.own_app.compose_file import PREFIX as OWN_SERVICE
 from bench.plan.measurement import Measurement
 
 _ALONE = 5
-"""The depth of the folder of a measurement alone; now it is 7."""
+"""Path depth of a measurement alone in the earlier layout; it is 7 now."""
 
 
 def states_of(run: str, folder: str, service: str) -> dict[str, str] | None:
-    """The files with the states of each container, without `.before` and `.after`; None of a run made since."""
+    """The state files of each container, without `.before` and `.after`; None for a run with the current layout."""
     parts = folder.split("/")
     in_turns = parts[2:3] == ["blocks"]
     if len(parts) != _ALONE and not in_turns:
@@ -34,7 +34,7 @@ def states_of(run: str, folder: str, service: str) -> dict[str, str] | None:
 
 
 def folder_of(run: str, window: Measurement) -> str:
-    """The folder of a window; that of --profile follows from no line of the plan."""
+    """The folder of a window, in the earlier layout if it is a window of --profile that exists there."""
     cell = f"{window.scenario}/{window.tool}-{window.level}"
     earlier = f"raw/profiles/{window.service}/{cell}"
     return earlier if window.dir.startswith("raw/profiles/") and os.path.isdir(f"{run}/{earlier}") else window.dir

@@ -1,4 +1,4 @@
-"""A run's folder: made, found by name, and what is in it of lanes, addresses and nodes."""
+"""A run's folder: creating it, finding it by name, and its files on lanes, addresses and nodes."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from bench.run.published import is_packed, unpacked
 RESULTS = Path("results")
 PUBLISHED = RESULTS / "published"
 UNPACKED = RESULTS / ".published"
-"""Published runs that somebody has asked for; scripts/clean.sh removes it."""
+"""Cache of unpacked published runs; scripts/clean.sh removes it."""
 NO_LINE = frozenset({"Cc", "Cs", "Zl", "Zp"})
-"""Control characters, lone surrogates (bytes that are no UTF-8), and separators of lines."""
+"""Unicode categories not allowed in names: control characters, lone surrogates (invalid UTF-8), line separators."""
 
 
 def make_folder(label: str, wanted: Path | None = None) -> Path:
-    """Make a new folder for a run; UserError where that fails."""
+    """Create the folder of a new run; UserError if that fails."""
     folder = wanted or RESULTS / f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{label}"
     try:
         folder.mkdir(parents=True)
@@ -36,7 +36,7 @@ def make_folder(label: str, wanted: Path | None = None) -> Path:
 
 @contextmanager
 def whole_or_gone(folder: Path) -> Iterator[None]:
-    """Removes a new folder that the disk has no room for: without all of its files it is no run."""
+    """Remove a new run's folder if writing its files fails: an incomplete folder is not a run."""
     try:
         yield
     except OSError:
@@ -45,10 +45,10 @@ def whole_or_gone(folder: Path) -> Iterator[None]:
 
 
 def find_run(name: str, needs: str = "plan.jsonl") -> Path:
-    """The folder of a run, by name or path; UserError where there is none, or it lacks the file `needs`.
+    """The folder of a run, given by name or path; UserError if there is none or it lacks the file `needs`.
 
-    A published run is unpacked; a run of the same name in results/ goes before. Names with control characters or bytes
-    that are no UTF-8 are refused: the scripts read a name as a line.
+    Published runs are unpacked; a run of the same name in results/ takes precedence. Names with control characters or
+    invalid UTF-8 are refused, because scripts read one name per line.
     """
     given = Path(os.path.normpath(name))
     for folder in (given, RESULTS / given.name, PUBLISHED / given.name) if name else ():
@@ -67,7 +67,7 @@ def published_runs() -> list[str]:
 
 
 def in_results(name: str) -> Path:
-    """`find_run` for the scripts, which know a run by its place in results/; UserError where it is elsewhere."""
+    """`find_run` for the scripts, which only work with runs in results/; UserError if it is elsewhere."""
     folder = find_run(name)
     if folder.parent == UNPACKED:
         return folder
@@ -77,25 +77,25 @@ def in_results(name: str) -> Path:
 
 
 LANES = "lanes"
-"""Where a run keeps the step of each lane; see driver/nodes/setup.py."""
+"""The folder with the steps of the lanes; see driver/nodes/setup.py."""
 
 
 def lane_folder(run: Path, lane: int) -> Path:
-    """The folder of a lane's step; the first lane's is the run's."""
+    """The folder of a lane's step; the first lane uses the run's folder."""
     return run if lane == 1 else run / LANES / str(lane)
 
 
 def lane_folders(run: Path) -> list[Path]:
-    """The folders of all lanes that the run has had."""
+    """The folders of all lanes that the run has ever had."""
     return [run, *sorted((run / LANES).glob("[0-9]*"))]
 
 
 ADDRESSES = "addresses.tsv"
-"""Where the load generator reaches the containers: by ports, on two machines without a network in common."""
+"""Addresses of the containers as seen by the load generator: published ports, if two machines share no network."""
 
 
 def read_addresses(run: Path) -> Mapping[str, str]:
-    """`ADDRESS:PORT` by name of service; nothing where all of them are reached by their names."""
+    """`ADDRESS:PORT` by service name; empty if all services are reached by name."""
     try:
         lines = (run / ADDRESSES).read_text().splitlines()
         return dict(_pair(line) for line in lines)
@@ -106,7 +106,7 @@ def read_addresses(run: Path) -> Mapping[str, str]:
 
 
 def host_and_port(address: str, port: int) -> tuple[str, int]:
-    """The parts of `HOST:PORT`, or of a host alone, whose port is `port`."""
+    """Split `HOST:PORT`, or `HOST` with the default port `port`."""
     host, _, given = address.partition(":")
     return host, int(given) if given else port
 
@@ -118,11 +118,14 @@ def _pair(line: str) -> tuple[str, str]:
 
 
 NODES = "nodes-ever.tsv"
-"""In a run's folder: `ROLE NODE CONTEXT ADDRESS KIND` of each node that it has had, by tabs, from its first call on."""
+"""In a run's folder: every node it has ever had, tab-separated as `ROLE NODE CONTEXT ADDRESS KIND`."""
 
 
 def node_kinds(path: str) -> dict[str, str]:
-    """By role, as `2 CPUs, 23.5 GiB, linux/x86_64`: a run has nodes of one kind for each. Empty on one machine."""
+    """The kind of node for each role, such as `2 CPUs, 23.5 GiB, linux/x86_64`; empty for a run on one machine.
+
+    All nodes of a role are of the same kind.
+    """
     kinds: dict[str, str] = {}
     for line in (read_bytes(f"{path}/{NODES}") or b"").decode(errors="replace").splitlines():
         role, *others = line.split("\t")

@@ -1,4 +1,4 @@
-"""What `docker image inspect` and os-release, as saved, say about an image; None where they do not."""
+"""Facts about an image from the saved `docker image inspect` and os-release; None for facts that they lack."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bench.core.files import as_json, mapping
 
 
 def image_of(data: bytes | None) -> tuple[str | None, str | None]:
-    """(image id, how its base was built locally) from `docker image inspect`; pulled bases have no such label."""
+    """(image id, label that says how its base was built locally); pulled bases have no such label."""
     image = _first(data)
     labels = mapping(mapping(image.get("Config")).get("Labels"))
     label, image_id = labels.get("bench.base.made"), image.get("Id")
@@ -18,7 +18,7 @@ def image_of(data: bytes | None) -> tuple[str | None, str | None]:
 
 
 def image_bytes(data: bytes | None) -> int | None:
-    """Its size."""
+    """The size of the image."""
     size = _first(data).get("Size")
     return size if isinstance(size, int) and not isinstance(size, bool) and 0 < size < 1 << 63 else None
 
@@ -29,6 +29,6 @@ def _first(data: bytes | None) -> Mapping[str, Any]:
 
 
 def pretty_name(data: bytes | None) -> str | None:
-    """PRETTY_NAME of os-release, so that a base that was built elsewhere is not mistaken for an official one."""
+    """PRETTY_NAME of os-release; with it, a base that was built elsewhere is not mistaken for an official one."""
     found = re.search(rb"^PRETTY_NAME=(.*)$", data or b"", re.MULTILINE)
     return found[1].decode("utf-8", "replace").strip().strip("\"'") or None if found else None

@@ -1,4 +1,4 @@
-"""The state of the machine and of the project, for run.json; what cannot be read is null, with the reason."""
+"""The state of the machine and of the project, for run.json; unknown values are null, with the reason."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from bench import __version__
 CPU = "sys/devices/system/cpu"
 GOVERNORS = f"{CPU}/cpu[0-9]*/cpufreq/scaling_governor"
 TURBO = ((f"{CPU}/intel_pstate/no_turbo", "0"), (f"{CPU}/cpufreq/boost", "1"))
-"""(file, content that means on): intel_pstate reports whether turbo is off, other drivers whether boost is on."""
+"""(file, content if turbo is on): intel_pstate reports whether turbo is off, other drivers whether boost is on."""
 HIDDEN = "this machine does not report it (virtual machines often hide it)"
 COMPOSED = "up for the whole run, started by Compose"
-"""What run.json says of the containers of `docker-compose up bench`, which takes settings in place of options."""
+"""How run.json describes the containers of `docker compose up bench`, which has no options, only settings."""
 COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?\Z")
 
 
 def host_facts(root: Path = Path("/")) -> dict[str, Any]:
-    """CPU, memory in bytes, kernel, and what changes a CPU's speed. `root` is where the host's files are."""
+    """CPU, memory in bytes, kernel, and settings that affect CPU speed. `root` is the root of the host's files."""
     info = _read(root / "proc/cpuinfo") or ""
     model = re.search(r"^model name\s*:\s*(.+)$", info, re.MULTILINE)
     flags = re.search(r"^flags\s*:\s*(.+)$", info, re.MULTILINE)
@@ -46,7 +46,7 @@ def host_facts(root: Path = Path("/")) -> dict[str, Any]:
 
 
 def checkout(environ: Mapping[str, str], root: Path = Path()) -> dict[str, str | None]:
-    """Commit and branch from the environment (scripts have git), else from the files in .git (this image has none)."""
+    """Commit and branch: from the environment, where scripts put them, else from .git (the image has no git)."""
     commit, branch = environ.get("BENCH_COMMIT"), environ.get("BENCH_BRANCH")
     if not commit:
         commit, branch = _head(root / ".git")
@@ -54,7 +54,7 @@ def checkout(environ: Mapping[str, str], root: Path = Path()) -> dict[str, str |
 
 
 def _head(git: Path) -> tuple[str | None, str | None]:
-    """(commit, branch) of a repository's HEAD; None where there is none, or .git is only a link (a work tree)."""
+    """(commit, branch) of a repository's HEAD; None if there is none or .git is a link (in a work tree)."""
     head = _read(git / "HEAD") or ""
     reference = head.partition("ref: ")[2]
     if not reference:
@@ -87,7 +87,7 @@ STAGES: Mapping[str, tuple[str, ...]] = {
         *(f"bench/analysis/tables/{name}.py" for name in ("judge", "observations", "planned", "ranking")),
     ),
 }
-"""What affects a figure: how raw output is produced, and how it is judged. Code that only shows figures is left out."""
+"""Files that affect figures: those that produce raw output, and those that judge it; not those that only display."""
 
 HARNESS = tuple(dict.fromkeys(part for parts in STAGES.values() for part in parts))
 
@@ -115,7 +115,7 @@ def _part_hash(top: Path) -> str:
 
 
 def content(path: Path) -> bytes:
-    """What is hashed of a file: Python as its syntax tree without docstrings, the rest without comment lines."""
+    """What is hashed of a file: for Python, the syntax tree without docstrings; else all lines except comments."""
     data = path.read_bytes()
     if path.suffix == ".py":
         try:
@@ -137,7 +137,7 @@ def _without_docstrings(text: bytes) -> str:
 
 
 def provenance() -> dict[str, Any]:
-    """The parts of run.json on the harness, its images, the engine and the host."""
+    """The entries of run.json about the harness, its images, the container engine and the host."""
     state = checkout(os.environ)
     hashes = part_hashes()
     stages = {name: harness_hash({part: hashes[part] for part in parts}) for name, parts in STAGES.items()}

@@ -1,4 +1,4 @@
-"""A published run: its raw files are in an archive, and verbs read it unpacked, like any other run."""
+"""Published runs: their raw files are in an archive, and verbs read them unpacked, like any other run."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from bench.core.errors import UserError
 
 PACKED = "raw.tar.xz"
 MARK = ".archive.sha256"
-"""In the unpacked folder: what it was made of."""
+"""In the unpacked folder: hashes of the files that it was unpacked from."""
 
 
 def is_packed(folder: Path) -> bool:
-    """Whether this is a published run as it is committed."""
+    """Whether this is a published run in its committed form, with packed raw files."""
     return (folder / PACKED).is_file() and (folder / "run.json").is_file() and not (folder / "raw").exists()
 
 
 def unpacked(published: Path, cache: Path) -> Path:
-    """The folder of this run in `cache`, made again where the archive has changed; UserError where it cannot be."""
+    """Unpack the run into `cache`, unless it is there and up to date; UserError if that fails."""
     folder, content = cache / published.name, _content(published)
     if _is_of(folder, content):
         return folder
@@ -41,7 +41,7 @@ def unpacked(published: Path, cache: Path) -> Path:
             made.rename(folder)
         except BaseException:
             shutil.rmtree(made, ignore_errors=True)
-            # Another process may have unpacked the same.
+            # Another process may have unpacked it at the same time.
             if not _is_of(folder, content):
                 raise
     except (tarfile.TarError, lzma.LZMAError, EOFError) as error:
@@ -53,7 +53,7 @@ def unpacked(published: Path, cache: Path) -> Path:
 
 
 def _content(published: Path) -> str:
-    """A hash of the files that the run is rebuilt from."""
+    """The hashes of the archive and run.json."""
     files = (hashlib.sha256((published / name).read_bytes()).hexdigest() for name in (PACKED, "run.json"))
     return "\n".join(files)
 

@@ -1,7 +1,7 @@
-"""The raw files that the figures of a measurement come from, and whether they and the plan are as they were left.
+"""The raw files of a measurement, and the check that they and the plan are unchanged.
 
-meta.json has the sha256 of each: what was edited, added or removed since is found. That guards against accidents, not
-against somebody who changes meta.json too.
+meta.json has the sha256 of each file, which shows what was edited, added or removed since. This guards against
+accidents, not against someone who also edits meta.json.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from bench.run.clients import file_names
 from bench.tools import tool_of
 
 HASHES = "sha256"
-"""The key in meta.json, which those of older runs do not have, and in run.json."""
+"""The key of the hashes in meta.json (missing in older runs) and in run.json."""
 
 
 README = "raw/README.md"
-"""Says what the raw output of a run is, and what in it is no figure."""
+"""Explains a run's raw output, and which numbers in it must not be used."""
 OF_TURNS = (
     "The tool was stopped while other services had their turns: its latencies and requests/s in this output include the"
     " stops, and no figure is taken from them."
@@ -42,9 +42,9 @@ stops (`vegeta-share50` and the like).
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where the raw files of a measurement are, relative to the run's folder.
+    """The paths of the raw files of a measurement, relative to the run's folder.
 
-    `states` has, by container, the files with its counters around the step, without `.before` and `.after`.
+    `states` has the path of each container's counters before and after the step, without `.before` and `.after`.
     """
 
     folder: str
@@ -58,7 +58,7 @@ class Places:
 
 
 def places_of(run: str, folder: str, service: str, *, in_block: bool) -> Places:
-    """Of the measurement of a service in this folder; `in_block`: others were up beside it."""
+    """The paths for a service measured in this folder; `in_block`: it took turns with other services."""
     states = earlier_runs.states_of(run, folder, service)
     if states is None:
         services = f"{step_folder(folder)}/services"
@@ -69,14 +69,14 @@ def places_of(run: str, folder: str, service: str, *, in_block: bool) -> Places:
 
 
 def output_name(tool: str) -> str:
-    """The file that is parsed."""
+    """The name of the tool's output file, which is parsed."""
     return tool_of(tool).output
 
 
 def read_files(run: str, places: Places, tool: str) -> dict[str, bytes | None]:
-    """The content of each raw file of one measurement, by name; None where it cannot be read.
+    """The content of each raw file of one measurement, by name; None for files that cannot be read.
 
-    What the windows of a block share is not among them: it is written again where a cut block goes on.
+    Files shared by the windows of a block are left out, because they are rewritten when an interrupted block resumes.
     """
     folder = places.folder
     names = [output_name(tool), "tool.json", "knee.json"]
@@ -84,19 +84,19 @@ def read_files(run: str, places: Places, tool: str) -> dict[str, bytes | None]:
     if not places.in_block:
         paths += [f"{path}.{when}" for path in places.states.values() for when in ("before", "after")]
     files = {os.path.basename(path): read_bytes(f"{run}/{path}") for path in paths}
-    # Of several load generators, each has a folder of its own.
+    # Several load generators each have their own folder.
     clients = len(glob.glob(f"{glob.escape(f'{run}/{folder}')}/client-*/"))
     more = (*tool_of(tool).more_files, *file_names(clients, tool_of(tool)))
     return files | {name: read_bytes(f"{run}/{folder}/{name}") for name in more}
 
 
 def hashes_of(files: Mapping[str, bytes | None]) -> dict[str, str]:
-    """The sha256 of each file that there is, for meta.json."""
+    """The sha256 of each existing file, for meta.json."""
     return {name: hashlib.sha256(data).hexdigest() for name, data in files.items() if data is not None}
 
 
 def changes(files: Mapping[str, bytes | None], meta: Mapping[str, Any] | None) -> Iterator[str]:
-    """What became of the files since meta.json was written; nothing where it has no hashes."""
+    """Changes to the files since meta.json was written; none if it has no hashes."""
     if meta is None or HASHES not in meta:
         return
     then, now = mapping(meta[HASHES]), hashes_of(files)
@@ -106,7 +106,7 @@ def changes(files: Mapping[str, bytes | None], meta: Mapping[str, Any] | None) -
 
 
 def changed_plan(run: str, facts: Mapping[str, Any]) -> Iterator[str]:
-    """The files of the plan whose sha256 is not the one in run.json, or that are gone."""
+    """The files of the plan that are missing or whose sha256 differs from the one in run.json."""
     for name, wanted in mapping(facts.get(HASHES)).items():
         data = read_bytes(os.path.join(run, os.path.basename(name)))
         if data is None or hashlib.sha256(data).hexdigest() != wanted:

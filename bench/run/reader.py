@@ -1,7 +1,7 @@
-"""The run reader: a results folder as typed values.
+"""Reads a results folder into typed values.
 
-It accepts whatever is on disk: a file that is missing, truncated or malformed becomes a value that says so, never an
-exception. Only a folder that is not a results folder is refused.
+Files that are missing, truncated or malformed never raise; the result says what is wrong. Only folders that are not
+results folders, or of an unsupported schema, are refused.
 """
 
 from __future__ import annotations
@@ -27,40 +27,39 @@ from bench.run.raw_files import changed_plan, changes, output_name, places_of, r
 from bench.run.spoiled import SPOILED
 
 RUNNING_ANSWERS = "answers.json"
-"""Only a server that already runs has it among its files: its right answers."""
+"""The expected answers of a server that is already running; only such servers have this file."""
 SOURCES = "sources.json"
-"""The texts of start scripts and apps, by their path; runs made before do not have them."""
+"""The text of start scripts and apps, by path; missing in earlier runs."""
 Ends = tuple[Mapping[str, str], Mapping[str, str]]
-"""A container's counters: (before, after) a window."""
+"""A container's counters (before, after) a window."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Raw:
-    """The raw files of a measurement. `meta`, `tool`, `lag` and `knee` are None if missing; `faults`: what is wrong."""
+    """The raw files of a measurement; `meta`, `tool`, `lag` and `knee` are None if missing or malformed (`faults`)."""
 
     started: bool
     meta: Mapping[str, Any] | None
     tool: Mapping[str, Any] | None
     output: bytes | None
     folder: str
-    """Where they are, below the run's folder."""
+    """Their folder, relative to the run's folder."""
     output_file: str
     before: Mapping[str, str]
     after: Mapping[str, str]
     faults: tuple[str, ...]
     changes: tuple[str, ...] = ()
-    """What became of the files since the measurement left them."""
+    """Changes to the files since the measurement."""
     database: Ends = ({}, {})
     upstream: Ends = ({}, {})
-    """The counters of the database and the upstream, before and after."""
     own_services: Mapping[str, Ends] = field(default_factory=dict)
-    """Those of the Compose services that a user's own app brings along, by name."""
+    """The counters of the Compose services that belong to a user's own app, by name."""
     lag: Mapping[str, Any] | None = None
     knee: Mapping[str, Any] | None = None
     common_rates: Mapping[str, Any] | None = None
-    """What was decided for the table of a load at a common rate."""
+    """For a load at a common rate, the decision for its table."""
     clients: tuple[Client, ...] = ()
-    """What each left, where several load generators made the load."""
+    """The files of each load generator, if there were several."""
 
     @property
     def sha256(self) -> str | None:
@@ -70,7 +69,7 @@ class Raw:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceFacts:
-    """Facts about one service. Those that are None have a reason in `missing`; `packages` maps names to versions."""
+    """Facts about one service. `missing` has the reason for each that is None; `packages` maps names to versions."""
 
     name: str
     image_id: str | None = None
@@ -87,14 +86,14 @@ class ServiceFacts:
     idle: Mapping[str, str] = field(default_factory=dict)
     """The container's counters when the service was ready and idle."""
     start_s: float | None = None
-    """From its container's start to its first answer, while nothing else ran (of a user's own app only)."""
+    """Seconds from the container's start to the first answer, with nothing else running (only for a user's own app)."""
     command: StartCommand | None = None
-    """What it was started with; an earlier run has neither this nor a reason in `missing`."""
+    """The start command; an earlier run has neither this nor a reason in `missing`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """A results folder: run.json (`facts`), the planned measurements in order, and what could not be read."""
+    """A results folder: run.json (`facts`), the planned measurements in order, and faults in these files."""
 
     path: str
     facts: Mapping[str, Any]
@@ -102,20 +101,20 @@ class Run:
     planned: tuple[Measurement, ...]
     faults: tuple[str, ...]
     changed: tuple[str, ...] = ()
-    """Files of the plan that are not those that it was made with."""
+    """Files of the plan that were changed since the run was planned."""
     measured_again: int = 0
-    """Windows that were measured again because of noise; what was measured first is in DIR.spoiled-N."""
+    """Number of windows measured again because of noise; their first results are in DIR.spoiled-N."""
 
 
 SCHEMA = 1
-"""Of run.json, and of the files beside it."""
+"""Schema version of run.json and the files beside it."""
 NEWER = "use the commit that it was measured with (harness.commit in run.json)"
 IN_PAIRS = "was measured in pairs, which this version no longer reads: use commit 6cb307d (git switch --detach 6cb307d)"
-"""What is said of a run of `--mode duet`, and of one with A/A pairs."""
+"""Message for a run of `--mode duet`, and for one with A/A pairs."""
 
 
 def read_run(path: str) -> Run:
-    """Read run.json and plan.jsonl; UserError where `path` is not a results folder, or one of an older kind."""
+    """Read run.json and plan.jsonl; UserError if `path` is not a results folder, or one that is not supported."""
     if not Path(path).is_dir():
         raise UserError(f"'{path}' is not a folder; choose one of: ls results/")
     settings, plan = read_bytes(f"{path}/run.json"), read_bytes(f"{path}/plan.jsonl")
@@ -243,14 +242,14 @@ def read_service(run: str, name: str) -> ServiceFacts:
 
 
 def _already_running(name: str, failure: tuple[str, str] | None) -> ServiceFacts:
-    """The facts about a server that already runs: there are none."""
+    """The entry of a server that was already running, about which no facts are known."""
     facts = ("image_id", "base_label", "python_build", "packages_file", "packages_sha256", "limits")
     idle = {"null": NO_COUNTERS}
     return ServiceFacts(name=name, missing=dict.fromkeys(facts, NO_CONTAINER), idle=idle, failure=failure)
 
 
 def _seconds_between(data: bytes | None) -> float | None:
-    """Of two times in ns, in one line."""
+    """The seconds between two times, given in ns on one line; None if malformed."""
     words = (data or b"").split()
     if len(words) != 2 or not all(word.isdigit() for word in words):
         return None
@@ -272,7 +271,7 @@ def _ends(path: str, whose: str) -> Ends:
 
 
 def _counters(data: bytes | None, whose: str = "server") -> dict[str, str]:
-    """The `key value` lines of a counters file; the value of `null` says why there are none."""
+    """The `key value` lines of a counters file; if there are no counters, the key `null` has the reason."""
     if data is None:
         return {"null": f"the {whose}'s counters were not saved"}
     pairs = (line.partition(" ") for line in data.decode("utf-8", "replace").splitlines())
@@ -292,13 +291,13 @@ def _jit(data: bytes | None) -> str | None:
 
 
 def _packages(frozen: bytes) -> dict[str, str]:
-    """The `name==version` lines of pip freeze, by normalised name."""
+    """Versions from the `name==version` lines of pip freeze, by normalised name."""
     lines = (line.partition("==") for line in frozen.decode("utf-8", "replace").splitlines())
     return {re.sub(r"[-_.]+", "-", name.strip()).lower(): version.strip() for name, mark, version in lines if mark}
 
 
 def _command(value: Mapping[str, Any] | None) -> tuple[StartCommand | None, str | None]:
-    """(start command, why it is unknown), from command.json; neither where that was not saved."""
+    """(start command, reason if unknown), from command.json; both None if that was not saved."""
     argv = [str(word) for word in items(mapping(value).get("argv"))]
     if not argv:
         unknown = mapping(value).get("missing")

@@ -34,7 +34,7 @@ def write_run(
     planned: Sequence[Measurement],
     facts: Mapping[str, Any],
 ) -> None:
-    """Write the files; run.json, with the hashes of the others, comes last: a folder that has it is complete."""
+    """Write the files. run.json, with the hashes of the others, comes last: a folder that has it is complete."""
     services = [
         replace(service, wheel=service.wheel and f"{folder}/{PACKAGES}/{service.wheel}")
         for service in services
@@ -58,7 +58,7 @@ def write_run(
 def run_facts(
     name: str, plan: Plan, settings: Mapping[str, str], seed: int, options: argparse.Namespace
 ) -> dict[str, Any]:
-    """run.json of a planned run, without its services."""
+    """The content of run.json for a planned run, without its services."""
     return {
         "schema": 1,
         "run": name,
@@ -99,7 +99,7 @@ def run_facts(
 
 
 def defaults_facts(services: Iterable[Service], settings: Mapping[str, str]) -> dict[str, dict[str, dict[str, Any]]]:
-    """By service, each default of its server that decides events, as documented, and what is given in its place."""
+    """For each service, its server's documented defaults that affect events, and the values given instead."""
     return {
         s.name: {
             kind: {"value": default.value, "source": default.source, "given": started_with(s, kind.upper(), settings)}
@@ -111,7 +111,7 @@ def defaults_facts(services: Iterable[Service], settings: Mapping[str, str]) -> 
 
 
 def routes_to_verify(plan: Plan) -> dict[str, list[str]]:
-    """The routes to verify by service: those of its cells. Self-test routes are not part of the contract."""
+    """The routes to verify for each service: those of its cells. Self-test routes are not part of the contract."""
     needed: dict[str, dict[str, None]] = {}
     for cell in plan.cells:
         needed.setdefault(cell.service.name, {})["json" if cell.route.selftest else cell.route.name] = None
@@ -124,7 +124,7 @@ def service_facts(
     services: Iterable[Service],
     routes: Mapping[str, Sequence[str]],
 ) -> dict[str, dict[str, Any]]:
-    """run.json's entry of each service, with the routes to verify."""
+    """The entry of each service in run.json, with the routes to verify."""
     return {
         s.name: _running(s)
         if s.url
@@ -151,7 +151,7 @@ def service_facts(
 
 
 def _notes(service: Service) -> dict[str, Any]:
-    """What is said of its server; how to start it elsewhere of a user's own app alone."""
+    """Notes on the service's server; how to start it elsewhere only for a user's own app."""
     notes = service.server.notes
     if notes is None:
         return {}
@@ -161,14 +161,14 @@ def _notes(service: Service) -> dict[str, Any]:
 
 
 def _running(service: Service) -> dict[str, Any]:
-    """The entry of a server that already runs: `owned`, whether the user states that they own it."""
+    """The entry of a server that is already running. `owned`: whether the user states that they own it."""
     names = {"stack": service.stack, "server": service.server.name, "framework": service.framework.name}
     made = {"python": service.python, "base": service.base, "package": None, "settings": None}
     return names | made | {"url": service.url, "owned": service.owned, "model": service.server.model}
 
 
 def sources_of(services: Iterable[Service]) -> dict[str, str]:
-    """The text of what starts each service and of its app, by path; a user's own app is theirs, and not copied."""
+    """The text of each service's start script and app, by path. A user's own app is not copied."""
     paths: dict[Path, None] = {}
     for service in services:
         paths |= dict.fromkeys(Path(path) for path in source_paths(service).values())
@@ -179,7 +179,7 @@ def sources_of(services: Iterable[Service]) -> dict[str, str]:
 
 
 def source_paths(service: Service) -> dict[str, str]:
-    """Where its start script and its app are."""
+    """The paths of the service's start script and app."""
     top = service.context or "services"
     found = {"start": f"{top}/servers/{service.server.name}/start"}
     own = service.framework.own
@@ -190,12 +190,12 @@ DEPENDENCIES = ("loadgen", "postgres", "upstream")
 
 
 def host_json(services: Mapping[str, Mapping[str, Any]], own_app: Mapping[str, Any] | None = None) -> str:
-    """RUN/host.json, from run.json's entries: the services for the driver, which does not read run.json."""
+    """The content of RUN/host.json, made from the entries of run.json for the driver, which does not read run.json."""
     own = own_app["services"] if own_app else ()
     # A user's own service of the same name takes the place of ours.
     dependencies = [name for name in DEPENDENCIES if name not in own]
     dependencies += [f"own-{name}" for name in own]
-    # The images with a package from a source, which has a local version, go with the run.
+    # Images with a package built from source (with a local version, "+...") are removed together with the run.
     sources = dict.fromkeys(facts["image"] for facts in services.values() if "+" in (facts.get("package") or ""))
     host = Host(
         {name: _host_service(facts) for name, facts in services.items()},

@@ -1,1 +1,1 @@
-"""Statistics over plain numbers: no records, no files."""
+"""Statistics on plain numbers, independent of records and files."""

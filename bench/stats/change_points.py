@@ -1,13 +1,13 @@
 """Change points of a trend: one value per run, in the order of the runs.
 
-ruptures finds the best segmentation with one change (a step) or two (a step and its reversal): that with the smallest
-sum of squares within the segments (optimal kernel search, linear kernel). Its significance is a test of the
-segmentation's F against the F that the same search finds in as many values of pure noise. That accounts for having
-searched for the best place (sup-F test; Worsley 1979, Andrews 1993), and needs no penalty to be chosen. One and two
-changes are both tried, so the smaller p is doubled (Bonferroni).
+ruptures finds the best segmentation with one change (a step) or two (a step and its reversal), i.e. the one with the
+smallest sum of squares within segments (optimal kernel search, linear kernel). To test its significance, its F is
+compared with the F that the same search finds in equally long series of pure noise. This accounts for the search for
+the best place (sup-F test; Worsley 1979, Andrews 1993), and no penalty has to be chosen. One and two changes are both
+tried, so the smaller p is doubled (Bonferroni).
 
-Only the spread between runs counts. The precision of each run's value is ignored: differences between two runs of an
-unchanged program are noise that rounds within a run do not show.
+Only the spread between runs counts. The precision of each run's value is ignored, because two runs of an unchanged
+program differ by noise that the rounds within a run do not show.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from typing import Any
 from bench.stats.estimates import ERRORS, LEAST_SPREAD
 
 LEAST_RUNS = 8
-"""Shorter trends are not searched: in 5 runs, a step of 3 standard deviations is found only 1 time in 5."""
+"""Minimum length of a trend: in 5 runs, a step of 3 standard deviations is found only 1 time in 5."""
 LEAST_PART = 2
-"""The shortest segment, so that one outlier is not a level; one run longer for every 10 runs of the trend."""
+"""Minimum length of a segment, so that a single outlier is not a level; it grows with the trend: +1 per 10 runs."""
 LEAST_INNER = 5
-"""The shortest segment that is searched for further changes."""
+"""Minimum length of a segment to be searched for further changes."""
 CUTS = (1, 2)
-"""Numbers of changes that are tried."""
+"""Numbers of changes to try."""
 SERIES = 20_000
-"""Simulated noise series that a search is compared with: the smallest p is 1 in 10,000."""
+"""Number of simulated noise series per search; the smallest possible p is 1 in 10,000."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChangePoints:
-    """The best segmentation: the first index of each new level, and its p value if nothing changed."""
+    """The best segmentation: the first index of each new level, and the p value of "nothing changed"."""
 
     places: tuple[int, ...]
     p: float
 
 
 def search(values: Sequence[float]) -> ChangePoints:
-    """The most likely change points with their p value; none in fewer than 5 values, or in identical ones."""
+    """The most likely change points with their p value; none for fewer than 5 values or identical values."""
     if len(values) < LEAST_INNER or max(values) - min(values) < LEAST_SPREAD:
         return ChangePoints((), 1.0)
     import numpy as np
@@ -61,9 +61,9 @@ def search(values: Sequence[float]) -> ChangePoints:
 
 
 def within(values: Sequence[float], found: ChangePoints, errors: float = ERRORS) -> tuple[int, ...]:
-    """All change points: `found`, and those that are found by searching each segment again.
+    """All change points: `found` plus those from searching each segment again.
 
-    The searches of segments share an error rate of `errors`: it is divided by the largest possible number of segments.
+    The searches of segments share the error rate `errors`, which is divided by the largest possible number of segments.
     """
     errors /= max(1, len(values) // LEAST_INNER)
     places, todo = set(found.places), _segments(0, len(values), found.places)
@@ -83,12 +83,12 @@ def _segments(first: int, last: int, places: Sequence[int]) -> list[tuple[int, i
 
 
 def _shortest_segment(count: int) -> int:
-    """The fewest runs at one level: the longer a trend, the more likely are adjacent outliers."""
+    """The minimum segment length: the longer a trend, the more likely are adjacent outliers."""
     return max(LEAST_PART, 1 + count // 10)
 
 
 def _places(rows: Any, cuts: int) -> Any:
-    """[series, runs] -> [series, cuts]: the best change points of each."""
+    """[series, runs] -> [series, cuts]: the best change points of each series."""
     import numpy as np
     from ruptures import KernelCPD
 
@@ -113,7 +113,7 @@ def _f(rows: Any, places: Any) -> Any:
 
 @cache
 def _noise(count: int, cuts: int) -> Any:
-    """F of the best segmentation of `SERIES` series of normal noise; independent of their mean and spread."""
+    """[SERIES]: F of the best segmentation of normal noise (F does not depend on mean and spread)."""
     import numpy as np
 
     rows = np.random.default_rng(count).normal(size=(SERIES, count))

@@ -1,7 +1,7 @@
-"""Costs that are shares of a total: how far two samples of stacks are apart in one function, beyond chance.
+"""Differences in the cost of single functions between two profiles (samples of stacks), with confidence intervals.
 
-A function's cost is its share of the samples times the whole cost per request. Both err: the share by the number of
-samples, and the whole costs by how far the two are known to be apart.
+A function's cost is its share of the samples times the total cost per request. Both have an error: the share because
+the number of samples is limited, and the total costs because their difference is an estimate.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 
 CONFIDENCE = 0.95
-"""Of all intervals of a comparison at once."""
+"""Simultaneous confidence of all intervals of a comparison."""
 LEAST_ROUNDS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Apart:
-    """What a request costs on either side, in the same rounds: `error` is the standard error of log(head / base)."""
+    """Total cost per request of base and head; `error` is the standard error of log(head / base)."""
 
     base: float
     head: float
@@ -28,7 +28,7 @@ class Apart:
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """What one function costs on either side, and head - base with its interval."""
+    """The cost of one function in base and head, and the interval of head - base."""
 
     base: float
     head: float
@@ -42,14 +42,14 @@ class Shift:
 
     @property
     def shown(self) -> bool:
-        """Whether chance alone does not explain it."""
+        """Whether the difference is significant."""
         return self.low > 0 or self.high < 0
 
 
 def apart(pairs: Sequence[tuple[float, float]]) -> Apart | None:
-    """The costs of base and head by round -> how far they are apart; None for fewer than three rounds.
+    """Compare the total costs, given as one (base, head) per round; None for fewer than three rounds.
 
-    What moves both in a round is no part of the error.
+    The comparison is paired: noise that affects both in a round does not add to the error.
     """
     if len(pairs) < LEAST_ROUNDS:
         return None
@@ -59,13 +59,13 @@ def apart(pairs: Sequence[tuple[float, float]]) -> Apart | None:
 
 
 def shift(costs: Apart, base: tuple[float, float], head: tuple[float, float], of: int) -> Shift:
-    """The shift of one of `of` functions that are compared, with intervals corrected for multiple comparisons.
+    """The shift of one function; its interval is corrected for `of` comparisons.
 
-    A side is (independent samples in the function, independent samples in all).
+    `base` and `head` are (independent samples in the function, independent samples in total).
     """
     from scipy.special import stdtrit  # scipy.stats takes most of a second to load
 
-    # Half of what may be wrong is for the shares, of which there are many, and half for the whole costs.
+    # Half of the error rate goes to the shares (divided among the functions), half to the total costs.
     error = (1 - CONFIDENCE) / 2
     one, other = costs.base * base[0] / base[1], costs.head * head[0] / head[1]
     (one_low, one_high), (other_low, other_high) = (
@@ -73,14 +73,14 @@ def shift(costs: Apart, base: tuple[float, float], head: tuple[float, float], of
         for cost, side in ((costs.base, base), (costs.head, head))
     )
     whole = costs.error * float(stdtrit(costs.freedom, 1 - error / 2)) * (one + other) / 2
-    # Newcombe's method: from each side the distance to that end which is farthest from the other side's.
+    # Newcombe's method: combines the distances of both estimates to their own limits.
     low = math.hypot(other - other_low, one_high - one, whole)
     high = math.hypot(other_high - other, one - one_low, whole)
     return Shift(one, other, other - one - low, other - one + high)
 
 
 def share_bounds(count: float, of: float, error: float) -> tuple[float, float]:
-    """Clopper and Pearson's interval of a share, which `error` of such intervals may miss."""
+    """The Clopper-Pearson interval of a share at confidence 1 - `error`."""
     from scipy.special import betaincinv
 
     low = float(betaincinv(count, of - count + 1, error / 2)) if count else 0.0
@@ -89,13 +89,13 @@ def share_bounds(count: float, of: float, error: float) -> tuple[float, float]:
 
 
 LEAST_EXPECTED = 5.0
-"""Samples that a function must have in each part on average to say how much the parts differ."""
+"""Functions with fewer samples per part, on average, are pooled (the usual limit of a chi-square test)."""
 
 
 def dispersion(parts: Sequence[Mapping[str, int]]) -> float:
-    """How many times as much parts of a sample differ as they would if its samples were independent; at least 1.
+    """The overdispersion of the parts of a sample, at least 1: their variance relative to that of independent samples.
 
-    A process that waits for a CPU is found at one place many times.
+    Samples are not independent: a process that waits for a CPU is sampled many times at the same place.
     """
     sizes = [sum(part.values()) for part in parts]
     total = sum(sizes)

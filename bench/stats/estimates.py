@@ -1,6 +1,6 @@
 """The mean of logarithms over rounds, with its interval.
 
-A difference of two speeds is d = ln(B/A): positive if B is better, 0 if there is no difference, and swapping A and B
+The difference of two speeds is d = ln(B/A): positive if B is better, 0 if there is no difference, and swapping A and B
 only changes the sign. It is printed in percent: `+8.8 %` means that B does 8.8 % more than A in the same time, `-8.8 %`
 that A does 8.8 % more than B.
 """
@@ -14,14 +14,14 @@ from functools import cache, cached_property
 from statistics import fmean, stdev
 
 ERRORS = 0.05
-"""The largest probability of a false difference, over all looks together."""
+"""The highest accepted probability of a false difference, over all looks together."""
 LEAST_SPREAD = 1e-9
-"""A smaller standard deviation means that values are copies of each other: measurements have noise."""
+"""A smaller standard deviation means that the values are copies: real measurements have noise."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """From `low` to `high`, on the scale of d."""
+    """A confidence interval on the scale of d."""
 
     low: float
     high: float
@@ -33,7 +33,7 @@ class Interval:
         return (self.low > 0) - (self.high < 0)
 
     def within(self, most: float) -> bool:
-        """Whether the whole interval is closer to 0 than `most`."""
+        """Whether the whole interval is within +-`most`."""
         return -most < self.low and self.high < most
 
 
@@ -41,7 +41,7 @@ class Interval:
 class Estimate:
     """The mean of n values, with its standard error.
 
-    A standard error needs at least two different values; without one the interval is infinite.
+    A standard error needs at least two different values; without it, the interval is infinite.
     """
 
     values: tuple[float, ...]
@@ -57,12 +57,12 @@ class Estimate:
 
     @cached_property
     def mean(self) -> float:
-        """Of logarithms, it is that of the geometric mean."""
+        """The arithmetic mean; for logarithms, the logarithm of the geometric mean."""
         return fmean(self.values)
 
     @cached_property
     def error(self) -> float | None:
-        """Standard error of the mean; None where there is no spread to compute it from."""
+        """Standard error of the mean; None if the values have no spread."""
         if self.n < 2 or (spread := stdev(self.values)) < LEAST_SPREAD:
             return None
         return spread / math.sqrt(self.n)
@@ -77,18 +77,18 @@ class Estimate:
 
 @cache
 def t_quantile(confidence: float, n: int) -> float:
-    """How many standard errors the t interval of a mean of `n` values reaches to either side."""
-    from scipy.special import stdtrit  # scipy.stats, whose t.ppf this is, takes most of a second to load
+    """The half-width, in standard errors, of the t interval for a mean of `n` values."""
+    from scipy.special import stdtrit  # same as scipy.stats.t.ppf, but scipy.stats takes most of a second to load
 
     return float(stdtrit(n - 1, (1 + confidence) / 2))
 
 
 def estimate(values: Iterable[float]) -> Estimate | None:
-    """The estimate of these values; None where there are none."""
+    """The estimate from these values; None for no values."""
     kept = tuple(values)
     return Estimate(kept) if kept else None
 
 
 def percent_of(d: float) -> float:
-    """How much more the better side does, in percent; negative if that is A."""
+    """How much more the better side does, in percent; negative if A is the better one."""
     return math.copysign(100 * math.expm1(abs(d)), d) if abs(d) < 700 else math.copysign(math.inf, d)

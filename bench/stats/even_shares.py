@@ -1,8 +1,8 @@
-"""Whether connections are shared among workers as chance alone would share them.
+"""Tests whether connections are distributed evenly among workers, apart from chance.
 
-The connection is the unit, not the request: requests of a kept connection all go to its worker. Up to `MOST_EXACT`
-connections the probability is that of all ways to share them that are no more probable than the one seen (the exact
-multinomial test), beyond it that of the chi-square test. Rounds are put together by Fisher's method.
+The unit is the connection, not the request: all requests of a keep-alive connection go to the same worker. Up to
+`MOST_EXACT` connections the test is the exact multinomial test, above that the chi-square test. Rounds are combined by
+Fisher's method.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from math import factorial, prod
 
 MOST_EXACT = 64
 UNEVEN = 0.001
-"""The p value from which on shares are called uneven: by chance, one cell in twenty tables of fifty."""
+"""Shares are called uneven below this p value: by chance, that is one cell in twenty tables of fifty cells."""
 
 
 def p_even(rounds: Sequence[tuple[int, ...]]) -> float:
-    """The p value of "each worker is as likely as any other", from the connections of each worker in each round."""
+    """The p value of "all workers are equally likely", from the connections per worker in each round."""
     from scipy.stats import combine_pvalues
 
     values = [_p_of_round(tuple(sorted(one))) for one in rounds if len(one) > 1 and any(one)]
@@ -39,12 +39,12 @@ def _p_of_round(counts: tuple[int, ...]) -> float:
     ways = [*_shared(total, workers, total)]
     each = even.pmf(np.array(ways))
     orders = np.array([factorial(workers) // prod(map(factorial, Counter(one).values())) for one in ways])
-    # Rounding must not tell apart what is equally probable.
+    # The tolerance keeps equally probable outcomes together despite rounding.
     return min(1.0, float((each * orders)[each <= seen * (1 + 1e-9)].sum()))
 
 
 def _shared(total: int, workers: int, most: int) -> Iterator[tuple[int, ...]]:
-    """All ways to share so many among so many, each without its other orders: `most` is what the first may have."""
+    """All partitions of `total` into `workers` parts in descending order, the first part being at most `most`."""
     if workers == 1:
         yield (total,)
         return

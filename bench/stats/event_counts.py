@@ -1,20 +1,20 @@
-"""Whether two services lose different shares of their requests, from counts of a few events each.
+"""Tests whether two services lose different shares of their requests, from counts of a few events each.
 
-The losses of one event come together: a worker that ends takes along what it was serving. A round's event is
-therefore the unit, not the request. With rounds enough, a difference needs both of two exact tests:
+The losses of one event are correlated: a worker that ends loses all the requests it was serving. So the unit is the
+round's event, not the request. With enough rounds, a difference must be significant in two exact tests:
 
-- the rank sum of the rounds' shares, over all ways to divide the rounds between the two: right however the losses of a
-  round cluster;
-- one total given both (binomial): right where one of the two sent more requests, so that it more often loses any.
+- the rank sum of the rounds' shares (permutation test): valid however the losses of a round cluster;
+- one total given the sum of both (binomial): accounts for one service having sent more requests and therefore being
+  more likely to lose any.
 
-Both must say the same of which one loses more. With fewer rounds, which could not call anything by their ranks, how
-much rounds differ is taken from all services under the same event: the quasi-likelihood F test of the totals (McCullagh
+Both must agree on which one loses more. With fewer rounds, where ranks could never be significant, the variation
+between rounds is estimated from all services under the same event: the quasi-likelihood F test of the totals (McCullagh
 and Nelder, Generalized Linear Models, 4.5 and 9.2; for few repetitions and many rows Lund et al., Stat. Appl. Genet.
-Mol. Biol. 11(5), 2012). It is right where the losses of no service vary far more from round to round than those of the
+Mol. Biol. 11(5), 2012). It is valid as long as no service's losses vary far more from round to round than those of the
 others.
 
-Holm's correction keeps the probability of any false difference in a table below `ERRORS`. Two services that both
-lost nothing cannot be called different, and are none of the tests that it is for.
+Holm's correction keeps the probability of any false difference in a table below `ERRORS`. Pairs of services that both
+lost nothing cannot differ, so they do not count as tests.
 """
 
 from __future__ import annotations
@@ -28,13 +28,14 @@ from math import comb, log
 from bench.stats.estimates import ERRORS, t_quantile
 
 LEAST_ROUNDS = 2
-"""Fewer rounds of either side give no verdict, whatever they show."""
+"""Minimum rounds of each service for a verdict."""
 LEAST_OF_SPREAD = 3
-"""As many for the F test: of two services that lose much in every second event, and else nothing, two rounds of each
-show the one to lose each time and the other one never once in eight runs, three rounds once in 32.
+"""Minimum rounds of each service for the F test. If two equal services lose much in every second event and nothing in
+the others, then one loses in all rounds and the other in none by chance: with two rounds in one run of eight, with
+three in one of 32.
 """
 MOST_ROUNDS = 40
-"""A verdict that would need more rounds than this is not promised."""
+"""The highest number of rounds that is suggested to reach a verdict."""
 
 Counts = tuple[tuple[float, float], ...]
 """(lost, sent) of each round."""
@@ -42,8 +43,8 @@ Counts = tuple[tuple[float, float], ...]
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How much the rounds of each service under one event differ: Pearson's statistic, its degrees of freedom, and of
-    how many services that is.
+    """The variation between the rounds of each service under one event: Pearson's statistic, its degrees of freedom,
+    and the number of services.
     """
 
     x2: float = 0.0
@@ -51,12 +52,12 @@ class Spread:
     services: int = 0
 
     def repeated(self, before: int, rounds: int) -> Spread:
-        """As it would be if so many rounds were like those `before`."""
+        """The expected value for `rounds` rounds, if they vary like the `before` rounds so far."""
         return Spread(self.x2 * rounds / before, self.services * (rounds - 1), self.services)
 
 
 def spread_of(services: Iterable[Counts]) -> Spread:
-    """The spread of those that lost anything."""
+    """The spread of the services that lost any requests."""
     x2, freedom, known = 0.0, 0, 0
     for counts in services:
         if part := share(counts):
@@ -70,12 +71,12 @@ def spread_of(services: Iterable[Counts]) -> Spread:
 def p_differ(a: Counts, b: Counts, tests: int = 1, spread: Spread = Spread()) -> float:
     """The p value of "both lose the same share"; 1 with too few rounds.
 
-    `tests`: how many of them the table has, and so how much its rounds must be able to show by their ranks alone.
+    `tests` is the number of tests in the table; it decides whether the rounds are enough for the rank sum.
     """
     if min(len(a), len(b)) < LEAST_ROUNDS or not all(sent for _, sent in (*a, *b)):
         return 1.0
     one, other = (tuple(lost / sent for lost, sent in side) for side in (a, b))
-    # A single round of many losses has the larger total, and may have the smaller ranks.
+    # Totals and ranks can disagree: a single round with many losses makes a large total but not large ranks.
     if (_more_often(one, other) > 0) != (share(a) > share(b)):
         return 1.0
     if 2 / comb(len(a) + len(b), len(a)) * tests > ERRORS:
@@ -90,28 +91,28 @@ def _spread_p(a: Counts, b: Counts, spread: Spread) -> float:
     if min(len(a), len(b)) < LEAST_OF_SPREAD or not spread.freedom:
         return 1.0
     both = _deviance((*a, *b)) - _deviance(a) - _deviance(b)
-    # Rounds differ by chance at least as much as independent losses do.
+    # Never below 1, the dispersion of independent losses.
     return float(f.sf(both / max(1.0, spread.x2 / spread.freedom), 1, spread.freedom))
 
 
 def _deviance(counts: Counts) -> float:
-    """Twice the negative log likelihood of a total, at its own share."""
+    """Twice the negative log likelihood of the total, at its own share."""
     lost, sent = (sum(parts) for parts in zip(*counts, strict=True))
     return -2.0 * float(sum(part * log(part / sent) for part in (lost, sent - lost) if part > 0))
 
 
 def _more_often(one: Sequence[float], other: Sequence[float]) -> int:
-    """Pairs of rounds in which the first loses more, less those in which the other one does."""
+    """The number of pairs of rounds in which `one` loses more, minus those in which `other` does."""
     return sum((x > y) - (x < y) for x in one for y in other)
 
 
 @cache
 def rank_sum_p(a: tuple[float, ...], b: tuple[float, ...]) -> float:
-    """The exact two-sided p value of the rank sum; with ties, mean ranks. scipy's exact test knows no ties."""
+    """The exact two-sided p value of the rank sum, with mean ranks for ties (scipy's exact test cannot handle ties)."""
     import numpy as np
     from scipy.stats import rankdata
 
-    # Mean ranks may end in a half.
+    # Doubled, because mean ranks can be half-integers.
     ranks = (2 * rankdata([*a, *b])).astype(int)
     ways = np.zeros((len(a) + 1, int(ranks.sum()) + 1))
     ways[0, 0] = 1
@@ -125,7 +126,7 @@ def rank_sum_p(a: tuple[float, ...], b: tuple[float, ...]) -> float:
 
 @cache
 def _totals_p(a: Counts, b: Counts) -> float:
-    """The exact p value of the first total, given that of both: binomial where both lose the same share."""
+    """The exact p value of the first total given the sum of both: binomial if both lose the same share."""
     from scipy.stats import binomtest
 
     lost, both = round(sum(one for one, _ in a)), round(sum(one for one, _ in (*a, *b)))
@@ -134,7 +135,7 @@ def _totals_p(a: Counts, b: Counts) -> float:
 
 
 def corrected(pairs: Sequence[tuple[Counts, Counts, Spread]]) -> tuple[list[float], int]:
-    """(the p value of each pair, corrected for the whole table by Holm's method; how many tests that is)."""
+    """(p value of each pair, corrected for the whole table by Holm's method; number of tests)."""
     tested = [place for place, (a, b, _) in enumerate(pairs) if _testable(a, b)]
     values = {place: p_differ(*pairs[place][:2], len(tested), pairs[place][2]) for place in tested}
     found, last = [1.0] * len(pairs), 0.0
@@ -149,7 +150,7 @@ def _testable(a: Counts, b: Counts) -> bool:
 
 @cache
 def rounds_needed(a: Counts, b: Counts, tests: int, spread: Spread = Spread()) -> int | None:
-    """How many rounds would call it, if those to come are like those that were; None: not even `MOST_ROUNDS` would."""
+    """The number of rounds needed for a verdict if new rounds resemble the old; None if more than `MOST_ROUNDS`."""
     if not a or not b or share(a) == share(b):
         return None
     first = max(LEAST_ROUNDS, len(a), len(b))
@@ -161,25 +162,25 @@ def rounds_needed(a: Counts, b: Counts, tests: int, spread: Spread = Spread()) -
 
 
 def share(counts: Counts) -> float:
-    """What was lost of all that was sent."""
+    """The share of the requests sent that was lost."""
     sent = sum(one for _, one in counts)
     return sum(lost for lost, _ in counts) / sent if sent else 0.0
 
 
 GROWS, STEADY, NOT_ENOUGH = "grows", "steady", "not enough data"
 LEAST_STEPS = 4
-"""Fewer steps between samples have no slope."""
+"""Minimum steps between samples for a slope."""
 NEGLIGIBLE = 16.0
-"""Bytes per request: Python allocates no less, so that whatever a request leaves behind each time is more."""
+"""Growth below this many bytes per request is negligible: Python allocates no less, so a leak per request is more."""
 LEAST_DESCRIPTORS = 0.5
-"""File descriptors per reload."""
+"""Growth below this many file descriptors per reload is negligible."""
 WARM = 0.3
-"""The share of the samples that belongs to the start, when caches and heaps fill."""
+"""The share of the samples that is dropped at the start, when caches and heaps fill."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slope:
-    """Growth per unit with its 95 % interval, and the word for it."""
+    """Growth per unit of work with its 95 % interval, and its verdict (`word`)."""
 
     word: str
     mean: float | None = None
@@ -188,10 +189,10 @@ class Slope:
 
 
 def slope(rounds: Sequence[Sequence[tuple[float, float]]], negligible: float = NEGLIGIBLE) -> Slope:
-    """The growth of samples (amount of work so far, figure) of each round.
+    """The growth over the samples (amount of work so far, figure) of each round.
 
-    It is the mean of the steps between samples: heaps grow in steps that stay, so that samples are not independent of
-    those before, and the interval of a fitted line would be too narrow.
+    It is the mean of the steps between samples. A heap that has grown stays large, so samples depend on earlier ones,
+    and the interval of a fitted line would be too narrow.
     """
     kept = [[*one][int(WARM * len(one)) :] for one in rounds]
     steps = [

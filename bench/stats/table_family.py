@@ -1,18 +1,19 @@
-"""Simultaneous intervals for all differences of a table's services, and the levels of its looks.
+"""Simultaneous intervals for all differences between a table's services, and the confidence levels of its looks.
 
-A table of eight has 28 differences, and after four rounds each has 3 degrees of freedom of its own: intervals that
-rest on these alone (Sidak, max-t) are 13 standard errors wide. One error for the whole table (Tukey) makes them 4 wide,
-but then a service three times as noisy as the rest makes false differences in 8 % of tables where 1.7 % were meant
-(both simulated). So every difference has its own variance, moderated by the table's, as Smyth (2004) does for genes:
+A table of eight services has 28 differences, each with 3 degrees of freedom after four rounds. Intervals from these
+alone (Sidak, max-t) are 13 standard errors wide. A single error for the whole table (Tukey) narrows them to 4, but then
+a service three times as noisy as the rest makes false differences in 8 % of tables instead of 1.7 % (both simulated).
+So every difference has its own variance, moderated by the table's, as Smyth (2004) does for genes:
 
     variance = (d * own + d0 * mean of the table) / (d + d0), with d + d0 degrees of freedom
 
-where d0 is half of what Smyth's estimate from the spread of the variances says, and some d at most. If they differ by
-more than chance, d0 is small, and each difference rests on its own. The quantile is that of the studentized range
-(Tukey and Kramer) for d + d0 degrees of freedom. Half and the most were chosen so that no condition of
-tests/simulations/simulate_tables.py has false differences in more than 5 % of tables over all looks: in a table of
-eight, intervals are 5.1, 4.0 and 3.8 standard errors wide after 4, 8 and 12 rounds if these are the looks and all
-services are alike, and wider where they are not.
+Here d0 is half of Smyth's estimate (`TRUST`), up to a limit in terms of d (`MOST_PRIOR`). If variances differ by more
+than chance, d0 is small, and each difference uses mostly its own. The quantile is that of the studentized range
+(Tukey-Kramer) with d + d0 degrees of freedom.
+
+The half and the limit were chosen so that no condition of tests/simulations/simulate_tables.py has false differences in
+more than 5 % of tables over all looks. For a table of eight with looks after 4, 8 and 12 rounds, intervals are 5.1, 4.0
+and 3.8 standard errors wide if all services are equally noisy, and wider otherwise.
 """
 
 from __future__ import annotations
@@ -26,21 +27,21 @@ from bench.stats.estimates import ERRORS
 from bench.stats.table_fit import Contrast, TableFit
 
 TRUST = 0.5
-"""The share of the estimated prior degrees of freedom that is used, as an estimate from a few services is rough."""
+"""The share of the estimated prior degrees of freedom that is used: an estimate from a few services is rough."""
 MOST_PRIOR = 2.0
-"""In a table of k services, the prior has at most this times (1 - 2/k)**2 times a difference's degrees of freedom.
+"""The limit of the prior degrees of freedom: d0 <= `MOST_PRIOR` * (1 - 2/k)**2 * d in a table of k services.
 
-The fewer services a table has, the more its mean variance is that of the difference itself; with two it is the same.
+The fewer services a table has, the more a difference's own variance contributes to the mean; with two they are equal.
 """
 GRID = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 14.0, 20.0, 30.0, 60.0, 120.0, 1e5)
-"""Degrees of freedom for which the quantile is computed (0.1 s each); between them it is interpolated."""
+"""Degrees of freedom at which the quantile is computed (0.1 s each); others are interpolated."""
 
 
 def look_levels(planned_looks: Sequence[int], alpha: float = ERRORS) -> dict[int, float]:
-    """The confidence of the family's intervals at each planned look (in rounds): what they miss adds up to `alpha`.
+    """The confidence of the simultaneous intervals at each planned look (given in rounds).
 
-    Each look may use an equal part of `alpha` (Bonferroni), which is valid for any stopping rule. The
-    looks must be planned before the first of them. ValueError if there is none, or they do not ascend.
+    `alpha` is split equally among the looks (Bonferroni), which is valid for any stopping rule. Looks must be planned
+    before the first one. ValueError if there are none or they do not ascend.
     """
     looks = tuple(planned_looks)
     if not looks or any(later <= earlier for earlier, later in zip((0, *looks), looks, strict=False)):
@@ -49,10 +50,11 @@ def look_levels(planned_looks: Sequence[int], alpha: float = ERRORS) -> dict[int
 
 
 def half_widths(fit: TableFit, level: float) -> Mapping[tuple[str, str], tuple[Contrast, float]]:
-    """Of every difference, one way: with the moderated error, and the half-width of its simultaneous interval.
+    """Every difference (i, j), in one direction: the contrast with its moderated error, and the half-width of its
+    simultaneous interval.
 
-    All of these hold in at least `level` (0 to 1, e.g. what `look_levels` gives) of tables. Infinite where the
-    error is unknown; pairs that no chain of windows connects are not in it.
+    `level` is the simultaneous confidence, from 0 to 1, such as one from `look_levels`. The half-width is infinite if
+    the error is unknown. Pairs that no chain of windows connects are left out.
     """
     import numpy as np
 
@@ -75,9 +77,10 @@ def half_widths(fit: TableFit, level: float) -> Mapping[tuple[str, str], tuple[C
 
 
 def projected_rounds(half_width: float, wanted: float, rounds: int) -> float:
-    """How many rounds in all make `wanted` of a half-width seen in `rounds` rounds: it falls with their square root.
+    """The total number of rounds that narrows the half-width to `wanted`: it falls with the square root of the rounds.
 
-    Infinite if the half-width is, or if `wanted` is not positive.
+    `rounds` is the number of rounds that gave `half_width`. Infinite if the half-width is infinite or `wanted` is not
+    positive.
     """
     if not math.isfinite(half_width) or wanted <= 0:
         return math.inf
@@ -97,7 +100,7 @@ def _moderated(variances: Any, dfs: Any, factors: Any, count: int) -> tuple[Any,
     prior = np.minimum(TRUST * _prior_df(own, d), most_prior * d) if known.sum() > 1 else np.zeros(len(d))
     share = prior / (prior + d)
     mean = float(np.average(own, weights=d))
-    # The table's mean is itself estimated, partly from this difference: in small tables that costs degrees of freedom.
+    # The table's mean is an estimate too, and includes this difference: in small tables, that costs degrees of freedom.
     most = d / ((1 - share) ** 2 + (1 - (1 - share) ** 2) / max(1, count - 1))
     errors[known] = np.sqrt(factors[known] * ((1 - share) * own + share * mean))
     total[known] = np.minimum(prior + d, most)
@@ -105,7 +108,7 @@ def _moderated(variances: Any, dfs: Any, factors: Any, count: int) -> tuple[Any,
 
 
 def _prior_df(variances: Any, dfs: Any) -> float:
-    """Smyth, "Linear models and empirical Bayes methods", SAGMB 3 (2004), section 6.2: prior degrees of freedom."""
+    """Prior degrees of freedom: Smyth, "Linear models and empirical Bayes methods", SAGMB 3 (2004), section 6.2."""
     import numpy as np
     from scipy.optimize import brentq
     from scipy.special import polygamma, psi
@@ -120,7 +123,7 @@ def _prior_df(variances: Any, dfs: Any) -> float:
 
 
 def _quantiles(count: int, level: float, dfs: Any) -> Any:
-    """Quantiles of the studentized range over sqrt(2), interpolated: log of it, linear in 1 / df (t for 2 services)."""
+    """Quantiles of the studentized range over sqrt(2): the t quantile for 2 services, else interpolated on `GRID`."""
     import numpy as np
 
     if count == 2:

@@ -1,21 +1,21 @@
-"""The effects of a table's services, from windows that each hold some of them.
+"""The effects of a table's services, estimated from windows that each contain some of the services.
 
 A window loads a block of services in turns, so that its noise affects all of them equally: ln(value) = effect of the
-window + effect of the service + error. Least squares over all windows gives every difference of two services, also of
-two that never shared a window, as long as a chain of windows connects them. Services start fresh in each round, so the
-errors of one round belong together, and are independent of those of other rounds.
+window + effect of the service + error. Least squares over all windows estimates the difference of any two services,
+even if they never shared a window, as long as a chain of windows connects them. Services start fresh in each round, so
+errors are correlated within a round and independent between rounds.
 
 Standard errors are CR2 with Satterthwaite's degrees of freedom, clustered by round: Bell and McCaffrey, "Bias
 reduction in standard errors for linear regression with multi-stage samples", Survey Methodology 28 (2002); absorbed
-window effects by theorem 2 of Pustejovsky and Tipton, JBES 36 (2018). Where every round holds all services this is
-exactly the paired t interval of the rounds' differences, whatever the spread of each service. Of twenty services in
-blocks of seven with a tenth missing, 95.6 % of intervals hold after four rounds, and 93.3 % of those by CR1 with
-t(rounds - 1) (simulated).
+window effects by theorem 2 of Pustejovsky and Tipton, JBES 36 (2018). If every round contains all services, this is
+exactly the paired t interval of the rounds' differences, whatever the spread of each service. For twenty services in
+blocks of seven with a tenth missing, after four rounds, coverage is 95.6 %; with CR1 and t(rounds - 1) it is 93.3 %
+(simulated).
 
-A window that is wilder than the others of its table counts less: its weight is (what is usual) / (its mean squared
-residual), a Huber weight of whole windows. It depends on the size of the residuals alone and not on their sign, so it
-favours no service. Windows of three or fewer tell too little for that. With one round in ten five times as noisy,
-intervals are a fifth narrower after eight rounds, and hold in 96.3 % instead of 96.8 % (simulated).
+Windows that are noisier than the others of their table get a lower weight: (the usual level) / (their mean squared
+residual), a Huber weight for whole windows. It depends only on the size of the residuals, not on their sign, so it
+favours no service. Windows of three or fewer services are too small for this. With one round in ten five times as
+noisy, intervals are a fifth narrower after eight rounds, with a coverage of 96.3 % instead of 96.8 % (simulated).
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from bench.stats.estimates import LEAST_SPREAD, Interval
 
 
 class Observation(NamedTuple):
-    """What one window showed of one service; `value` is a logarithm, and larger is better.
+    """The result of one service in one window; `value` is a logarithm, larger is better.
 
-    `window` is unique in the table. `weight` is relative precision (1 / variance), e.g. seconds of load.
+    `window` is unique in the table. `weight` is the relative precision (1 / variance), e.g. seconds of load.
     """
 
     round: int
@@ -43,10 +43,10 @@ class Observation(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """Effect of one service minus that of another: 0.05 is 5.1 % more.
+    """The effect of one service minus that of another: 0.05 is 5.1 % more.
 
-    `error` is the standard error, with `df` degrees of freedom; None (and 0) if fewer than two rounds tell of the
-    difference, or all tell exactly the same.
+    `error` is the standard error, with `df` degrees of freedom; None and 0 if fewer than two rounds contribute to the
+    difference or all agree exactly.
     """
 
     estimate: float
@@ -65,15 +65,16 @@ class Contrast:
 
 @dataclass(frozen=True, eq=False)
 class TableFit:
-    """The fitted table: k services in the order of their names, G rounds in theirs.
+    """The fitted table: k services, sorted by name, and G rounds, sorted by number.
 
     - `components`: services connected by windows, largest component first; there is no contrast between two components
       (`contrast` gives None), and a service that never shared a window is a component of its own.
-    - `effects`: of each service, logarithm; the mean of each component is 0.
-    - `rounds`: those that tell of any difference; `windows`: how many windows do.
-    - `weights`: of the windows that were wilder than the others, below 1.
+    - `effects`: the effect of each service, a logarithm; the mean of each component is 0.
+    - `rounds`, `windows`: the rounds, and the number of windows, that contribute to any difference.
+    - `weights`: the weights, below 1, of the windows that were noisier than the others.
     - `errors`, `dfs`: [k, k], standard error and degrees of freedom of every contrast; inf and 0 where unknown.
-    - `factors`: [k, k], variance of every contrast if each observation of weight 1 had variance 1: the design alone.
+    - `factors`: [k, k], the variance of every contrast if an observation of weight 1 had variance 1; this depends only
+      on the design.
     """
 
     services: tuple[str, ...]
@@ -92,11 +93,11 @@ class TableFit:
         return len(self.components) == 1
 
     def component(self, service: str) -> tuple[str, ...]:
-        """The services that this one can be compared with, and itself."""
+        """This service and those that it can be compared with."""
         return next(part for part in self.components if service in part)
 
     def contrast(self, i: str, j: str) -> Contrast | None:
-        """`i` minus `j`; None if no chain of windows connects them. An unknown name is a KeyError."""
+        """`i` minus `j`; None if no chain of windows connects them. KeyError for an unknown name."""
         estimate = self.effects[i] - self.effects[j]
         if i != j and i not in self.component(j):
             return None
@@ -106,10 +107,10 @@ class TableFit:
 
 
 def fit_table(observations: Sequence[Observation]) -> TableFit:
-    """Fit effects of windows and services by least squares.
+    """Fit the effects of windows and services by least squares.
 
+    Missing (refused) observations are simply left out; a window's only observation has no influence.
     ValueError if a value is not finite, a weight not positive, a window in two rounds, or a service twice in a window.
-    Observations that are missing (refused) are simply not in the sequence; one alone in its window tells nothing.
     """
     _check(observations)
     import numpy as np
@@ -188,16 +189,17 @@ def _data(observations: Sequence[Observation], place: Mapping[str, int]) -> Data
 
 
 USUAL = 0.975
-"""A window is wild if its mean squared residual is above this quantile of what calm windows show."""
+"""A window is too noisy if its mean squared residual is above this quantile for normal windows."""
 LEAST_DF = 2.0
-"""Windows of up to three services tell too little of their noise: weights by it would narrow intervals by chance."""
+"""Windows with no more degrees of freedom (up to three services) keep their weight: their noise cannot be estimated
+well, and weights by chance would narrow intervals."""
 SINGULAR = 1e-8
-"""Eigenvalues below this share of the largest are 0."""
+"""Eigenvalues below this share of the largest count as 0."""
 
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """Arrays of the n observations in windows of two or more; window, round and service are indices.
+    """Arrays of the n observations from windows of two or more services; window, round and service are indices.
 
     `count` is the number of services.
     """
@@ -214,7 +216,9 @@ class Data:
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """The weighted system with its windows absorbed: rows [n, k], inverse [k, k] of rows' rows, residuals [n]."""
+    """The weighted system with window effects absorbed: rows [n, k], (pseudo)inverse [k, k] of rows.T @ rows, effects
+    [k], residuals [n], weight [n].
+    """
 
     rows: Any
     inverse: Any
@@ -224,7 +228,7 @@ class Fitted:
 
 
 def least_squares(data: Data, weight: Any) -> Fitted:
-    """Rows and values are scaled by the root of their weight, after the window's weighted mean was subtracted."""
+    """Fit the effects of the services; window effects are absorbed by subtracting each window's weighted mean."""
     import numpy as np
 
     root, windows = np.sqrt(weight), len(data.window_names)
@@ -242,7 +246,7 @@ def least_squares(data: Data, weight: Any) -> Fitted:
 
 
 def window_weights(data: Data, fitted: Fitted) -> Any:
-    """[windows]: 1, or less where the window's residuals are larger than those of the other windows explain."""
+    """[windows]: 1, or less for windows whose residuals are too large compared with those of the others."""
     import numpy as np
     from scipy.special import chdtri
 
@@ -266,8 +270,8 @@ def window_weights(data: Data, fitted: Fitted) -> Any:
 def clustered_errors(data: Data, fitted: Fitted) -> tuple[Any, Any]:
     """Standard errors [k, k] and degrees of freedom [k, k] of the contrasts.
 
-    `shares` [G, k] is what each round adds to the errors of the effects: the squared standard error of (i - j) is the
-    sum over the rounds of (shares[:, i] - shares[:, j])**2.
+    `shares` [G, k] is each round's contribution to the errors of the effects: the squared standard error of (i - j) is
+    the sum over the rounds of (shares[:, i] - shares[:, j])**2.
     """
     import numpy as np
 
@@ -281,7 +285,7 @@ def clustered_errors(data: Data, fitted: Fitted) -> tuple[Any, Any]:
     for number in range(rounds):
         here = data.round == number
         rows = fitted.rows[here]
-        # I - H of the round acts on the span of its rows alone, so its inverse root needs k eigenvalues, not n.
+        # I - H of the round acts only on the span of its rows, so its inverse root needs k eigenvalues, not n.
         spread, basis = np.linalg.eigh(half @ (rows.T @ rows) @ half)
         directions = rows @ half @ basis
         kept = spread > SINGULAR

@@ -1,15 +1,15 @@
-"""What a fitted table says: a word for every difference, ranks and tiers, and what more rounds would show.
+"""Verdicts from a fitted table: a word for every difference, ranks and tiers, and the number of rounds still needed.
 
 - `faster` / `slower`: the simultaneous interval of the difference excludes 0, and the estimate is at least `least`. At
   most 5 % of tables have a false one, over all looks together (see `table_family`).
-- `no difference shown`: the difference's own interval at the look's level lies inside +-margin. Two
-  services that differ by the margin or more get it in at most 2.5 % of cases over all looks.
+- `no difference shown`: the difference's own interval at the look's level lies within +-`margin`. If two services
+  differ by the margin or more, the probability of this verdict is at most 2.5 % over all looks.
 - `not enough data`: everything else.
 
-A difference may also have a systematic error, which no number of rounds makes smaller: its intervals are wider by that
-on both sides. `no difference shown` is asked of the interval without it, as else it could never be said.
+A difference may also have a systematic error, which more rounds do not reduce; it widens the interval on both sides.
+`no difference shown` is decided on the interval without it, because otherwise it would never apply.
 
-Values are speeds as logarithms: larger is better.
+Values are logarithms of speeds: larger is better.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from bench.stats.table_family import half_widths, projected_rounds
 from bench.stats.table_fit import TableFit
 
 MARGIN = math.log(1.03)
-"""An own interval within this counts as no difference."""
+"""If a difference's own interval is within +-this, it counts as no difference."""
 LEAST = math.log(1.02)
-"""The smallest estimate that is called a difference."""
+"""The smallest estimate that counts as a difference."""
 FASTER, SLOWER, NO_DIFFERENCE, NOT_ENOUGH = "faster", "slower", "no difference shown", "not enough data"
 TURNED = {FASTER: SLOWER, SLOWER: FASTER, NO_DIFFERENCE: NO_DIFFERENCE, NOT_ENOUGH: NOT_ENOUGH}
-"""What the other one of two is."""
+"""The verdict seen from the other service."""
 POWER = 0.9
 
 
@@ -36,11 +36,12 @@ POWER = 0.9
 class Difference:
     """One service relative to another on the logarithmic scale: i - j.
 
-    `interval` is that which the word rests on: the own one for `no difference shown`, else the simultaneous one.
-    `half_width` is that of the simultaneous one, always, without `systematic`, the largest systematic error.
-    `more_rounds` is how many more rounds would decide it if the estimate and the spread stay (0 if decided, inf if
-    unknown or if none would). `detectable` is the smallest difference that these rounds would have called with a
-    probability of 0.9.
+    - `interval`: the one behind `word`: the difference's own for `no difference shown`, else the simultaneous one.
+    - `half_width`: always that of the simultaneous interval, without `systematic`.
+    - `more_rounds`: how many more rounds would decide it if estimate and spread stay the same (0 if decided, inf if
+      unknown or if more rounds would not help).
+    - `detectable`: the smallest difference that these rounds detect with a power of 0.9.
+    - `systematic`: the largest systematic error.
     """
 
     i: str
@@ -55,12 +56,12 @@ class Difference:
 
     @property
     def decided(self) -> bool:
-        """Whether it has a verdict, or is shown to be smaller than its systematic error: no rounds would give one."""
+        """Whether it has a verdict, or is smaller than its systematic error, so that more rounds would not help."""
         return self.word != NOT_ENOUGH or abs(self.estimate) + self.half_width <= self.systematic
 
     @property
     def turned(self) -> Difference:
-        """The same, of j relative to i."""
+        """The same difference in the other direction: j relative to i."""
         interval = Interval(0.0 - self.interval.high, 0.0 - self.interval.low, self.interval.confidence)
         estimate = 0.0 - self.estimate
         return replace(self, i=self.j, j=self.i, word=TURNED[self.word], estimate=estimate, interval=interval)
@@ -68,11 +69,11 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class RankedService:
-    """A row of the ranking. All figures are ratios - 1: -0.05 is 5 % less than what it is compared with.
+    """A row of the ranking. All figures are ratios - 1: -0.05 is 5 % less than the best.
 
-    `rank` counts from 1 (the fastest), `tier` too; services of a tier are tied with its best.
-    `difference` with `low` and `high` is against the best of the ranking (simultaneous interval; 0, 0, 0 for itself).
-    A service that no chain of windows connects with the largest component has rank and tier None, and nan.
+    `rank` and `tier` count from 1 (the fastest); services of a tier are tied with its leader.
+    `difference`, `low` and `high` are relative to the best of the ranking (simultaneous interval; 0, 0, 0 for itself).
+    A service that no chain of windows connects with the largest component has rank and tier None, and figures nan.
     """
 
     rank: int | None
@@ -94,9 +95,9 @@ def differences(
     least: float = LEAST,
     systematic: Callable[[str, str], float] = _no_error,
 ) -> Mapping[tuple[str, str], Difference]:
-    """The verdict on every difference i - j, both (i, j) and (j, i), at a look of this `level`.
+    """The verdict on every difference i - j, both (i, j) and (j, i), at a look with confidence `level`.
 
-    `margin` and `least` are logarithms, as is the largest systematic error of two services.
+    `margin` and `least` are logarithms. `systematic` gives the largest systematic error of a pair, a logarithm too.
     """
     from scipy.special import nctdtrinc
 
@@ -111,7 +112,7 @@ def differences(
             interval, word = Interval(plain.low - off, plain.high + off, level), NO_DIFFERENCE
         more, detectable = 0.0, math.inf
         if family.error is not None:
-            # Noncentral t: the error will not be exactly as large again.
+            # Noncentral t, because in another run the standard error would vary too.
             wanted = max(half, least - off)
             detectable = off + family.error * float(nctdtrinc(family.df, 1 - POWER, wanted / family.error))
         if word == NOT_ENOUGH:
@@ -129,15 +130,15 @@ def _around(estimate: float, half: float, level: float) -> Interval:
 
 
 def settled(found: Mapping[tuple[str, str], Difference], fit: TableFit) -> bool:
-    """Whether more rounds would change nothing: all services are connected, and every difference is decided."""
+    """Whether more rounds would change nothing: all services are connected and all differences decided."""
     return fit.complete and all(one.decided for one in found.values())
 
 
 def rank(fit: TableFit, found: Mapping[tuple[str, str], Difference]) -> tuple[RankedService, ...]:
     """The services from the fastest to the slowest, with differences from the best, and tiers.
 
-    `found` are the differences at a look.
-    A tier is the longest run of consecutive services without a `slower` against the first of the run.
+    `found` are the differences at a look. A new tier starts at each service that is `slower` than the first of the
+    current tier.
     """
     if not fit.components:
         return ()

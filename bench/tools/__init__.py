@@ -1,4 +1,4 @@
-"""The load tools, one class a module: a tool's command line, what it cannot do, and the parser of its output."""
+"""The load tools, one module each: the tool's command line, its limitations, and the parser of its output."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from bench.tools.vegeta import Vegeta
 from bench.tools.wrk import Wrk
 
 TOOLS: Mapping[str, Tool] = MappingProxyType({tool.name: tool for tool in (Wrk(), Ab(), Hey(), Vegeta(), Hold())})
-"""By name, in the order of reports: those that a selection may choose."""
+"""The tools that can be selected, by name, in the order of reports."""
 OPEN_LOOP = "vegeta"
-"""The tool for loads at a rate where nobody names one."""
+"""The default tool for loads at a rate."""
 SOCKETS = Sockets()
-"""The client of events, which chooses itself."""
+"""The client of events, which cannot be selected."""
 
 
 def tool_of(name: str) -> Tool:
-    """The tool of a measurement; KeyError for one that there is not."""
+    """The tool of a measurement, by name; KeyError for an unknown name."""
     return SOCKETS if name == SOCKETS.name else TOOLS[name]
 
 
 def parse(tool: str, data: bytes) -> Parsed:
     """Parse a tool's raw output (stdout and stderr together).
 
-    Never fails on `data`; raises `KeyError` for a tool that is not in `TOOLS`. Runs a program only to decode vegeta's
-    binary results (vegeta itself).
+    Never fails because of `data`; KeyError for a tool that is not in `TOOLS`. Only binary results of vegeta need a
+    program (vegeta itself) to decode them.
     """
     return TOOLS[tool].parse(data)

@@ -70,7 +70,7 @@ _LOAD = r"^Concurrency Level: +([0-9]+)$"
 
 
 class Ab(Tool):
-    """Failed receives count as completed requests."""
+    """ApacheBench; it counts failed receives as completed requests."""
 
     name = "ab"
     duration_digit_s = 0.0005
@@ -80,16 +80,16 @@ class Ab(Tool):
     uncounted = ("connect",)
 
     def refusal(self, asked: Asked) -> str | None:
-        """An own app's method must be one that it has a flag for."""
+        """Also refuse HTTP methods of a user's own app for which ab has no option."""
         cause = super().refusal(asked)
         return cause or (f"ab cannot send {asked.method}" if asked.targets and asked.method not in METHODS else None)
 
     def version(self) -> str:
-        """From its banner."""
+        """The version in its banner."""
         return printed(r"Version ([0-9.]*)", "ab", "-V")
 
     def command(self, load: Load) -> Command:
-        """`-l`: bodies may differ in length. `-r`: a reset is counted and does not end the load. `-q`: no progress."""
+        """`-l`: allow bodies of different length; `-r`: count connection resets and go on; `-q`: no progress output."""
         if load.rate is not None:
             raise CannotError("keep to a rate")
         check_duration_or_count(load)
@@ -102,30 +102,31 @@ class Ab(Tool):
             raise CannotError(f"send {request.method}: GET, HEAD, POST and PUT only")
         words += [*options[request.method], *header_options(load)]
         if load.duration_s is not None:
-            # -t sets a count of 50000, hence a larger one after it.
+            # -t also sets a count of 50000; a later -n overrides it.
             words += ["-t", whole("duration", load.duration_s), "-n", "10000000"]
         else:
             words += ["-n", str(load.count)]
         return Command((*words, load.url))
 
     def cpus(self, threads: int, cpus: int) -> int:
-        """It has one thread."""
+        """Only one: ab has a single thread."""
         return min(cpus, 1)
 
     def keeps_alive(self, argv: Sequence[str]) -> bool:
-        """Only if it is told to."""
+        """Only with `-k`."""
         return "-k" in argv
 
     def other_load(self, output: bytes, connections: int | None, duration_s: float | None) -> Iterator[str]:
-        """It may use fewer connections."""
+        """The number of connections, if it is not the one planned."""
         ran = re.search(_LOAD, output.decode(errors="replace"), re.MULTILINE)
         if ran and int(ran[1]) != connections:
             yield f"ab used {int(ran[1])} connections instead of {connections}"
 
     def parse(self, data: bytes) -> Parsed:
-        """Its text (2.3, httpd 2.4): whole milliseconds; one request may count as several failures.
+        """Parse its text report (2.3, httpd 2.4): times are whole milliseconds; one request may be several failures.
 
-        Where answers differed in length from the first, `ok` is `None` and `ok_range` is set: they may be good.
+        If responses differed in length from the first one, they may or may not be good: `ok` is None and `ok_range` is
+        set.
         """
         return read_report("ab", lines_of(data), _START, _read, _explain)
 
@@ -147,7 +148,7 @@ def _read(cursor: Cursor, draft: Draft) -> None:
     keepalive = cursor.take(_KEEPALIVE)
     transferred = cursor.need(_TRANSFERRED, "the Total transferred line")
 
-    # Optional lines precede this one: those that are missing had nothing to count.
+    # Optional lines come before this one, so those still missing had nothing to count.
     non2xx = int(bad[1]) if bad else 0
     errors.update(
         connect=connect,
@@ -202,7 +203,7 @@ def _read_times(cursor: Cursor, draft: Draft, complete: int) -> None:
         latency.update(min=scaled(row[1], -3), mean=scaled(row[2], -3), max=scaled(row[3], -3))
     while cursor.take(_REMARK):
         pass
-    # ab prints no percentiles for one request. -d omits them too, but looks like truncated output.
+    # For a single request, ab prints no percentiles. With -d it omits them too, but that counts as truncated output.
     if complete == 1:
         return
     cursor.need(BLANK, "the percentiles")
@@ -222,7 +223,7 @@ def _explain(lines: list[str]) -> Parsed:
         elif completed := re.fullmatch(_COMPLETED, line):
             figures["requests"] = int(completed[1])
     if failure:
-        # APR's text for a timeout; all others come from the system.
+        # This text is APR's own; all other errors are texts of the system.
         timeout = failure == "the timeout specified has expired"
         return absent("ab", "timeout" if timeout else failure, **figures)
     if figures["tool_version"]:

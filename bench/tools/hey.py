@@ -1,4 +1,4 @@
-"""hey: closed loop, for a time or a count, as fast as it goes or held to a rate for each connection."""
+"""hey: closed loop, for a time or a count, optionally with a rate limit per connection."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ _ERROR = rf"  \[{COUNT}\]\t(.+)"
 _FORMATS = {"csv": "response-time,DNS"}
 
 _MOST_RESULTS = 1_000_000
-"""hey keeps no more results than this; its rate counts all."""
+"""hey keeps at most this many results, but its rate counts all requests."""
 
 
 class Hey(Tool):
-    """Also warms up for all tools."""
+    """hey; also used for the warm-up of all tools."""
 
     name = "hey"
     duration_digit_s = 0.00005
@@ -51,11 +51,11 @@ class Hey(Tool):
     limits_rate = True
 
     def version(self) -> str:
-        """The package's: hey does not print one."""
+        """The version of the Debian package: hey does not print one."""
         return printed(r"\A([0-9]\S*)", "dpkg-query", "--show", "--showformat", "${Version}", "hey")
 
     def command(self, load: Load) -> Command:
-        """Its rate is per connection."""
+        """hey's rate option is per connection, hence the division."""
         check_duration_or_count(load)
         timeout, request = whole("timeout", load.timeout_s), load.request
         words = ["hey", "-c", str(load.connections), "-t", timeout, "-disable-redirects"]
@@ -68,19 +68,19 @@ class Hey(Tool):
         return Command((*words, load.url))
 
     def keeps_alive(self, argv: Sequence[str]) -> bool:
-        """Unless it is told not to."""
+        """Unless disabled by option."""
         return "-disable-keepalive" not in argv
 
     def parse(self, data: bytes) -> Parsed:
-        """Its text (0.1.4): seconds with four decimals; failed requests are only in the Error distribution."""
+        """Parse its text report (0.1.4): seconds have four decimals; failed requests are in the Error distribution."""
         return read_report("hey", lines_of(data), _START, _read, lambda lines: unreadable("hey", lines, _FORMATS))
 
     def counted_in_rate(self, parsed: Parsed) -> int | None:
-        """Those without an answer as well."""
+        """All attempts: hey also counts requests without a response."""
         return parsed.attempts
 
     def requests_of(self, count: int, connections: int) -> int:
-        """The same number on each connection."""
+        """Rounded down, since hey sends the same number on each connection."""
         return count // connections * connections
 
 
@@ -91,7 +91,7 @@ def _read(cursor: Cursor, draft: Draft) -> None:
     slowest = cursor.need(_SLOWEST, "the Slowest line")
     fastest = cursor.need(_FASTEST, "the Fastest line")
     average = cursor.need(_AVERAGE, "the Average line")
-    # Without any answer the average is NaN, and the zeros next to it are placeholders.
+    # Without any response, the average is NaN, and the zeros next to it are placeholders.
     if average[1] != "NaN":
         latency.update(mean=float(average[1]), min=float(fastest[1]), max=float(slowest[1]))
     rps = figures["rps"] = float(cursor.need(_RPS, "the Requests/sec line")[1])
@@ -103,14 +103,14 @@ def _read(cursor: Cursor, draft: Draft) -> None:
 
     cursor.seek(_LATENCIES, "the Latency distribution")
     while row := cursor.take(_PERCENTILE):
-        # hey prints "0% in 0.0000 secs" where there were too few answers for a percentile.
+        # hey prints "0% in 0.0000 secs" if there were too few responses for a percentile.
         if row[1] in PERCENTILES:
             latency["p" + row[1]] = float(row[2])
 
     cursor.seek(_STATUSES, "the Status code distribution")
     status: dict[str, int] = {}
     while row := cursor.take(_STATUS):
-        # Go's client takes any three digits, and hey prints them as a number: [2] is the status 002, which is none.
+        # Go's client accepts any three digits, and hey prints them as a number: [2] is the (invalid) status 002.
         status[row[1].zfill(3)] = int(row[2])
     cursor.need(BLANK, "the end of the status codes")
     requests = sum(status.values())

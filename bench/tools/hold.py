@@ -1,4 +1,4 @@
-"""hold (bench.load.hold): connections that stay open without a request, and a few requests a second beside them."""
+"""hold (bench.load.hold): keeps idle connections open and sends a few requests per second on others."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MODULE = "bench.load.hold"
 
 
 class Hold(Tool):
-    """All of a table's services are under it at once: none of them has much to do."""
+    """It loads all services of a table at the same time, because none of them has much to do."""
 
     name = "hold"
     duration_digit_s = 0.0
@@ -26,18 +26,18 @@ class Hold(Tool):
     holds = True
 
     def refusal(self, asked: Asked) -> str | None:
-        """It needs connections and a rate, and sends one request without a body."""
+        """It needs both connections and a rate, and sends a single kind of request, without a body."""
         cause = super().refusal(asked)
         if cause or not asked.rate or asked.count:
             return cause or "hold keeps connections open beside a few requests/s: it takes both (c1000r10)"
         return None if asked.method in ("GET", "HEAD") and not asked.targets else "hold sends GET and HEAD only"
 
     def version(self) -> str:
-        """It is of this project, and Python's is what it runs on."""
+        """The Python version: hold is part of this project."""
         return f"Python {sys.version.partition(' ')[0]}"
 
     def command(self, load: Load) -> Command:
-        """As a module of this package."""
+        """The command that runs its module."""
         if load.rate is None or load.duration_s is None:
             raise CannotError("do without a rate and a duration")
         words = ["python3", "-S", "-m", MODULE, "--connections", whole("connections", load.connections)]
@@ -49,17 +49,17 @@ class Hold(Tool):
         return True
 
     def cpus(self, threads: int, cpus: int) -> int:
-        """Python runs one thread at a time."""
+        """Only one: Python runs one thread at a time."""
         return min(cpus, 1)
 
     def parse(self, data: bytes) -> Parsed:
-        """Two lines of JSON."""
+        """Parse its output, two lines of JSON."""
         told = _report(data)
         if told is None:
             return absent("hold", "hold ended before its report, or this is not its output", format="json")
         good = sum(number for code, number in told.status.items() if code.startswith("2"))
         answers, failed = sum(told.status.values()), dict(told.errors)
-        # Why it got no answer says more than that.
+        # Leave out counts if connections were not accepted: `other_load` gives that as the cause, not "no good answer".
         silent = not good and not told.accepted
         return Parsed(
             tool="hold",
@@ -79,7 +79,7 @@ class Hold(Tool):
         )
 
     def other_load(self, output: bytes, connections: int | None, duration_s: float | None) -> Iterator[str]:
-        """Connections that could not be opened, or that the server closed."""
+        """Connections that could not be opened, were closed by the server, or were not answered."""
         told = _report(output)
         if connections is None or told is None:
             return
@@ -95,7 +95,7 @@ class Hold(Tool):
 
 @dataclass(frozen=True, slots=True)
 class _Report:
-    """What hold says once connections are open, and at its end; times in s."""
+    """hold's output: what it prints once connections are open, and at the end. Times are in seconds."""
 
     opened: int
     why: str | None
@@ -109,7 +109,7 @@ class _Report:
 
 
 def _report(data: bytes) -> _Report | None:
-    """None where these are not its two lines."""
+    """Parse hold's two lines; None if they are malformed."""
     try:
         opened, ended = map(json.loads, data.splitlines())
         told: dict[str, Any] = {**opened, **ended}

@@ -1,6 +1,6 @@
-"""What a tool's output says: the figures in it, and nothing derived from anything else; and those of several as one.
+"""The figures in a tool's output, nothing derived from other sources; and the sum of several tools' outputs.
 
-Times are in seconds, sizes in bytes, rates in 1/s; `None` means that the output does not contain the figure.
+Times are in seconds, sizes in bytes, rates in 1/s; None means that the output does not contain the figure.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ Number = TypeVar("Number", int, float)
 
 @dataclass(frozen=True, slots=True)
 class Errors:
-    """Counts by kind. `non2xx` counts answers; the kinds before it, requests without an answer."""
+    """Counts by kind. `non2xx` counts responses; the kinds before it count requests without a response."""
 
     connect: int | None = None
     read: int | None = None
     write: int | None = None
     timeout: int | None = None
     other: int | dict[str, int] | None = None
-    """Errors of no other kind; ab: its `length` and `exceptions`."""
+    """All other errors; for ab, its `length` and `exceptions`."""
     non2xx: int | None = None
     status: dict[str, int] | None = None
-    """Count by status code; vegeta's `0` is a request without an answer."""
+    """Count by status code; vegeta's `0` is a request without a response."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,32 +51,32 @@ class Parsed:
     tool: str
     tool_version: str | None = None
     format: str = "text"
-    """`text`, `json`, and vegeta's `gob`; other formats are recognised, but not read (`absent`)."""
+    """`text`, `json`, or vegeta's `gob`; other formats are recognised but not read (`absent`)."""
     report: Report
-    """`complete`; `partial`: truncated, or not in the tool's format; `absent`: there is no report."""
+    """`complete`; `partial`: truncated or not in the tool's format; `absent`: there is no report."""
     requests: int | None = None
-    """Requests that the tool counts as completed; hey and vegeta: those that got an answer of any status."""
+    """Requests that the tool counts as completed; for hey and vegeta, those with a response of any status."""
     attempts: int | None = None
-    """`requests` plus those without an answer, if the output tells them."""
+    """`requests` plus those without a response, if the output has their number."""
     duration_s: float | None = None
     rps: float | None = None
-    """Requests per second, as printed; `Tool.counted_in_rate` says of which requests."""
+    """Requests per second, as printed; see `Tool.counted_in_rate` for which requests count."""
     ok: int | None = None
     ok_range: tuple[int, int] | None = None
-    """(least, most) good answers, where ab's output leaves `ok` ambiguous."""
+    """(least, most) good responses, if `ok` is ambiguous in ab's output."""
     errors: Errors = field(default_factory=Errors)
     latency_s: Latency = field(default_factory=Latency)
     bytes_read: int | None = None
     bytes_exact: bool | None = None
     """False if the tool rounded `bytes_read`."""
     extra: dict[str, Any] | None = None
-    """Figures of a single tool: ab `failed`, `keepalive_requests`; vegeta `rate`, `attack_s`, `wait_s`;
+    """Figures specific to a tool: ab `failed`, `keepalive_requests`; vegeta `rate`, `attack_s`, `wait_s`;
     wrk `script_json`; hey `results_kept` if it stopped keeping results."""
     failure: str | None = None
-    """Why the report is not complete; `None` if it is."""
+    """Why the report is not complete; None if it is."""
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON types."""
+        """The fields as JSON types."""
         return asdict(self) | {"ok_range": None if self.ok_range is None else list(self.ok_range)}
 
 
@@ -86,10 +86,10 @@ def absent(tool: str, failure: str, format: str = "text", **figures: Any) -> Par
 
 
 def merged(parts: Sequence[Parsed], whole: Parsed | None = None) -> Parsed:
-    """The outputs of several load generators that loaded one service at once, as one.
+    """Merge the outputs of several load generators that loaded one service at the same time.
 
-    Counts and rates are sums. Percentiles cannot be made of percentiles: they are None, unless `whole`, the tool's own
-    report of all results, has them.
+    Counts and rates are sums. Percentiles cannot be merged: they are None unless `whole`, the tool's own report of all
+    results, has them.
     """
     bad = next(((number, part) for number, part in enumerate(parts, 1) if part.report != "complete"), None)
     ok = _sum([part.ok for part in parts])
@@ -115,7 +115,7 @@ def merged(parts: Sequence[Parsed], whole: Parsed | None = None) -> Parsed:
 
 
 def _latency(parts: Sequence[Parsed]) -> Latency:
-    """What can be told of all answers: the shortest, the longest, and the mean by the number of answers."""
+    """What can be merged: the minimum, the maximum, and the mean weighted by the number of requests."""
     sums = [
         None if part.latency_s.mean is None or part.requests is None else part.latency_s.mean * part.requests
         for part in parts
@@ -153,6 +153,6 @@ def _sum(values: Sequence[Number | None]) -> Number | None:
 
 
 def _of_all(combine: Callable[[Iterable[Number]], Number], values: Sequence[Number | None]) -> Number | None:
-    """None if one of the values is not known."""
+    """The combined values; None if any of them is unknown."""
     known = [value for value in values if value is not None]
     return combine(known) if len(known) == len(values) else None

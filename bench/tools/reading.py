@@ -1,8 +1,8 @@
 """Helpers for reading a tool's report, line by line or as JSON.
 
-Every pattern has bounded or non-overlapping repetitions and ASCII digits: hostile input costs linear time, and a number
-that is too long for its field does not match. Patterns are strings, which `re` compiles once when they are first used:
-the load generator imports the tools between two loads, and compiling takes longer than everything else that it needs.
+Patterns only have bounded or non-overlapping repetitions and ASCII digits, so that hostile input takes linear time and
+numbers too long for their field do not match. They are strings, which `re` compiles at first use: the load generator
+imports the tools between two loads, and compiling them all would dominate its start-up time.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _GO_ERRORS = (
 
 
 class Unfinished(Exception):
-    """The text ends, or deviates from the tool's format, before the report is complete."""
+    """The text ends or deviates from the tool's format before the report is complete."""
 
 
 class Draft:
-    """Figures collected line by line, so that a truncated text keeps what was read."""
+    """Figures collected line by line, so that those before a truncation are kept."""
 
     def __init__(self, tool: str, format: str) -> None:
         self.tool = tool
@@ -64,7 +64,7 @@ class Cursor:
         self.at = at
 
     def take(self, pattern: str) -> re.Match[str] | None:
-        """The match of the whole current line, which is then consumed; None if it does not match."""
+        """Match the whole current line and consume it; None if it does not match."""
         if self.at == len(self.lines):
             return None
         found = re.fullmatch(pattern, self.lines[self.at])
@@ -73,7 +73,7 @@ class Cursor:
         return found
 
     def need(self, pattern: str, name: str) -> re.Match[str]:
-        """The match of the current line; Unfinished, with the name of what is missing, if it does not match."""
+        """Like `take`, but raises Unfinished if the line does not match; `name` says what is missing."""
         found = self.take(pattern)
         if found:
             return found
@@ -82,7 +82,7 @@ class Cursor:
         raise Unfinished(f"{clip(self.lines[self.at])!r} instead of {name}")
 
     def seek(self, pattern: str, name: str) -> None:
-        """Skip to behind the next line that matches; Unfinished if there is none."""
+        """Skip past the next line that matches; Unfinished if there is none."""
         while not self.take(pattern):
             if self.at == len(self.lines):
                 raise Unfinished(f"cut off before {name}")
@@ -92,7 +92,7 @@ class Cursor:
 def lines_of(data: bytes) -> list[str]:
     """The complete lines, without trailing blanks.
 
-    Text after the last line feed is dropped, because its last number may be truncated.
+    Text after the last line feed is dropped, because a number at its end may be truncated.
     """
     lines = data.decode("utf-8", "replace").split("\n")
     del lines[-1]
@@ -144,7 +144,7 @@ def read_json(
 
 
 def unreadable(tool: str, lines: list[str], formats: Mapping[str, str]) -> Parsed:
-    """The result for text without a report: names the format by its first line, if it is a known one."""
+    """The result for text without a report; it names the format if the first line is that of a known one."""
     first = next((line for line in lines if line), None)
     if first is None:
         return absent(tool, "no complete line in the output")
@@ -164,7 +164,7 @@ def member(report: Any, *path: str) -> Any:
 
 
 def count_at(report: Any, *path: str) -> int:
-    """A count at this path, of bytes or nanoseconds as well; Unfinished if it is none."""
+    """The count (also of bytes or nanoseconds) at this path; Unfinished if it is not a count."""
     value = member(report, *path)
     if type(value) is int and 0 <= value < 10**18:
         return value
@@ -172,7 +172,7 @@ def count_at(report: Any, *path: str) -> int:
 
 
 def rate_at(report: Any, *path: str) -> float:
-    """A number from 0 on at this path; Unfinished if it is none."""
+    """The non-negative number at this path; Unfinished if it is not one."""
     value = member(report, *path)
     if type(value) in (int, float) and 0 <= value < 10**18:
         return float(value)
@@ -192,7 +192,7 @@ def scaled(number: str, exponent: int) -> float:
 def go_error_kind(text: str) -> str:
     """The field of `Errors` that counts this error of Go's HTTP client.
 
-    Timeouts are checked first, because their texts also name what was interrupted.
+    Timeouts are checked first, because their texts also name the interrupted operation.
     """
     prefix = re.match(r'[A-Za-z]{1,10} "[^"]*": ', text)
     said = text[prefix.end() if prefix else 0 :].lower()

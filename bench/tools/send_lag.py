@@ -1,10 +1,11 @@
-"""When vegeta sent each request and how long each answer took: `lag.json` and `latencies.json`.
+"""How late vegeta sent requests and how long responses took: `lag.json` and `latencies.json`.
 
-vegeta measures latency from when a request is sent, which hides the time that a late request waited (coordinated
-omission). Request i of an attack at R/s is due i/R after the first. Lag is relative to the most punctual request, so
-that a late first one does not hide the others' lag. Percentiles are judged relative to the median lag: a delay that
-all requests share (a timer's) is the same load, started later. Computed once, right after the measurement, because
-decoding vegeta's results is slow.
+vegeta measures latency from the moment a request is sent, which hides the time that a late request waited (coordinated
+omission). Request i of an attack at R/s is due i/R after the first one. Lag is relative to the most punctual request,
+so that a late first request does not hide the lag of the others. Percentiles are judged relative to the median lag,
+because a delay common to all requests (such as a timer's) is the same load, started later.
+
+The files are written once, right after the measurement, because decoding vegeta's results is slow.
 """
 
 from __future__ import annotations
@@ -24,42 +25,45 @@ from bench.core.files import as_object, read_bytes
 from bench.tools.reading import go_error_kind
 
 LATE_S = 0.001
-"""A request this much behind the median lag is late: latencies must be right within 5 % plus 1 ms."""
+"""A request later than this, relative to the median lag, counts as late; latencies must be right within 5 % + 1 ms."""
 MAX_SHIFT, MAX_SHIFT_S = 0.05, LATE_S
-"""How far a percentile counted from the schedule may exceed the same percentile counted from sending."""
+"""How much a percentile counted from the schedule may exceed the same percentile counted from sending."""
 MOST_WORKERS = 0.99
-"""This share of the workers in use counts as all: a worker between two requests is in neither."""
+"""From this share in flight, all workers count as in use: workers between two requests have none in flight."""
 BEYOND = 50
 """Requests that must lie above a percentile for it to be reported: p99 needs 5,000 in total, p99.9 50,000."""
 ROUNDS = 3
-"""So many rounds may have them together; of fewer, each needs them."""
+"""From this number of rounds on, `BEYOND` applies to all rounds together, with fewer to each round."""
 SHARES: Mapping[str, float] = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
 JUDGED = ("p50", "p90", "p99")
-"""Percentiles that make a measurement invalid if lag moves them; p99.9 is then only left out of the report."""
+"""Percentiles that make a measurement invalid if lag shifts them; p99.9 is only left out of the report."""
 DIGITS = 3
-"""Significant digits in latencies.json: an error of at most 0.5 %, and as many as the report prints."""
+"""Significant digits in latencies.json, as many as the report prints: an error of at most 0.5 %."""
 
 
 def least_requests(share: float) -> int:
-    """The fewest requests for which this percentile (0.99 is p99) is reported."""
+    """The minimum number of requests for which this percentile (0.99 is p99) is reported."""
     return round(BEYOND / (1 - share))
 
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """The requests of one attack in the order of sending: when each was sent and how long it took, in ns."""
+    """The requests of one attack in the order of sending: the time sent and the latency of each, in ns."""
 
     sent_ns: array[int]
     took_ns: array[int]
 
     @property
     def requests(self) -> int:
-        """How many were sent."""
+        """The number of requests sent."""
         return len(self.sent_ns)
 
 
 def read_csv(lines: Iterable[str], timeout_s: float) -> Attack:
-    """The attack in `vegeta encode -to csv`; a timed-out request counts as `timeout_s`. ValueError if it is not one."""
+    """Read the output of `vegeta encode -to csv`; ValueError if it is malformed.
+
+    The latency of a timed-out request counts as `timeout_s`.
+    """
     timeout_ns = round(timeout_s * 1e9)
     rows = []
     for row in csv.reader(lines):
@@ -72,7 +76,7 @@ def read_csv(lines: Iterable[str], timeout_s: float) -> Attack:
 
 
 def lags(attack: Attack, rate: float) -> list[float]:
-    """How late each request was sent, in ns."""
+    """The lag of each request in ns, relative to the most punctual one."""
     step = 1e9 / rate
     first = attack.sent_ns[0] if attack.sent_ns else 0
     offsets = [sent - first - number * step for number, sent in enumerate(attack.sent_ns)]
@@ -81,7 +85,7 @@ def lags(attack: Attack, rate: float) -> list[float]:
 
 
 def most_in_flight(attack: Attack) -> int:
-    """The most requests that were open at any one time."""
+    """The maximum number of requests in flight at the same time."""
     open_until: list[int] = []
     most = 0
     for sent, took in zip(attack.sent_ns, attack.took_ns, strict=True):
@@ -93,13 +97,13 @@ def most_in_flight(attack: Attack) -> int:
 
 
 def quantile(ordered: Sequence[float], share: float) -> float:
-    """The nearest-rank quantile of sorted values: the smallest that this share of them does not exceed."""
+    """The nearest-rank quantile of sorted values: the smallest one that `share` of the values do not exceed."""
     # 1e-9 absorbs rounding, so that 0.9 of 10 is 9.
     return ordered[max(0, math.ceil(share * len(ordered) - 1e-9) - 1)]
 
 
 def quantile_of(counts: Mapping[int, int], share: float) -> int:
-    """The same for values with their counts; there must be at least one."""
+    """`quantile` for values with their counts; there must be at least one."""
     left = math.ceil(share * sum(counts.values()) - 1e-9)
     for value in sorted(counts):
         left -= counts[value]
@@ -109,7 +113,7 @@ def quantile_of(counts: Mapping[int, int], share: float) -> int:
 
 
 def lag_facts(attack: Attack, rate: float, workers: int) -> dict[str, Any]:
-    """The content of lag.json; times are in seconds, null where nothing was sent."""
+    """The content of lag.json; times are in seconds, null if nothing was sent."""
     from_first = lags(attack, rate)
     ordered = sorted(from_first)
     any_sent = bool(ordered)
@@ -139,7 +143,10 @@ def lag_facts(attack: Attack, rate: float, workers: int) -> dict[str, Any]:
 
 
 def latency_facts(attack: Attack, rate: float) -> dict[str, Any]:
-    """The content of latencies.json: every latency, to `DIGITS` digits, with its count; `due`: from the schedule."""
+    """The content of latencies.json: latencies, rounded to `DIGITS` digits, with their counts.
+
+    Latencies are counted from sending, and under `due` from the schedule.
+    """
     from_first = lags(attack, rate)
     middle = quantile(sorted(from_first), 0.5) if from_first else 0
     due = (max(0, round(took + lag - middle)) for took, lag in zip(attack.took_ns, from_first, strict=True))
@@ -158,7 +165,10 @@ def _listed(counts: Mapping[int, int]) -> dict[str, list[int]]:
 
 
 def merged_latency_facts(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The same of several: counts of equal latencies are summed, which loses nothing. KeyError or TypeError else."""
+    """Merge several latencies.json by adding up the counts of equal latencies, which is exact.
+
+    KeyError, TypeError or ValueError if one is malformed.
+    """
     counts, due = Counter[int](), Counter[int]()
     for part in parts:
         for whole, own in ((counts, part), (due, part["due"])):
@@ -175,8 +185,8 @@ def merged_latency_facts(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def save_schedule(
     lines: Iterable[str], rate: float, timeout_s: float, workers: int, *, lag: Path, latencies: Path
 ) -> None:
-    """Write both files of an attack's CSV; ValueError where it is not one."""
-    # The CSV holds response bodies.
+    """Write lag.json and latencies.json from vegeta's CSV; ValueError if that is malformed."""
+    # The CSV contains response bodies, which may exceed the default limit.
     csv.field_size_limit(1 << 30)
     try:
         attack = read_csv(lines, timeout_s)
@@ -187,7 +197,7 @@ def save_schedule(
 
 
 def merge_latencies(files: Sequence[Path], whole: Path) -> None:
-    """Write the latencies.json of all together, where load generators shared a load; ValueError where one is none."""
+    """Merge the latencies.json `files` of several load generators into `whole`; ValueError if one is malformed."""
     facts = [as_object(read_bytes(str(file)) or b"") for file in files]
     try:
         merged = merged_latency_facts([{} if one is None else one for one in facts])
@@ -208,7 +218,7 @@ def is_moved(sent_s: float, due_s: float) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """lag.json, in seconds; `workers` is the most that vegeta was allowed, `in_flight_max` the most that it used."""
+    """lag.json, in seconds; `workers` is vegeta's limit of workers, `in_flight_max` the most that it used."""
 
     requests: int
     workers: int
@@ -219,14 +229,14 @@ class Lag:
     from_schedule_s: Mapping[str, float]
 
     def moved(self, names: Iterable[str] = JUDGED) -> Iterator[str]:
-        """The percentiles, of those with enough requests, that lag moved too far."""
+        """The percentiles that lag shifted too far, among those with enough requests."""
         for name in names:
             sent, due = self.as_sent_s[name], self.from_schedule_s[name]
             if self.requests >= least_requests(SHARES[name]) and is_moved(sent, due):
                 yield name
 
     def faults(self) -> Iterator[str]:
-        """How the load differed from the planned one, one text each."""
+        """Texts on how the load differed from the planned one."""
         moved = [
             f"{name} is {1000 * self.from_schedule_s[name]:.3g} ms from when requests were due, "
             f"{1000 * self.as_sent_s[name]:.3g} ms as sent"
@@ -239,13 +249,13 @@ class Lag:
         yield from self.shortage()
 
     def shortage(self) -> Iterator[str]:
-        """Says that requests had to wait for a worker, if they had."""
+        """A text if requests had to wait for a worker, else nothing."""
         if self.in_flight_max >= MOST_WORKERS * self.workers:
             yield f"all {self.workers} of vegeta's workers were in use: requests that were due then were not sent"
 
 
 def read_lag(facts: Mapping[str, Any] | None) -> Lag | None:
-    """The lag of lag.json; None where that is not such a file, or nothing was sent."""
+    """Parse the content of lag.json; None if it is malformed or nothing was sent."""
     if facts is None:
         return None
     try:
@@ -256,7 +266,7 @@ def read_lag(facts: Mapping[str, Any] | None) -> Lag | None:
             _number(facts["late_ratio"]),
             {key: _number(facts["lag_s"][key]) for key in ("p50", "p99", "max")},
             {key: _number(facts["as_sent_s"][key]) for key in SHARES},
-            # Relative to the median lag, an early request may have its answer before it was due.
+            # Since lag is relative to the median, the response to an early request may come before the request is due.
             {key: _number(max(0, facts["from_schedule_s"][key])) for key in SHARES},
         )
     except (KeyError, TypeError, ValueError):

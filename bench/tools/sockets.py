@@ -1,4 +1,4 @@
-"""The client of events: raw sockets, an open loop, and a log of what became of each request (bench/load/client.py)."""
+"""The client of events: an open loop on raw sockets that logs the outcome of each request (bench/load/client.py)."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from bench.tools.parsed import Parsed, absent
 from bench.tools.tool import Asked, CannotError, Command, Load, Tool
 
 REQUESTS, CAPACITY, SLOW, EVENTS = "requests.tsv.gz", "capacity.json", "slow.tsv", "events.json"
-"""Raw files: a line for each request; what the service held before; other connections; what was done, by the driver."""
+"""Raw files: one line per request; the service's capacity; slow connections; the actions of the driver."""
 PROXY = "proxy.log"
-"""What the proxy before the service says of each request that went through it, and of failures."""
+"""The log of the proxy in front of the service: each request that went through it, and failures."""
 
 
 class Sockets(Tool):
-    """No program: a step of an event runs it itself, and no level asks for it."""
+    """Not a program: the steps of events contain the client, and no level can select it."""
 
     name = "sockets"
     duration_digit_s = latency_digit_s = 0.0
@@ -24,21 +24,21 @@ class Sockets(Tool):
     more_files = (CAPACITY, SLOW, EVENTS, PROXY)
 
     def refusal(self, asked: Asked) -> str | None:
-        """Always: only events have it."""
+        """Always refused: only events use it."""
         return "sockets makes the load of events alone (--event)"
 
     def version(self) -> str:
-        """That of the Python that runs it."""
+        """The version of the Python that runs it."""
         return platform.python_version()
 
     def command(self, load: Load) -> Command:
-        """CannotError: it is no program."""
+        """Always CannotError: it is not a program."""
         raise CannotError("be called: events have it")
 
     def keeps_alive(self, argv: Sequence[str]) -> bool:
-        """As the event says."""
+        """True; in fact the event decides."""
         return True
 
     def parse(self, data: bytes) -> Parsed:
-        """Its log is read by bench/records/make_event.py."""
+        """Always absent: bench/records/make_event.py reads its log."""
         return absent(self.name, "its log has requests, and no report")

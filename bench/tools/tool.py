@@ -1,4 +1,4 @@
-"""What a load tool is: the load that it is asked for, its command line, precision and output."""
+"""The interface of a load tool: the requested load, the tool's command line, precision and output."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ OUTPUT = "output.txt"
 class Request:
     """A request, without the address.
 
-    `headers` are lines, `body_file` is a path. For a user's own app both are those of its first request, and `requests`
-    is the folder with all `targets` of them.
+    `headers` are lines, `body_file` is a path. For a user's own app these are those of its first request, `requests` is
+    the folder with all of its requests, and `targets` is their number.
     """
 
     method: str = "GET"
@@ -33,9 +33,10 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """A request, sent repeatedly. Times are in seconds, `rate` is in requests/s; None: not set by the level.
+    """A request, sent repeatedly. Times are in seconds, `rate` is in requests/s; None means not set by the level.
 
-    `most_workers` caps the open requests of an open loop; `latency_s` is the longest latency at which it must be held.
+    `most_workers` limits the requests in flight of an open loop. `latency_s` is the highest latency (p99) at which the
+    open loop still has to keep its rate.
     """
 
     url: str
@@ -53,7 +54,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command line, and its standard input ('': none)."""
+    """A command line and its standard input ('' for none)."""
 
     argv: tuple[str, ...]
     stdin: str = ""
@@ -61,7 +62,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What a plan knows of a load; `targets` is 0 for the contract's requests, else the number of an own app's."""
+    """A load as known when planning. `targets`: number of requests of a user's own app, 0 for those of the contract."""
 
     open_loop: bool
     rate: bool
@@ -71,52 +72,52 @@ class Asked:
 
 
 class CannotError(Exception):
-    """A load that the tool cannot make; the text goes on after "TOOL cannot"."""
+    """A load that the tool cannot generate; the text continues "TOOL cannot"."""
 
 
 class Tool(Protocol):
-    """A load tool. The defaults are those of a closed loop that prints one report in text."""
+    """A load tool. The defaults fit a closed loop that prints one text report."""
 
     name: str
 
     duration_digit_s: float
     latency_digit_s: float
-    """Half a unit of the last digit of the duration, and of the mean latency, that it prints; 0 where it always prints
-    three digits or more."""
+    """Rounding error (half a unit of the last digit) of the printed duration and mean latency; 0 if at least three
+    significant digits are always printed."""
 
     output: str = OUTPUT
     """The raw file that is parsed."""
     results: str = OUTPUT
     """The raw file for its standard output; its standard error goes to output.txt."""
     more_files: tuple[str, ...] = ()
-    """Other raw files that figures come from."""
+    """Other raw files that are used for figures."""
 
     @property
     def files(self) -> tuple[str, ...]:
-        """All raw files that the tool leaves."""
+        """All raw files of the tool."""
         return (self.output, self.results, *self.more_files)
 
     limits_rate: bool = False
     mixes_targets: bool = False
     merges_reports: bool = False
-    """Whether it can make one report, with percentiles, from the results of several load generators."""
+    """Whether it can merge the results of several load generators into one report with percentiles."""
     ends_frozen: bool = False
-    """Whether it exits while the service is frozen: it does not wait for responses that are under way."""
+    """Whether it exits even if the service is frozen, because it does not wait for requests in flight."""
     holds: bool = False
-    """Whether its connections have nothing to do: all services of a table are then under it at once, without turns."""
+    """Whether its connections are idle; then all services of a table are loaded at the same time, not in turns."""
     told_status: int = 0
-    """Its exit status after SIGINT, when it has printed its result."""
+    """Its exit status if it ends on SIGINT after printing its result."""
     uncounted: tuple[str, ...] = ("connect", "read", "write")
     """The kinds of failed requests that its request count does not include."""
     counts_late: bool = False
     """Whether its request count includes responses that came after the timeout."""
     adds_samples: bool = False
-    """Whether it adds latencies of requests that a stall delayed, so that the mean is larger than that of responses."""
+    """Whether it adds samples for requests delayed by a stall, so that its mean latency exceeds that of responses."""
     all_have_status: bool = False
-    """Whether its counts by status are of all attempts: `0` is that of a request without an answer."""
+    """Whether its counts by status cover all attempts; `0` is the status of a request without a response."""
 
     def refusal(self, asked: Asked) -> str | None:
-        """Why it cannot make this load; None if it can."""
+        """The reason why it cannot generate this load; None if it can."""
         if asked.open_loop:
             return f"{self.name} is closed loop: it takes connections (c64)"
         if asked.rate and not self.limits_rate:
@@ -130,22 +131,22 @@ class Tool(Protocol):
         ...
 
     def command(self, load: Load) -> Command:
-        """Its command line for this load; CannotError if it cannot make it."""
+        """Its command line for this load; CannotError if it cannot generate the load."""
         ...
 
     def keeps_alive(self, argv: Sequence[str]) -> bool:
-        """Whether this command line of it sends more than one request on a connection."""
+        """Whether this command line makes it send more than one request per connection."""
         ...
 
     def save(self, load: Load, folder: Path) -> bool:
-        """After the load: make reports from its results. False if one could not be made.
+        """Make reports from its results after the load; False if one could not be made.
 
-        The files in `folder` still have their temporary names (see `temporary`).
+        Files in `folder` still have their temporary names (see `temporary`).
         """
         return True
 
     def merge(self, parts: Sequence[Path], folder: Path) -> bool:
-        """Merge the results of several load generators into `folder`, as far as the tool can; False if that failed."""
+        """Merge the results of several load generators into `folder`, if the tool supports it; False if that failed."""
         return True
 
     def parse(self, data: bytes) -> Parsed:
@@ -153,29 +154,29 @@ class Tool(Protocol):
         ...
 
     def counted_in_rate(self, parsed: Parsed) -> int | None:
-        """The requests that its own rate (`rps`) counts; the default: all completed."""
+        """The number of requests that its printed rate (`rps`) is based on; by default, all completed ones."""
         return parsed.requests
 
     def requests_of(self, count: int, connections: int) -> int:
-        """How many requests it sends where it is asked for `count`."""
+        """The number of requests that it actually sends for a requested `count`."""
         return count
 
     def other_load(self, output: bytes, connections: int | None, duration_s: float | None) -> Iterator[str]:
-        """How the load that its output says it made differs from this one; `duration_s` None: whatever it was."""
+        """How the load, by its output, differed from this one; `duration_s` None: do not check the duration."""
         yield from ()
 
     def cpus(self, threads: int, cpus: int) -> int:
-        """How many of the CPUs it can use."""
+        """The number of CPUs that it can use, of the `cpus` available."""
         return cpus
 
 
 def temporary(folder: Path, name: str) -> Path:
-    """The name of a raw file until it is complete."""
+    """The path of a raw file until it is complete."""
     return folder / f".{name}.tmp"
 
 
 def printed(pattern: str, *argv: str) -> str:
-    """The first group of the pattern in what a program prints within 5 s, stdout and stderr; '' if there is none."""
+    """Run a program for up to 5 s and return the pattern's first group in its stdout and stderr; '' if none matches."""
     try:
         done = subprocess.run(
             guarded(5, 1, *argv),
@@ -191,7 +192,7 @@ def printed(pattern: str, *argv: str) -> str:
 
 
 def whole(name: str, value: float | None) -> str:
-    """The value as a word; CannotError unless it is a whole number from 1."""
+    """The value as a command-line argument; CannotError unless it is a positive whole number."""
     text = plain(value)
     if not re.fullmatch("[1-9][0-9]*", text):
         raise CannotError(f"take a {name} of '{text}': whole numbers from 1 only")
@@ -199,7 +200,7 @@ def whole(name: str, value: float | None) -> str:
 
 
 def check_duration_or_count(load: Load) -> None:
-    """CannotError unless there is either a duration or a count, and the count covers all connections."""
+    """Raise CannotError unless the load has either a duration or a count, of at least one request per connection."""
     connections = int(whole("connections", load.connections))
     if (load.duration_s is None) == (load.count is None):
         raise CannotError("do both or neither of a duration and a count")
@@ -208,7 +209,7 @@ def check_duration_or_count(load: Load) -> None:
 
 
 def header_options(load: Load) -> list[str]:
-    """The header options of ab and hey, which have a flag of its own for the content type."""
+    """The header options of ab and hey, which have a separate option for the content type."""
     words = []
     for line in load.request.headers:
         name, _, value = line.partition(":")

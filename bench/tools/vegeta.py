@@ -1,4 +1,4 @@
-"""vegeta: open loop, at a rate for a time."""
+"""vegeta: open loop, at a rate, for a time."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from bench.tools.tool import OUTPUT, Asked, CannotError, Command, Load, Tool, pr
 
 RESULTS, REPORT, LAG, LATENCIES = "results.bin", "output.json", "lag.json", "latencies.json"
 SPARE_FILES = 256
-"""Files for everything but connections."""
+"""File descriptors reserved for everything but connections."""
 OPENED_PER_CPU = 2_000
-"""Requests/s of each CPU up to which every request may open a connection, which costs half a millisecond of CPU."""
+"""Up to this rate, in requests/s per CPU, every request may open a connection, which takes 0.5 ms of CPU time."""
 CONNECTIONS_PER_CPU = 128
-"""Above that rate: so many connections. Once late, as it is at its start, vegeta would else open one for each request,
-and stay late; all of these together take it 50 ms."""
+"""Limit of connections per CPU above that rate; opening all of them takes 50 ms. Without a limit, once vegeta is late,
+as it is at the start, it would open a connection for each request and stay late."""
 
 _START = r"Requests +\[total, rate"
 _LABELS: dict[str, tuple[str, ...]] = {
@@ -71,7 +71,7 @@ _GOB_TIMEOUT_S = 120.0
 
 
 class Vegeta(Tool):
-    """Its binary results are saved; reports are made from them after the load, because decoding is slow."""
+    """Saves vegeta's binary results and makes reports from them after the load, because decoding is slow."""
 
     name = "vegeta"
     duration_digit_s = 0.0
@@ -85,7 +85,7 @@ class Vegeta(Tool):
     all_have_status = True
 
     def refusal(self, asked: Asked) -> str | None:
-        """It takes rates only."""
+        """It only takes rates."""
         return None if asked.open_loop else "vegeta is open loop: it takes rates (r500, knee:p99=50ms)"
 
     def version(self) -> str:
@@ -93,7 +93,7 @@ class Vegeta(Tool):
         return printed(r"^Version: v?(.*)", "vegeta", "-version")
 
     def command(self, load: Load) -> Command:
-        """Its targets come from its standard input."""
+        """Targets are passed on standard input."""
         rate, request = whole("rate", load.rate), load.request
         if load.duration_s is None or load.count is not None:
             raise CannotError("stop at a count: a rate and a duration only")
@@ -112,7 +112,7 @@ class Vegeta(Tool):
         return Command(tuple(words), f"{request.method} {load.url}")
 
     def save(self, load: Load, folder: Path) -> bool:
-        """Both reports, lag.json and latencies.json; if one fails, the others are still made."""
+        """Make both reports, lag.json and latencies.json; if one fails, the others are still made."""
         results = temporary(folder, RESULTS)
         with temporary(folder, OUTPUT).open("ab") as said:
             with temporary(folder, REPORT).open("wb") as report:
@@ -126,7 +126,7 @@ class Vegeta(Tool):
         return all(done)
 
     def merge(self, parts: Sequence[Path], folder: Path) -> bool:
-        """Percentiles come from vegeta; latencies.json has every latency, so that the sum is exact."""
+        """Let vegeta report on all results, and merge latencies.json, which is exact, as it has every latency."""
         from bench.tools.send_lag import merge_latencies
 
         with temporary(folder, REPORT).open("wb") as report:
@@ -140,30 +140,30 @@ class Vegeta(Tool):
         return True
 
     def keeps_alive(self, argv: Sequence[str]) -> bool:
-        """Unless it is told not to."""
+        """Unless disabled by option."""
         return "-keepalive=false" not in argv
 
     def parse(self, data: bytes) -> Parsed:
-        """Its text and JSON reports (12.x), and its binary results. Status `0` is a request without an answer.
+        """Parse its text and JSON reports (12.x) or its binary results. Status `0` is a request without a response.
 
-        The JSON is exact (nanoseconds); the text rounds to three or four digits. vegeta lists each error text once,
-        without a count: where several kinds share status 0, their counts are `None`.
+        The JSON is exact (nanoseconds); the text is rounded to three or four digits. vegeta lists each error text once,
+        without a count, so if several kinds share status 0, their counts are None.
         """
         if re.match(_GOB_START, data):
             return _parse_gob(data)
         return read_report("vegeta", lines_of(data), _START, _read, lambda _: _parse_json(data))
 
     def counted_in_rate(self, parsed: Parsed) -> int | None:
-        """Those with a 2xx or 3xx."""
+        """Responses with status 2xx or 3xx."""
         status = parsed.errors.status
         return None if status is None else sum(n for code, n in status.items() if code[:1] in ("2", "3"))
 
 
 def workers(load: Load) -> int:
-    """As many workers as requests can be open before they time out, or as files can be open.
+    """The number of workers: enough for all requests that can be in flight before the timeout, or the limit of files.
 
-    With fewer, a stall of the server would delay requests and hide itself. If the limit of files makes vegeta fall
-    behind, its report shows it.
+    With fewer, a stall of the server would delay sending, which hides the stall. If the limit of files makes vegeta
+    fall behind, its report shows that.
     """
     import resource
 
@@ -174,9 +174,10 @@ def workers(load: Load) -> int:
 
 
 def connections(load: Load) -> int:
-    """As many connections as workers, or enough for the rate: a request that waits for one is late from when it is due.
+    """The number of connections: as many as workers, or at high rates, enough for the rate.
 
-    A load whose p99 is `latency_s` has a mean of half of that at most, which needs `rate * latency_s / 2` of them.
+    A load with a p99 of `latency_s` has a mean latency of at most half of that, so it needs `rate * latency_s / 2`
+    connections. A request that has to wait for a connection counts as late.
     """
     most, rate, cpus = workers(load), load.rate or 0, len(os.sched_getaffinity(0))
     if rate <= OPENED_PER_CPU * cpus:
@@ -267,7 +268,7 @@ def _count_errors(draft: Draft, status: dict[str, int], texts: Iterable[str]) ->
 
 
 def _check_error_set(status: dict[str, int], texts: list[str]) -> None:
-    """Unfinished if a failing status has no error text: nothing else marks the end of the error set."""
+    """Raise Unfinished if a failing status has no error text: nothing else marks the end of the error set."""
     for code in status:
         if code == "0":
             explained = any(not _is_status(text) for text in texts)
@@ -341,7 +342,7 @@ def _read_json(report: Any, draft: Draft) -> None:
 
 
 def _parse_gob(data: bytes) -> Parsed:
-    """Binary results, decoded by vegeta itself, which defines their encoding and its percentiles."""
+    """Parse binary results with vegeta itself, which defines their encoding and the percentiles."""
     command = ["vegeta", "report", "-type=json"]
     try:
         done = subprocess.run(command, input=data, capture_output=True, timeout=_GOB_TIMEOUT_S, check=False)

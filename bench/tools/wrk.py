@@ -1,4 +1,4 @@
-"""wrk: closed loop, for a time."""
+"""wrk: closed loop, for a fixed time."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _UNIT_S = {"s": 1, "m": 60, "h": 3600}
 
 
 class Wrk(Tool):
-    """Each thread takes an equal share of the connections; methods other than GET need a Lua script."""
+    """wrk; its threads share the connections equally, and methods other than GET need a Lua script."""
 
     name = "wrk"
     duration_digit_s = 0.005
@@ -42,7 +42,7 @@ class Wrk(Tool):
     adds_samples = True
 
     def refusal(self, asked: Asked) -> str | None:
-        """No count; without a script, only GET."""
+        """It takes no count, and without a script it only sends GET."""
         if cause := super().refusal(asked):
             return cause
         if asked.count:
@@ -50,11 +50,11 @@ class Wrk(Tool):
         return "wrk cannot send a body without a Lua script" if not asked.targets and asked.method != "GET" else None
 
     def version(self) -> str:
-        """From its usage, which it prints with exit status 1."""
+        """The version in its usage text, which it prints with exit status 1."""
         return printed(r"\Awrk (\S*)", "wrk", "-v")
 
     def command(self, load: Load) -> Command:
-        """Whole numbers only. Threads must divide the connections: wrk silently drops the remainder."""
+        """All numbers are whole. Threads must divide the connections, because wrk silently drops the remainder."""
         request = load.request
         if not request.requests and (request.method != "GET" or request.body_file):
             raise CannotError(f"send {request.method} without a Lua script")
@@ -74,11 +74,11 @@ class Wrk(Tool):
         return min(cpus, threads)
 
     def keeps_alive(self, argv: Sequence[str]) -> bool:
-        """Unless it asks for the end of each."""
+        """Unless it sends `Connection: close`."""
         return "Connection: close" not in argv
 
     def other_load(self, output: bytes, connections: int | None, duration_s: float | None) -> Iterator[str]:
-        """It rounds times to whole seconds, and connections down to a multiple of its threads."""
+        """Differences by rounding: times to whole seconds, connections down to a multiple of the threads."""
         if ran := re.search(_LOAD, output.decode(errors="replace"), re.MULTILINE):
             seconds, threads, asked = int(ran[1]) * _UNIT_S[ran[2]], int(ran[3]), int(ran[4])
             if duration_s is not None and seconds != duration_s:
@@ -88,7 +88,7 @@ class Wrk(Tool):
                 yield f"wrk used {used} connections over {threads} threads instead of {connections}"
 
     def parse(self, data: bytes) -> Parsed:
-        """Its text (4.x): units depend on the size, and lines with nothing but zeros are omitted.
+        """Parse its text report (4.x): units depend on the size, and lines with only zeros are omitted.
 
         `ok` includes 3xx, which wrk does not count separately.
         """
@@ -100,7 +100,7 @@ def _read(cursor: Cursor, draft: Draft) -> None:
 
     cursor.seek(_HEADER, "the table of threads")
     row = cursor.need(_LATENCY, "the Latency row")
-    # Without any answer every column is 0.00us; only the NaN percentage shows it.
+    # Without any response, all columns are 0.00us; only the NaN percentage shows it.
     measured = not row[7].endswith("nan")
     if measured:
         latency.update(mean=_seconds(row[1], row[2]), stdev=_seconds(row[3], row[4]), max=_seconds(row[5], row[6]))
@@ -124,7 +124,7 @@ def _read(cursor: Cursor, draft: Draft) -> None:
         errors["non2xx"] = _unsigned(bad[1])
 
     figures["rps"] = float(cursor.need(_RPS, "the Requests/sec line")[1])
-    # Only here is it certain that an optional line is missing because there was nothing to count.
+    # Only now is it certain that optional lines are missing because there was nothing to count, not by truncation.
     if not socket:
         errors.update(connect=0, read=0, write=0, timeout=0)
     non2xx = errors.setdefault("non2xx", 0)
@@ -157,7 +157,7 @@ def _seconds(number: str, unit: str) -> float:
 
 
 def _unsigned(number: str) -> int | None:
-    """The counter; `None` where it overflowed: it is printed as a signed number, negative beyond 2**31."""
+    """The counter; None if it overflowed, because it is printed as a signed number, negative from 2**31."""
     return None if number.startswith("-") else int(number)
 
 

@@ -1,1 +1,1 @@
-"""The validity rules: which measurements count, and why the others do not."""
+"""The validity rules: which measurements count, and the causes why others do not."""

@@ -4,8 +4,8 @@ Invalid does not mean slow: an invalid measurement is shown with its causes and 
 tool's output, the plan and the counters of one measurement; those that need other measurements or the host's counters
 are in `run_rules`.
 
-A closed loop with a rate (hey's `-q`) is judged by its connections: the rate is a limit that a slow server keeps it
-below, so only exceeding it is a deviation from the plan.
+A closed loop with a rate (hey's `-q`) is judged by its connections: the rate is only an upper limit, which a slow
+server does not reach, so only exceeding it is a deviation from the plan.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from bench.tools.parsed import Parsed
 from bench.validity.run_rules import BOUND, NoiseLimits
 
 OUT_OF_MEMORY, CLOCK = "out of memory", "clock"
-"""Causes that are told by no figure of the tool: the kernel's and the clocks'."""
+"""Causes that come from the kernel and the clocks, not from the tool's figures."""
 KILLED = (124, 137)
-"""Exit statuses of a tool that its deadline ended."""
+"""Exit statuses of a tool that was ended at its deadline."""
 
 MAX_LITTLE = 0.20
-"""The largest relative difference between connections / goodput and the mean latency."""
+"""The largest accepted relative difference between connections / goodput and the mean latency."""
 
 _RATE_DIGIT = 0.005
 
@@ -51,7 +51,7 @@ _CLIENT_FAULTS = (
 
 
 def causes_of(evidence: Evidence) -> tuple[Cause, ...]:
-    """The causes why a measurement is not valid, by itself; empty if it is."""
+    """The causes why a measurement is invalid by the rules of this module; empty if it is valid."""
     if evidence.outcome != MEASURED:
         first = Cause(evidence.outcome, evidence.detail)
         return (first, *_client_fault(evidence), *_memory(evidence), *_server(evidence), *_clock(evidence))
@@ -120,16 +120,16 @@ def _sent(evidence: Evidence, parsed: Parsed) -> Iterator[str]:
         yield f"{attempts} requests instead of {planned.count}{_rounded_count(planned, attempts)}"
     duration = attack_s(planned, parsed)
     if planned.count is None and planned.duration_s is not None and duration is not None:
-        # Tools check the time every 0.1 s, and then wait for outstanding answers.
+        # Tools check the time every 0.1 s, then wait for outstanding responses.
         latest = 1.05 * planned.duration_s + 0.2 + (parsed.latency_s.max or 0)
         if planned.held:
-            # Each turn waits for them, and a slow service has more turns, so that its window counts.
+            # Each turn waits for outstanding responses, and slow services get more turns until their window counts.
             latest = math.inf
         if not 0.98 * planned.duration_s - 0.01 <= duration <= latest:
             yield f"{duration:.4g} s of load instead of {planned.duration_s:g}"
     if planned.rate is not None and sent is not None:
         too_few = planned.open_loop and sent < MIN_SENT * planned.rate
-        # At a few requests/s, one of them is more than the tolerance.
+        # Allow one request more: at low rates it exceeds the relative tolerance.
         if too_few or sent > (2 - MIN_SENT) * planned.rate + (1 / duration if duration else 0):
             yield f"{sent:.6g} requests/s sent instead of {planned.rate:g}"
 
@@ -164,7 +164,7 @@ def _server(evidence: Evidence) -> Iterator[Cause]:
         details.append(f"lost {evidence.lost} of its processes")
     if evidence.stopped:
         details.append("its container was down after the load")
-    # What --vary CPU_QUOTA asks for is no fault.
+    # Throttling is intended with --vary CPU_QUOTA.
     if evidence.throttled_s and CPU_QUOTA not in settings_of(evidence.planned.settings):
         details.append(f"throttled for {evidence.throttled_s:.3g} s")
     if evidence.health:
@@ -183,7 +183,7 @@ def _arithmetic(evidence: Evidence) -> Iterator[Cause]:
 
 
 def _rates(evidence: Evidence, parsed: Parsed) -> Iterator[str]:
-    """Requests, duration and rate must agree as closely as the printed digits allow."""
+    """Requests, duration and rate must agree within the precision of the printed digits."""
     tool, duration, rate = evidence.planned.tool, parsed.duration_s, parsed.rps
     counted = TOOLS[tool].counted_in_rate(parsed)
     if counted is not None and duration is not None and rate is not None:
@@ -221,14 +221,14 @@ def _little(evidence: Evidence, parsed: Parsed) -> Iterator[str]:
     if planned.connections is None or not goodput or mean is None or not parsed.requests:
         return
     expected = planned.connections / goodput
-    # The tool waits for requests that are open when it stops, but does not count them: up to one a connection.
+    # When it stops, the tool waits for requests in flight, but does not count them: up to one per connection.
     slack = (MAX_LITTLE + planned.connections / parsed.requests) * expected + TOOLS[planned.tool].latency_digit_s
-    # Against the null server the tool itself is the bottleneck: a connection also waits while it serves the others,
-    # which it does not count as latency.
+    # Against the null server the tool is the bottleneck: a connection also waits while the tool handles others, and the
+    # tool does not count that as latency.
     bound = planned.mode == "null"
     own = planned.connections * (evidence.tool_cpu_s or 0.0) / parsed.requests if bound else 0.0
     too_long = mean > expected + slack and not TOOLS[planned.tool].adds_samples
-    # With a rate limit, connections also pause between requests: the latency may be lower, but not higher.
+    # With a rate limit, connections pause between requests, so the latency may be lower, but not higher.
     too_short = mean < expected - slack - own and planned.rate is None
     if too_long or too_short:
         law = f"{planned.connections} connections at {goodput:.6g}/s take {expected:.4g} s each"
@@ -275,14 +275,14 @@ def _between(parsed: Parsed) -> str:
 
 SKEW = "not together"
 MAX_SKEW = 0.05
-"""The largest part of the load's duration by which load generators may start apart."""
+"""The largest accepted delay between the starts of load generators, as a share of the load's duration."""
 
 
 def causes_of_clients(found: Together, limits: NoiseLimits) -> tuple[Cause, ...]:
-    """The causes why the measurement is not valid; those of a load generator begin with its number."""
+    """The causes why a measurement by several load generators is invalid; details of one begin with its number."""
     whole = found.whole
     details: dict[str, list[str]] = {"output": [*whole.faults]} if whole.outcome == MEASURED and whole.faults else {}
-    # Its load and output are judged for each; what is left is the server's, and the files'.
+    # Load and output are judged for each load generator below; here, only causes of the server and the files are left.
     for cause in causes_of(replace(whole, parsed=None, output=b"", exit_status=0)):
         if cause.cause != "output":
             details.setdefault(cause.cause, []).append(cause.detail)
@@ -297,7 +297,7 @@ def causes_of_clients(found: Together, limits: NoiseLimits) -> tuple[Cause, ...]
 
 
 def _started(found: Together) -> Iterator[tuple[str, str]]:
-    """Sums are of one load only if all of it is there at once."""
+    """Sums are only valid if all load generators ran at the same time."""
     duration = found.whole.planned.duration_s
     if found.skew_most_s is None or duration is None:
         yield SKEW, "it is not known when each load generator started"
@@ -310,7 +310,7 @@ def _started(found: Together) -> Iterator[tuple[str, str]]:
 
 
 def _report(found: Together) -> Iterator[tuple[str, str]]:
-    """The tool's own report of all results must have as many as the sum."""
+    """The tool's own report of the merged results must have as many requests as the sum of its parts."""
     whole = found.whole
     if not TOOLS[whole.planned.tool].merges_reports or whole.parsed is None:
         return
@@ -326,7 +326,7 @@ def _report(found: Together) -> Iterator[tuple[str, str]]:
 
 
 def _saturated(found: Together, limits: NoiseLimits) -> Iterator[tuple[str, str]]:
-    """Load generators that could have sent no more, whatever the others had left."""
+    """Any saturated load generator, even if the others had capacity left."""
     if found.whole.planned.mode == "null":
         return
     tool = found.whole.planned.tool

@@ -1,4 +1,4 @@
-"""The judged records of a run: each by the rules of one measurement, then all by the rules of a run."""
+"""The judged records of a run: each is judged by the measurement rules first, then all by the run rules."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NULL_FACTS = ServiceFacts(
 
 
 def service_names(source: Run) -> list[str]:
-    """The services of a run: those in run.json, in its order, then those that only the plan names."""
+    """The services of a run: those in run.json, in its order, then those that are only in the plan."""
     listed = [name for name in mapping(source.facts.get("services")) if "/" not in name and name != ".."]
     named = [*listed, *(planned.service for planned in source.planned if planned.mode != "null")]
     return list(dict.fromkeys(named))
@@ -43,10 +43,11 @@ def reviewed(source: Run, services: Mapping[str, ServiceFacts], seen: Seen | Non
 
 
 def build_records(source: Run, services: Mapping[str, ServiceFacts], seen: Seen | None = None) -> Iterator[Record]:
-    """A record for each planned measurement, in the order of the plan, judged by itself.
+    """A record for each planned measurement, in the order of the plan, judged only by the measurement rules.
 
-    Measuring a table ends with its verdicts: windows that never started have no record, nor has the null server where
-    it is only for tables. Nor has an event: its record is of another type (bench/records/make_event.py).
+    There is no record for events, which have another type (bench/records/make_event.py), nor for measurements of
+    tables that never started, because a table ends once it has verdicts; the same goes for the null server's
+    measurements that only serve tables.
     """
     harness = harness_of(source.facts)
     limits = noise_limits_of(mapping(source.facts.get("knobs")))
@@ -64,7 +65,7 @@ def build_records(source: Run, services: Mapping[str, ServiceFacts], seen: Seen 
 
 
 def _is_spare(planned: Measurement, solo_rounds: int) -> bool:
-    """Whether it was only for verdicts that are not there yet: what never started of it needs no record."""
+    """Whether the measurement only serves verdicts still missing, so that it needs no record if it never started."""
     spare_from = {"turns": 2, "rate": RATED_FROM + 1, "null": solo_rounds + 1}
     return planned.round >= spare_from.get(planned.mode, planned.round + 1)
 
@@ -78,7 +79,7 @@ def judged_record(
     *,
     limits: NoiseLimits = _LIMITS,
 ) -> Record:
-    """The record of one measurement, judged by itself."""
+    """The record of one measurement, judged only by the measurement rules."""
     if raw.clients:
         found = together(planned, raw, service)
         causes = causes_of_clients(found, limits)
@@ -89,6 +90,6 @@ def judged_record(
 
 
 def harness_of(facts: Mapping[str, Any]) -> str:
-    """`VERSION HASH` of the harness of a run, from run.json; the hash is shortened."""
+    """`VERSION HASH` of the run's harness, from run.json; the hash is shortened."""
     harness = mapping(facts.get("harness"))
     return f"{harness.get('version', 'unknown')} {str(harness.get('hash', ''))[:12]}".strip()

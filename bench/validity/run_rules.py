@@ -1,13 +1,13 @@
-"""The validity rules of a run: causes that need several records, or the counters of the host.
+"""The validity rules of a run: causes that need several records or the counters of the host.
 
-- `loadgen-bound`: the figure may be the load generator's. The goodput is more than half of what the same tool reached
-  against the null server in this run, or the tool waited for a CPU, or its CPUs were busy. Measurements of the null
-  server are meant to be bound by the load generator: they are exempt, from noise too.
-- `impossible`: more successes than the load and the wait of each allow: N connections (or N workers that answer one
-  request at a time) give at most N / wait responses a second.
-- `host`: during the window the hypervisor, or programs outside the measurement, took CPU time. Its goodput and latency
-  are the host's; its CPU time per request is not (`bench.analysis.cells.cell` keeps it). The rule looks at the host's
-  counters and never at the result.
+- `loadgen-bound`: the load generator may have limited the figure, because the goodput is more than half of what the
+  same tool reached against the null server in this run, the tool waited for a CPU, or its CPUs were busy. Measurements
+  of the null server are exempt, because the load generator is meant to limit them; they are exempt from `host` too.
+- `impossible`: more successes than possible. If each response takes at least `wait` seconds, N connections (or N
+  workers that handle one request at a time) give at most N / wait responses per second.
+- `host`: the hypervisor, or programs outside the measurement, took CPU time during the window. This distorts goodput
+  and latency, but not CPU time per request (`bench.analysis.cells.cell` keeps it). The rule reads only the host's
+  counters, never the result.
 """
 
 from __future__ import annotations
@@ -24,19 +24,21 @@ from bench.records.make import NOT_RUN
 from bench.records.record import MEASURED, Cause, Record
 
 NULL = "null"
-"""The null server, which returns static responses: a tool's goodput against it is the tool's own ceiling."""
+"""The null server, which returns static responses: a tool's goodput against it is the tool's ceiling."""
 BOUND = "loadgen-bound"
 IMPOSSIBLE = "impossible"
 TIMER_SLACK = 1.002
-"""Timers of event loops count from the last look at the clock, so that a wait may end a little early."""
+"""Tolerance, because event loops start timers from their last clock reading, so a wait may end slightly early."""
 _WAIT = re.compile(r"(delay|simple-request|late)-(\d{1,6})\Z", re.ASCII)
 MAX_OF_CEILING = 0.50
-"""The largest goodput of a service, as a share of the tool's ceiling."""
+"""The highest accepted goodput of a service, as a share of the tool's ceiling."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoiseLimits:
-    """The largest shares of a window lost to the hypervisor, to other programs, and to waiting for a CPU."""
+    """The largest accepted shares of a window: stolen by the hypervisor, used by other programs, and spent by the load
+    generator waiting for a CPU.
+    """
 
     steal: float = 0.01
     foreign: float = 0.05
@@ -47,7 +49,7 @@ _LIMITS = NoiseLimits()
 
 
 def noise_limits_of(settings: Mapping[str, Any]) -> NoiseLimits:
-    """The limits of a run's settings, which are in percent; the defaults where they are not numbers."""
+    """The limits from a run's settings, which are in percent; defaults for those that are not numbers."""
     default = NoiseLimits()
     return NoiseLimits(
         _ratio(settings.get("MAX_STEAL"), default.steal),
@@ -59,14 +61,14 @@ def noise_limits_of(settings: Mapping[str, Any]) -> NoiseLimits:
 def apply_run_rules(
     records: Iterable[Record], limits: NoiseLimits, facts: Mapping[str, Any] | None = None
 ) -> list[Record]:
-    """The records of a run, whose run.json holds `facts`, with the causes of the rules here added."""
+    """The records of a run with the causes by the rules of this module added; `facts` is the run's run.json."""
     every = list(records)
     ceilings = ceilings_of(every)
     return [_judged(_possible(record, facts or {}), ceilings, limits) for record in every]
 
 
 def most_possible(record: Record, facts: Mapping[str, Any]) -> tuple[float, str] | None:
-    """The most successes per second that its connections and workers can get, and why; None where nothing waits."""
+    """(highest possible successes per second with its connections and workers, why); None if nothing waits."""
     wait_s = least_wait_s(record.scenario, mapping(facts.get("knobs")))
     if not wait_s or not record.connections:
         return None
@@ -80,7 +82,7 @@ def most_possible(record: Record, facts: Mapping[str, Any]) -> tuple[float, str]
 
 
 def least_wait_s(scenario: str, knobs: Mapping[str, Any]) -> float:
-    """How long each response of a scenario waits at least, in seconds; 0 where that is not known."""
+    """The minimum wait of each response of a scenario, in seconds; 0 if unknown."""
     if found := _WAIT.match(scenario):
         own = (
             str(knobs.get("UPSTREAM_DELAY_MS") or "0") if found[1] == "simple-request" and found[2] == "0" else found[2]
@@ -90,7 +92,7 @@ def least_wait_s(scenario: str, knobs: Mapping[str, Any]) -> float:
 
 
 def _possible(record: Record, facts: Mapping[str, Any]) -> Record:
-    """The record, refused where its goodput cannot be."""
+    """The record, made invalid if its goodput is impossible."""
     most = most_possible(record, facts) if record.outcome == MEASURED and record.goodput else None
     if most is None or record.goodput is None or record.goodput <= TIMER_SLACK * most[0]:
         return record
@@ -106,7 +108,7 @@ class Ceilings:
     tools: Mapping[str, float]
 
     def of(self, record: Record) -> tuple[float, str] | None:
-        """(ceiling, the scenario that it was measured with) for a record; None where there is none."""
+        """(ceiling, the scenario that it was measured with) for a record; None if there is none."""
         cell = self.cells.get((record.tool, record.scenario))
         if cell is not None:
             return cell, record.scenario
@@ -117,8 +119,9 @@ class Ceilings:
 def ceilings_of(records: Iterable[Record]) -> Ceilings:
     """The highest of each tool's valid measurements of the null server.
 
-    One that reached its target rate is no ceiling: the tool could have sent more. Nor is one beside other programs in
-    which the tool had CPU time left: where they had the null server's CPU, wrk reached 31,191 of 92,324 requests/s.
+    A measurement that reached its target rate is no ceiling, because the tool could have sent more. Neither is a noisy
+    one in which the tool had CPU time left: with other programs on the null server's CPU, wrk reached 31,191 instead of
+    92,324 requests/s.
     """
     cells: dict[tuple[str, str], float] = {}
     tools: dict[str, float] = {}
@@ -137,7 +140,7 @@ def ceilings_of(records: Iterable[Record]) -> Ceilings:
 
 
 def noise_of(record: Record, limits: NoiseLimits) -> str:
-    """What else used the host during a window that is judged by itself; empty if it was little, or is unknown."""
+    """Noise above the limits in a window measured alone, as text; empty for windows in blocks or if unknown."""
     return ", ".join(_noise(record, limits)) if record.outcome == MEASURED and record.mode not in IN_BLOCKS else ""
 
 
@@ -149,15 +152,15 @@ def _noise(record: Record, limits: NoiseLimits) -> Iterator[str]:
 
 
 def _judged(record: Record, ceilings: Ceilings, limits: NoiseLimits) -> Record:
-    """The record with its causes."""
+    """The record with the causes `loadgen-bound` and `host` added."""
     if record.outcome != MEASURED or record.service == NULL:
         return record
-    # Of several load generators, each has been looked at by itself (`causes_of_clients`).
+    # Several load generators have already been judged one by one (`causes_of_clients`).
     starved = () if record.loadgens else _starved(record, limits)
     own = [cause.detail for cause in record.causes if cause.cause == BOUND]
     bound = "; ".join((*own, *_ceiling(record, ceilings), *starved))
     causes = [Cause(BOUND, bound)] if bound else []
-    # In a block, noise affects all services of a window alike, and is in the intervals of its table (see noise_of).
+    # In a block, noise affects all services of a window alike, and is part of the table's intervals (see noise_of).
     if noise := noise_of(record, limits):
         causes.append(Cause("host", noise))
     others = tuple(cause for cause in record.causes if cause.cause != BOUND)
@@ -175,7 +178,7 @@ def _ceiling(record: Record, ceilings: Ceilings) -> Iterator[str]:
 def _starved(record: Record, limits: NoiseLimits) -> Iterator[str]:
     if record.loadgen_busy_ratio is not None and record.loadgen_busy_ratio > MAX_BUSY:
         yield f"{record.tool}'s CPUs were {record.loadgen_busy_ratio:.1%} busy"
-    # In a block that is noise, too: how far it made the tool late is judged by its lag.
+    # In a block, this counts as noise too; whether it delayed the tool is judged by the send lag.
     waited = None if record.mode in IN_BLOCKS else record.loadgen_wait_ratio
     if waited is not None and waited > limits.wait:
         yield f"{record.tool} waited for a CPU {waited:.1%} of the window"
@@ -190,26 +193,26 @@ def _ratio(value: Any, default: float) -> float:
 
 
 BOUND_AFTER = 2
-"""So many first rounds of a cell decide it: one alone may be an accident."""
+"""A cell is bound if this many first rounds are: a single one may be an accident."""
 CellKey = tuple[str, str, str, str]
 """Service, scenario, tool, level."""
 
 
 def cell_key(record: Record) -> CellKey:
-    """The record's cell."""
+    """The key of the record's cell."""
     return record.service, record.scenario, record.tool, record.level
 
 
 def is_bound(record: Record) -> bool:
-    """Whether the tool, and at most noise of the host beside it, is what speaks against a window measured alone."""
+    """Whether a window measured alone is invalid only because of the tool, and possibly noise of the host."""
     causes = {cause.cause for cause in record.causes}
     return record.mode == "solo" and record.outcome == MEASURED and BOUND in causes and causes <= {BOUND, "host"}
 
 
 def bound_cells(records: Iterable[Record]) -> dict[CellKey, str]:
-    """Closed loops whose first rounds are all bound by their tool, with the facts of the last of these rounds.
+    """Cells of closed loops whose first `BOUND_AFTER` rounds are all bound by the tool, with the last one's detail.
 
-    Later rounds do not matter, so that a run which goes on leaves out what it left out before.
+    Later rounds do not matter, so that a resumed run leaves out the same cells.
     """
     rounds: dict[CellKey, dict[int, Record]] = {}
     for record in records:
@@ -224,7 +227,7 @@ def bound_cells(records: Iterable[Record]) -> dict[CellKey, str]:
 
 
 def with_reasons(records: Iterable[Record]) -> list[Record]:
-    """The records, where those that were not measured for their tool's sake say so."""
+    """The records; those not measured because their cell is bound by its tool get that as their cause."""
     every = list(records)
     bound = bound_cells(every)
 
