@@ -32,6 +32,7 @@ def write_file(path: Path, data: str | bytes) -> None:
 
 
 ROOM_BYTES = 1 << 16
+"""What has to fit on the disk before and after a load."""
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 """Errors of a full or read-only disk: the command can be repeated once that is fixed."""
 

@@ -8,6 +8,8 @@ from bench.core.formats import plain
 
 NOT_FOUND = 127
 """The exit status of a shell for a missing program."""
+KILLED = (124, 137)
+"""Exit statuses of a program that `guarded` ended at its deadline."""
 
 
 def guarded(deadline_s: float, kill_after_s: float, *argv: str) -> list[str]:

@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bench.core.files import ROOM_BYTES
 from bench.core.formats import plain
-from bench.core.programs import NOT_FOUND, guarded, memory_file, shell_status
+from bench.core.programs import KILLED, NOT_FOUND, guarded, memory_file, shell_status
 from bench.load.answers import SILENT, Answer, ask
 from bench.load.kernel_counters import Facts, Watch, counters, limits, sysctls
 from bench.load.task import Task
@@ -47,8 +48,6 @@ def await_start(start_at: str) -> Facts:
 TOOL_JSON = "tool.json"
 FILES = (*dict.fromkeys(name for tool in TOOLS.values() for name in (OUTPUT, *tool.files)), TOOL_JSON)
 """All files that a load may produce, in the order of renaming."""
-ROOM_BYTES = 1 << 16
-KILLED = (124, 137)
 KILL_AFTER_S = 10
 
 

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 
+from bench.core.programs import KILLED
 from bench.matrix.knobs import CPU_QUOTA
 from bench.plan.measurement import Measurement, settings_of
 from bench.records.clients import Together
@@ -29,8 +30,6 @@ from bench.validity.run_rules import BOUND, NoiseLimits
 
 OUT_OF_MEMORY, CLOCK = "out of memory", "clock"
 """Causes that come from the kernel and the clocks, not from the tool's figures."""
-KILLED = (124, 137)
-"""Exit statuses of a tool that was ended at its deadline."""
 
 MAX_LITTLE = 0.20
 """The largest accepted relative difference between connections / goodput and the mean latency."""
