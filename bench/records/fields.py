@@ -36,7 +36,7 @@ FIELDS: Mapping[str, Field] = MappingProxyType(
         "harness": Field("version and content hash of the harness"),
         "settings_sha256": Field("SHA-256 of run.json"),
         "tool_version": Field("version of the load tool"),
-        "command": Field("command line of the load tool; of several load generators that of the first"),
+        "command": Field("command line of the load tool; with several load generators, that of the first"),
         "stdin": Field("standard input of the command"),
         "exit_status": Field("exit status of the command"),
         "image_id": Field("ID of the service's image"),
@@ -84,19 +84,19 @@ FIELDS: Mapping[str, Field] = MappingProxyType(
         "window": Field("in turns: window of the block, from 1"),
         "block": Field("in turns: which of the round's blocks of services it was in, from 1"),
         "settings": Field(
-            "settings that --vary gave the service, and of two refs which it is of (REF=main): NAME=VALUE, by spaces"
+            "settings from --vary, and REF=NAME in a run of two refs: NAME=VALUE, separated by spaces"
         ),
         "process_cpu_s": Field(
-            "CPU time of each process of the service, the most first; in turns over all windows of its block", "s"
+            "CPU time of each process of the service, largest first; in turns over all windows of its block", "s"
         ),
         "node": Field("in a run on several machines, the node where the service was"),
-        "loadgens": Field("number of load generators that shared the cell's load, where there were several"),
+        "loadgens": Field("number of load generators that shared the cell's load, if several"),
         "start_skew_s": Field("how far apart several load generators started", "s"),
-        "speed": Field("in turns: successes per second that other programs did not take; ranks a table", "1/s"),
+        "speed": Field("in turns: successes per second of the time that other programs did not take; ranks a table", "1/s"),
         "server_busy_ratio": Field("in turns: share of the CPU time left by other programs that the service used"),
         "window_end": Field("in turns: frozen or interrupted, how the load tool was ended; null in older runs"),
         "client_limit": Field("rate at which the load generator ended the search: the server's knee is higher", "1/s"),
-        "memory_held_bytes": Field("memory of the service with held connections, over that before them", "bytes"),
+        "memory_held_bytes": Field("memory of the service with held connections, minus that without them", "bytes"),
     }
 )
 """All fields of `bench.records.record.Record`, in the same order."""
