@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from bench.analysis.events import NOT_OF_LOSSES, EventCell, EventRow, EventTable, Kind
-from bench.core.formats import MOST_NAMES, listed, milliseconds, number
+from bench.core.formats import MOST_NAMES, capital, listed, milliseconds, number
 from bench.core.groups import grouped
 from bench.plan.events.dependencies import AFTER_S
 from bench.plan.events.proxies import IDLE_OF_PROXIES
@@ -31,7 +31,6 @@ from bench.words.event_losses import (
     CASES,
     SUBJECTS,
     Labels,
-    capital,
     counted_in,
     loss_sentences,
     relief_of,
