@@ -50,16 +50,16 @@ def test_no_line_is_wider_than_the_terminal(folder: Path, width: int) -> None:
     assert "never came back" in shown and "waitress" in shown
 
 
-BESIDE = "Up to 2 services were under the same event at once, on the same CPUs"
+BESIDE = "Up to 2 services went through the same event at once, on the same CPUs"
 
 
 @pytest.mark.parametrize(
     "alone, said",
     [
         ({}, f"{BESIDE}."),
-        ({"overload": [""]}, f"{BESIDE}; alone on them under overload."),
-        ({"reload": ["new connections"]}, f"{BESIDE}; alone on them under reload, new connections."),
-        ({"overload": [""], "recycle": ["never"]}, f"{BESIDE}; alone on them under recycle and overload."),
+        ({"overload": [""]}, f"{BESIDE}; only one at a time under overload."),
+        ({"reload": ["new connections"]}, f"{BESIDE}; only one at a time under reload, new connections."),
+        ({"overload": [""], "recycle": ["never"]}, f"{BESIDE}; only one at a time under recycle and overload."),
     ],
 )
 def test_what_was_alone_is_named_where_the_run_has_it(alone: dict[str, list[str]], said: str) -> None:
