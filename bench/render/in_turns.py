@@ -376,8 +376,8 @@ def _waiting(told: ToldRanking) -> Iterator[str]:
         return
     yield (
         "Can wait at once: how many requests can be blocked (on I/O) at the same time. N threads: the size of the pool,"
-        " the same for all; connections: no limit; = workers: one per worker, not configurable. Own default: per worker,"
-        " without this project's flags (docs/catalogue.md has the sources)."
+        " the same for all; connections: no limit; = workers: one per worker, not configurable. Own default: per"
+        " worker, without this project's flags (docs/catalogue.md has the sources)."
     )
     connections = parse_level(told.ranking.level).connections
     most = max((found.total or 0 for found in told.waits.values() if found.threads), default=0)

@@ -161,7 +161,7 @@ class Comparison:
                     bound = f"at most {milliseconds(bounds[side.service])}, " if side.service in bounds else ""
                     yield f"{side.service}: {bound}{why}"
         elif ranking.look is None and not self.latency:
-            yield f"{ranking.rounds} of the {ranking.looks[0]} rounds before the first look"
+            yield f"{ranking.rounds} of the {ranking.looks[0]} rounds needed for the first verdicts"
         elif self.kind in (NOT_ENOUGH, NO_DIFFERENCE) and one and one.smallest_visible is not None:
             yield f"differences above {size(one.smallest_visible)} would probably have been detected"
         if self.kind == NOT_ENOUGH and one and one.more_rounds is not None:

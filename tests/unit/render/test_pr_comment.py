@@ -262,7 +262,7 @@ def test_a_run_that_was_cut_says_so_and_fails_where_that_is_asked(
 ) -> None:
     folder = in_turns(tmp_path / "a-run", {"aiohttp": 4000, "tornado": 3200}, rounds=2)
     text, status = told(folder, capsys, "not-enough-data")
-    assert status == 1 and "2 of the 4 rounds before the first look" in text
+    assert status == 1 and "2 of the 4 rounds needed for the first verdicts" in text
     assert told(folder, capsys, "slower", "invalid")[1] == 0
 
 
