@@ -22,7 +22,7 @@ from bench.words.names import wait_words
 from bench.words.picture import level_words
 from bench.words.told import LATE, ToldRanking
 
-CHANGED = "What did the changes to this project's own apps change?"
+CHANGED = "What was the effect of changes to this project's apps?"
 """The question of a run that compares apps with their earlier versions."""
 STYLES = ("page/style.css", "site.css")
 _STARTED = re.compile(r"(\d{4})(\d\d)(\d\d)-\d{6}")
