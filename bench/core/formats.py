@@ -71,6 +71,11 @@ def listed(names: Sequence[str], most: int = MOST_NAMES, shown: int = MOST_NAMES
     return joined(names)
 
 
+def capital(words: str) -> str:
+    """Capitalized to begin a sentence."""
+    return words[:1].upper() + words[1:]
+
+
 def first_of(names: Sequence[str], most: int) -> str:
     """`a, b, c`; if there are more than `most`, the first `most` names and the number of the others."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

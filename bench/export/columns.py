@@ -173,11 +173,14 @@ COLUMNS: tuple[Column, ...] = tuple(_columns())
 VERDICT_COLUMNS: Mapping[str, tuple[str, Field]] = {
     "verdict": (
         "VARCHAR",
-        Field("in turns: what its service is against the best of its table; at a common rate: by p99 (verdicts.jsonl)"),
+        Field(
+            "verdict on the service relative to the best of its table (in turns), or by p99 (common rate); from"
+            " verdicts.jsonl"
+        ),
     ),
     "smallest_visible": (
         "DOUBLE",
-        Field("in turns, unless that is called: the smallest difference detectable with 90 % power"),
+        Field("in turns, unless faster or slower: the smallest difference detectable with 90 % power"),
     ),
 }
 """The columns after those of the record."""

@@ -17,7 +17,7 @@ FORMS: Mapping[str, str] = {
     "64": "64 connections, each sends its next request once the response is there (closed loop); also c64",
     "c16n1000": "1,000 requests in all over 16 connections (closed loop)",
     "c100r8000": "100 connections, at most 8,000 requests/s in all (closed loop)",
-    "r500": "500 requests/s, sent on time however slow the responses are (open loop)",
+    "r500": "500 requests/s, sent on schedule regardless of the responses (open loop)",
     "knee:p99=50ms": "the highest rate that keeps p99 within 50 ms (open loop, searched)",
     "knee70:p99=50ms": "70 % of the lowest such rate of the run's services (open loop)",
     "share50": "after a table in turns: all its services at 50 % of the slowest one's speed (open loop), for latency",

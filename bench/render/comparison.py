@@ -59,15 +59,15 @@ MOST = 10
 """The most differences or conclusions that are listed; the rest is counted."""
 NOTES = (
     "Figures are geometric means over the valid rounds of a run, with their 95 % intervals. A change is the second run "
-    "relative to the first; more is better, but of latencies.",
-    "Two runs share no second, so nothing here is called faster or slower. 'differs' is a change larger than the host "
-    "may have caused (by the null server), and than 3 %: Welch's t test, with Benjamini and Hochberg's procedure at "
-    "5 % over all rows of two runs. Effects that the null server does not show (memory, disk, program layout) are not "
-    "excluded; services of one run are compared in turns, and need no null server for it.",
+    "relative to the first; more is better, except for latencies.",
+    "Two runs were not measured at the same time, so nothing here is called faster or slower. 'differs': a change "
+    "above 3 % and above what the host may have caused, as the null server shows (Welch's t test, Benjamini-Hochberg "
+    "at 5 % over all rows of two runs). Effects that the null server does not show (memory, disk, program layout) are "
+    "not excluded. Services of one run are compared in turns and need no null server.",
 )
 TABLE_NOTE = (
-    "In turns and at a common rate, the change of a service is against those of its table that have the same image in "
-    "both runs, round by round: what the host does to all of them cancels out, and no null server is needed."
+    "In turns and at a common rate, a service's change is relative to the services of its table with the same image in "
+    "both runs, round by round. Effects of the host on all of them cancel out, so no null server is needed."
 )
 
 TREND_NOTE = (

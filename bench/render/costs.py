@@ -25,7 +25,7 @@ SERVICE_NOTES = (
 )
 PROCESS_NOTE = (
     "Shares of the CPU time of the worker processes (utime and stime of each), the busiest first, as means over all"
-    " windows; as many processes as there are workers, those with the most CPU time."
+    " windows. Workers are taken to be the N processes with the most CPU time (N: configured workers)."
 )
 
 

@@ -12,11 +12,13 @@ from bench.words.event_losses import counted_in
 from bench.words.events import ToldDefault, ToldEvents, ToldRow
 
 AT_ONCE = "Up to {} services went through the same event at once, on the same CPUs{}."
-ALONE = "; alone on them under {}"
-FLOOR = "The null server (nginx) under the same events is the floor: what it loses, the client or the machine loses."
+ALONE = "; only one at a time under {}"
+FLOOR = (
+    "The null server (nginx) under the same events is the baseline: its losses are due to the client or the machine."
+)
 HOW = (
-    "Each cell counts requests that were not answered well within the client's timeout, of all that were sent, over"
-    " all rounds. Services differ where two exact tests agree, corrected for the whole table (docs/measuring.md)."
+    "Each cell counts requests without a correct response within the client's timeout, of all sent in all rounds."
+    " Services differ where two exact tests agree, corrected for the whole table (docs/measuring.md)."
 )
 
 

@@ -375,14 +375,14 @@ def _waiting(told: ToldRanking) -> Iterator[str]:
     if not told.waits:
         return
     yield (
-        "Can wait at once: requests that a server holds while each waits for something. Pools of threads have the same"
-        " number; connections: each of them can; = workers: one each, which cannot be set. Own default: one worker's,"
-        " without this project's flags (docs/catalogue.md has the sources)."
+        "Can wait at once: how many requests can be blocked (on I/O) at the same time. N threads: the size of the pool,"
+        " the same for all; connections: no limit; = workers: one per worker, not configurable. Own default: per"
+        " worker, without this project's flags (docs/catalogue.md has the sources)."
     )
     connections = parse_level(told.ranking.level).connections
     most = max((found.total or 0 for found in told.waits.values() if found.threads), default=0)
     if connections and 0 < most < connections:
-        line = f"of a server with {most} threads, {connections - most} wait in line"
+        line = f"on a server with {plural(most, 'thread')}, {connections - most} have to queue"
         yield f"This load has {connections} connections: {line}."
 
 
@@ -393,12 +393,12 @@ def _cpu_us(row: RankedRow) -> float | None:
 # Why services of a table differ: the functions that cost more or less, and what could not be sampled.
 
 WHY_NOTE = (
-    "CPU time by function (self time), of the service's own container: its share of py-spy's samples of running"
-    " threads, in a window of its own after the table, which is not judged, times the CPU time per request in the"
-    " table's rounds. C code counts for the Python function that called it. Only differences beyond chance are listed:"
-    " their 95 % intervals are corrected for multiple comparisons, and include the error of the rounds' CPU time."
+    "CPU self time by function, in the service's own container: the function's share of py-spy's samples (running"
+    " threads, in one extra, unranked window after the table) times the CPU time per request measured in the table's"
+    " rounds. C code counts for the Python function that called it. Only differences beyond chance are listed; their"
+    " 95 % intervals are corrected for multiple comparisons and include the error of the CPU time."
 )
-WAITS = "This table ranks requests/s: time that a service waits is in no profile of its CPU time."
+WAITS = "This table ranks requests/s: a profile of CPU time does not show the time that a service waits."
 FIRST = 3
 """How many comparisons of a table report.md shows; the page has all."""
 

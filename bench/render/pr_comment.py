@@ -47,7 +47,7 @@ MOST_WORD, MOST_SENTENCE = 200, 500
 POLICY = re.compile(r"(slower|invalid|not-enough-data|not-comparable|lost)(?::(\d{1,3}(?:\.\d{1,3})?)%)?\Z", re.ASCII)
 _ENDS = str.maketrans({"`": "'", "|": "\N{BROKEN BAR}"})
 """Characters that end a code span or a cell; a backslash does not escape both on GitHub."""
-LOST, NO_LOSS, NOT_COMPARED, SHOWN = "lost", "no losses", "not done to both", "not judged by losses"
+LOST, NO_LOSS, NOT_COMPARED, SHOWN = "lost", "no losses", "not applicable to both", "losses not compared"
 """A policy on events; then what is said if neither service loses anything, if the event is impossible for one of them,
 and of events whose losses are not compared."""
 MOST_FINDINGS = 3
@@ -161,7 +161,7 @@ class Comparison:
                     bound = f"at most {milliseconds(bounds[side.service])}, " if side.service in bounds else ""
                     yield f"{side.service}: {bound}{why}"
         elif ranking.look is None and not self.latency:
-            yield f"{ranking.rounds} of the {ranking.looks[0]} rounds before the first look"
+            yield f"{ranking.rounds} of the {ranking.looks[0]} rounds needed for the first verdicts"
         elif self.kind in (NOT_ENOUGH, NO_DIFFERENCE) and one and one.smallest_visible is not None:
             yield f"differences above {size(one.smallest_visible)} would probably have been detected"
         if self.kind == NOT_ENOUGH and one and one.more_rounds is not None:
@@ -341,9 +341,11 @@ def verdict_comment(
 
 def _policy_line(policy: Policy, count: int, unknown: int = 0) -> str:
     option = f"`--fail-on {policy.name}{f':{policy.percent:g}%' if policy.percent else ''}`"
-    silent = f"; comparisons without a verdict are not covered: {unknown}"
+    have = "has no verdict and was" if unknown == 1 else "have no verdict and were"
+    silent = f"; {plural(unknown, 'comparison')} {have} not checked"
     silent = silent if policy.name in (SLOWER, LOST) and unknown else ""
-    return f"{option}: {f'violated by {count}' if count else 'passed'}{silent}."
+    result = f"failed, {plural(count, 'violation')}" if count else "passed"
+    return f"{option}: {result}{silent}."
 
 
 def _change(row: Comparison) -> str:

@@ -158,7 +158,7 @@ def _facts(facts: Mapping[str, Any], records: Iterable[Record]) -> Iterable[tupl
         yield "selection", " ".join(map(str, command))
     if refs := against(facts):
         changed = [*map(str, items(mapping(facts.get("refs")).get("changed")))]
-        yield "refs", f"{refs}, which differ in {listed(changed or ['nothing'])}"
+        yield "refs", f"{refs}; changed: {listed(changed or ['nothing'])}"
     if repeats := mapping(facts.get("again")).get("run"):
         yield "repeats", str(repeats)
     harness = mapping(facts.get("harness"))
@@ -172,8 +172,8 @@ def _facts(facts: Mapping[str, Any], records: Iterable[Record]) -> Iterable[tupl
     elif nodes := sorted({record.node for record in records if record.node}):
         yield (
             "nodes",
-            f"servers on {listed(nodes)}, of one kind; load generator and database on other nodes; overlay "
-            "network, not encrypted. `host` is where the scripts ran",
+            f"servers on {listed(nodes)}, of one kind; load generator and database on other nodes; unencrypted "
+            "overlay network. `host`: where the scripts ran",
         )
     if words := loadgen_words(facts, records):
         yield "load generators", words
@@ -242,7 +242,7 @@ def _commands(facts: Mapping[str, Any], services: Mapping[str, ServiceFacts]) ->
         Column("start command", lambda name: _started(services[name]), left=True),
         *([Column("elsewhere, in the app's folder", there, left=True)] if own else [Column("app", app, left=True)]),
     ]
-    notes = ["As in the containers: /app/server is services/servers/SERVER, whose start says why each flag is there."]
+    notes = ["As in the containers: /app/server is services/servers/SERVER; its `start` script explains each flag."]
     return table_of("Start commands", columns, known, notes) if known else None
 
 

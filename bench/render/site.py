@@ -13,7 +13,7 @@ from jinja2 import Template
 from markupsafe import Markup
 
 from bench.core.files import mapping
-from bench.core.formats import plural
+from bench.core.formats import capital, plural
 from bench.core.groups import grouped
 from bench.core.templates import environment
 from bench.render.report import Report
@@ -22,7 +22,7 @@ from bench.words.names import wait_words
 from bench.words.picture import level_words
 from bench.words.told import LATE, ToldRanking
 
-CHANGED = "What did the changes to this project's own apps change?"
+CHANGED = "What was the effect of changes to this project's apps?"
 """The question of a run that compares apps with their earlier versions."""
 STYLES = ("page/style.css", "site.css")
 _STARTED = re.compile(r"(\d{4})(\d\d)(\d\d)-\d{6}")
@@ -156,9 +156,9 @@ def _answer(told: ToldRanking, facts: Mapping[str, Any], requests: str, own: str
         question = f"{question.rstrip('?')} for the app {app}?"
     return Answer(
         question=question,
-        load=requests if own else f"{load[0].upper()}{load[1:]} ({ranking.scenario})",
+        load=requests if own else f"{capital(load)} ({ranking.scenario})",
         level=f"{ranking.tool}, {level_words(ranking.level)}",
-        sentence=f"{own[0].upper()}{own[1:]}" if own else told.sentences[0],
+        sentence=capital(own) if own else told.sentences[0],
         services=len(ranking.rows),
         waits=bool(waits),
         late=ranking.late,

@@ -160,7 +160,7 @@ def _table(told: ToldRanking) -> Iterator[RenderableType]:
         table.add_row(*map(_text, (*_cells(told, row), *latency)), style="bold" if row.tier == 1 else "")
     yield table
     if told.waits:
-        yield _text("can wait: requests that wait at once, in threads or workers; all: each connection", "dim")
+        yield _text("can wait: requests that can block at the same time (threads or workers); all: no limit", "dim")
     left = len(ranking.rows) - len(rows)
     if left:
         yield _text(f"and {plural(left, 'more service')} in report.md")

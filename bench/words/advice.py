@@ -67,23 +67,23 @@ def _of_selection(wanted: WantedRun) -> Iterator[str]:
     if wanted.mode == "events":
         return  # a single service has counts worth reading, and pairs are compared if there are rounds enough
     if wanted.services == 1:
-        yield "Only one service is selected: there will be figures, and nothing to compare; select two (--stack A,B)."
+        yield "Only one service is selected: there will be figures but nothing to compare; select two (--stack A,B)."
     elif wanted.events:
         return  # event counts are compared over rounds in any mode
     elif wanted.mode == "solo":
         yield (
-            "--mode solo measures each service alone: there will be figures, and no verdict on a difference;"
+            "--mode solo measures each service alone: there will be figures but no verdicts on differences;"
             " without --mode, services are measured in turns and ranked."
         )
     elif not wanted.tables:
         yield (
-            "No load of this selection can be compared: there will be figures, and no ranking; add a closed loop,"
+            "No load of this selection can be compared: there will be figures but no ranking; add a closed loop,"
             " such as --level 16 with wrk."
         )
     elif wanted.rounds is not None and wanted.rounds < wanted.first_look:
         yield (
             f"{wanted.option('rounds', wanted.rounds)} ends before the first verdicts, which come after"
-            f" {wanted.first_look} rounds: there will be figures in order, and no ranking; give"
+            f" {wanted.first_look} rounds: there will be ordered figures but no ranking; give"
             f" {wanted.option('rounds', wanted.first_look)}."
         )
     elif wanted.max_time_s is not None and wanted.max_time_s < wanted.prepared_s + wanted.first_look_s:
@@ -94,13 +94,13 @@ def _of_selection(wanted: WantedRun) -> Iterator[str]:
         expected = f"about {needed} min ({wanted.prepared_s / 60:.1f} of them for builds and checks)"
         if least < 1:
             yield (
-                f"{early} ends before the first look, which is expected after {expected}: there may be no ranking;"
+                f"{early} ends before the first verdicts, expected after {expected}: there may be no ranking;"
                 f" give {enough}, or select less."
             )
         else:
             yield (
-                f"{early} suffices for the first look at {math.floor(least)} of {wanted.tables} tables, which come"
-                f" first; all of them have it after {expected}: give {enough}, or select less."
+                f"{early} is enough for the first verdicts in {math.floor(least)} of {wanted.tables} tables, which"
+                f" come first; all need {expected}: give {enough}, or select less."
             )
 
 
@@ -156,7 +156,7 @@ def advice(
     tables = {table.key: table.rounds for table in tables_of(facts)}
     go_on = f"continue with scripts/matrix.sh --resume {run}"
     if composed := facts.get("containers") == COMPOSED:
-        go_on = "scripts/matrix.sh can continue a run, docker-compose up bench measures it again"
+        go_on = "docker-compose up bench cannot continue a run (scripts/matrix.sh can), so measure it again"
     lines = [*_of_rankings(rankings, go_on, tables, _round_s(planned), composed=composed)]
     if not lines and rankings:
         return bound
@@ -196,7 +196,7 @@ def _of_rankings(
     if early:
         rounds, first = min(one.rounds for one in early), early[0].looks[0]
         yield (
-            f"{_name(early)}: {plural(rounds, 'round')} of the {first} before the first look;"
+            f"{_name(early)}: {rounds} of the {first} rounds needed for the first verdicts;"
             f" {go_on}{_about(first - rounds, round_s)}."
         )
     if cut:
@@ -245,7 +245,7 @@ def _rounds_for(rankings: Sequence[Ranking], round_s: float, *, composed: bool) 
     if late:
         left.insert(0, f"{late} would take {_minutes(reachable[len(soon)] * round_s)} or more")
     if not soon:
-        return f"more rounds would settle little: {', '.join(left)}"
+        return f"more rounds would hardly help: {', '.join(left)}"
     count = "it" if len(every) == 1 else f"{'all' if len(soon) == len(every) else len(soon)} of them"
     options = _option("rounds", soon[-1], composed=composed)
     if composed:
@@ -287,13 +287,16 @@ def _of_noise(facts: Mapping[str, Any], records: Iterable[Record]) -> Iterator[s
 
 def _of_bound(found: BoundTool) -> str:
     """Which services a tool could not saturate when they were measured alone, and what would help."""
-    them = "them" if len(found.services) > 1 else "it"
-    line = f"{found.tool} is the limit for {_services(found.services)} measured alone: no requests/s there"
-    line += f", and no more than {BOUND_AFTER} rounds" if found.ended else ""
+    they, have, were, them = ("they", "have", "were", "them") if len(found.services) > 1 else ("it", "has", "was", "it")
+    words = f"{found.tool} was the bottleneck for {_services(found.services)} measured alone, so {they} {have} no"
+    words += f" requests/s and {were} measured in {BOUND_AFTER} rounds at most." if found.ended else " requests/s."
     others = [tool for tool in found.others if tool != found.tool]
-    line += f"; {listed(others)} could load {them}" if others else ""
-    line += f"; in turns {found.tool} could load {them}" if found.tool in found.others else ""
-    return f"{line}; more CPUs for the load generator (LOADGEN_CPUS) would help."
+    in_turns = found.tool in found.others
+    if others:
+        words += f" {listed(others)} could saturate {them}{f', as could {found.tool} in turns' * in_turns}."
+    elif in_turns:
+        words += f" In turns, {found.tool} could saturate {them}."
+    return f"{words} More CPUs for the load generator (LOADGEN_CPUS) would help."
 
 
 def _services(services: tuple[str, ...]) -> str:

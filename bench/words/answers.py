@@ -16,7 +16,7 @@ from bench.analysis.tables.grid import grid_of
 from bench.analysis.tables.ladder import ladder_of
 from bench.analysis.tables.ranking import RankedRow, Ranking
 from bench.core.files import mapping
-from bench.core.formats import listed, plural
+from bench.core.formats import capital, listed, plural
 from bench.matrix.knobs import REF
 from bench.plan.measurement import Pair, settings_of
 from bench.tools import TOOLS
@@ -211,7 +211,7 @@ def _capital(words: str) -> str:
     """Capitalizes the first word of a sentence, unless it is the name of a service."""
     first = words.partition(" ")[0].rstrip(",")
     begins = first in _OWN_WORDS or words.startswith(tuple(BARE.values()))
-    return words[:1].upper() + words[1:] if begins else words
+    return capital(words) if begins else words
 
 
 _OWN_WORDS = frozenset({"with", "on", "no", "only", "not", "these"})

@@ -48,7 +48,7 @@ class CellWords:
 def cell_words(cell: EventCell) -> CellWords:
     """The words of one cell."""
     if cell.kind is not Kind.COUNTED:
-        heads = {Kind.CANNOT: "cannot", Kind.FAILED: "failed", Kind.UNSEEN: "did not happen", Kind.REFUSED: "not valid"}
+        heads = {Kind.CANNOT: "cannot", Kind.FAILED: "failed", Kind.UNSEEN: "no effect", Kind.REFUSED: "not valid"}
         seen = [one for one in cell.records if one.sent and not one.unaccounted]
         counts = f"lost {sum(one.lost for one in seen):,} of {sum(one.sent or 0 for one in seen):,}, not compared"
         more = [cell.reason] * (cell.kind is not Kind.CANNOT) + [counts] * bool(seen)
@@ -110,12 +110,12 @@ def _how_much(cell: EventCell) -> Iterable[str]:
     if sizes := cell.figures("kept_bytes"):
         grown = cell.figures("grown_bytes")
         kept = span([max(0.0, one) for one in sizes], megabytes)
-        yield f"keeps {kept} of {span(grown, megabytes)} that large bodies took"
+        yield f"keeps {kept} of the {span(grown, megabytes)} allocated for large bodies"
         sent, taken = sum(cell.figures("bodies")), sum(cell.figures("bodies_answered"))
         if taken < sent:
-            yield f"{sent - taken:.0f} of {sent:.0f} large bodies not taken"
+            yield f"{sent - taken:.0f} of {sent:.0f} large bodies not accepted"
     elif asked and min(asked) < MILLION:
-        yield f"{whole(asked)} requests of the million in {whole(seconds)} s"
+        yield f"{whole(asked)} of {MILLION:,} requests in {whole(seconds)} s"
 
 
 def signed(value: float) -> str:
@@ -131,22 +131,22 @@ def balance_words(cell: EventCell) -> CellWords | None:
     if not worst:
         return CellWords(f"{NOT_ENOUGH}: responses do not say which worker gave them")
     if max(workers) < 2:
-        return CellWords("one worker has all")
+        return CellWords("only one worker")
     uneven = cell.p_even <= UNEVEN
-    more = ["more than chance explains" if uneven else "chance alone could do that"]
+    more = ["more than chance explains" if uneven else "within chance"]
     more += [_cost(cell)] if cell.figures("p99_s") else []
     head = f"{whole([100 * one for one in worst])} % to one of {whole(workers)} workers"
     return CellWords(head, (*more,), "bad" if uneven else "good")
 
 
 def _cost(cell: EventCell) -> str:
-    """p99 as measured, and with even shares if these could be had."""
+    """p99 as measured, and with even shares if these could be produced."""
     p99 = f"p99 {span(cell.figures('p99_s'), milliseconds)}"
     even, shares = cell.figures("even_p99_s"), cell.figures("even_worst_share")
     if not shares:
         return p99
     if max(shares) > MOST_EVEN / max(cell.figures("workers")):
-        return f"{p99}; even shares were not to be had"
+        return f"{p99}; even shares could not be produced"
     return f"{p99}, {span(even, milliseconds)} with even shares"
 
 
@@ -176,14 +176,18 @@ def whole(values: Sequence[float]) -> str:
     return span(values, lambda value: f"{value:,.0f}")
 
 
+def _slow_connections(counts: Sequence[float]) -> str:
+    return f"{whole(counts)} slow connection{'' if max(counts) == 1 else 's'}"
+
+
 FIGURES: Mapping[str, Callable[[list[float]], str]] = {
     "new_code_s": lambda found: f"new code after {seconds_of(found)}",
     "exit_s": lambda found: f"exits after {seconds_of(found)}",
     "restored_s": lambda found: f"all workers back after {seconds_of(found)}",
     "ended_s": lambda _: "the whole server ended",
-    "smallest_k": lambda found: f"stopped by {whole(found)} connections",
-    "cut_after_s": lambda found: f"cut after {seconds_of(found)}",
-    "p99_beside_s": lambda found: f"p99 beside them {span(found, milliseconds)}",
+    "smallest_k": lambda found: f"blocked by {_slow_connections(found)}",
+    "cut_after_s": lambda found: f"closes slow connections after {seconds_of(found)}",
+    "p99_beside_s": lambda found: f"p99 of other requests {span(found, milliseconds)}",
     "kb_per_connection": lambda found: f"{span(found, number)} KB per connection",
     "recycled": lambda found: f"{whole(found)} workers recycled",
 }
@@ -198,12 +202,12 @@ def _figures(cell: EventCell) -> Iterable[str]:
     if cell.counted[0].event in ("killed", "hung") and not cell.figures("restored_s") and not cell.gone:
         yield "the worker was not replaced"
     if cell.figures("most_k") and not cell.figures("smallest_k"):
-        yield f"not stopped by {whole(cell.figures('most_k'))} connections"
+        yield f"not blocked by {_slow_connections(cell.figures('most_k'))}"
     fates = [fate for fate in cell.values("long_fate") if fate]
     if fates:
         finished = sum(fate == Fate.ANSWERED for fate in fates)
         yield "the 5 s response " + (
-            "finished" if finished == len(fates) else f"cut{in_rounds(len(fates) - finished, len(fates))}"
+            "finished" if finished == len(fates) else f"aborted{in_rounds(len(fates) - finished, len(fates))}"
         )
     yield from _overload(cell)
     yield from _exhausted(cell)
@@ -252,7 +256,7 @@ def _idle(cell: EventCell) -> Iterable[str]:
     """When the server closes idle connections, and for how long requests that arrive just then are lost."""
     if found := cell.figures("idle_s"):
         if max(found) < NOT_KEPT_S:
-            yield "closes after each response"
+            yield "closes the connection after each response"
             return
         yield f"closes idle connections after {seconds_of(found)}"
         if late := cell.figures("lost_to_ms"):
@@ -282,17 +286,17 @@ def _behind_proxy(cell: EventCell) -> Iterable[str]:
     names = sorted({name for one in cell.counted for name in one.extras if name.startswith(("proxy_5", "server_5"))})
     for name in names:
         whose, _, status = name.partition("_")
-        yield f"{sum(cell.figures(name)):,.0f} times {status} of the {whose} itself"
+        yield f"{sum(cell.figures(name)):,.0f} times {status} from the {whose} itself"
     causes = {words: sum(cell.figures(f"cause_{name}")) for name, words in CAUSES.items()}
     if names and any(causes.values()):
-        yield "failed tries: " + ", ".join(f"{count:,.0f} {words}" for words, count in causes.items() if count)
+        yield "failed attempts: " + ", ".join(f"{count:,.0f} {words}" for words, count in causes.items() if count)
 
 
 def _overload(cell: EventCell) -> Iterable[str]:
     """What is still answered in time at the highest rate of all phases, as a share of the capacity."""
     times, shares = goodput_shares(cell)
     if shares:
-        yield f"answers {whole(shares)} % of its capacity in time at {times} times"
+        yield f"answers {whole(shares)} % of its capacity in time at {times} times the capacity"
     if back := cell.figures("recovered_s") if times else []:
         yield f"back to normal {seconds_of(back)} later"
 

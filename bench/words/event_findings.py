@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from bench.analysis.events import NOT_OF_LOSSES, EventCell, EventRow, EventTable, Kind
-from bench.core.formats import MOST_NAMES, listed, milliseconds, number
+from bench.core.formats import MOST_NAMES, capital, listed, milliseconds, number
 from bench.core.groups import grouped
 from bench.plan.events.dependencies import AFTER_S
 from bench.plan.events.proxies import IDLE_OF_PROXIES
@@ -29,9 +29,7 @@ from bench.words.event_cells import (
 )
 from bench.words.event_losses import (
     CASES,
-    SUBJECTS,
     Labels,
-    capital,
     counted_in,
     loss_sentences,
     relief_of,
@@ -116,33 +114,38 @@ def _nothing_lost(table: EventTable) -> Iterator[str]:
     if none:
         sent = sum(cell.sent for row in none for cell in counted_in(row).values())
         names = listed([row.name.replace(", ", " ") for row in none])
-        yield f"Nothing is lost under {names}: none of {sent:,} requests."
+        yield f"No requests are lost under {names} (0 of {sent:,})."
 
 
 def _unseen(rows: Sequence[EventRow], labels: Labels) -> Iterator[str]:
-    """What was triggered but did not happen."""
+    """What was triggered but had no effect."""
     found: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         unseen = [(cell.reason, labels[name]) for name, cell in row.cells.items() if cell.kind is Kind.UNSEEN]
         for reason, own in grouped(unseen, lambda one: one[0]).items():
             found.setdefault((reason, listed([label for _, label in own])), []).append(row.name)
     for (reason, services), names in found.items():
-        name = names[0] if len(names) == 1 else f"{rows[0].event} in {len(names)} cases"
-        yield f"{capital(name)}: it did not happen to {services} ({reason})."
+        name = names[0].replace(", ", " ") if len(names) == 1 else f"{rows[0].event} in {len(names)} cases"
+        yield f"{capital(name)} had no effect on {services} ({reason})."
 
 
 def _silence(event: str, rows: Iterable[tuple[EventRow, Named]]) -> str:
-    """The longest time without an answer after something was done to processes; empty if that was short."""
+    """The longest time without a good answer after something was done to processes; empty if that was short."""
     longest: dict[str, float] = {}
-    for _, cells in rows if event in _SILENT else ():
+    for _, cells in rows if event in _OUTAGES else ():
         for name, cell in cells.items():
             if cell.gap_s is not None and cell.gap_s >= GAP_S and not cell.gone:
                 longest[name] = max(cell.gap_s, longest.get(name, 0.0))
-    told = _grouped_names((f"{seconds_words(gap)} s by", name) for name, gap in _most(longest))
-    return f"After {SUBJECTS[event].removesuffix(' of {}')} nothing is answered for up to {told}." if told else ""
+    told = _grouped_names((f"{seconds_words(gap)} s for", name) for name, gap in _most(longest))
+    return f"Longest outage {_OUTAGES[event]}: {told}." if told else ""
 
 
-_SILENT = frozenset({"reload", "rolling", "killed", "hung"})
+_OUTAGES: Mapping[str, str] = {
+    "reload": "after a reload",
+    "rolling": "in a rolling restart",
+    "killed": "after a worker was killed",
+    "hung": "after a worker hung",
+}
 
 
 def _most(values: Mapping[str, float]) -> list[tuple[str, float]]:
@@ -150,7 +153,7 @@ def _most(values: Mapping[str, float]) -> list[tuple[str, float]]:
 
 
 def _grouped_names(words: Iterable[tuple[str, str]]) -> str:
-    """`after 5 s by a and c, after 2 s by b`, from pairs of (what, service)."""
+    """`5 s for a and c, 2 s for b`, from pairs of (what, service)."""
     return ", ".join(f"{what} {listed([name for _, name in own])}" for what, own in grouped(words, _first).items())
 
 
@@ -179,14 +182,14 @@ def _stop(_: EventRow, cells: Named) -> Told:
     if told:
         first, *others = told
         rest = f"; {others[0]} it" if others else ""
-        yield BAD if False in by_fate else KNOWN, f"At SIGTERM {first} a response of 5 s{rest}."
+        yield BAD if False in by_fate else KNOWN, f"On SIGTERM, {first} a response that takes 5 s{rest}."
     exits = {name: cell.figures("exit_s") for name, cell in cells.items()}
     late = [f"{name} (exits after {seconds_of(own)})" for name, own in exits.items() if own and max(own) > DOCKER_S]
     if late := late + [f"{name} (has not exited)" for name, own in exits.items() if not own]:
-        yield BAD, f"Docker would kill {listed(late)}: it waits {DOCKER_S:.0f} s after SIGTERM."
+        yield BAD, f"Docker would kill {listed(late)}: its default grace period is {DOCKER_S:.0f} s."
 
 
-_ENDS = ((False, "cut", "s"), (True, "finish", "es"))
+_ENDS = ((False, "abort", "s"), (True, "finish", "es"))
 """(whether the response was answered, a verb, its ending for a single server)."""
 
 
@@ -226,17 +229,17 @@ def _overload(_: EventRow, cells: Named) -> Told:
         least, *others = worst
         first, much, times = least[1:]
         more = "".join(f", {name} {much}" for _, name, much, _ in others[: MOST_NAMES - 1])
-        yield BAD, f"At {times} times its capacity {first} answers {much} of it in time{more}."
+        yield BAD, f"At {times} times its capacity, {first} answers {much} of the capacity in time{more}."
     late = [
-        (f"after {seconds_of(back)} with", name)
+        (f"{seconds_of(back)} for", name)
         for name, cell in cells.items()
         if (back := cell.figures("recovered_s")) and not cell.disturbed and not cell.gone and max(back) > QUICK_S
     ]
     never = [_some(name, cell.disturbed, cell) for name, cell in cells.items() if cell.disturbed]
     if never:
-        yield BAD, f"When the window of an overload ends, p99 is not yet back to normal with {listed(never)}."
+        yield BAD, f"After an overload, p99 is not back to normal by the end of the window: {listed(never)}."
     if late:
-        yield BAD, f"Once an overload is over, p99 is back to normal {_grouped_names(late)}."
+        yield BAD, f"Time until p99 is back to normal after an overload: {_grouped_names(late)}."
 
 
 def _limits(cells: Named, fails: tuple[str, str], holds: tuple[str, str]) -> tuple[str, str]:
@@ -256,16 +259,20 @@ def _limits(cells: Named, fails: tuple[str, str], holds: tuple[str, str]) -> tup
 
 
 def _slow(row: EventRow, cells: Named) -> Told:
-    """How few slow connections stop which servers."""
-    words, others = _limits(cells, ("smallest_k", "{} stop"), ("most_k", "{} do not stop"))
-    cut = _grouped_names(
+    """How few slow connections block which servers."""
+    fails, holds = _limits(cells, ("smallest_k", "{} for"), ("most_k", "more than {} for"))
+    closed = _grouped_names(
         (f"after {seconds_of(found)} by", name)
         for name, cell in cells.items()
         if (found := cell.figures("cut_after_s"))
     )
-    told = "; ".join(filter(None, (words, others, f"they are cut {cut}" if cut else "")))
-    if told:
-        yield BAD if words else KNOWN, f"Of slow connections ({row.case}), {told}."
+    words, needed = f"Slow connections ({row.case})", ", ".join(filter(None, (fails, holds)))
+    if needed:
+        words += f" needed to block a server: {needed}"
+    if closed:
+        words += f"{'; they' if needed else ''} are closed {closed}"
+    if needed or closed:
+        yield BAD if fails else KNOWN, f"{words}."
 
 
 def _connections(row: EventRow, cells: Named) -> Told:
@@ -306,7 +313,7 @@ def _balance(row: EventRow, cells: Named) -> Told:
             cost = f" (p99 {', '.join(times)} with even shares)" if times else ""
             told.append(f"{whole([100 * one for one in shares])} % with {name}{cost}")
     if told:
-        yield BAD, f"One of {whole(workers)} workers gets more than chance explains ({row.case}): {listed(told)}."
+        yield BAD, f"Uneven load ({row.case}): one of {whole(workers)} workers gets {listed(told)}."
 
 
 def _exhausted(row: EventRow, cells: Named) -> Told:
@@ -353,8 +360,8 @@ def _idle(_: EventRow, cells: Named) -> Told:
         proxies = listed([f"{name} ({_duration(seconds)})" for name, seconds in IDLE_OF_PROXIES.items()])
         yield (
             BAD,
-            f"Idle connections are closed by {servers}: sooner than by {proxies}, which may send a request on one"
-            " that is just being closed.",
+            f"Idle connections are closed by {servers}, sooner than by {proxies}: a proxy may send a request on a"
+            " connection that is just being closed.",
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from bench.analysis.events import NULL, EventCell, EventContrast, EventRow
-from bench.core.formats import NOTHING, joined, listed, plural
+from bench.core.formats import NOTHING, capital, joined, listed, plural
 from bench.core.groups import grouped
 from bench.stats.estimates import ERRORS
 from bench.stats.event_counts import LEAST_ROUNDS, Counts, p_differ, share
@@ -228,8 +228,3 @@ def _case_words(case: str) -> str:
     parts = [first] if first in WITH else []
     parts += [f"a boot of {boot}"] if boot else []
     return f" with {' and '.join(parts)}" if parts else f" ({case})" if case else ""
-
-
-def capital(words: str) -> str:
-    """Capitalized to begin a sentence."""
-    return words[:1].upper() + words[1:]

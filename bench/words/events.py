@@ -111,8 +111,8 @@ def _title(table: EventTable) -> str:
     shares = sorted({one.share for one in counted if one.share is not None and one.event not in NOT_OF_LOSSES})
     words = [plural(table.rounds, "round")]
     if shares:
-        words.append(f"at {whole([100 * one for one in shares])} % of each service's own capacity, or less")
-    return f"What is lost: {', '.join(words)}"
+        words.append(f"at {whole([100 * one for one in shares])} % of each service's capacity or less")
+    return f"Lost requests: {', '.join(words)}"
 
 
 def _row(row: EventRow, table: EventTable, labels: Mapping[str, str]) -> ToldRow:
@@ -137,8 +137,8 @@ def _advice(table: EventTable) -> Iterable[str]:
     settled = sum(one <= rounds for one in needed)
     who = "it" if len(undecided) == 1 else f"{settled} of them" if settled < len(undecided) else "them"
     yield (
-        f"{plural(len(undecided), 'difference')} in what events lose {'has' if len(undecided) == 1 else 'have'} no"
-        f" verdict; `--rounds {rounds}` would probably settle {who}, if the rounds to come are like these."
+        f"{plural(len(undecided), 'difference')} in lost requests {'has' if len(undecided) == 1 else 'have'} no"
+        f" verdict; `--rounds {rounds}` would probably settle {who}, if further rounds are similar."
     )
 
 
@@ -148,7 +148,7 @@ def _growth_advice(table: EventTable, labels: Mapping[str, str]) -> Iterable[str
         (labels[name], cell) for row in table.rows for name, cell in counted_in(row).items() if row.event == "memory"
     ]
     if names := list(dict.fromkeys(label for label, cell in cells if growth_of(cell).word == NOT_ENOUGH)):
-        yield f"Whether memory grows with {listed(names)} is not known; a longer `--duration` would show it."
+        yield f"Not enough data on memory growth for {listed(names)}; a longer `--duration` would help."
 
 
 def _by_text(found: Iterable[tuple[EventRecord, str]], labels: Mapping[str, str]) -> Iterable[tuple[str, str, str]]:
@@ -160,10 +160,10 @@ def _by_text(found: Iterable[tuple[EventRecord, str]], labels: Mapping[str, str]
 
 DEFAULTS: Mapping[str, str] = {
     "graceful": "time for requests in flight at a stop or reload (GRACEFUL)",
-    "timeout": "a hung worker is replaced after (TIMEOUT)",
-    "keepalive": "an idle connection is closed after (KEEPALIVE)",
-    "backlog": "connections that wait to be accepted (BACKLOG)",
-    "silent": "a client that sends no request is cut after",
+    "timeout": "timeout for a hung worker (TIMEOUT)",
+    "keepalive": "keep-alive timeout (KEEPALIVE)",
+    "backlog": "listen backlog (BACKLOG)",
+    "silent": "timeout for a client that sends nothing",
 }
 """Each kind of default in words, with the knob that sets it."""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from bench.analysis.tables.grid import Enough, Grid, Line, MemoryRange, enough_of, memory_along
 from bench.analysis.tables.ranking import Ranking
-from bench.core.formats import joined, number, size
+from bench.core.formats import capital, joined, number, size
 from bench.core.groups import grouped
 from bench.words.changes import change_of
 from bench.words.names import knob_words, setting_words
@@ -27,7 +27,7 @@ def grid_sentences(ranking: Ranking, grid: Grid) -> Iterator[str]:
     for knob, other in ((grid.down, grid.across), (grid.across, grid.down)):
         found = enough_of(ranking, grid.lines(knob))
         if found:
-            yield f"{_capital(knob_words(knob))}: {'; '.join(_along(ranking, knob, other, found))}."
+            yield f"{capital(knob_words(knob))}: {'; '.join(_along(ranking, knob, other, found))}."
     if ranking.rows and (memory := "; ".join(_memory(ranking, grid))):
         yield f"Peak memory: {memory}."
 
@@ -93,7 +93,3 @@ def _memory(ranking: Ranking, grid: Grid) -> Iterator[str]:
 def _megabytes(found: MemoryRange) -> str:
     low, high = number(found.least / 1e6), number(found.most / 1e6)
     return f"{low} MB" if low == high else f"{low} to {high} MB"
-
-
-def _capital(words: str) -> str:
-    return words[:1].upper() + words[1:]

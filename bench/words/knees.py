@@ -88,7 +88,7 @@ def _one(knee: Knee, labels: Mapping[str, str]) -> str:
     rounds = plural(knee.later, "later round")
     held = f"held in {knee.held} of {rounds}" if knee.later else "not tried in a later round"
     limit = ", the load generator is the limit" if knee.at_least else ""
-    return f"{labels[knee.service]} takes {least}{number(knee.rate or 0)} requests/s ({held}{limit})"
+    return f"{labels[knee.service]} sustains {least}{number(knee.rate or 0)} requests/s ({held}{limit})"
 
 
 def _apart(known: Sequence[Knee], labels: Mapping[str, str]) -> Iterator[str]:
@@ -99,18 +99,13 @@ def _apart(known: Sequence[Knee], labels: Mapping[str, str]) -> Iterator[str]:
     ]
     if below:
         names = joined([labels[one.service] for one in below])
-        yield f"{labels[best.service]} takes more than {names}: it held a rate at which {_failed(below)}."
+        top = labels[best.service]
+        yield f"{top} sustains more than {names}, which failed at a rate that {top} held."
     if left := [one for one in others if one not in below]:
         names = joined([labels[one.service] for one in (best, *left)])
-        why = (
-            "the load generator ended a search" if any(one.at_least for one in (best, *left)) else "they are too close"
-        )
+        why = "the load generator ended a search" if any(one.at_least for one in (best, *left)) else "too close"
         why = why if best.confirmed else "the highest rate did not hold in most later rounds"
-        yield f"{names} are not shown to differ: {why}."
-
-
-def _failed(below: Sequence[Knee]) -> str:
-    return "the other failed" if len(below) == 1 else "the others failed"
+        yield f"No difference shown between {names}: {why}."
 
 
 def knee_question(level: str) -> str:

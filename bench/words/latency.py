@@ -40,7 +40,7 @@ def rate_words(found: TableLatency, labels: Mapping[str, str]) -> str:
     """`1,800 requests/s (half of what gunicorn-sync-flask, the slowest, serves)`."""
     rate = f"{found.rate or 0:,.0f} requests/s"
     if found.by_client:
-        return f"{rate} (the most that {found.tool} is asked for here, which is the limit and no service)"
+        return f"{rate} (the limit of {found.tool} on this machine, not of a service)"
     share = "half" if found.share == HALF else f"{100 * found.share:.0f} %"
     slowest = labels.get(found.slowest or "")
     if found.of_knee:
@@ -104,12 +104,12 @@ def notes(found: TableLatency, labels: Mapping[str, str]) -> Iterator[str]:
         return  # the sentence says why
     names = [str(one.metric) for one in found.percentiles]
     core = found.client_core_ratio
-    needs = "" if core is None else f"; it needs {100 * core:.1f} % of a core for 1,000 requests/s"
+    needs = "" if core is None else f" {found.tool} needs {100 * core:.1f} % of a core per 1,000 requests/s."
     yield (
-        f"Latency ({', '.join(names)}): {found.tool} sends {rate_words(found, labels)} to one service after the other,"
-        f" on time however slow the responses are{needs}; {plural(found.rounds, 'round')} merged. Tied: not shown to"
-        f" differ from the lowest; {100 * found.confidence:.3g} % confidence for all comparisons of a percentile"
-        " together."
+        f"Latency ({', '.join(names)}): {found.tool} loads the services one at a time with {rate_words(found, labels)},"
+        f" on schedule regardless of the responses (open loop); {plural(found.rounds, 'round')} merged.{needs} Tied: no"
+        f" significant difference from the lowest ({100 * found.confidence:.3g} % confidence, corrected for all"
+        " comparisons of a percentile)."
     )
     yield from (f"{words}." for words in _bounds(found.percentiles, labels))
     yield from _none_of(found.percentiles, labels)
@@ -120,7 +120,7 @@ def _bounds(percentiles: Iterable[Percentile], labels: Mapping[str, str]) -> Ite
     for one in percentiles:
         if one.at_most:
             each = [f"{milliseconds(bound)} for {labels[name]}" for name, bound in one.at_most.items()]
-            yield f"{one.metric} is at most {listed(each)}: some requests were sent late, and that time counts in it"
+            yield f"{one.metric} is at most {listed(each)}: an upper bound, including the delay of requests sent late"
 
 
 def _none_of(

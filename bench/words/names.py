@@ -56,9 +56,9 @@ def wait_words(scenario: str) -> str:
 
 
 def scenario_words(scenario: str) -> str:
-    """`delay-20 (every answer waits for 20 ms)`; the name alone if nothing is waited for."""
+    """`delay-20 (every response waits for 20 ms)`; the name alone if nothing is waited for."""
     waits = wait_words(scenario)
-    return f"{scenario} (every answer waits for {waits})" if waits else scenario
+    return f"{scenario} (every response waits for {waits})" if waits else scenario
 
 
 def loaded_words(ranking: Ranking, usual: str) -> str:

@@ -28,7 +28,7 @@ def order_words(ranking: Ranking, services: Sequence[str], names: Mapping[str, s
     gap = ranking.ahead(best, worst)
     if ranking.look is None or gap is None or gap.interval is None:
         rounds, first = ranking.rounds, ranking.looks[0]
-        wanted = f", and the first look is after {first}" if rounds < first else ""
+        wanted = f"; the first verdicts come after {first}" if rounds < first else ""
         return f"not enough data for a ranking: {plural(rounds, 'round')}{wanted}"
     if len(services) == 2:
         return pair_words(ranking, best, worst, names)
@@ -156,7 +156,7 @@ def ladder_sentence(ranking: Ranking, ladder: Ladder) -> str:
         else:
             parts.append(f"{plural(len(alike), 'step')} show{'s' * (len(alike) == 1)} no difference{within}")
     if open_:
-        parts.append(f"of {plural(open_, 'step')} there is {NOT_ENOUGH}")
+        parts.append(f"{plural(open_, 'step')} {'is' if open_ == 1 else 'are'} undecided ({NOT_ENOUGH})")
     first, *_, last = ladder.versions
     oldest, newest = ladder.versions[first], ladder.versions[last]
     whole = _step(ranking, ladder, first, last) or f"{newest} and {oldest} are tied"
@@ -205,11 +205,10 @@ def sweep_sentence(ranking: Ranking, words: Mapping[str, str], who: str) -> str:
     enough = next(n for n, name in enumerate(services) if not any(lead(more, name) for more in services[n + 1 :]))
     best, above, below = services[enough], services[enough + 1 :], services[:enough]
     parts = []
-    if below:
-        if gap := lead(best, below[0]):
-            parts.append(_gap_words(ranking, gap, words[best], words[below[0]], who))
-        else:
-            parts.append(f"{words[best]} {who} is faster than with a value between that and the smallest")
+    for name in below:
+        if gap := lead(best, name):
+            parts.append(_gap_words(ranking, gap, words[best], words[name], who))
+            break
     if not above:
         return parts[0] + "; higher values were not tested" if parts else ""
     more = [name for name in above if not lead(best, name)]

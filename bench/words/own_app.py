@@ -23,11 +23,11 @@ from bench.words.told import ToldRanking
 USUAL = ("gunicorn-sync", "uvicorn", "aiohttp", "tornado")
 """The servers that deployment guides name first, with their default workers: a choice is compared with one of them."""
 WIDELY_USED = (
-    "Widely used means here: named in the deployment guide of Django, Flask or FastAPI, or of the framework whose"
-    " interface the app has."
+    "Widely used: named in the deployment guide of Django, Flask or FastAPI, or of the framework whose interface the"
+    " app has."
 )
-NOT_LOOKED_AT = "Not looked at: reloads, slow clients, overload, TLS, HTTP/2, static files; other loads and machines."
-BESIDE_EVENTS = "Not looked at: TLS, HTTP/2, static files; other loads and machines."
+NOT_LOOKED_AT = "Not tested: reloads, slow clients, overload, TLS, HTTP/2, static files; other loads and machines."
+BESIDE_EVENTS = "Not tested: TLS, HTTP/2, static files; other loads and machines."
 """For a run that tested reloads, slow clients and overload."""
 OWN_CHOICE = ("--server", "--vary", "--seed")
 """Options that the suggested next run, of one server, sets itself."""
@@ -73,16 +73,16 @@ def _answer(facts: Facts, app: Facts, ranking: Ranking) -> str:
         others = f" Without figures: {listed(lost)}." if lost else ""
         return f"only {choice_words(facts, only.service)} has figures that count: {figures_words(only)}.{others}"
     if ranking.look is None:
-        return "no server can be named yet: too few rounds were measured."
+        return "no recommendation yet: too few rounds."
     ranked = [row for row in ranking.rows if row.rank is not None]
     if len(ranked) == 1:
         apart = listed([server_words(facts, row.service) for row in measured])
-        return f"no server can be named: no two of {apart} were ever measured in one window."
+        return f"no recommendation: no two of {apart} were measured in the same window."
     best = ranked[0]
     figures = f"{choice_words(facts, best.service)}: {figures_words(best)}."
     equal = [server_words(facts, name) for name in ranking.front([row.service for row in ranked])]
     if len(equal) > 1:
-        return f"these rounds do not tell {listed(equal)} apart; the best figures are those of {figures}"
+        return f"{listed(equal)} are tied; the best figures are those of {figures}"
     return f"run it on {figures}"
 
 
@@ -202,10 +202,12 @@ def _choice(facts: Facts, told: ToldRanking, services: Services, row: RankedRow,
         commands = [*([f"pip install {packages}"] if packages else []), command]
         more += _beyond(facts, told, name, program=bool(notes.get("command")))
     else:
-        why = (
-            "it was not saved" if known is None or known.command is None else f"see {notes.get('source', 'its manual')}"
+        saved = known is not None and known.command is not None
+        more.append(
+            f"No one-line command: see {notes.get('source', 'its manual')}."
+            if saved
+            else "No command: this run did not save it."
         )
-        more.append(f"No command to paste: {why}.")
     words = choice_words(facts, name)
     if waits := told.waits.get(name):
         words += f"; can wait at once: {waits_words(waits)}"
@@ -268,7 +270,7 @@ def _beyond(facts: Facts, told: ToldRanking, service: str, *, program: bool) -> 
         lacks.append(f"{waits.workers} processes on one socket")
     lacks += [str(text)] if (text := _notes(facts, service).get("lacks")) else []
     if lacks:
-        yield f"Measured with, and not in the command: {'; '.join(lacks)}."
+        yield f"Not in this command, but measured: {'; '.join(lacks)}."
 
 
 def _kept(command: Sequence[str]) -> Iterator[str]:

@@ -23,7 +23,7 @@ def _load(ranking: Ranking) -> str:
 def level_words(level: str) -> str:
     """`c16` as "16 connections"; the page's scripts say the same."""
     if share := SHARE.match(level):
-        return f"{share[1]} % of the slowest one's speed"
+        return f"{share[1]} % of the slowest service's speed"
     found = LEVEL.match(level)
     if not found or not level:
         return level
@@ -42,7 +42,7 @@ def question_words(ranking: Ranking) -> str:
     services, load = plural(len(ranking.rows), "service"), _load(ranking)
     if waits:
         asked = "Least CPU per response" if cpu else "Most requests/s"
-        return f"{asked} if every answer waits for {waits}, {services}: {scenario}, {load}"
+        return f"{asked} if every response waits for {waits}, {services}: {scenario}, {load}"
     asked = f"Least CPU per {scenario} response" if cpu else f"Most requests/s of {scenario}"
     return f"{asked}, {services}: {load}"
 
@@ -57,9 +57,9 @@ def certainty_words(told: ToldRanking) -> str:
     """How sure the ranking is: rounds, confidence, metric, detectable difference."""
     ranking = told.ranking
     if ranking.look is None:
-        return f"No tiers yet: {plural(ranking.rounds, 'round')}, and the first look is after {ranking.looks[0]}."
+        return f"No tiers yet: {plural(ranking.rounds, 'round')}; the first verdicts come after {ranking.looks[0]}."
     cpu = ranking.metric is Metric.CPU
-    judged = "CPU time per successful response" if cpu else "successful requests/s, alone on the CPU"
+    judged = "CPU time per successful response" if cpu else "successful requests/s"
     measured, confidence = plural(ranking.look, "round"), 100 * ranking.confidence
     words = [
         f"Servers in a tier are statistically tied with its leader.{_also_tied(told)}",

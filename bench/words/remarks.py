@@ -55,7 +55,7 @@ def remark_words(remark: Remark) -> str:  # noqa: PLR0911 -- one return for each
         case Unranked.ALONE:
             return "there is nothing to compare it with"
         case Unranked.APART:
-            return "it was never in one window with the others"
+            return "it never shared a window with the others"
         case NoFigure(why):
             return _why_none(why)
         case LeftOut(windows, every, cause):
@@ -65,7 +65,7 @@ def remark_words(remark: Remark) -> str:  # noqa: PLR0911 -- one return for each
             return f"{what}: the load generator is the limit ({detail})"
         case Idles(busy, response_s):
             takes = "" if response_s is None else f": each response takes {1000 * response_s:.3g} ms"
-            return f"busy for {100 * busy:.0f} % of its turns{takes}, in which it mostly waits"
+            return f"busy for {100 * busy:.0f} % of its turns{takes}, mostly waiting"
         case Spread(shares):
             return f"CPU time spread unevenly over its {len(shares)} workers: {spread_words(remark)}"
         case Throttled():

@@ -73,9 +73,9 @@ def since_then(then: Then, now: Now) -> list[str]:
     )
     count = f"{len(now.plan)} measurements, seed {now.facts.get('seed')}"
     if not found:
-        return [f"again {then.name}: {count}, as then; nothing differs that is known"]
+        return [f"repeats {then.name}: {count}; no known differences"]
     same = "in the same order" if _same(then.plan, now.plan) else "with these differences"
-    return [f"again {then.name}: {count}, {same}", *(f"differs: {line}" for line in found)]
+    return [f"repeats {then.name}: {count}, {same}", *(f"differs: {line}" for line in found)]
 
 
 def _line(name: str, one: object, other: object) -> str:
@@ -101,7 +101,7 @@ def _services(then: Then, now: Now) -> Iterator[str]:
         str(mapping(one).get("service")): str(mapping(one).get("cause")) for one in items(now.facts.get("skipped"))
     }
     for name in first.keys() - second.keys() & skipped.keys():
-        yield f"{name} is left out now: {skipped[name]}"
+        yield f"{name} is skipped this time: {skipped[name]}"
     yield from _listed("not measured now", [n for n in first if n not in second and n not in skipped])
     yield from _listed("measured now only", [name for name in second if name not in first])
     both = [name for name in first if name in second]
@@ -114,9 +114,9 @@ def _bases(then: Then, now: Now, both: Iterable[tuple[Mapping[str, Any], Mapping
         if one != other:
             yield _line("base image", one, other)
         elif one and one not in now.bases:
-            yield f"base image {one}: not here yet, so that it may be another build"
+            yield f"base image {one}: not pulled yet, so it may be a different build"
         elif one and one in then.layers and list(then.layers[one][: len(now.bases[one])]) != list(now.bases[one]):
-            yield f"base image {one}: another build"
+            yield f"base image {one}: a different build"
 
 
 def _base(service: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ from bench.analysis.services import own_app_of, pairs_of
 from bench.core.files import items, mapping, read_bytes
 from bench.core.formats import joined, milliseconds
 from bench.matrix.packages import normalised
-from bench.plan.running import NO_COUNTERS, OWNED
+from bench.plan.running import NO_CONTAINER, OWNED
 from bench.records.record import Record
 from bench.records.resource_usage import whole
 from bench.run.reader import Run, ServiceFacts
@@ -18,9 +18,9 @@ from bench.tools import TOOLS
 from bench.words.own_app import request_words
 
 SUMS = (
-    "requests/s and errors are their sums; percentiles of "
-    f"{joined([name for name, tool in TOOLS.items() if not tool.merges_reports])} cannot be merged and are left out, "
-    f"those of {joined([name for name, tool in TOOLS.items() if tool.merges_reports])} are of all results"
+    "requests/s and errors are summed; percentiles of "
+    f"{joined([name for name, tool in TOOLS.items() if not tool.merges_reports])} cannot be merged and are omitted, "
+    f"those of {joined([name for name, tool in TOOLS.items() if tool.merges_reports])} cover all results"
 )
 NETWORK_COST = "network-cost.txt"
 """In the folder of a swarm run: the last output of `scripts/harness-cost.sh --network` before planning."""
@@ -32,9 +32,9 @@ def machines_words(machines: Mapping[str, Any]) -> str:
     """Which machine ran what, and how isolation differs from a single machine; `machines` is run.json's entry."""
     server, loadgen, published = (machines.get(key) or "unknown" for key in ("server", "loadgen", "published"))
     return (
-        f"services, database and upstream on {server}, load generator on {loadgen}; ports published at {published} "
-        "alone, in the network between the two machines, not encrypted: services have a route out of their network "
-        "there, without masquerading. `host` is where the scripts ran"
+        f"services, database and upstream on {server}, load generator on {loadgen}; ports are published only on "
+        f"{published}, in the unencrypted network between the two machines; unlike on one machine, services have a "
+        "route out of their network there, without masquerading. `host`: where the scripts ran"
     )
 
 
@@ -45,13 +45,13 @@ def loadgen_words(facts: Mapping[str, Any], records: Iterable[Record]) -> str:
         return ""
     every = [*records]
     if any(record.node for record in every):
-        where = "each on a node of its own"
+        where = "each on its own node"
     else:
         cpus = mapping(facts.get("knobs")).get("LOADGEN_CPUS", "unknown")
-        where = f"on one machine, where they shared the CPUs {cpus}: that is no more load than one can make"
+        where = f"on one machine (shared CPUs {cpus}, so no more load than one could generate)"
     skews = [record.start_skew_s for record in every if record.start_skew_s is not None]
     started = f"; started within {milliseconds(max(skews))} of each other" if skews else ""
-    return f"{number} at once on each cell, which shared its connections or rate, {where}{started}; {SUMS}"
+    return f"{number} per cell, splitting its connections or rate, {where}{started}; {SUMS}"
 
 
 def network_cost(source: Run, records: Iterable[Record]) -> Iterator[tuple[str, str]]:
@@ -63,7 +63,7 @@ def network_cost(source: Run, records: Iterable[Record]) -> Iterator[tuple[str, 
     yield (
         "cost of the network",
         "; ".join(lines)
-        or "not measured before this run (scripts/harness-cost.sh --network does it): figures have it in them",
+        or "not measured before this run (scripts/harness-cost.sh --network measures it); figures include it",
     )
 
 
@@ -78,11 +78,11 @@ def side_by_side(source: Run) -> Iterator[tuple[str, str]]:
 
 def _lane_sentences(source: Run) -> Iterator[str]:
     yield f"{speed_up_words(source)}."
-    yield "Blocks of services in turns were drawn over the pairs anew in each round, each whole on one of them;"
-    yield "so were windows alone, those of one server, framework, Python, base and scenario together."
+    yield "In each round, every block of services in turns was assigned to a random pair of nodes;"
+    yield "solo windows with the same server, framework, Python, base and scenario stayed together."
     if shared := items(mapping(source.facts.get(KEY)).get("shared")):
         yield f"Databases and upstreams of several pairs shared {', '.join(map(str, shared))}:"
-        yield "what needs them has their noise in common."
+        yield "scenarios that use them share their noise."
 
 
 def speed_up_words(source: Run) -> str:
@@ -108,13 +108,13 @@ def _running_sentences(source: Run, name: str, entry: Mapping[str, Any]) -> Iter
     planned = [one for one in source.planned if one.service == name]
     app = own_app_of(source.facts)
     asked = dict.fromkeys(request_words(app, o.scenario) if app else f"{o.method} {o.path}" for o in planned)
-    yield f"{name} is {entry['url']}, asked for {'; '.join(asked)}."
-    yield f"It has {NO_COUNTERS}, with no limit of CPUs or memory."
+    yield f"{name} is {entry['url']}, loaded with {'; '.join(asked)}."
+    yield f"It is {NO_CONTAINER}: it has no counters and no CPU or memory limit."
     if any(one.mode == "turns" for one in planned):
-        yield "Its tables are ranked by requests/s, and loaded from the host's network."
+        yield "Its tables are ranked by requests/s; the load comes from the host's network."
     else:
-        yield "It is measured alone, from the host's network: it has no rank."
-    yield "It has to answer as the app does." if app else "What it answered first is taken for right."
+        yield "It is measured alone, from the host's network, and has no rank."
+    yield "It has to respond as the app does." if app else "Its first responses are taken as correct."
     if entry.get("owned"):
         yield f"It is not on this machine: the user states that they own it ({OWNED})."
 
@@ -130,17 +130,17 @@ def package_facts(facts: Mapping[str, Any], services: Mapping[str, ServiceFacts]
         had, package = (mapping(entries.get(name)).get("package") for name in (base, head))
         if package and {base, head} <= services.keys():
             own = {normalised(str(one).partition("==")[0]) for one in (package, had)}
-            words = _otherwise(services[base].packages, services[head].packages, own)
+            words = _otherwise(base, services[base].packages, services[head].packages, own)
             if words:
-                yield f"{head} also has other dependencies than {base}: {', '.join(words)}"
+                yield f"{head} also differs from {base} in dependencies: {', '.join(words)}"
 
 
-def _otherwise(one: Mapping[str, str], other: Mapping[str, str], own: set[str]) -> list[str]:
+def _otherwise(base: str, one: Mapping[str, str], other: Mapping[str, str], own: set[str]) -> list[str]:
     """What differs, besides the packages that are compared; empty if the packages of one are unknown."""
     if not one or not other:
         return []
     return [
-        f"{key} {other.get(key, 'none')} (there {one.get(key, 'none')})"
+        f"{key} {other.get(key, 'none')} ({base}: {one.get(key, 'none')})"
         for key in sorted({*one, *other} - own)
         if one.get(key) != other.get(key)
     ]

@@ -33,8 +33,9 @@ from bench.words.remarks import along_sentence, beside_words, limits_words, note
 LEAST_CREDIT = 0.01
 """From this share on, requests that services may have lost to other programs are mentioned."""
 LATE = (
-    "This run is from a version that counted responses after the services' turns: requests/s are 1.5 to 9 % too high,"
-    " differently for each. Measure again before you rely on a difference of that size."
+    "This run was made by a version that also counted late responses, after a service's turn: its requests/s are 1.5"
+    " to 9 % too high, by a different amount for each service. Measure again before you rely on a difference of that"
+    " size."
 )
 
 

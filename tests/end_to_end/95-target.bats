@@ -49,7 +49,7 @@ teardown_file() { "$docker" rm --force "$SERVER" >/dev/null; }
 	cat "$run/report.md"
 	busy_host_causes "$run"
 	grep -qE "^\| c4 \| target-127.0.0.1-$PORT \| " "$run/report.md"
-	grep -qF -- "- already running: target-127.0.0.1-$PORT is http://127.0.0.1:$PORT, asked for GET /hello. It has no counters" "$run/report.md"
+	grep -qF -- "- already running: target-127.0.0.1-$PORT is http://127.0.0.1:$PORT, loaded with GET /hello. It is not a container" "$run/report.md"
 	[[ $(count '"successes": *[1-9]' "$run/records.jsonl") == 2 && $(count '"cpu_per_success_s": *null' "$run/records.jsonl") == 1 ]]
 	grep -q "target-127.0.0.1-$PORT" "$run/index.html"
 	[[ ! $(containers_of "$run") ]]

@@ -91,6 +91,6 @@ contrasts() {
 	grep -q '"tool":"vegeta".*"p99":[0-9]' "$records"
 	# 51 and 50 of them a second, for 2 s.
 	[[ $(sed -n 's/.*"tool":"vegeta".*"attempts":\([0-9]*\),.*/\1/p' "$records") -le 202 ]]
-	grep -q '^- load generators: 2 at once on each cell' "$run_folder/report.md"
+	grep -q '^- load generators: 2 per cell, ' "$run_folder/report.md"
 	[[ ! $(containers_of "$run_folder") ]]
 }

@@ -36,7 +36,7 @@ setup() {
 	[[ $(<"$BATS_FILE_TMPDIR/said") == "$run_folder/report.md" ]]
 	# Nothing else is said.
 	[[ $(<"$BATS_FILE_TMPDIR/log") == 'the time is up (--max-time): '* && $(wc -l <"$BATS_FILE_TMPDIR/log") == 1 ]]
-	grep -qE '^- busy-50 wrk c8: [0-3] rounds? of the 4 before the first look; ' "$BATS_FILE_TMPDIR/early.md"
+	grep -qE '^- busy-50 wrk c8: [0-3] of the 4 rounds needed for the first verdicts; ' "$BATS_FILE_TMPDIR/early.md"
 	[[ -e $BATS_FILE_TMPDIR/failed && $(<"$BATS_FILE_TMPDIR/early-comment") == '### 1 comparison: 1 not enough data'* ]]
 }
 

@@ -17,7 +17,7 @@ APPS=app-fastapi
 	# Again: with the same options and locks, as long as the folder is there.
 	run -0 scripts/matrix.sh --again "${run##*/}" --list
 	echo "$output"
-	[[ $output == *"again ${run##*/}: "*', in the same order'* || $output == *', as then; nothing differs'* ]]
+	[[ $output == *"repeats ${run##*/}: "*', in the same order'* || $output == *'; no known differences'* ]]
 	[[ $output != *'resolving what the app needs'* && $output == *'table in turns: mix  wrk  c16  2 services'* ]]
 	mv "$shop/fastapi" "$shop/away"
 	refused "there is no folder '$shop/fastapi'" scripts/matrix.sh --again "${run##*/}" --list

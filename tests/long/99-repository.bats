@@ -71,7 +71,7 @@ everything() {
 	outputs=$(<"$BATS_TEST_TMPDIR/runner/results")
 	[[ $outputs == "run=$BATS_FILE_TMPDIR/project/results/"*'verdict=slower' ]]
 	grep -q '^### 1 comparison: 1 slower' "$BATS_TEST_TMPDIR/runner/summary"
-	grep -qF -- '`--fail-on slower:5%`: violated by 1.' "$BATS_TEST_TMPDIR/runner/summary"
+	grep -qF -- '`--fail-on slower:5%`: failed, 1 violation.' "$BATS_TEST_TMPDIR/runner/summary"
 	cd "$BATS_FILE_TMPDIR/project"
 	[[ $(everything) == "$before" ]]
 }

@@ -58,7 +58,7 @@ action() {
 report=$at/report.md
 comment=$at/comment.md
 verdict=slower" ]]
-	[[ -s $at/report.md && $(<"$at/comment.md") == '### 1 comparison: 1 slower'*'`--fail-on slower:5%`: violated by 1.'*'`--fail-on invalid`: passed.' ]]
+	[[ -s $at/report.md && $(<"$at/comment.md") == '### 1 comparison: 1 slower'*'`--fail-on slower:5%`: failed, 1 violation.'*'`--fail-on invalid`: passed.' ]]
 	cmp "$at/comment.md" "$FAKE/summary"
 	[[ $(tr '\n' ' ' <"$FAKE/words") == "--package $PWD/src@$base --package $PWD/src@$head --max-time 7 --stack uvicorn-asgi --scenario json " ]]
 	git log -1 --format=%s "$base" | grep -qx base

@@ -33,7 +33,7 @@ selection=(--swarm --mode solo --stack uvicorn-asgi --scenario json --tool wrk -
 	# One clock, asked over a socket: what is known of each is better than what a process takes to start.
 	awk -F'\t' '{ exit !($2 ^ 2 <= (2 * $3) ^ 2 && $3 < 2e8) }' "$cell/clients.tsv"
 	grep -q '"loadgens":2,"start_skew_s":[0-9]' "$run_folder/records.jsonl"
-	grep -q '^- load generators: 2 at once on each cell, .* each on a node of its own' "$run_folder/report.md"
+	grep -q '^- load generators: 2 per cell, .* each on its own node' "$run_folder/report.md"
 	[[ ! $(docker --context bench-node-2 ps --all --quiet --filter "name=${run_folder##*/}") ]]
 	rm -r "$run_folder"
 }

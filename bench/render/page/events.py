@@ -87,19 +87,19 @@ def _every(record: EventRecord) -> Iterable[tuple[str, str]]:
     for fate in Fate:
         if count := record.fates.get(fate):
             yield FATES[fate], f"{count:,}"
-    seconds = {"client timeout": "timeout_s", "longest time without a good answer": "longest_gap_s"}
-    seconds |= {"back to normal after": "recovered_s", "exit after": "exit_s"}
+    seconds = {"client timeout": "timeout_s", "longest time without a good response": "longest_gap_s"}
+    seconds |= {"back to normal after": "recovered_s", "time to exit": "exit_s"}
     for name, field in seconds.items():
         yield name, _known(record, field, lambda value: f"{seconds_words(value)} s")
-    for name, field in {"p99 before": "p99_before_s", "p99 in the 5 s around": "p99_around_s"}.items():
+    for name, field in {"p99 before": "p99_before_s", "p99 in the first 5 s of the event": "p99_around_s"}.items():
         yield name, _known(record, field, milliseconds)
     yield "rate", _known(record, "rate", lambda value: f"{value:.4g} requests/s")
-    yield "services at once", _known(record, "beside", lambda value: f"{value + 1:.0f}")
+    yield "services under this event at the same time", _known(record, "beside", lambda value: f"{value + 1:.0f}")
     yield "capacity", _known(record, "capacity", lambda value: f"{value:.4g} requests/s")
     yield "peak memory", _known(record, "memory_peak_bytes", megabytes)
     yield "workers before and after", f"{_pids(record.workers_before)}; {_pids(record.workers_after)}"
     if record.happened_by:
-        yield "what shows that it happened", record.happened_by
+        yield "evidence", record.happened_by
     yield "requests that the client sent late (p99)", _known(record, "late_p99_s", milliseconds)
     for cause in record.causes:
         yield "not valid", cause

@@ -23,7 +23,7 @@ from calibration.__main__ import judge_verb
 from calibration.truths import FIRST, SECOND, TRUTHS, Result, Same, Truth, report, role_of, table_of, truth_of, truths
 
 NAMES = {role: f"uvicorn-synthetic-{role}-py313-debian" for role in (FIRST, SECOND)}
-IDLE = "busy for 12 % of its turns: each response takes 40 ms, in which it mostly waits"
+IDLE = "busy for 12 % of its turns: each response takes 40 ms, mostly waiting"
 KNOWN = {truth.scenario: truth for truth in TRUTHS}
 
 

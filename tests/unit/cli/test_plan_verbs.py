@@ -52,7 +52,7 @@ def test_what_is_wanted_is_read_from_the_plan() -> None:
 
 def test_a_list_says_it_too(capsys: pytest.CaptureFixture[str]) -> None:
     assert list_verb(["--preset", "quick", "--max-time", "1"]) == 0
-    assert "--max-time 1 ends before the first look" in capsys.readouterr().err
+    assert "--max-time 1 ends before the first verdicts" in capsys.readouterr().err
     assert list_verb(["--preset", "quick"]) == 0
     assert capsys.readouterr().err == ""
 

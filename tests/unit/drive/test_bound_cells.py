@@ -58,11 +58,11 @@ def test_rounds_after_the_first_bound_ones_are_left_out(tmp_path: Path, capsys: 
     assert all(record.causes[0].detail.endswith("; not measured on") for record in left)
     said = [line for line in advice(source.facts, [told.ranking for told in judged], records) if "hey" in line]
     assert said == [
-        "hey is the limit for aiohttp-py313-debian measured alone: no requests/s there, and no more than 2 rounds; wrk"
-        " could load it; more CPUs for the load generator (LOADGEN_CPUS) would help."
+        "hey was the bottleneck for aiohttp-py313-debian measured alone, so it has no requests/s and was measured in 2"
+        " rounds at most. wrk could saturate it. More CPUs for the load generator (LOADGEN_CPUS) would help."
     ]
     report = Report(source, services, records, judged, {}).markdown()
-    assert report.count("hey is the limit for") == 1
+    assert report.count("hey was the bottleneck for") == 1
     assert "the run was stopped before this measurement" not in report
     # A run that goes on leaves out the same.
     assert ask(folder, capsys, 0, "--begin")[0] == 3

@@ -50,16 +50,16 @@ def test_no_line_is_wider_than_the_terminal(folder: Path, width: int) -> None:
     assert "never came back" in shown and "waitress" in shown
 
 
-BESIDE = "Up to 2 services were under the same event at once, on the same CPUs"
+BESIDE = "Up to 2 services went through the same event at once, on the same CPUs"
 
 
 @pytest.mark.parametrize(
     "alone, said",
     [
         ({}, f"{BESIDE}."),
-        ({"overload": [""]}, f"{BESIDE}; alone on them under overload."),
-        ({"reload": ["new connections"]}, f"{BESIDE}; alone on them under reload, new connections."),
-        ({"overload": [""], "recycle": ["never"]}, f"{BESIDE}; alone on them under recycle and overload."),
+        ({"overload": [""]}, f"{BESIDE}; only one at a time under overload."),
+        ({"reload": ["new connections"]}, f"{BESIDE}; only one at a time under reload, new connections."),
+        ({"overload": [""], "recycle": ["never"]}, f"{BESIDE}; only one at a time under recycle and overload."),
     ],
 )
 def test_what_was_alone_is_named_where_the_run_has_it(alone: dict[str, list[str]], said: str) -> None:
@@ -192,18 +192,18 @@ def test_policies_on_events(records: list[EventRecord], policy: str, violated: i
     assert events
     comment = events_comment("a-run", events, [parse_policy(policy)])
     assert comment.violations == violated
-    assert f"`--fail-on {policy}`: {f'violated by {violated}' if violated else 'passed'}" in comment.text
+    assert f"`--fail-on {policy}`: {f'failed, {violated} violation' if violated else 'passed'}" in comment.text
 
 
 MEMORY = {"timeline": (), "extras": {"requests": 1_000_000}}
 CHANGES: dict[str, tuple[list[int], list[int], int, str]] = {
-    "the head loses more": ([0] * 5, [3, 5, 7, 4, 6], 1, "violated by 1"),
+    "the head loses more": ([0] * 5, [3, 5, 7, 4, 6], 1, "failed, 1 violation"),
     "the head loses less": ([3, 5, 7, 4, 6], [0] * 5, 0, "passed"),
     "both lose the same": (
         [3, 5, 7, 4, 6],
         [4, 6, 3, 5, 7],
         0,
-        "passed; comparisons without a verdict are not covered: 1",
+        "passed; 1 comparison has no verdict and was not checked",
     ),
     "neither loses any": ([0] * 5, [0] * 5, 0, "passed"),
 }
@@ -233,7 +233,7 @@ def test_lost_of_two_refs_or_packages(of: str, change: str, tmp_path: Path, caps
     assert main(["pr-comment", str(folder), "--fail-on", "lost", "--fail-on", "invalid"]) == status
     said = capsys.readouterr().out
     assert f"`--fail-on lost`: {words}." in said and "`--fail-on invalid`: passed." in said
-    assert "not judged by losses: 1" in said
+    assert "losses not compared: 1" in said
 
 
 def test_lost_needs_events(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -106,7 +106,7 @@ def test_a_cell_of_every_event_opens_to_its_timeline(whole: Path, opened: Opened
         assert cell["drawings"] == (3 if name.startswith("memory") else 2), name
         assert cell["lines"] == known.get(name.partition(",")[0], 1), name
     assert "at 3.00 s SIGTERM to container 1 (takes 2.20 s)" in open_cell(page, "rolling, behind nginx")
-    assert "failed tries: 3 no container left" in page.locator("#event").inner_text()
+    assert "failed attempts: 3 no container left" in page.locator("#event").inner_text()
 
 
 def open_cell(page: Page, name: str) -> str:
@@ -159,7 +159,7 @@ def test_text_of_a_service_is_text(tmp_path: Path, opened: Opened) -> None:
     hostile = "<img src=x onerror=alert(1)>"
     records = [event(happened=False, happened_by=hostile, documented=hostile)]
     page = opened(built(write_events(tmp_path / "a-run", records)))
-    page.get_by_role("button", name="did not happen").click()
+    page.get_by_role("button", name="no effect").click()
     expect(page.locator("#event")).to_contain_text(hostile)
     assert page.locator("img").count() == 0
 

@@ -112,4 +112,4 @@ def test_two_services_are_compared_by_p99(rated_page: Path, opened: Opened) -> N
     made = opened(rated_page, f"#pick={best}&pick={slow}")
     said = made.locator("#pair .findings").first
     said.get_by_text("gunicorn-sync-flask has a p99 4.7 times as high as uvicorn-asgi (4.1 to 5.5).").wait_for()
-    assert "json, vegeta, 50 % of the slowest one's speed: " in said.inner_text()
+    assert "json, vegeta, 50 % of the slowest service's speed: " in said.inner_text()

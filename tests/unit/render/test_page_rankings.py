@@ -73,7 +73,7 @@ def test_the_question_is_that_of_the_load() -> None:
 
 def test_before_the_first_look_there_are_no_tiers() -> None:
     early = changed(two_tables()[0], look=None, rounds=2)
-    assert rankings_of([early])[0].certainty == "No tiers yet: 2 rounds, and the first look is after 4."
+    assert rankings_of([early])[0].certainty == "No tiers yet: 2 rounds; the first verdicts come after 4."
 
 
 def test_the_scale_is_logarithmic_beyond_three_and_marks_stay_on_it() -> None:

@@ -79,7 +79,7 @@ def comment(*found: Comparison, policies: Sequence[str] = ()) -> tuple[str, int]
 
 
 def test_a_comment_of_all_kinds() -> None:
-    """What is wrong comes first, and what shows no difference is folded away; what has no verdict is not covered."""
+    """What is wrong comes first, and what shows no difference is folded away; what has no verdict is not checked."""
     absent = {"svc-9": "failed verification: not ok 3 echo"}
     found = [
         verdict("no difference shown", 0.001, head="svc-1"),
@@ -123,7 +123,7 @@ def test_what_violates_a_policy(policy: str, word: str, difference: float, viola
     text, found = comment(verdict(word, difference), policies=(policy,))
     assert found == violations
     unknown = word in ("invalid", "not enough data")
-    assert ("; comparisons without a verdict are not covered: 1." in text) == (unknown and policy == "slower")
+    assert ("; 1 comparison has no verdict and was not checked." in text) == (unknown and policy == "slower")
     assert ("whether these services differ is unknown" in text) == unknown
 
 
@@ -229,7 +229,7 @@ def test_a_comment_always_fits() -> None:
     assert violations == 2000
     assert "4000 comparisons: 2000 slower, 2000 no difference shown" in text
     assert "more comparisons: see the run's report." in text
-    assert "violated by 2000" in text
+    assert "failed, 2000 violations" in text
 
 
 def told(folder: Path, capsys: pytest.CaptureFixture[str], *policies: str) -> tuple[str, int]:
@@ -246,7 +246,7 @@ def test_of_one_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text, status = told(folder, capsys, "slower:10%", "invalid")
     assert status == 1 and text.startswith("### 1 comparison: 1 slower\n")
     assert "| `tornado-py313-debian` | `aiohttp-py313-debian` | `json wrk c16` | slower | needs 2" in text
-    assert "`--fail-on slower:10%`: violated by 1." in text and "`--fail-on invalid`: passed." in text
+    assert "`--fail-on slower:10%`: failed, 1 violation." in text and "`--fail-on invalid`: passed." in text
     assert [told(folder, capsys, *policies)[1] for policies in (("slower:50%",), (), ("not-comparable",))] == [0, 0, 2]
 
 
@@ -262,7 +262,7 @@ def test_a_run_that_was_cut_says_so_and_fails_where_that_is_asked(
 ) -> None:
     folder = in_turns(tmp_path / "a-run", {"aiohttp": 4000, "tornado": 3200}, rounds=2)
     text, status = told(folder, capsys, "not-enough-data")
-    assert status == 1 and "2 of the 4 rounds before the first look" in text
+    assert status == 1 and "2 of the 4 rounds needed for the first verdicts" in text
     assert told(folder, capsys, "slower", "invalid")[1] == 0
 
 

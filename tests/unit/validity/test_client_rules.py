@@ -40,7 +40,7 @@ def test_requests_and_goodput_are_sums_and_percentiles_are_null_with_a_reason(to
     assert record.latency_s["mean"] is not None and record.latency_s["max"] is not None
     assert record.loadgen_cpu_s == pytest.approx(3.0)
     report = (tmp_path / "report.md").read_text()
-    assert "- load generators: 2 at once on each cell" in report and "where they shared the CPUs" in report
+    assert "- load generators: 2 per cell, " in report and "shared CPUs" in report
 
 
 def test_vegetas_percentiles_are_those_of_its_own_report_of_all(tmp_path: Path) -> None:

@@ -65,14 +65,14 @@ def test_alone_it_has_requests_and_latency_and_for_all_else_the_reason(tmp_path:
     assert record.nulls["image_id"] == record.nulls["python_build"] == "not a container of this project"
     report = (tmp_path / "a-run/report.md").read_text()
     assert (
-        "- already running: target-127.0.0.1-8000 is http://127.0.0.1:8000, asked for GET /x?a=1. It has no" in report
+        "- already running: target-127.0.0.1-8000 is http://127.0.0.1:8000, loaded with GET /x?a=1. It is not" in report
     )
     assert NAME in (tmp_path / "a-run/index.html").read_text()
 
 
 def test_it_is_said_that_one_measured_alone_has_no_rank_and_that_the_user_owns_it(tmp_path: Path) -> None:
     folder = alone(tmp_path / "a-run")
-    assert words_of(folder).endswith("it has no rank. What it answered first is taken for right.")
+    assert words_of(folder).endswith("and has no rank. Its first responses are taken as correct.")
     facts = json.loads((folder / "run.json").read_text())
     facts["services"][NAME]["owned"] = True
     (folder / "run.json").write_text(json.dumps(facts))

@@ -35,9 +35,9 @@ def said(*searches: list[Record]) -> list[str]:
 
 def test_how_often_each_held_and_which_takes_more() -> None:
     assert said(rounds("aiohttp", 4000, "yyy"), rounds("uvicorn-asgi", 5000, "yny")) == [
-        "uvicorn-asgi takes 5,000 requests/s (held in 2 of 3 later rounds);"
-        " aiohttp takes 4,000 requests/s (held in 3 of 3 later rounds).",
-        "uvicorn-asgi takes more than aiohttp: it held a rate at which the other failed.",
+        "uvicorn-asgi sustains 5,000 requests/s (held in 2 of 3 later rounds);"
+        " aiohttp sustains 4,000 requests/s (held in 3 of 3 later rounds).",
+        "uvicorn-asgi sustains more than aiohttp, which failed at a rate that uvicorn-asgi held.",
     ]
 
 
@@ -45,27 +45,27 @@ def test_a_round_whose_window_does_not_count_is_one_in_which_it_did_not_hold() -
     search = rounds("aiohttp", 4000, "yyy")
     bound = Cause("loadgen-bound", "vegeta waited for a CPU")
     search = [replace(one, causes=(bound,), valid=False) if one.round < 3 else one for one in search]
-    assert said(search)[0].endswith("takes 4,000 requests/s (held in 2 of 3 later rounds).")
+    assert said(search)[0].endswith("sustains 4,000 requests/s (held in 2 of 3 later rounds).")
 
 
 def test_what_did_not_hold_again_is_above_none() -> None:
     assert said(rounds("aiohttp", 4000, "yyy"), rounds("uvicorn-asgi", 5000, "nny"))[1:] == [
-        "uvicorn-asgi and aiohttp are not shown to differ: the highest rate did not hold in most later rounds."
+        "No difference shown between uvicorn-asgi and aiohttp: the highest rate did not hold in most later rounds."
     ]
 
 
 @pytest.mark.parametrize("rate", [4900, 4100])
 def test_rates_that_two_searches_of_one_server_may_have_are_not_apart(rate: float) -> None:
     assert said(rounds("aiohttp", rate, "yyy"), rounds("uvicorn-asgi", 5000, "yyy"))[1:] == [
-        "uvicorn-asgi and aiohttp are not shown to differ: they are too close."
+        "No difference shown between uvicorn-asgi and aiohttp: too close."
     ]
 
 
 def test_where_the_load_generator_is_the_limit_it_is_a_lower_bound() -> None:
     assert said(rounds("aiohttp", 4000, "yyy", client=True), rounds("uvicorn-asgi", 5000, "yyy")) == [
-        "uvicorn-asgi takes 5,000 requests/s (held in 3 of 3 later rounds); aiohttp takes at least 4,000 requests/s"
-        " (held in 3 of 3 later rounds, the load generator is the limit).",
-        "uvicorn-asgi and aiohttp are not shown to differ: the load generator ended a search.",
+        "uvicorn-asgi sustains 5,000 requests/s (held in 3 of 3 later rounds); aiohttp sustains at least 4,000"
+        " requests/s (held in 3 of 3 later rounds, the load generator is the limit).",
+        "No difference shown between uvicorn-asgi and aiohttp: the load generator ended a search.",
     ]
 
 

@@ -56,7 +56,7 @@ function levelText(level) {
   const knee = /^knee(\d+)?-p99-(\d+)ms$/.exec(level);
   if (knee) return `${knee[1] ? `${knee[1]} % of the knee` : "knee"} (p99 ≤ ${knee[2]} ms)`;
   const part = /^share(\d+)$/.exec(level);
-  if (part) return `${part[1]} % of the slowest one's speed`;
+  if (part) return `${part[1]} % of the slowest service's speed`;
   const load = /^(?:c(\d+))?(?:n(\d+))?(?:r(\d+))?$/.exec(level);
   if (!load) return level;
   const [, connections, count, perSecond] = load;

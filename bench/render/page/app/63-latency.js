@@ -3,7 +3,7 @@
 chart(
   "latency",
   "Open-loop latency by percentile",
-  "Requests are sent at a fixed rate, however slow the responses are. Each curve merges the latency distributions of all valid rounds and ends where fewer than 50 requests of a round were slower.",
+  "Requests are sent at a fixed rate, regardless of the responses. Each curve merges the latency distributions of all valid rounds and ends where fewer than 50 requests were slower.",
   (width) => {
     const every = ALONE.filter((cell) => passesFilters(cell) && DATA.curves[cell.index]);
     if (!every.length)

@@ -12,7 +12,7 @@ const PANELS = [
 chart(
   "timeline",
   "Noise over the run",
-  "What each measurement lost to others: CPU time that the hypervisor took (steal), CPU time of other programs (foreign), and the part of the window in which some task waited for a CPU (pressure, to which a loaded server itself contributes). Above a limit, requests/s and latencies of that window are not ranked.",
+  "CPU time lost in each measurement. Steal: taken by the hypervisor. Foreign: used by other programs. Pressure: part of the window in which a task waited for a CPU (a loaded server contributes to it). Requests/s and latencies of windows above a limit are not ranked.",
   (width) => {
     const { kept, timed, x } = timeAxis();
     const panels = PANELS.filter(({ key }) => kept.some((one) => one[key] !== null));
@@ -180,6 +180,6 @@ function timelineNotes({ kept, timed, noisy, exceeded, absent }) {
   if (kept.length > BINS)
     notes.push(`${plural(kept.length, "measurement")} in ${BINS} time steps; each step shows its highest value.`);
   if (absent.length)
-    notes.push(`Not shown: ${absent.map(({ title }) => title.split(",")[0]).join(", ")}, which no measurement has.`);
+    notes.push(`Not shown: ${absent.map(({ title }) => title.split(",")[0]).join(", ")} (no data).`);
   return notes;
 }

@@ -202,7 +202,7 @@ function measurementDetails(one, record) {
         )
       : null,
     make("h4", {}, "Raw output"),
-    record.mode === "turns" ? make("p", { class: "note" }, STOPPED) : null,
+    CELLS[one.cell].mode === "turns" ? make("p", { class: "note" }, STOPPED) : null,
     make("pre", { class: "raw", tabindex: 0 }, record.raw ?? "No output was saved."),
   ].filter(Boolean);
 }

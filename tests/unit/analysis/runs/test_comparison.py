@@ -82,7 +82,7 @@ def test_the_service_that_changed_differs_and_the_other_does_not(
     assert text.startswith("# old and new\n")
     assert "- tornado-py313-debian, json wrk c64, goodput differs: +" in text
     assert "json wrk c64 | goodput | " in text  # the null server's
-    assert "share no second" in text and not re.search(r"\| (faster|slower)\b", text)
+    assert "not measured at the same time" in text and not re.search(r"\| (faster|slower)\b", text)
     assert not list(results.glob("comparisons/*/history.jsonl"))
 
 

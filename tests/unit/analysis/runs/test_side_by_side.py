@@ -44,7 +44,7 @@ def test_a_block_counts_once_in_the_report_of_its_run(tmp_path: Path, capsys: py
     assert found["pairs of nodes"].startswith(
         "1.33 times as fast as on one pair: steps of 4.0 min in 3.0 min, up to 2 at once."
     )
-    assert found["pairs of nodes"].endswith("shared node-1 CPU 1: what needs them has their noise in common.")
+    assert found["pairs of nodes"].endswith("shared node-1 CPU 1: scenarios that use them share their noise.")
     assert found["nodes left out"].startswith("node-6 (server: 8 CPUs): figures of nodes of several kinds")
     assert main(["lanes-speed-up", str(run)]) == 0
     assert capsys.readouterr().out.startswith("1.33 times as fast as on one pair")

@@ -177,7 +177,7 @@ def test_before_the_first_look_there_are_figures_and_no_verdict() -> None:
         assert all(row.goodput and row.cpu_us and row.rank and row.tier is None for row in found.rows)
         assert all(row.interval is None for row in found.rows)
         words = "round" if rounds == 1 else "rounds"
-        wanted = f"Not enough data for a ranking: {rounds} {words}, and the first look is after 4."
+        wanted = f"Not enough data for a ranking: {rounds} {words}; the first verdicts come after 4."
         assert told.sentences == (wanted,)
     one = ranking_of(FIVE, 1).rows[0]
     # Two windows, but one round.
