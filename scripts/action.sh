@@ -2,15 +2,16 @@
 #
 # Usage: scripts/action.sh measure|judge
 #
-# The steps of action.yml, which sets what they read from the environment.
+# The steps of action.yml. They read their inputs from environment variables that action.yml sets.
 #
-#   measure   PACKAGE as it was in BASE and as it is in HEAD, in one run of at most MAX_TIME minutes;
-#             without BASE, what a pull request is merged into. SELECTION: options of scripts/matrix.sh, split
-#             at blanks. SETUP=true: make the machine ready first. FAIL_ON is only checked. Outputs: run, report
-#   judge     the verdicts of the run in the folder RUN as a comment. FAIL_ON: policies of scripts/pr-comment.sh,
-#             whose exit status it has. Outputs: comment, verdict
+#   measure   measures PACKAGE at BASE and at HEAD in one run of at most MAX_TIME minutes. BASE defaults to the
+#             commit that the pull request is merged into. SELECTION: options of scripts/matrix.sh, split at blanks.
+#             SETUP=true: prepare the machine first. FAIL_ON is only checked. Outputs: run, report
+#   judge     writes the verdicts of the run in folder RUN as a comment. FAIL_ON: policies of scripts/pr-comment.sh,
+#             which also sets the exit status. Outputs: comment, verdict
 #
-# Outputs are lines NAME=VALUE in the file $GITHUB_OUTPUT, else printed; $GITHUB_STEP_SUMMARY gets the comment.
+# Outputs are NAME=VALUE lines in the file $GITHUB_OUTPUT, or printed if that is unset. The comment is also
+# appended to $GITHUB_STEP_SUMMARY.
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/common.sh
 source "${BASH_SOURCE[0]%/*}/lib/common.sh"

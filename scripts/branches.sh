@@ -4,7 +4,7 @@
 #
 # Creates two local branches from the current commit, `sync` and `gevent`, that differ in one line:
 # WORKER_CLASS in .env. Then `git switch gevent && docker-compose up bench` measures gunicorn's other
-# worker model. Existing branches are left as they are.
+# worker model. Existing branches are not changed.
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/common.sh
 source "${BASH_SOURCE[0]%/*}/lib/common.sh"

@@ -2,11 +2,11 @@
 #
 # Usage: scripts/measure.sh RUN [SECONDS]
 #
-# What is done with a run once it is planned, in its order; scripts/matrix.sh calls it. Whoever calls it holds the run (python3 -m
-# driver hold RUN -- scripts/measure.sh RUN): is its only writer, and removes all of it at the end. `python3 -m bench` plans,
-# records and computes, `python3 -m driver` acts: it starts, loads and stops containers.
+# The steps of a planned run, in order. scripts/matrix.sh starts it through `python3 -m driver hold RUN --
+# scripts/measure.sh RUN`, which is the run's only writer and removes its containers and networks at the end.
+# `python3 -m bench` plans, records and computes; `python3 -m driver` starts, loads and stops containers.
 #
-#   SECONDS   stop measuring when the script that a user has called has run for so long; in place of the plan's limit
+#   SECONDS   stop measuring when the script that the user called has run for this long; overrides the plan's limit
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/common.sh
 source "${BASH_SOURCE[0]%/*}/lib/common.sh"

@@ -3,12 +3,12 @@
 # Usage: scripts/publish.sh RUN NAME
 #        scripts/publish.sh --rebuild [NAME...]
 #
-# Copies a run to results/published/NAME in the form in which it is committed: the files that people read,
-# and raw.tar.xz with the raw files and the plan, from which scripts/report.sh rebuilds the rest. RUN is a
-# folder under results/, by name or path.
+# Copies a run to results/published/NAME in the form that is committed: the files that people read, and
+# raw.tar.xz with the raw files and the plan, from which scripts/report.sh rebuilds the rest. RUN is a folder
+# under results/, by name or path.
 #
-#   --rebuild   builds the report and the verdicts of published runs (without NAME: of all) again from their raw files, by the
-#               rules of this version
+#   --rebuild   rebuild report and verdicts of published runs (without NAME: of all) from their raw files, with the rules of
+#               this version
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/engine.sh
 source "${BASH_SOURCE[0]%/*}/lib/engine.sh"

@@ -2,9 +2,9 @@
 #
 # Usage: scripts/report.sh RUN
 #
-# Rebuilds records.jsonl, report.md and index.html of a run from its raw files, and prints the answer in short to
-# standard error. RUN is a folder under results/, by name or path, or the name of a published run (results/published/), which is
-# unpacked to results/.published/RUN. Starts no service; needs only the load generator's image.
+# Rebuilds records.jsonl, report.md and index.html of a run from its raw files, and prints a summary to standard
+# error. RUN is a folder under results/, by name or path, or the name of a published run (results/published/), which
+# is unpacked to results/.published/RUN. Starts no service; needs only the load generator's image.
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/engine.sh
 source "${BASH_SOURCE[0]%/*}/lib/engine.sh"

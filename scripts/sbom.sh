@@ -2,11 +2,13 @@
 #
 # Usage: scripts/sbom.sh [SERVICE...]
 #
-# Writes a bill of materials of each service's image to results/sbom/SERVICE.cdx.json, in CycloneDX's JSON: packages of
-# Debian or Alpine, of Python, and modules of Go, as the image's own databases and binaries name them. What a wheel or a
-# binary bundles without naming it is not listed. Without SERVICE: loadgen, postgres and upstream.
+# Writes a software bill of materials (SBOM) of each service's image to results/sbom/SERVICE.cdx.json, as CycloneDX
+# JSON: Debian or Alpine packages, Python packages and Go modules, as listed by the image's package databases and
+# binaries. It misses what a wheel or a binary bundles without declaring it. Without SERVICE: loadgen, postgres and
+# upstream.
 #
-# The images have to be here (scripts/verify.sh SERVICE builds one). Runs in the tests' image, which it builds if need be.
+# The images must be built already (scripts/verify.sh SERVICE builds one). Runs in the tests' image, and builds that
+# if necessary.
 set -Eeuo pipefail
 # shellcheck source=tests/lib/testing.sh
 source "${BASH_SOURCE[0]%/*}/../tests/lib/testing.sh"
