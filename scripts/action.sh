@@ -17,19 +17,19 @@ set -Eeuo pipefail
 source "${BASH_SOURCE[0]%/*}/lib/common.sh"
 trap_errors
 
-# words TEXT: sets `split`; a quote would be part of a word.
+# words TEXT: splits it at blanks into `split`. Quotes are refused: they would become part of a word.
 words() {
 	[[ $1 != *[\'\"]* ]] || fail 2 "options are split at blanks, and quotes are not needed: $1"
 	read -r -d '' -a split <<<"$1" || true
 }
 
-# policies: sets `split`, as scripts/pr-comment.sh takes them.
+# policies: sets `split` to the options of scripts/pr-comment.sh for FAIL_ON.
 policies() {
 	words "${FAIL_ON:-}"
 	((${#split[@]} == 0)) || split=("${split[@]/#/--fail-on=}")
 }
 
-# request_base: the first parent of the merge that GitHub has made of the pull request, else the event's base.
+# request_base: prints the first parent of GitHub's merge commit for the pull request, or the base commit of the event.
 request_base() {
 	if [[ ${GITHUB_REF:-} == refs/pull/*/merge ]] && git -C "$folder" rev-parse --verify --quiet 'HEAD^2' >/dev/null; then
 		git -C "$folder" rev-parse 'HEAD^1'
@@ -65,7 +65,7 @@ judge() {
 	policies
 	"$root/scripts/pr-comment.sh" "$RUN" "${split[@]}" >"$comment" || status=$?
 	((status < 2)) || exit "$status"
-	# The headline counts verdicts, the worst first: "### 3 comparisons: 1 slower, 2 no difference shown".
+	# The headline counts verdicts, worst first: "### 3 comparisons: 1 slower, 2 no difference shown".
 	verdict=$(sed -nE '1s/^### [^:]*: [0-9]+ ([^,]*).*/\1/p' "$comment")
 	output comment "$comment"
 	output verdict "$verdict"

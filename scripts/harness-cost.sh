@@ -49,7 +49,7 @@ case ${1:-} in
 	between=$(python3 -m tests.cost.networks "$work")
 	said=$(in_tools python3 -m tests.cost network "$work")
 	echo "$said"
-	# Later runs take it into their reports.
+	# Later runs include this in their reports.
 	{ date -u "+%F, from $between" && echo "$said"; } | save "$root/results/network-cost.txt"
 	exit
 	;;

@@ -17,7 +17,7 @@ check=() servers=() held=''
 while (($#)); do
 	case $1 in
 	-h | --help) usage && exit ;;
-	--held) held=${2:-} && shift ;; # what is done with the run that is planned below
+	--held) held=${2:-} && shift ;; # this script again, called below for the planned run
 	--check) check=(--check) ;;
 	-*) fail_unknown "$1" ;;
 	*) servers+=("$1") ;;

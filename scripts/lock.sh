@@ -45,7 +45,7 @@ images=$(setup_bases)
 image=${images##*$'\n'}
 "$docker" image inspect "$image" >/dev/null 2>&1 || fail 2 "base image $image is not here: run scripts/setup.sh"
 
-# The files that it writes belong to whoever runs this.
+# Runs as the calling user, who then owns the lock files.
 # shellcheck disable=SC2016 # the container's shell expands it
 "$docker" run --rm --init "${confined[@]}" --tmpfs /tmp:exec --user "$(id -u):$(id -g)" --env HOME=/tmp --env PYTHONPATH=/bench \
 	--volume "$root:/bench" --workdir /bench/services "$image" bash -euc 'python3 -m venv /tmp/venv

@@ -18,19 +18,19 @@ run=$1 seconds=${2-${MAX_TIME_S:-}}
 limit=(${seconds:+--max-time "$seconds"})
 cd "$root"
 
-# Called between any two windows, hence without what Python looks for beside its own library.
+# Called between any two windows, so it must start fast: -S skips site-packages.
 python=("${BENCH_PYTHON:-python3}" -S -m driver)
 
-# What fails says why itself.
+# A verb that fails has printed the reason.
 driver() { "${python[@]}" "$@" || exit; }
 
-# chosen VERB: `next` chooses a step, and `measure` measures it and chooses the next one, whose choice it prepares while containers
-# are removed. False where there is none: it is all measured (3), or the time is up (4).
+# chosen VERB: `next` chooses a step; `measure` measures it and chooses the next one. False if there is no next step; `ended` is then
+# 3 (all is measured), 4 (the time is up) or the status of a failure.
 chosen() { "${python[@]}" "$1" "$run" "${limit[@]}" || { ended=$? && return 1; }; }
 ended=''
 
 say "results/$run"
-# docker-compose up bench has started all containers.
+# With docker-compose up bench, all containers are up already.
 if [[ ${BENCH_ENGINE:-} != composed ]]; then
 	say "CPUs: server $SERVER_CPUS, load generator $LOADGEN_CPUS, database $DATABASE_CPUS"
 	driver build "$run"

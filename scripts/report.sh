@@ -14,7 +14,7 @@ case ${1:-} in
 -h | --help) usage && exit ;;
 '') fail 2 "which run? see --help" ;;
 -*) fail_unknown "$1" ;;
-# How these were called before they had scripts of their own; two runs or more were compared.
+# Old calls, from before these had scripts of their own; several runs meant a comparison.
 comparable) exec "$root/scripts/compare-runs.sh" --check "${@:2}" ;;
 parse | export) exec "$root/scripts/$1.sh" "${@:2}" ;;
 esac

@@ -20,7 +20,7 @@ case ${1:-} in
 esac
 (($#)) || set -- "${harness[@]}"
 
-# Inside of an image; whatever of it is there.
+# Runs inside the image; its parts, separated by form feeds, list what that image has.
 # shellcheck disable=SC2016 # the image's shell expands it
 packages='cat /etc/os-release; printf "\f"
 	if command -v dpkg-query >/dev/null; then

@@ -64,7 +64,7 @@ elif [[ ${1:-} == --hog ]]; then
 	hog=$!
 fi
 status=0
-# What the null server loses under the same events is not asked here.
+# The self-test of events does not need the null server's losses.
 [[ $kind != events ]] || set -- --controls none "$@"
 runs=()
 for preset in "${presets[@]}"; do

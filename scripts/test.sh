@@ -51,14 +51,14 @@ failed=() logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 declare -A pid
 
-# start STAGE: in the background.
+# start STAGE: runs it in the background.
 start() {
 	run_stage "$1" >"$logs/$1.out" &
 	pid[$1]=$! tool_options=()
 }
 
 for stage in "${stages[@]}"; do
-	# What need not end before the end-to-end tests begin goes on beside them, as they mostly wait, and gives way.
+	# Static and python may run on beside the end-to-end tests, which mostly wait; static has low priority there.
 	case $stage in
 	static) tool_options=(--cpu-shares 64) && start static ;;
 	python | shell | contract) start "$stage" ;;

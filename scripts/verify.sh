@@ -21,7 +21,7 @@ options=() names=() held=''
 while (($#)); do
 	case $1 in
 	-h | --help) usage && exit ;;
-	--held) held=${2:-} && shift ;; # what is done with the run that is planned below
+	--held) held=${2:-} && shift ;; # this script again, called below for the planned run
 	--jobs)
 		[[ ${2:-} ]] || fail 2 "--jobs needs a number"
 		[[ $2 =~ ^[1-9][0-9]?$ ]] || fail 2 "--jobs '$2' is not a number from 1 to 99"
