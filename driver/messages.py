@@ -145,7 +145,7 @@ class Step:
 class Finished:
     """How a step went, as seen by the host. Times are in ns since the epoch.
 
-    `statuses`: exit statuses of the parts that were reached: `start`, `prepare` and `run`. `image_ids` and `started_ns`:
+    `statuses`: exit statuses of the parts that were reached: `start`, `prepare` and `run`. `image_ids`, `started_ns`:
     of containers that started, by service. `ended`, `ended_dependencies`: services and dependencies that ended during
     the step. `unreached`: services that answered on their own machine but could not be reached from the load
     generator's. `node`: the machine of the services, in a run on several machines.
