@@ -22,7 +22,7 @@ class Processes:
 
 
 def processes_of(first: int, proc: Path = PROC) -> Processes:
-    """Of the container whose first process is `first`: an init with the server as its child, or the server itself."""
+    """Those of the container with this first process: an init whose child is the server, or the server itself."""
     if not first or _ended(first, proc):
         return Processes(0, ())
     children = [*_children(first, proc)]

@@ -77,7 +77,7 @@ class Dependencies:
                 self._do(Action(action.at_s, UNDO[action.do], to=action.to))
 
     def do(self, action: Action) -> tuple[int, int, int, str]:
-        """Does it, unless done already: (begin by the monotonic clock, begin since the epoch, duration in ns; error)."""
+        """Does it, unless done already: (begin by the monotonic clock and since the epoch, duration, all ns; error)."""
         with self._lock:
             if action not in self._done:
                 self._done[action] = self._do(action)
