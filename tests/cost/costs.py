@@ -114,7 +114,7 @@ def _fixed_cost(windows: Sequence[LoadWindow]) -> Cost:
 
 
 def read_samples(text: str) -> Iterator[tuple[int, int]]:
-    """(time in ns, CPU ticks of the harness so far), from lines with a time, each before its lines of /proc/PID/stat."""
+    """(time in ns, CPU ticks of the harness so far), from lines with a time, then lines of /proc/PID/stat."""
     lines = text.splitlines()
     starts = [index for index, line in enumerate(lines) if line.isdigit()]
     for start, end in zip(starts, [*starts[1:], len(lines)], strict=False):
