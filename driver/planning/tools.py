@@ -116,13 +116,13 @@ def git(folder: Path, *words: str, env: Mapping[str, str] | None = None) -> Done
 
 
 def asked(folder: Path, *words: str) -> str:
-    """git's output; empty if it fails."""
+    """The output of git; empty if it fails."""
     done = git(folder, *words)
     return "" if done.status else done.out.strip()
 
 
 def done_by_git(folder: Path, *words: str, env: Mapping[str, str] | None = None) -> str:
-    """git's output; Failure if it fails."""
+    """The output of git; Failure if it fails."""
     done = git(folder, *words, env=env)
     if done.status:
         raise Failure(RUN, f"git {words[0]}: {done.last_line}")
