@@ -22,7 +22,7 @@ class Processes:
 
 
 def processes_of(first: int, proc: Path = PROC) -> Processes:
-    """Those of the container with this first process: an init whose child is the server, or the server itself."""
+    """The main process and workers of a container. `first`: its first process, an init or the server itself."""
     if not first or _ended(first, proc):
         return Processes(0, ())
     children = [*_children(first, proc)]

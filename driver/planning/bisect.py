@@ -158,7 +158,7 @@ def _need_one_comparison(bisection: Bisection) -> None:
 
 
 def _measure_whole(bisection: Bisection) -> None:
-    """Measures the difference between good and bad; `bench bisect` fails if there is none, so nothing to bisect."""
+    """Measures the difference between good and bad; `bench bisect` fails if there is none and nothing to bisect."""
     run = _need(_measure(bisection, bisection.bad)).run
     bisection.whole, _, words = bench(ROOT, "bisect", run).strip().partition(" ")
     _tell(bisection, bisection.bad, f"bad: {words}", run)
