@@ -13,7 +13,7 @@ from calibration.report import row, verdict, verdict_lines
 KEPT = 0.9
 """The share of rows that must have a figure, and of large differences that must be detected."""
 LARGE = 0.10
-"""The other run must detect differences that the quiet run detected and estimates at more than this."""
+"""The other run must detect every difference that the quiet run detected and estimated at more than this."""
 
 
 @dataclass(frozen=True, slots=True)

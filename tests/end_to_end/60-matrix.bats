@@ -43,7 +43,7 @@ setup() {
 	run_folder=$(the_run)
 }
 
-# Copies of the run.
+# Removes copies of the run.
 teardown() { rm -rf results/20000101-*; }
 
 # Six rounds of two services, five of them also at a common rate, three cells in solo mode, and a window of the null server per tool.

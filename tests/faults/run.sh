@@ -14,9 +14,10 @@
 #   --events         in a run of events instead of two tables: a killed worker, a stop, two containers behind a proxy, a database
 #                    that is stopped or paused. Without the subjects server and server-worker, because killing a service cannot
 #                    be distinguished from its event
-#   --keep FOLDER    logs, and the runs that did not survive, stay there; the table is of all moments that the folder has
+#   --keep FOLDER    keep logs and the runs that did not survive there; the table covers all moments in that folder
 #
-# The run takes half a minute, a moment about a minute; those of events twice as long. It works in a copy of the project.
+# The undisturbed run takes half a minute, each moment about a minute; with --events twice as long. Works in a copy of the
+# project.
 set -Eeuo pipefail
 # shellcheck source=tests/faults/moment.bash
 source "${BASH_SOURCE[0]%/*}/moment.bash"
@@ -52,5 +53,5 @@ in_project draw "$seed" "${moments#*-}" "$wanted" <"$work/uncut" >"$work/moments
 while read -r number subject phase entry ms <&4; do
 	[[ $moments == *-* && $number -lt ${moments%-*} ]] || try_moment "$number" "$subject" "$phase" "$entry" "$ms"
 done 4<"$work/moments"
-# Its status says whether all survived.
+# The status tells whether all survived.
 in_project table <"${keep:-$work}/judged" || exit 1
