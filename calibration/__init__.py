@@ -1,1 +1,1 @@
-"""Self-tests of the harness: apps of known behaviour, and the figures that a run must show for them."""
+"""Self-tests of the harness: runs of apps with known behaviour, and the figures that they must show."""

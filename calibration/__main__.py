@@ -26,11 +26,11 @@ CHECKS = {
     "waits": (waits, "records.jsonl"),
     "truths": (truths, "verdicts.jsonl"),
 }
-"""Self-test -> (its function, the file of a run that it needs)."""
+"""Self-test -> (its function, the file that a run must have for it)."""
 
 
 def judge_verb(argv: Sequence[str]) -> int:
-    """`KIND RUN...`: print the table of this self-test; 0 if every promise holds, else 1."""
+    """`KIND RUN...`: print the table of this self-test; 0 if every promise holds, otherwise 1."""
     if len(argv) < 2 or argv[0] not in CHECKS or (argv[0] == "latency" and len(argv) > 2):
         others = "|".join(name for name in CHECKS if name != "latency")
         raise UserError(f"usage: python3 -m calibration latency RUN, or python3 -m calibration {others} RUN...")

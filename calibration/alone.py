@@ -1,7 +1,7 @@
-"""What taking turns does to ratios of unlike servers: a run in turns beside a run of the same services alone.
+"""How much taking turns biases ratios of unlike servers: compares a run in turns with a solo run of the same services.
 
-The truth is what a service serves alone; in turns each works right after others, whose data are in the caches. Windows
-of one run alternate over its services within minutes; the two runs should follow each other.
+The truth is what a service serves alone; in turns, it works right after others, whose data fill the caches. The two
+runs should directly follow each other: windows of one run alternate between services within minutes.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from calibration.report import head, row, verdict
 
 LEAST_ROUNDS = 3
 WITHIN = 0.95
-"""The share of contrasts whose bias must be within the stated one."""
+"""The share of contrasts whose bias must be within the stated bias."""
 Sample = tuple[float, float, int]
-"""Mean, squared standard error and number of the logarithms of a service's speeds."""
+"""Of the logarithms of a service's speeds: mean, squared standard error, count."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bias:
-    """How far the ratio of two services in turns is off, as a logarithm, and the half-width of its 95 % interval."""
+    """The error of the ratio of two services in turns, as a logarithm, and the half-width of its 95 % interval."""
 
     scenario: str
     a: str
@@ -44,7 +44,7 @@ class Bias:
 
 
 def biases(records: Iterable[Record]) -> list[Bias]:
-    """Of every two services of a scenario that were measured both ways in `LEAST_ROUNDS` rounds or more."""
+    """The bias of every two services of a scenario that were measured both ways in at least `LEAST_ROUNDS` rounds."""
     found: dict[tuple[str, str, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for record in records:
         if value := _speed(record):
@@ -58,9 +58,9 @@ def biases(records: Iterable[Record]) -> list[Bias]:
 
 
 def _speed(record: Record) -> float | None:
-    """Successes per second that other programs left to the service; None of a window that does not tell its speed.
+    """Successes per second, corrected for other programs' CPU time; None if the window does not show the speed.
 
-    Where the load generator was the limit, only a busy server served what it could.
+    A window limited by the load generator shows it only if the server was busy all the time.
     """
     causes = {cause.cause for cause in record.causes}
     if record.mode == "turns":
@@ -75,7 +75,7 @@ def _speed(record: Record) -> float | None:
 
 
 def left_out(records: Iterable[Record]) -> list[str]:
-    """Services of a scenario that were measured both ways, but not in enough windows that tell their speed."""
+    """Lines on services of a scenario that were measured both ways, but in too few windows that show their speed."""
     told: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for record in records:
         if record.mode in ("turns", "solo"):
@@ -97,14 +97,14 @@ def _bias(scenario: str, a: str, b: str, known: dict[str, Sample]) -> Bias:
     turns, alone = ([known[f"{mode} {name}"] for name in (a, b)] for mode in ("turns", "solo"))
     value = (turns[0][0] - turns[1][0]) - (alone[0][0] - alone[1][0])
     squares = [one[1] for one in (*turns, *alone)]
-    # Welch and Satterthwaite.
+    # Degrees of freedom by Welch and Satterthwaite.
     parts = sum(one[1] ** 2 / (one[2] - 1) for one in (*turns, *alone))
     df = sum(squares) ** 2 / parts if parts else 1.0
     return Bias(scenario, a, b, value, float(stdtrit(df, 0.975)) * math.sqrt(sum(squares)))
 
 
 def by_length(folders: Sequence[str]) -> dict[str, list[Record]]:
-    """Records by the length of turns; those measured alone are in each."""
+    """Records by length of turns; each list has the solo records too."""
     solo, found = list[Record](), defaultdict[str, list[Record]](list)
     for folder in folders:
         planned = {one.id: one for one in read_run(folder).planned} if Path(folder, "plan.jsonl").exists() else {}
@@ -122,9 +122,9 @@ HEADS = ("turns of", "scenario", "contrasts", "each known to ±", "median", "95 
 
 
 def alone(folders: Sequence[str]) -> tuple[str, bool]:
-    """(table, whether it holds): how far ratios in turns are from those alone, beside what reports state.
+    """(table, whether it holds): how far ratios in turns are from solo ratios, beside the bias that reports state.
 
-    Noise makes contrasts larger, and so counts against the stated bias.
+    Noise makes contrasts larger, so it counts against the stated bias.
     """
     by_turns = by_length(folders)
     cpus = {_cpu(folder) for folder in folders}

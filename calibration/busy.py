@@ -1,9 +1,9 @@
-"""Other work on the server's CPU, as a browser or a build makes it; runs on the host, with Python's standard library.
+"""Keeps the server's CPU busy like a browser or a build; runs on the host, with only Python's standard library.
 
-python3 calibration/busy.py: until it is ended, busy on CPU 0 for 40 % of the time, in bursts of 0.5 to 5 s.
+python3 calibration/busy.py: busy on CPU 0 for 40 % of the time, in bursts of 0.5 to 5 s, until killed.
 
-python3 calibration/busy.py FILE: busy for 0, 5, 20 and 50 % of the time, each for some twenty seconds, in bursts of 10
-to 200 ms; the order is drawn anew each time. A line of FILE: from and to when, in nanoseconds, and how many per cent.
+python3 calibration/busy.py FILE: busy for 0, 5, 20 and 50 % of the time, about twenty seconds each and in a new random
+order every time, in bursts of 10 to 200 ms. Lines of FILE: begin and end in ns since the epoch, and the percentage.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from pathlib import Path
 
 CPU = 0
 SHARE = 40
-"""Per cent."""
+"""Percent of the time."""
 LEVELS = (0, 5, 20, 50)
-"""Per cent."""
+"""Percent of the time."""
 LEVEL_S = 20.0
 
 
 def burst(seconds: float, share: float) -> None:
-    """Busy for so long, then idle until that was so many per cent of the time."""
+    """Busy for `seconds`, then idle until that was `share` percent of the time."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         pass
@@ -31,7 +31,7 @@ def burst(seconds: float, share: float) -> None:
 
 
 def level(share: int) -> None:
-    """About LEVEL_S seconds of bursts."""
+    """Makes bursts for about LEVEL_S seconds."""
     until = time.monotonic() + LEVEL_S
     while time.monotonic() < until:
         if share:
@@ -41,7 +41,7 @@ def level(share: int) -> None:
 
 
 def main() -> None:
-    """Until it is ended."""
+    """Runs until killed."""
     os.sched_setaffinity(0, {CPU})
     while len(sys.argv) < 2:
         burst(random.uniform(0.5, 5), SHARE)

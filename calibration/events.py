@@ -1,7 +1,7 @@
-"""Events whose outcome is known: services/frameworks/synthetic/bad_day.py does what its BAD_DAY says, and nothing else.
+"""Events with a known outcome: services/frameworks/synthetic/bad_day.py does exactly what its BAD_DAY says.
 
-Counts are exact. Times have a least, which the server itself keeps to, and `SLACK_S` above it for a machine on which
-processes wait for each other; and more where the client itself was late (`behind_s`).
+Counts must be exact. Times have a minimum that the server itself guarantees, and may exceed it by `SLACK_S` for a busy
+machine, and by more if the client itself was late (`behind_s`).
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from calibration.report import head, row, verdict
 APP = "synthetic-bad-day"
 SLACK_S = 0.6
 LATE = 5
-"""A process may wait for a CPU so many times as long as one in a hundred requests of the client did."""
+"""A process may wait for a CPU this many times as long as the client's p99 lateness."""
 HEAP, SHARE_OFF = 0.05, 0.05
-"""What a heap adds for itself to a leak; and shares of requests on connections that are not used equally often."""
+"""Allowed errors: what the heap itself adds to a leak; the share of requests, as connections are not used equally."""
 AWAY_SLACK_S = 2.0
-"""Until a container that is started again passes its check."""
+"""Seconds until a restarted container passes its health check."""
 TURNED_S = 0.25
-"""How long at most the worker that is told to end still has connections that were kept."""
+"""Seconds for which a worker that was told to end may still have kept-alive connections."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """What the server does, as bad_day.py explains it."""
+    """What the server does; bad_day.py explains the fields."""
 
     drops: float
     back_s: float
@@ -53,13 +53,13 @@ class Known:
 
 
 def known_of(text: str) -> Known:
-    """What a BAD_DAY says."""
+    """Parses a BAD_DAY."""
     return Known(**{name: float(value) for name, value in parse_qsl(text, strict_parsing=True)})
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A figure of a record: what it must be, and what it is."""
+    """A figure of a record: the true value and the measured one."""
 
     what: str
     truth: str
@@ -68,7 +68,7 @@ class Check:
 
 
 def exactly(what: str, truth: object, measured: object) -> Check:
-    """Of a count or a word."""
+    """Checks a count or a word for equality."""
     return Check(what, str(truth), str(measured), measured == truth)
 
 
@@ -78,7 +78,7 @@ def behind_s(record: EventRecord) -> float:
 
 
 def within(record: EventRecord, what: str, least: float, measured: object, more: float = SLACK_S) -> Check:
-    """Of a time in seconds: no shorter, and not much longer."""
+    """Checks a time in seconds: no shorter than `least`, and not much longer."""
     more += behind_s(record)
     holds = isinstance(measured, int | float) and least <= measured <= least + more
     found = f"{measured:.3f} s" if isinstance(measured, int | float) else str(measured)
@@ -86,7 +86,7 @@ def within(record: EventRecord, what: str, least: float, measured: object, more:
 
 
 def checks(record: EventRecord, known: Known) -> list[Check]:
-    """What this record must say of the server."""
+    """All checks of this record."""
     of_event = {
         "reload": _reload,
         "stop": _stop,
@@ -106,9 +106,9 @@ def checks(record: EventRecord, known: Known) -> list[Check]:
     if record.rate is None:
         return found
     if record.event == "idle-close":
-        # Its requests have no schedule: each comes after the response before it.
+        # Its requests have no schedule: each follows the previous response.
         return [*found, *_idle_close(record, known)]
-    # The schedule says how many were due until the last one: a request that is not in the log is not forgotten.
+    # Compare with the number of requests that were due by the schedule, so that one missing in the log is noticed.
     due, after = round(record.window_s * record.rate) + 1 + found_out(record), record.extras.get("sent_after", 0)
     long = record.extras.get("long_fate") is not None
     assert isinstance(after, int)
@@ -120,13 +120,13 @@ def checks(record: EventRecord, known: Known) -> list[Check]:
 
 
 def found_out(record: EventRecord) -> int:
-    """Requests that only found out which worker a new connection has."""
+    """Requests whose only purpose was to find out which worker a new connection has."""
     opened = record.extras.get("opened")
     return opened if record.event == "balance" and isinstance(opened, int) else 0
 
 
 def _memory(record: EventRecord, known: Known) -> Iterator[Check]:
-    """The leak is within the interval of what it grows by, but for the few pages that a heap adds for itself."""
+    """The leak must be within the interval of the growth, except for the few pages that the heap itself adds."""
     reloads = record.extras.get("reloads")
     assert reloads is None or isinstance(reloads, int)
     if reloads is None:
@@ -145,7 +145,7 @@ def _memory(record: EventRecord, known: Known) -> Iterator[Check]:
 
 
 def _balance(record: EventRecord, known: Known) -> Iterator[Check]:
-    """Of so many connections, the first worker gets its share to within one; of their requests, too."""
+    """The first worker must get its share of the connections, to within one, and its share of the requests."""
     if not known.uneven:
         yield exactly("workers", 1, record.extras["workers"])
         return
@@ -156,7 +156,7 @@ def _balance(record: EventRecord, known: Known) -> Iterator[Check]:
     assert isinstance(share, float)
     off = max(SHARE_OFF, 1 / total)
     if record.counts:
-        # Where processes wait for a CPU, connections to a worker that is behind are free less often.
+        # On a busy machine, connections to a worker that is behind are free less often.
         yield Check("requests to it", f"{known.uneven:.0%}", f"{share:.1%}", abs(share - known.uneven) <= off)
     yield exactly("lost requests", 0, record.lost)
 
@@ -171,7 +171,7 @@ def _reload(record: EventRecord, known: Known) -> Iterator[Check]:
 
 
 def _stop(record: EventRecord, known: Known) -> Iterator[Check]:
-    """Of those under way, one may still be answered in the millisecond between the clock's reading and the signal."""
+    """All requests in flight are lost, but one may still be answered between the clock's reading and the signal."""
     under_way = record.extras["under_way"]
     assert isinstance(under_way, int)
     least = max(1, under_way - 1 - math.floor(behind_s(record) * (record.rate or 0)))
@@ -183,7 +183,7 @@ def _stop(record: EventRecord, known: Known) -> Iterator[Check]:
 
 
 def _killed(record: EventRecord, known: Known) -> Iterator[Check]:
-    """Besides those under way, a connection that was looked at just before is lost, and its request with it."""
+    """Besides requests in flight, one is lost if its connection was checked just before the signal."""
     under_way = record.extras["under_way_lost"]
     assert isinstance(under_way, int)
     most = under_way + math.ceil((2 * LOOK_S + behind_s(record)) * (record.rate or 0))
@@ -194,7 +194,7 @@ def _killed(record: EventRecord, known: Known) -> Iterator[Check]:
 
 
 def _rolling(record: EventRecord, known: Known) -> Iterator[Check]:
-    """Of containers that are out of their proxy before: nobody has a request there when it ends."""
+    """Containers are taken out of the proxy first, so no request is in flight when one ends."""
     yield exactly("lost requests", 0, record.lost)
     for number in (1, 2):
         yield within(record, f"until container {number} ended", known.exit_s, record.extras[f"exit_{number}_s"])
@@ -202,7 +202,7 @@ def _rolling(record: EventRecord, known: Known) -> Iterator[Check]:
 
 
 def _idle_close(record: EventRecord, known: Known) -> Iterator[Check]:
-    """The first connections show when it closes them; of the later requests, those that come then are reset."""
+    """The first connections show when the server closes idle ones; later requests that arrive then are reset."""
     yield exactly("connections that it has not closed", 0, record.extras["held"])
     yield within(record, "an idle connection is closed after", known.idle_s, record.extras.get("idle_s"))
     yield Check("lost requests", "some", str(record.lost), record.lost > 0)
@@ -210,7 +210,7 @@ def _idle_close(record: EventRecord, known: Known) -> Iterator[Check]:
 
 
 def _exhausted(record: EventRecord, known: Known) -> Iterator[Check]:
-    """Health checks that need a place wait from as many waiting requests on as there are places; others never do."""
+    """Health checks that need a place in the pool fail once waiting requests have taken all; others never fail."""
     places, pooled = int(known.places), record.case == IN_POOL
     if not pooled:
         yield exactly("lost health checks", 0, record.lost)
@@ -224,7 +224,7 @@ def _exhausted(record: EventRecord, known: Known) -> Iterator[Check]:
 
 
 def _away(record: EventRecord, known: Known) -> Iterator[Check]:
-    """All are lost that were sent while it was away, but for those during `docker stop` and `docker start`."""
+    """All requests sent while it was away are lost; those sent during `docker stop` and `docker start` may be."""
     gone, back = record.actions
     sent, lost = (record.extras[f"needs{name}_meanwhile"] for name in ("", "_lost"))
     assert isinstance(sent, int) and isinstance(lost, int)
@@ -238,7 +238,7 @@ def _away(record: EventRecord, known: Known) -> Iterator[Check]:
 
 
 WAITED = (Fate.REFUSED, Fate.TIMED_OUT)
-"""What cannot be where connections wait for the next worker, for less than the client's timeout."""
+"""Impossible fates if connections wait for the next worker, and for less than the client's timeout."""
 
 
 def _slow(record: EventRecord, known: Known) -> Iterator[Check]:
@@ -254,7 +254,7 @@ HEADS = ("server", "event", "figure", "truth", "measured", "")
 
 
 def events(folders: Sequence[str]) -> tuple[str, bool]:
-    """(table, whether it holds): each figure of each event of these runs against what the server does."""
+    """(table, whether it holds): each figure of each event of these runs against its true value."""
     found = [(folder, record) for folder in folders for record in read_events(Path(folder))]
     records = [record for folder, record in found if _is_known(folder, record)]
     if not records:

@@ -1,6 +1,7 @@
-"""How far other programs on the server's CPU move CPU per request: windows beside a hog of 0, 5, 20 and 50 %.
+"""How much other programs on the server's CPU change CPU per request: windows beside a hog of 0, 5, 20 and 50 %.
 
-A cgroup's CPU time leaves out what others took, but not that they empty caches and that the tool waits longer.
+A cgroup's CPU time excludes the time of other programs, but not their effects: cold caches, and a tool that waits
+longer.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ HEADS = (
     "windows, beside it and without",
 )
 HARMLESS = math.log(1.03)
-"""Within this, a window's figure is kept as it is."""
+"""Changes within this are acceptable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class Window:
 
 
 def hog(folders: Sequence[str]) -> tuple[str, bool]:
-    """(table, whether no level moves CPU per request by more than 3 %, as far as its interval tells)."""
+    """(table, whether the interval of each level allows a change of CPU per request within 3 %)."""
     found = [window for folder in folders for window in _windows(folder)]
     if not any(window.percent for window in found):
         raise UserError(f"{folders[0]} has no windows beside a hog: it is not a run of this self-test")
@@ -73,7 +74,7 @@ class Change:
 
     @classmethod
     def between(cls, beside: Sequence[float], quiet: Sequence[float]) -> Change:
-        """The change of the mean; of a single window each there is no interval."""
+        """The change of the mean; the interval is infinite if a side has a single window."""
         from scipy.stats import ttest_ind
 
         mean = fmean(beside) - fmean(quiet)
@@ -89,7 +90,7 @@ class Change:
 
 
 def deviations(windows: Iterable[Window], figure: Callable[[Window], float]) -> dict[int, list[float]]:
-    """By level: the logarithm of each window's figure, against the mean of its service's windows without a hog."""
+    """By level: the logarithm of each window's figure relative to the mean of its service's windows without a hog."""
     found: dict[int, list[float]] = defaultdict(list)
     for group in grouped(windows, lambda window: window.service).values():
         quiet = [math.log(figure(window)) for window in group if window.percent == 0]

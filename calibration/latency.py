@@ -1,7 +1,7 @@
 """Latencies and knees of known value, measured with services/frameworks/synthetic.
 
-Percentiles are exact (nearest rank), over all requests of all rounds in vegeta's results; unanswered requests are
-included, with the time that they took. The knee is the one that the report confirms.
+Percentiles are exact (nearest rank) over all requests of all rounds in vegeta's results, including unanswered ones with
+the time that they took. The knee is the one that the report confirms.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from calibration.report import row, verdict
 LEAST_REQUESTS = 5000
 """The fewest requests of a round for a p99."""
 LATENCY_COLUMN = 2
-"""Of vegeta's CSV."""
+"""In vegeta's CSV."""
 
 HEADS = (
     "| scenario | figure | truth | measured | error | allowed | verdict | requests |",
@@ -39,9 +39,9 @@ LatenciesOf = Callable[[Record], Sequence[float]]
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """The true value of a figure, and the error that its measurement may have.
+    """The true value of a figure, and the allowed error of its measurement.
 
-    The figure is a percentile of the latencies in seconds, or (`percentile` None) the knee in requests/s.
+    The figure is a percentile of the latencies in seconds, or the knee in requests/s if `percentile` is None.
     """
 
     scenario: str
@@ -73,8 +73,8 @@ class Promise:
 
 # stall: at a constant rate, a stall of 1 s in every 10 s delays a tenth of the requests by 0 to 1 s (uniformly), so one
 # in a hundred waits longer than 0.9 s. mix: of 98 requests that take 1 ms and 2 that take 50 ms, p90 is 1 ms and p99
-# 50 ms. capacity: above the rate that the only worker can serve, its queue grows as long as the load lasts; within a
-# trial of 6 s, 1.7 % overload exceeds the limit of 100 ms.
+# 50 ms. capacity: above the rate that the only worker can serve, its queue grows throughout the load; within a trial of
+# 6 s, 1.7 % overload exceeds the limit of 100 ms.
 LATENCY = (
     Promise("stall", 0.99, 0.900, 0.05),
     Promise("mix", 0.90, 0.001, 0.05, 0.001),
@@ -85,7 +85,7 @@ LATENCY = (
 
 @dataclass(frozen=True, slots=True)
 class PromiseResult:
-    """The measured value of a promise; None with the `reason` where there is none."""
+    """The measured value of a promise; None with a `reason` if there is none."""
 
     promise: Promise
     value: float | None
@@ -94,7 +94,7 @@ class PromiseResult:
 
     @property
     def holds(self) -> bool:
-        """Whether the value was measured, and its error is allowed."""
+        """Whether the value was measured and its error is within the allowed one."""
         return self.value is not None and abs(self.value - self.promise.truth) <= self.promise.allowed
 
     def row(self) -> str:
@@ -109,7 +109,7 @@ class PromiseResult:
 
 
 def latency(folders: Sequence[str]) -> tuple[str, bool]:
-    """(table, whether every promise holds), of one run."""
+    """(table, whether every promise holds) of one run."""
     (folder,) = folders
     source = read_run(folder)
     services = {name: read_service(folder, name) for name in service_names(source)}
@@ -158,7 +158,7 @@ def percentile(values: Sequence[float], part: float) -> float:
 
 
 def latencies_s(folder: str, record: Record) -> list[float]:
-    """Every latency in a measurement's results.bin, decoded by vegeta; empty where that fails."""
+    """Every latency in a measurement's results.bin, decoded by vegeta; empty if that fails."""
     results = os.path.join(folder, os.path.dirname(record.raw_file), "results.bin")
     done = subprocess.run(["vegeta", "encode", "-to", "csv", results], capture_output=True, text=True, check=False)
     return list(from_csv(done.stdout)) if done.returncode == 0 else []

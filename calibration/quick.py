@@ -1,4 +1,4 @@
-"""How much of a quiet run's answer another one gives, such as one beside other work: rows and large differences."""
+"""How much of a quiet run's answer another run gives, such as one on a busy machine: rows and large differences."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from bench.stats.table_verdicts import FASTER, SLOWER, TURNED
 from calibration.report import row, verdict, verdict_lines
 
 KEPT = 0.9
-"""The share of the rows that must have a figure, and of the large differences that must be called."""
+"""The share of rows that must have a figure, and of large differences that must be detected."""
 LARGE = 0.10
-"""A difference that the quiet run calls and estimates at more than this is one that the other run must call."""
+"""The other run must detect every difference that the quiet run detected and estimated at more than this."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a run's tables say: (table, service) -> whether it has a figure; (table, a, b) -> (verdict, difference)."""
+    """What a run's tables say: (table, service) -> whether it has figures; (table, a, b) -> (verdict, difference)."""
 
     rows: dict[tuple[str, str], bool]
     contrasts: dict[tuple[str, str, str], tuple[str, float]]
 
 
 def answer_of(folder: str) -> Answer:
-    """The answer in a run's verdicts.jsonl; UserError where it has no table in turns."""
+    """The answer in a run's verdicts.jsonl; UserError if it has no table in turns."""
     lines = verdict_lines(folder)
     rows = {(_table(one), one["service"]): bool(one["goodput"]) for one in lines if one["kind"] == "service"}
     contrasts = dict(_both_ways(one for one in lines if one["kind"] == "contrast"))
@@ -39,21 +39,21 @@ def _table(line: dict[str, Any]) -> str:
 
 
 def _both_ways(lines: Iterator[dict[str, Any]]) -> Iterator[tuple[tuple[str, str, str], tuple[str, float]]]:
-    """Each contrast from both sides: another run may have ranked its services in another order."""
+    """Each contrast in both directions, because another run may have ranked the services in another order."""
     for one in lines:
         yield (_table(one), one["a"], one["b"]), (one["verdict"], one["difference"])
         yield (_table(one), one["b"], one["a"]), (TURNED[one["verdict"]], 1 / (1 + one["difference"]) - 1)
 
 
 def quick(folders: Sequence[str]) -> tuple[str, bool]:
-    """(table, whether it holds): of the last run, against the quiet ones before it; of a single run, its rows alone."""
+    """(table, whether it holds): the last run against the quiet ones before it; for a single run only its rows."""
     *quiet, judged = map(answer_of, folders)
     figures, planned = sum(judged.rows.values()), len(judged.rows)
     rows = ["| | of | kept | |", "| --- | ---: | ---: | --- |"]
     holds = figures >= KEPT * planned
     rows.append(row(["rows with figures", str(planned), str(figures), verdict(holds)]))
     for one in quiet:
-        # Each pair once, from the side of the slower service.
+        # Each pair once, in the direction in which it is slower.
         least = 1 / (1 + LARGE) - 1
         large = [key for key, (word, size) in one.contrasts.items() if word == SLOWER and size < least]
         if not large:

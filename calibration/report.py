@@ -1,4 +1,4 @@
-"""What the self-tests share: what they read of a run, and how they say what they found."""
+"""Shared by the self-tests: reading runs, and formatting results."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ def row(cells: Iterable[str]) -> str:
 
 
 def head(names: Sequence[str], words: int) -> list[str]:
-    """The first two lines of a Markdown table: as many columns of words first, then numbers, and words in the last."""
+    """The first two lines of a Markdown table: `words` columns of text, then numbers, and text in the last column."""
     return [row(names), row(["---"] * words + ["---:"] * (len(names) - words - 1) + ["---"])]
 
 
 def verdict(holds: bool) -> str:
-    """Of a promise."""
+    """The last cell of a promise's row."""
     return "holds" if holds else "MISSED"
 
 
 def false_words(wrong: int, of: int, tables: str) -> tuple[str, bool]:
     """(words, whether chance alone explains it): how many of these tables have a false verdict.
 
-    A few tables do not determine a share of 5 %, so that too many are said to be wrong only if the exact
-    (Clopper-Pearson) interval lies above it.
+    A few tables do not determine a share of 5 %, so there are too many only if the exact (Clopper-Pearson) interval
+    lies above it.
     """
     from scipy.stats import binomtest
 
@@ -40,13 +40,13 @@ def false_words(wrong: int, of: int, tables: str) -> tuple[str, bool]:
 
 
 def verdict_lines(folder: str) -> list[dict[str, Any]]:
-    """The objects of a run's verdicts.jsonl; none where there is no such file."""
+    """The objects of a run's verdicts.jsonl; empty if there is no such file."""
     path = Path(folder, "verdicts.jsonl")
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
 
 
 def spans(folder: str, pattern: str, begin: str, end: str) -> Iterator[tuple[Path, int, int]]:
-    """(path, begin, end) of raw files, by these keys in ns; nothing where raw files are not there."""
+    """(path, begin, end) of raw files, from the values of these keys in ns; empty without raw files."""
     for path in Path(folder).glob(pattern):
         found = json.loads(path.read_bytes())
         if found.get(begin) and found.get(end):

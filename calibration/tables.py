@@ -1,4 +1,4 @@
-"""A table in turns whose true differences are known: services that are the same, and injected slowdowns."""
+"""A table in turns with known differences: identical services, and injected slowdowns."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from bench.stats.table_verdicts import FASTER, NO_DIFFERENCE, SLOWER
 from calibration.report import false_words, head, row, spans, verdict, verdict_lines
 
 REQUEST_US = 400
-"""Approximate CPU time of a request; 20 and 40 us are injected: 5 and 10 %."""
+"""Approximate CPU time of a request; injecting 20 and 40 us makes it 5 and 10 % slower."""
 FOUND = 0.9
-"""The share of differences that must be called."""
+"""The share of differences that must be detected."""
 LEAST_PERCENT = 5
-"""The smallest difference that must be called."""
+"""The smallest difference that must be detected."""
 WITHIN_S = (90, 180, 240)
-"""Wall times of a table's rounds, in seconds, after which it is counted what was called by then."""
+"""Wall times of a table's rounds, in seconds, by which detected differences are counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """One contrast of a table: `slower_us` is by how much B's requests take longer, all else is from verdicts.jsonl."""
+    """One contrast of a table: `slower_us` is how much longer B's requests take; the rest is from verdicts.jsonl."""
 
     table: str
     slower_us: int
@@ -37,17 +37,17 @@ class Known:
 
     @property
     def percent(self) -> int:
-        """The size of the true difference, in percent of a request."""
+        """The true difference in percent of a request."""
         return round(100 * abs(self.slower_us) / REQUEST_US)
 
     @property
     def called(self) -> bool:
-        """Whether the right one is called faster."""
+        """Whether the difference was detected, with the right sign."""
         return self.verdict == (SLOWER if self.slower_us > 0 else FASTER)
 
     @property
     def wrong(self) -> bool:
-        """Whether the verdict is false: the wrong sign, a difference of equals, or none where there is one of 5 %."""
+        """Whether the verdict is false: the wrong sign, a difference between equals, or none despite one of 5 %."""
         if self.slower_us == 0:
             return self.verdict in (FASTER, SLOWER)
         denied = self.verdict == NO_DIFFERENCE and self.percent >= LEAST_PERCENT
@@ -55,7 +55,7 @@ class Known:
 
 
 def known_contrasts(folder: str) -> list[Known]:
-    """The contrasts of a run's tables; UserError where there are none."""
+    """The contrasts of a run's tables; UserError if there are none."""
     found = [
         Known(f"{folder} {one['scenario']}", _slower_us(one["a"], one["b"]), one["verdict"], one["difference"])
         for one in verdict_lines(folder)
@@ -67,13 +67,13 @@ def known_contrasts(folder: str) -> list[Known]:
 
 
 def _slower_us(a: str, b: str) -> int:
-    """By how much longer the requests of the second service take."""
+    """How much longer the requests of the second service take."""
     first, second = (re.search(r"-slower-(\d+)us", name) for name in (a, b))
     return (int(second[1]) if second else 0) - (int(first[1]) if first else 0)
 
 
 def tables(folders: Sequence[str]) -> tuple[str, bool]:
-    """(table, whether it holds): how many differences of each size were called, and the tables with a false verdict."""
+    """(table, whether it holds): how many differences of each size were detected, and tables with a false verdict."""
     found = [one for folder in folders for one in known_contrasts(folder)]
     early = Counter(one for folder in folders for one in called_within(folder))
     heads = ("true difference", "contrasts", *(f"called in {limit} s" for limit in WITHIN_S), "called")
@@ -97,15 +97,15 @@ def tables(folders: Sequence[str]) -> tuple[str, bool]:
 
 
 def _size(group: Iterable[Known]) -> float:
-    """How much more the slower one takes, by the mean of the estimates."""
+    """How much more time the slower one takes: the mean of the estimates."""
     ratios = [1 / (1 + one.difference) if one.slower_us >= 0 else 1 + one.difference for one in group]
     return fmean(ratios) - 1
 
 
 def called_within(folder: str) -> Iterator[tuple[int, int]]:
-    """(true difference in percent, limit) of each contrast that was called at a look within each of WITHIN_S seconds.
+    """(true difference in percent, limit) of each contrast that was detected within each limit of WITHIN_S.
 
-    Judged again, by the last look at which the rounds had taken no longer; nothing without raw files.
+    Judges the table again from the rounds that ended by then; empty without raw files.
     """
     ends = _round_ends_s(folder)
     if not ends:
@@ -121,7 +121,7 @@ def called_within(folder: str) -> Iterator[tuple[int, int]]:
 
 
 def wall_s(folder: str) -> float:
-    """From the start of the first block to the end of the last one, in seconds; 0 where the raw files are not there."""
+    """From the start of the first block to the end of the last one, in seconds; 0 without raw files."""
     return max(_round_ends_s(folder).values(), default=0.0)
 
 

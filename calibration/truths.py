@@ -1,14 +1,14 @@
-"""Tables whose answers are known: what each service can serve at most and at least, which one serves more, which are
-the same, and which one idles.
+"""Tables with known answers: what each service can serve at most and at least, which one serves more, which are equal,
+and which one idles.
 
-What a service can serve follows from what the request asks of it (services/frameworks/synthetic/app.py): one that
-serves N requests at once, and takes W for each, cannot serve more than N / W a second, in any window, on any machine.
-It serves nine tenths of that at least, if the timer's 2 ms and the CPU time of N requests, in the server and in the
-tool, are added to W; but only in a window in which other programs took next to nothing, since what they take of the
-CPU delays every response.
+What a service can serve follows from what its requests do (services/frameworks/synthetic/app.py). If it serves N
+requests at once and takes W for each, it cannot serve more than N / W per second, in any window, on any machine. It
+serves at least nine tenths of that, once the timer's 2 ms and the CPU time of N requests, in the server and in the
+tool, are added to W. The minimum applies only to windows in which other programs took almost no CPU, because that
+delays every response.
 
-Two services are the same where both do the same, or where a coin decides for each container and scenario whether a
-request costs 5 % more CPU time: chance alone may then show a difference, in 5 % of the tables.
+Two services are equal if both do the same, or if a coin decides for each container and scenario whether a request costs
+5 % more CPU time. Then chance alone may show a difference, in 5 % of the tables.
 """
 
 from __future__ import annotations
@@ -36,21 +36,22 @@ from calibration.tables import wall_s
 FIRST, SECOND = "first", "second"
 """The roles of the two services of a table."""
 TIMER_S = 0.002
-"""How much longer than asked a wait of an event loop may take."""
+"""How much longer than requested a wait in an event loop may take."""
 LEAST = 0.9
-"""What a service serves at least, of what it can."""
+"""The share of its maximum rate that a service serves at least."""
 MOST_LINES = 20
-"""The most windows that are named one by one."""
+"""At most this many windows are listed."""
 IDLES = "busy for"
-"""How the remark on a service begins that idles under load."""
+"""The beginning of the remark on a service that idles under load."""
 
 
 @dataclass(frozen=True, slots=True)
 class Serves:
-    """A service that serves `at_once` requests at a time and takes `wait_s` for each; `least`: all it does is wait.
+    """A service that serves `at_once` requests at a time and takes `wait_s` for each; `least`: it only waits.
 
-    `by_clock`: its responses have their times. Kept from the CPU it makes up for it, so that its speed, which leaves
-    out what others took, may be above its rate; that is no fault, as long as nothing is called.
+    `by_clock`: its responses are sent at fixed times. If other programs take the CPU, it catches up afterwards. Its
+    speed, which is corrected for their time, may then exceed its rate; that is no fault as long as the table shows no
+    difference.
     """
 
     at_once: int
@@ -60,16 +61,16 @@ class Serves:
 
     @property
     def most(self) -> float:
-        """Requests/s that it cannot exceed."""
+        """Maximum requests/s."""
         return self.at_once / self.wait_s
 
     def at_least(self, cpu_each_s: float) -> float:
-        """Requests/s that it reaches where each takes so much CPU time in the server and the tool; 0 if not known."""
+        """Minimum requests/s, if each takes this much CPU time in server and tool; 0 if unknown."""
         return LEAST * self.at_once / (self.wait_s + TIMER_S + self.at_once * cpu_each_s) if self.least else 0.0
 
 
 class Same(Enum):
-    """What a called difference of two services that are the same means."""
+    """What it means if a difference between two equal services is detected."""
 
     NEVER = "a clock gives their rates: none may be called"
     BY_CHANCE = "chance may call one in 5 % of the tables"
@@ -77,10 +78,10 @@ class Same(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """What a table must show. `scenario` is its name, before its number if that is any; `words` say the truth.
+    """What a table must show. `scenario`: its name, without a number at its end; `words`: the truth in words.
 
-    `faster` is the role of the service that must be called faster; `idles` that of the one of which the report must say
-    that it idles. `share`: the second serves at least this much of what the first serves, over all tables.
+    `faster`: the role of the service that must be found faster. `idles`: the role of the service that the report must
+    say idles. `share`: over all tables, the second serves at least this share of what the first serves.
     """
 
     scenario: str
@@ -93,7 +94,7 @@ class Truth:
 
 
 def both(serves: Serves) -> dict[str, Serves]:
-    """The same for both roles."""
+    """`serves` for both roles."""
     return {FIRST: serves, SECOND: serves}
 
 
@@ -163,7 +164,7 @@ TRUTHS = (
 class Window:
     """A window of one role: requests/s, the speed that ranks it, and the CPU time of a request in server and tool.
 
-    `quiet`: other programs took so little of the host's CPUs that requests/s are the service's own.
+    `quiet`: other programs took so little of the host's CPUs that they did not lower requests/s.
     """
 
     role: str
@@ -174,23 +175,23 @@ class Window:
     id: str = ""
 
     def impossible(self, serves: Serves) -> bool:
-        """Whether requests/s are above what can be."""
+        """Whether requests/s are above the possible maximum."""
         return self.goodput > serves.most
 
     def inflated(self, serves: Serves) -> bool:
-        """Whether its speed is: what other programs took of its turns can have been no more than that."""
+        """Whether its speed is above the maximum: then the correction for other programs was too large."""
         return self.speed > serves.most and not serves.by_clock
 
     def too_low(self, serves: Serves) -> bool:
-        """Whether requests/s of a quiet window are below what the service serves at least."""
+        """Whether requests/s of a quiet window are below the service's minimum."""
         return self.quiet and self.goodput < serves.at_least(self.cpu_each_s)
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedTable:
-    """What one run says of one table: its windows, its contrasts as (role, role, verdict of the second), its remarks.
+    """What one run says about one table: windows, contrasts as (role, role, verdict of the second), and remarks.
 
-    `load_s` is the wall time of its windows; 0 where the raw files are not there.
+    `load_s`: the wall time of its windows; 0 without raw files.
     """
 
     windows: tuple[Window, ...]
@@ -200,48 +201,48 @@ class JudgedTable:
     run: str = ""
 
     def called(self) -> set[str]:
-        """The roles that are called faster than another one."""
+        """The roles that the table shows as faster than another one."""
         found = {b if verdict == FASTER else a for a, b, verdict in self.contrasts if verdict in (FASTER, SLOWER)}
         return found - {""}
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What all runs say of one truth."""
+    """What all runs say about one truth."""
 
     truth: Truth
     tables: tuple[JudgedTable, ...]
 
     @property
     def windows(self) -> list[Window]:
-        """Of all of its tables."""
+        """The windows of all its tables."""
         return [window for table in self.tables for window in table.windows]
 
     def count(self, holds: Callable[[Window, Serves], bool]) -> int:
-        """The windows of which this holds, of services whose rate is known."""
+        """How many windows of services with a known rate meet a condition."""
         known = self.truth.serves
         return sum(holds(one, known[one.role]) for one in self.windows if one.role in known)
 
     @property
     def impossible(self) -> int:
-        """Windows above what can be."""
+        """How many windows are above the possible maximum."""
         return self.count(Window.impossible)
 
     @property
     def too_low(self) -> int:
-        """Windows below what is served at least."""
+        """How many windows are below the service's minimum."""
         return self.count(Window.too_low)
 
     @property
     def false(self) -> int:
-        """Tables with a false verdict: the wrong one called, or one of two that are the same."""
+        """How many tables have a false verdict: the wrong service is faster, or one of two equal ones."""
         if self.truth.same is None and not self.truth.faster:
             return 0
         return sum(bool(table.called() - {self.truth.faster}) for table in self.tables)
 
     @property
     def missing(self) -> int:
-        """Tables without a word that must be there: what is faster, what idles, or any window at all."""
+        """How many tables lack what they must show: the faster service, the idle one, or windows of both roles."""
         return sum(self._lacks(table) for table in self.tables)
 
     def _lacks(self, table: JudgedTable) -> bool:
@@ -252,18 +253,18 @@ class Result:
 
     @property
     def share(self) -> float:
-        """What the second serves of what the first serves, by the medians of their speeds; 0 without windows."""
+        """The median speed of the second relative to the first's; 0 without windows."""
         first, second = ([one.speed for one in self.windows if one.role == role] for role in (FIRST, SECOND))
         return median(second) / median(first) if first and second else 0.0
 
     @property
     def holds(self) -> bool:
-        """Whether nothing is impossible, too low or missing, and nothing false that chance does not explain."""
+        """Whether nothing is impossible, too low or missing, and chance can explain all false verdicts."""
         faults = self.impossible + self.count(Window.inflated) + self.too_low + self.missing
         return not faults and self.share >= self.truth.share and (self.truth.same is Same.BY_CHANCE or not self.false)
 
     def excesses(self) -> Iterator[tuple[bool, str]]:
-        """Each window with more than can be: whether that is its speed alone, and a line on it."""
+        """Each window above the possible maximum: whether only its speed is, and a line about it."""
         for table in self.tables:
             for one in table.windows:
                 known = self.truth.serves.get(one.role)
@@ -357,7 +358,7 @@ def tables_of_run(folder: str) -> Iterable[tuple[str, JudgedTable]]:
 
 
 def truth_of(scenario: str) -> str:
-    """The name of the truth of a scenario; empty where there is none."""
+    """The name of a scenario's truth; empty if it has none."""
     names = [truth.scenario for truth in TRUTHS]
     return next((name for name in (scenario, re.sub(r"-\d+\Z", "", scenario)) if name in names), "")
 
@@ -374,7 +375,7 @@ def table_of(
 
 
 def window_of(record: Record) -> Window:
-    """A window with a rate; whether the gate refused it does not matter."""
+    """The window of a record with a rate, even if the validity gate rejected it."""
     used, goodput = (record.server_cpu_s, record.loadgen_cpu_s), record.goodput or 0.0
     each = sum(one or 0.0 for one in used) / (record.successes or 1)
     quiet = record.foreign_ratio is not None and record.foreign_ratio <= NoiseLimits().foreign
@@ -382,13 +383,13 @@ def window_of(record: Record) -> Window:
 
 
 def role_of(service: str) -> str:
-    """The role that a service's name tells; empty where it tells none."""
+    """The role in a service's name; empty if there is none."""
     found = re.search(rf"-({FIRST}|{SECOND})-py", service)
     return found[1] if found else ""
 
 
 def load_s(folder: str, scenario: str) -> float:
-    """Wall time of the windows of a scenario over all rounds, in seconds; 0 where the raw files are not there."""
+    """Wall time of the windows of a scenario over all rounds, in seconds; 0 without raw files."""
     found = spans(folder, f"raw/r*/b*/**/{scenario}/*/*/*/tool.json", "start_ns", "end_ns")
     windows = grouped(found, lambda one: one[0].parent.parent).values()
     return sum(max(end for _, _, end in group) - min(start for _, start, _ in group) for group in windows) / 1e9

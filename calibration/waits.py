@@ -1,8 +1,8 @@
-"""Services that wait for something which nobody asked for: each alone, a route that waits for nothing, few connections.
+"""Finds services that wait for a timer on a route that does no waiting: each measured alone, with few connections.
 
-With one connection a response takes the CPU time of server and load generator; with N connections it waits for the
-others', N times that. A median well above it is a timer or a poll: Nagle's algorithm against a delayed acknowledgement
-(40 ms), a loop that sleeps.
+With one connection, a response takes the CPU time of server and load generator; with N connections it waits for the
+others, which makes N times that. A median far above that is caused by a timer or a poll: Nagle's algorithm against a
+delayed acknowledgement (40 ms), or a loop that sleeps.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from bench.records.file import read_records
 from calibration.report import head, row
 
 MOST = 3.0
-"""How many times the server's CPU time of the requests before it, and its own, a median may take unexplained."""
+"""How many times the CPU time of the requests in flight the median may be without an explanation."""
 LEAST_S = 1e-3
-"""Below this median nothing waits for a timer: it is the way to the server and back, and wrk's own work."""
+"""A smaller median is not a timer, but the way to the server and back, and wrk's own work."""
 
 
 @dataclass(frozen=True, slots=True)
 class Median:
-    """A service's median response time with so many connections, and its CPU time of a request, in one round."""
+    """A service's median response time at a number of connections, and its CPU time per request, in one round."""
 
     service: str
     connections: int
@@ -33,7 +33,7 @@ class Median:
 
     @property
     def ratio(self) -> float:
-        """The median as a multiple of the CPU time of as many requests as there are connections."""
+        """The median divided by the CPU time of one request per connection."""
         return self.p50_s / (self.connections * self.cpu_s)
 
     @property
@@ -43,7 +43,7 @@ class Median:
 
 
 def waits(folders: Sequence[str]) -> tuple[str, bool]:
-    """(table, whether no service waits for something that neither CPU time nor services/listeners.toml explains)."""
+    """(table, whether CPU time or services/listeners.toml explains the median of every service)."""
     found = [(median, server) for folder in folders for median, server in _medians(folder)]
     if not found:
         raise UserError(f"{folders[0]} has no closed loop with a median and CPU time")
@@ -51,9 +51,9 @@ def waits(folders: Sequence[str]) -> tuple[str, bool]:
 
 
 def report(medians: Iterable[tuple[Median, str]], explained: Mapping[str, str]) -> tuple[str, bool]:
-    """As `waits`, of medians with their servers. The largest multiple comes first.
+    """As `waits`, of medians with their servers; the largest ratio comes first.
 
-    The round with the least counts: a wait of the service's own is in all of them, and noise of the machine is not.
+    The round with the smallest ratio counts: the service's own waits are in all rounds, noise of the machine is not.
     """
     least: dict[tuple[str, int], tuple[Median, str]] = {}
     for median, server in medians:

@@ -1,7 +1,7 @@
-"""python3 -m driver VERB RUN [OPTION...]: one verb of the host's side of a run; the scripts call it.
+"""python3 -m driver VERB RUN [OPTION...]: one verb of the host's side of a run; called by the scripts.
 
-Exit statuses: 0; 1: it failed; 2: the user can fix it; 130: interrupted; of `next` also 3: nothing is left to measure,
-and 4: the time is up. BENCH_DEBUG=1 prints each command that is run.
+Exit statuses: 0; 1: failed; 2: failed, and the user can fix it; 130: interrupted. `next` also has 3: nothing is left to
+measure, and 4: the time is up. BENCH_DEBUG=1 prints each command that is run.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from driver.failure import (
 from driver.messages import MessageError
 
 CALLED_IN = "BENCH_FROM"
-"""Environment variable: the folder in which the user has called a script that is a verb."""
+"""Environment variable: the folder in which the user called the script."""
 VERBS = {
     "matrix": "driver.planning.matrix",
     "compare": "driver.planning.refs",
@@ -50,7 +50,7 @@ VERBS = {
     "swarm": "driver.nodes.swarm_verbs",
     "clean": "driver.lifecycle.clean",
 }
-"""Where the function of a verb is: `main` of the module, unless it is named."""
+"""The module of each verb; its function is `main`, unless named."""
 
 
 def main(argv: list[str]) -> int:
@@ -71,7 +71,7 @@ def main(argv: list[str]) -> int:
         if os.environ.get("BENCH_DEBUG"):
             traceback.print_exc()
         status, words = _told(error)
-    # The note says how to resume, which does not help with a mistake of the user's.
+    # The note says how to resume, which does not help against a user's mistake.
     note = os.environ.get(NOTE) if status != USER else ""
     warn(f"{os.environ.get(SCRIPT) or argv[0]}: {words}" + (f"; {note}" if note else ""))
     return status

@@ -1,4 +1,4 @@
-"""Calls of Docker Compose, and the tools' container, in which `python3 -m bench` runs."""
+"""Calls Docker Compose, and runs commands such as `python3 -m bench` in the tools' container."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from driver.files import save, text_of
 from driver.run import Run
 
 FRESH = ("up", "--detach", "--no-deps", "--no-build", "--force-recreate", "--timeout", "0")
-"""How Compose starts a new container."""
+"""Words of Compose that start new containers."""
 TOOLS = "bench/loadgen"
 FILE = "compose.yml"
-"""The run's Compose file with everything resolved, in the folder of the run or lane."""
+"""The run's resolved Compose file, in the folder of the run or lane."""
 
 
 def run_compose(run: Run, *words: str, context: str = "", files: Sequence[Path] = (), **options: Any) -> Done:
-    """Compose on the run's resolved file and `files`, no others. `options` are those of `docker`."""
+    """Runs Compose on the run's resolved file and `files` only. `options` are those of `docker`."""
     env_file = run.host.own_app.env_file if run.host.own_app else ""
     more = ["--env-file", env_file] if env_file else []
     argv = ["compose", "--project-name", run.project, *_files([run.lane_folder / FILE, *files]), *more, *words]
@@ -29,7 +29,7 @@ def run_compose(run: Run, *words: str, context: str = "", files: Sequence[Path] 
 
 
 def project_compose(where: Run | Path, *words: str, **options: Any) -> Done:
-    """Compose on the project's own files. `where`: a run, whose settings then apply, or the project's folder."""
+    """Runs Compose on the project's own files. `where`: a run, whose settings then apply, or the project's folder."""
     root, env = (where.root, environment(where)) if isinstance(where, Run) else (where, dict(os.environ))
     argv = ["compose", "--project-directory", str(root), *_files([root / "docker-compose.yml"])]
     for file in (root / ".env", root / "services" / ".env"):
@@ -44,7 +44,7 @@ def resolved(run: Run, form: str = "yaml") -> str:
     if (text_of(own) or "").strip():
         files.append(own)
     built = [service.build for service in run.services.values() if service.build]
-    # With a target, the load generator is on the host's network, and must reach the other services from there.
+    # With targets, the load generator is on the host's network, and must reach the other services from there.
     env = {**environment(run), "WITHOUT_HOST": "false" if run.host.targets else "true"}
     words = ["--project-name", run.project, *_files(files), "--profile", "*", "config", "--format", form]
     return project_compose(run, *words, *run.dependencies, "null", *run.host.containers, *built, env=env).out
@@ -57,7 +57,7 @@ def need_compose(run: Run) -> None:
 
 
 def environment(run: Run) -> dict[str, str]:
-    """The run's settings without the variables of a user's environment file, whose values come from that file only."""
+    """The run's settings, without the variables of the user's environment file: Compose must take those from there."""
     own = run.host.own_app.variables if run.host.own_app else ()
     return {name: value for name, value in {**run.settings, **engine_environment()}.items() if name not in own}
 
@@ -76,10 +76,10 @@ def in_tools(
 def tools_words(
     where: Run | Path, *words: str, image: str = TOOLS, docker_options: Sequence[str] = ()
 ) -> tuple[str, ...]:
-    """The words of `docker` that do so."""
+    """The words for `docker` that `in_tools` uses."""
     root, project = (where.root, where.project) if isinstance(where, Run) else (where, "")
     nofile = (where.setting("NOFILE") if isinstance(where, Run) else "") or setting(root, "NOFILE")
-    # The planner, which checks all other settings, needs this one to start.
+    # The planner checks all other settings, but cannot start without this one.
     if not re.fullmatch(r"[1-9][0-9]*", nofile):
         raise Failure(USER, f"NOFILE='{nofile}' is not a number above 0; fix it in .env or the environment")
     argv = ["run", "--rm", "--interactive", "--label", f"bench.run={project}", "--network", "none"]

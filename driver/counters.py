@@ -27,7 +27,7 @@ def is_v2() -> bool:
 
 
 def cgroup(pid: int, controller: str) -> Path | None:
-    """The cgroup of a process; None if it is gone, or in the root, whose counters are those of the whole host."""
+    """The cgroup of a process; None if the process is gone or in the root cgroup, which counts the whole host."""
     for line in (text_of(PROC / str(pid) / "cgroup") or "").splitlines():
         _, controllers, path = line.split(":", 2)
         if is_v2():
@@ -40,7 +40,7 @@ def cgroup(pid: int, controller: str) -> Path | None:
 
 
 def below_root(pid: int) -> str:
-    """The cgroup as a path below the root of the CPU counters, for a reader that has them mounted elsewhere."""
+    """The cgroup as a path below the root of the CPU counters, for readers that mount those elsewhere."""
     found = cgroup(pid, "cpuacct")
     return "/" + str(found.relative_to(CGROUPS if is_v2() else CGROUPS / "cpuacct")) if found else NOT_FOUND
 
@@ -48,13 +48,13 @@ def below_root(pid: int) -> str:
 def unreadable(container: str, pid: int) -> str:
     """Why the cgroups of an engine's containers cannot be read, judged by one container; empty if they can.
 
-    They cannot if its process is on another machine, or if all containers share one cgroup.
+    They are unreadable if its process is on another machine, or if all containers share one cgroup.
     """
     return "" if container in below_root(pid) else SHARED
 
 
 def counters(pid: int, why_not: str = "") -> str:
-    """All counters of a container. `why_not`: the reason if this engine's cannot be read."""
+    """All counters of a container. `why_not`: the reason why this engine's cannot be read, if so."""
     lines = [f"null {why_not}"] if why_not else list(_v2(pid) if is_v2() else _v1(pid))
     total = (text_of(PROC / "stat") or "").split("\n", 1)[0]
     lines += ["proc_stat_cpu " + " ".join(total.split()[1:]), f"irq_time {irq_time()}"]
@@ -97,9 +97,9 @@ def _v1(pid: int) -> Iterator[str]:
 
 
 def file_memory(pid: int, why_not: str = "") -> str:
-    """The bytes of files that the container has in memory, which the kernel drops when it needs room.
+    """The container's page cache in bytes, which the kernel drops when it needs memory; empty if unknown.
 
-    They are charged to the first container that reads them, and to no other. Empty if unknown.
+    A cached file is charged only to the first container that reads it.
     """
     folder = None if why_not else cgroup(pid, "memory")
     if folder is None:
@@ -110,7 +110,7 @@ def file_memory(pid: int, why_not: str = "") -> str:
 
 
 def usage(pid: int) -> tuple[int | None, int | None]:
-    """CPU time so far in ns, and memory now without page cache in bytes, of a container; None where unknown."""
+    """A container's CPU time so far in ns, and its memory without page cache in bytes; None where unknown."""
     account, memory = cgroup(pid, "cpuacct"), cgroup(pid, "memory")
     if is_v2():
         ran = _pairs(account / "cpu.stat").get("usage_usec") if account else None
@@ -130,7 +130,7 @@ def usage(pid: int) -> tuple[int | None, int | None]:
 def irq_time() -> str:
     """Whether the kernel accounts interrupts `apart` from tasks (and cgroups) or `in_tasks`.
 
-    The report needs it to tell CPU time of other programs from that of the network.
+    The report needs this to separate other programs' CPU time from the network's.
     """
     config = _kernel_config(PROC)
     if "CONFIG_IRQ_TIME_ACCOUNTING=y" in config:
@@ -147,7 +147,7 @@ def _kernel_config(proc: Path) -> str:
 
 
 def threads_ns(procs: Path) -> tuple[int, int] | None:
-    """How long all threads of a cgroup.procs file have run, and waited for a CPU, in ns (from schedstat).
+    """Total time that the threads of a cgroup.procs file have run, and waited for a CPU, in ns.
 
     None if the kernel has no schedstat.
     """
@@ -162,14 +162,14 @@ def threads_ns(procs: Path) -> tuple[int, int] | None:
 
 
 def _processes(folder: Path) -> Iterator[str]:
-    """The process ids, which show whether one was replaced, and the CPU time of each in clock ticks."""
+    """The process ids (they show whether one was replaced), and the CPU time of each in clock ticks."""
     procs = text_of(folder / "cgroup.procs")
     if procs is None:
         return
     pids = procs.split()
     yield "pids " + " ".join(pids)
     for pid in pids:
-        # The name (field 2) may contain spaces and brackets: count from the last bracket, after which field 3 begins.
+        # The name (field 2) may contain spaces and brackets; field 3 begins after the last bracket.
         fields = (text_of(PROC / pid / "stat") or "").rpartition(") ")[2].split()
         if len(fields) > 12:
             yield f"ticks_{pid} {int(fields[11]) + int(fields[12])}"
@@ -205,11 +205,11 @@ READINGS: dict[str, Callable[[int, str], str]] = {
     "online-cpus": lambda *_: (text_of(Path("/sys/devices/system/cpu/online")) or "").strip(),
     "boot-id": lambda *_: (text_of(PROC / "sys/kernel/random/boot_id") or "").strip(),
 }
-"""What is read of a container by its first process, or of its machine; and why it cannot be on this engine."""
+"""Readings of a container or its machine, from the pid of its first process and why counters are unreadable (or "")."""
 
 
 def main(argv: list[str]) -> int:
-    """`WHAT PID`."""
+    """`WHAT PID`: prints a reading."""
     what, pid = argv
     print(READINGS[what](int(pid), ""), end="")
     if what == "counters":

@@ -1,4 +1,4 @@
-"""Runs the `docker` command line; no process that is started here outlives its caller."""
+"""Runs the `docker` command line. No process started here outlives its caller."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CONFINED = (
     *("--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--pids-limit", "4096"),
     *("--log-driver", "json-file", "--log-opt", "max-size=10m"),
 )
-"""Restrictions of containers that are started without Compose; services/template.yml has those of the others."""
+"""Restrictions of containers started without Compose; services/template.yml has those of the others."""
 KIND = "BENCH_ENGINE_KIND"
 """Environment variable with the kind of engine (docs/engines.md), so that the engine is asked once."""
 _COMPONENTS = "{{range .Server.Components}}{{.Name}};{{end}}"
@@ -53,7 +53,7 @@ class Done:
 
 
 def client() -> str:
-    """The Docker client that the entry script has found."""
+    """The Docker client that the calling script has found."""
     return os.environ.get("BENCH_DOCKER") or "docker"
 
 
@@ -80,7 +80,7 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 
 def end_group(process: subprocess.Popen[Any], patience_s: float) -> None:
-    """Ends the process, if it runs, and its group: by SIGTERM, and after so many seconds by SIGKILL."""
+    """Ends a running process and its group: by SIGTERM, and after `patience_s` by SIGKILL."""
     if process.poll() is not None:
         return
     until = time.monotonic() + patience_s
@@ -106,8 +106,8 @@ def docker(
 ) -> Done:
     """Runs one command; DockerError if it fails (unless `check` is false) or takes longer than `timeout` seconds.
 
-    An exception meanwhile, such as one from a signal, kills the command. `log` receives the output; `end_alone` keeps
-    only its last KEPT bytes, for commands whose output has no bound. `env` replaces the environment.
+    An exception while it runs, such as from a signal, kills the command. `log` receives the output; `end_alone` keeps
+    only its last KEPT bytes, for commands with unbounded output. `env` replaces the environment.
     """
     argv = [client(), *reach(context), *words]
     return run(argv, check=check, timeout=timeout, stdin=stdin, log=log, end_alone=end_alone, env=env)
@@ -123,7 +123,7 @@ def answer(*words: str, context: str, timeout: float = 20) -> str | None:
 
 @contextmanager
 def or_failure(status: int, words: str) -> Iterator[None]:
-    """Failure with these words if a command fails meanwhile."""
+    """Turns a DockerError inside the block into a Failure with these words."""
     try:
         yield
     except DockerError as error:
@@ -131,7 +131,7 @@ def or_failure(status: int, words: str) -> Iterator[None]:
 
 
 def in_time(true: Callable[[], bool], tries: int, wait_s: float) -> bool:
-    """Whether one of so many tries, so far apart, is true."""
+    """Polls `true` up to `tries` times, `wait_s` apart; whether it became true."""
     for attempt in range(tries):
         time.sleep(wait_s if attempt else 0)
         if true():
@@ -156,7 +156,7 @@ def run(
     end_alone: bool = False,
     env: Mapping[str, str] | None = None,
 ) -> Done:
-    """The same for any command."""
+    """As `docker`, for any command."""
     data = stdin if isinstance(stdin, bytes) else None
     source: Any = subprocess.PIPE if data is not None else (subprocess.DEVNULL if stdin is None else stdin)
     with _output(log, end_alone) as to:
@@ -169,9 +169,9 @@ def run(
 
 
 def start_docker(*words: str) -> Callable[[str], Done]:
-    """Starts a command that reads its standard input; called with that, the result waits for the command's end.
+    """Starts a command that reads standard input. Calling the result with the input waits for the command's end.
 
-    What is never called ends with this process.
+    If it is never called, the command is killed when this process exits.
     """
     argv = [client(), *words]
     process = spawn(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -195,7 +195,7 @@ def _done(process: subprocess.Popen[bytes], argv: Sequence[str], stdin: bytes | 
 
 @contextmanager
 def _output(log: Path | None, end_alone: bool) -> Iterator[Any]:
-    """Where a command writes; what is meant for a log goes through `tail` if it is to have the end alone."""
+    """Where a command writes its output: a pipe, the log, or with `end_alone` a `tail` that writes the log."""
     if log is None:
         yield subprocess.PIPE
         return
@@ -220,13 +220,15 @@ def _inherited() -> list[int]:
 
 
 def kinds() -> frozenset[str]:
-    """The words of `kind_words`."""
+    """The words of `kind_words`, as a set."""
     return frozenset(kind_words().split())
 
 
 def kind_words() -> str:
-    """Any of `podman`, `rootless`, `elsewhere` (containers run in a virtual machine), `no-cpuset` and `no-memory`
-    (limits that are ignored); otherwise `docker`. Empty if the engine does not answer.
+    """The kind of engine; empty if it does not answer.
+
+    Any of `podman`, `rootless`, `elsewhere` (containers run in a virtual machine), `no-cpuset` and `no-memory` (it
+    ignores these limits); otherwise `docker`.
     """
     if not os.environ.get(KIND):
         components = docker("version", "--format", _COMPONENTS, check=False)
@@ -253,5 +255,5 @@ def results_user() -> str:
 
 
 def engine_environment() -> dict[str, str]:
-    """Variables for Compose. Podman has no BuildKit and builds with its own builder."""
+    """Variables for Compose. Podman has no BuildKit and uses its own builder."""
     return {"BENCH_USER": results_user(), **({"DOCKER_BUILDKIT": "0"} if "podman" in kinds() else {})}

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 USER, RUN = 2, 1
-"""Exit statuses: the user can fix it, or something else failed."""
+"""Exit statuses: the user can fix it; anything else failed."""
 INTERRUPTED = 130
 SCRIPT, NOTE = "BENCH_SCRIPT", "BENCH_NOTE"
 """Environment variables: the script that the user called, and how to resume after a failure."""
@@ -33,7 +33,7 @@ class Interrupted(BaseException):
 
 
 def heed_signals() -> None:
-    """The first signal raises Interrupted, later ones do nothing. Signals that are ignored already (nohup) stay so."""
+    """The first signal raises Interrupted, later ones do nothing. Signals that are already ignored (nohup) stay so."""
     mine = os.getpid()
 
     def raise_it(number: int, frame: object) -> None:
@@ -47,7 +47,7 @@ def heed_signals() -> None:
 
 
 def ignore_signals() -> None:
-    """From here on signals do not end this process."""
+    """From here on, signals do not end this process."""
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
 
@@ -59,25 +59,25 @@ def say(words: str) -> None:
 
 
 def warn(words: str) -> None:
-    """Prints a line even if BENCH_QUIET is set, over a progress line."""
+    """Prints a line even if BENCH_QUIET is set; it replaces a progress line."""
     _write(("\r\033[K" if _Drawn.now else "") + words + "\n")
     _Drawn.now = False
 
 
 def draw(line: str) -> None:
-    """Draws a progress line over the last one."""
+    """Draws a progress line in place of the previous one."""
     _write("\r\033[K" + line)
     _Drawn.now = True
 
 
 def in_place() -> bool:
-    """Whether standard error is a terminal on which a progress line can be redrawn."""
+    """Whether progress is one line that is redrawn: standard error is a capable terminal, and not quiet."""
     on_terminal = sys.stderr.isatty() and (os.environ.get("TERM") or "dumb") != "dumb"
     return on_terminal and not os.environ.get("BENCH_QUIET")
 
 
 def go_on_with_line() -> None:
-    """An earlier verb has left a progress line on the terminal, which this process may overwrite."""
+    """Lets this process overwrite the progress line that an earlier verb has left on the terminal."""
     _Drawn.now = in_place()
 
 

@@ -1,4 +1,4 @@
-"""Files are written atomically: a reader finds the whole file or none."""
+"""Reads files, and writes them atomically: a reader finds the whole file or none."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def save(path: Path, text: str) -> None:
 
 
 def save_json(path: Path, value: Any) -> None:
-    """The value as a line of JSON."""
+    """Saves the value as a line of JSON."""
     save(path, json.dumps(value, ensure_ascii=False) + "\n")
 
 

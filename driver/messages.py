@@ -1,8 +1,8 @@
 """Messages between driver and planner: three JSON files in the run's folder, each with a type and a version.
 
-`host.json`   the run: which services, images, dependencies (the planner writes it, the driver reads it)
-`step.json`   what to measure next: its part `host` is for the driver, the loads are for the load generator
-`finished.json`   how that went, as the host saw it (the driver writes it, the planner reads it)
+`host.json`       the run: services, images, dependencies (from the planner to the driver)
+`step.json`       what to measure next: `host` is for the driver, the loads are for the load generator
+`finished.json`   how that step went, as seen by the host (from the driver to the planner)
 """
 
 from __future__ import annotations
@@ -15,13 +15,16 @@ from typing import Any, TypeVar
 
 HOST, STEP, FINISHED = "host.json", "step.json", "finished.json"
 BEGUN, ENOUGH, GONE = ".begun", ".enough", "gone"
-"""In the folder of an event's measurement. The load generator writes when its first request is due, in ns of the
-monotonic clock and since the epoch; the driver writes that the event is over, so that the load may end
-once all is answered again; or GONE, of a service that has ended and will not come back.
+"""Files in the folder of an event's measurement, by which load generator and driver talk.
+
+BEGUN, from the load generator: when its first request is due, in ns of the monotonic clock and since the epoch.
+ENOUGH, from the driver: the event is over, so the load may end once all requests are answered again. It contains GONE
+if the service has ended and will not come back.
 """
 PROXY_ASKED, PROXY_TOLD = ".proxy-asked", ".proxy-told"
-"""There too, of a service behind a proxy: `TIME VERB ADDRESS`, from the driver, and the same once it is done. Verbs:
-`out` and `back`, whether the container gets requests; `answers`, until it does.
+"""In the same folder, for a service behind a proxy: the driver writes `TIME VERB ADDRESS`, and the load generator
+writes the same once it is done. Verbs: `out` and `back` (take a container out of the proxy, put it back), `answers`
+(wait until it answers).
 """
 SCHEMA = 1
 
@@ -29,13 +32,15 @@ Message = TypeVar("Message", "Service", "OwnApp", "Host", "Step", "Finished", "A
 
 
 class MessageError(Exception):
-    """A file that is not what it should be."""
+    """A message file that is unreadable or malformed."""
 
 
 @dataclass(frozen=True)
 class Service:
-    """A service under test. `build`: the Compose service that builds its image. `url`: of a server that already runs,
-    outside this project's containers.
+    """A service under test.
+
+    `build`: the Compose service that builds its image. `url`: only for a target, a server that already runs outside
+    this project's containers.
     """
 
     image: str = ""
@@ -61,7 +66,7 @@ class OwnApp:
 
 @dataclass(frozen=True)
 class Host:
-    """What the host has to know of a run. `source_images` are removed with the run."""
+    """What the host needs to know about a run. `source_images` are removed with the run."""
 
     services: Mapping[str, Service]
     dependencies: tuple[str, ...]
@@ -70,22 +75,22 @@ class Host:
 
     @property
     def containers(self) -> tuple[str, ...]:
-        """The services that this project starts."""
+        """The services that the run starts."""
         return tuple(name for name, service in self.services.items() if service.url is None)
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """The services that already run."""
+        """The servers that already run (--target)."""
         return tuple(name for name, service in self.services.items() if service.url is not None)
 
 
 @dataclass(frozen=True)
 class Action:
-    """What is done to a service `at_s` seconds after the first request of its load was due.
+    """An action on a service, `at_s` seconds after the first request of its load is due.
 
-    `do`: `signal`, to the `main` process or to one `worker`; `stop`, as Docker stops a container; or `swap`: container
-    `to` (1 or 2) is stopped, started again and waited for, having been out of its proxy for `wait_s` before. To the
-    `database` or the `upstream`: `stop` and `start`, `pause` and `unpause`; `lock` and `unlock` a table.
+    `do`: `signal`, to the `main` process or one `worker`; `stop`, as Docker stops a container; or `swap`: container
+    `to` (1 or 2) is taken out of the proxy for `wait_s`, stopped, started again and waited for. On the `database` or
+    the `upstream`: `stop` and `start`, `pause` and `unpause`, `lock` and `unlock` (a table).
     """
 
     at_s: float
@@ -97,11 +102,12 @@ class Action:
 
 @dataclass(frozen=True)
 class Doings:
-    """What happens to the service of a step while it is loaded, and what its container is given for it.
+    """An event: what happens to a service while it is loaded.
 
-    The load ends `settle_s` after `until` was seen: its workers are `swapped` or `restored`, it has `ended`, or its
-    containers are `rolled`. Where the last action `repeats`, it is done so often, each time that `until` was seen.
-    `watches`: what is counted meanwhile, `connections` to the database. `containers`: how many it has.
+    The load ends `settle_s` after the driver has seen `until`: workers `swapped` or `restored`, the service `ended`, or
+    its containers `rolled`. `repeats`: how often the last action is done, again each time `until` is seen.
+    `environment`: extra variables for its container. `watches`: what is counted meanwhile (`connections` to the
+    database). `containers`: how many containers the service has.
     """
 
     actions: tuple[Action, ...] = ()
@@ -118,10 +124,10 @@ class Doings:
 class Step:
     """One step: one to eight services under the loads of its windows.
 
-    `dir` and `folders` (those of its measurements) are below the run's folder. `held`: the loads are stopped for each
-    other's turns; else it is one service alone, or each is under an event. `host_network`: the load generator is on the
-    host's network. `knee`: the step needs knees found in earlier steps. `clients`: the names of the shares of several
-    load generators. `events`: what happens to each service meanwhile.
+    `dir` and `folders` (of its measurements) are below the run's folder. `held`: the services take turns, and their
+    loads are stopped in between; otherwise it is one service alone, or each is under an event. `host_network`: the load
+    generator is on the host's network. `knee`: the step needs knees found in earlier steps. `clients`: names of the
+    load shares of several load generators. `events`: by service.
     """
 
     id: str
@@ -137,12 +143,12 @@ class Step:
 
 @dataclass(frozen=True)
 class Finished:
-    """What the host saw of a step. Times are in ns since the epoch.
+    """How a step went, as seen by the host. Times are in ns since the epoch.
 
-    `statuses`: exit statuses of the parts that were reached: `start`, `prepare` and `run`. `image_ids` and `started_ns`
-    are of the containers that started, by service; `ended` has those that ended. `ended_dependencies`: dependencies
-    that ended during the step. `unreached`: services that answered on their own machine but not to the load
-    generator's. `node`: the machine of the services, of a run on several.
+    `statuses`: exit statuses of the parts that were reached: `start`, `prepare` and `run`. `image_ids`, `started_ns`:
+    of containers that started, by service. `ended`, `ended_dependencies`: services and dependencies that ended during
+    the step. `unreached`: services that answered on their own machine but could not be reached from the load
+    generator's. `node`: the machine of the services, in a run on several machines.
     """
 
     id: str
@@ -158,7 +164,7 @@ class Finished:
     node: str = ""
 
     def status(self, what: str) -> int:
-        """The exit status of a part; 0 if it was not reached, as an earlier part has failed."""
+        """The exit status of a part; 0 if it was not reached because an earlier part failed."""
         return self.statuses.get(what, 0)
 
 
@@ -168,7 +174,7 @@ def as_json(message: Any) -> dict[str, Any]:
 
 
 def host_of(data: Mapping[str, Any]) -> Host:
-    """From what `as_json` made; MessageError where it is something else."""
+    """The Host in an object of `as_json`; MessageError if it is malformed."""
     host = _message(Host, data)
     services = {name: _message(Service, facts) for name, facts in host.services.items()}
     own = data.get("own_app")
@@ -176,7 +182,7 @@ def host_of(data: Mapping[str, Any]) -> Host:
 
 
 def step_of(data: Mapping[str, Any]) -> Step:
-    """From what `as_json` made; MessageError where it is something else."""
+    """The Step in an object of `as_json`; MessageError if it is malformed."""
     step = _message(Step, data)
     return replace(step, events={name: _doings(event) for name, event in step.events.items()})
 
@@ -187,7 +193,7 @@ def _doings(data: Any) -> Doings:
 
 
 def finished_of(data: Mapping[str, Any]) -> Finished:
-    """From what `as_json` made; MessageError where it is something else."""
+    """The Finished in an object of `as_json`; MessageError if it is malformed."""
     return _message(Finished, data)
 
 

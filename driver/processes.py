@@ -1,4 +1,4 @@
-"""The processes of a service, as /proc of its machine shows them: the one that serves, and its workers."""
+"""The processes of a service in its machine's /proc: the main process and its workers."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from driver.counters import PROC
 from driver.files import text_of
 
 HELPERS = (b"resource_tracker", b"forkserver")
-"""Python's own processes beside those that multiprocessing starts."""
+"""Command-line words of helper processes of Python's multiprocessing, which are not workers."""
 
 
 @dataclass(frozen=True)
 class Processes:
-    """Pids as the container numbers them. `main`: 0 once it has ended. `workers`: its children, or itself alone."""
+    """Pids in the container's namespace. `main`: 0 once it has ended. `workers`: its children, or only itself."""
 
     main: int
     workers: tuple[int, ...]
 
 
 def processes_of(first: int, proc: Path = PROC) -> Processes:
-    """Of the container whose first process this is: an init, whose child serves, or the one that serves."""
+    """The main process and workers of a container. `first`: its first process, an init or the server itself."""
     if not first or _ended(first, proc):
         return Processes(0, ())
     children = [*_children(first, proc)]
@@ -35,7 +35,7 @@ def processes_of(first: int, proc: Path = PROC) -> Processes:
 
 
 def all_pids(first: int, proc: Path = PROC) -> tuple[int, ...]:
-    """The container's processes, as it numbers them: the first one and all below it."""
+    """The container's first process and all its descendants, as pids in the container's namespace."""
     found, left = list[int](), [first] if first and not _ended(first, proc) else []
     while left:
         found.append(pid := left.pop())
@@ -44,7 +44,7 @@ def all_pids(first: int, proc: Path = PROC) -> tuple[int, ...]:
 
 
 def _children(pid: int, proc: Path) -> Iterator[int]:
-    """Its children that have not ended, whichever of its threads has started them."""
+    """Its running children, including those started by other threads than the main one."""
     for file in sorted((proc / str(pid) / "task").glob("*/children")):
         for word in (text_of(file) or "").split():
             if not _ended(int(word), proc):
@@ -64,7 +64,7 @@ def _command(pid: int, proc: Path) -> bytes:
 
 
 def _inside(pid: int, proc: Path) -> int:
-    """Its number in the innermost namespace."""
+    """Its pid in the innermost namespace."""
     for line in (text_of(proc / str(pid) / "status") or "").splitlines():
         if line.startswith("NSpid:"):
             return int(line.split()[-1])

@@ -1,4 +1,4 @@
-"""A run, as the host sees it: its folder, project, settings and services."""
+"""A run from the host's view: its folder, project, settings and services."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PROJECT = "com.docker.compose.project"
 class Run:
     """`settings`: the environment, overridden by the run's knobs.env.
 
-    `lane`: the number of a pair of nodes, of a run on several; each lane has its own folder and Compose project.
+    `lane`: the number of a pair of nodes, in a run on several; each lane has its own folder and Compose project.
     """
 
     root: Path
@@ -58,7 +58,7 @@ class Run:
 
     @property
     def label(self) -> str:
-        """Of all containers, networks and volumes of the run or lane."""
+        """The label of all containers, networks and volumes of the run or lane."""
         return f"{PROJECT}={self.project}"
 
     def setting(self, name: str, default: str = "") -> str:
@@ -66,7 +66,7 @@ class Run:
         return self.settings.get(name) or default
 
     def container(self, service: str, number: int = 1) -> str:
-        """The name that Compose gives its container."""
+        """The name that Compose gives to its container."""
         return f"{self.project}-{service}-{number}"
 
     def service_folder(self, service: str) -> Path:
@@ -74,23 +74,23 @@ class Run:
         return self.folder / "raw" / "services" / service
 
     def failed(self, service: str) -> bool:
-        """Whether the service has failed, and is not loaded."""
+        """Whether the service has failed, so that it is not loaded."""
         return (self.service_folder(service) / "failure.json").exists()
 
     def on_lane(self, lane: int) -> Run:
-        """The same run, on another pair of nodes."""
+        """The same run on another pair of nodes."""
         first = self.project if self.lane == 1 else self.project.rpartition("-lane")[0]
         return replace(self, lane=lane, project=first if lane == 1 else f"{first}-lane{lane}")
 
 
 def open_run(name: str, root: Path | None = None) -> Run:
-    """The run in results/NAME; Failure where it is none."""
+    """The run in results/NAME; Failure if there is none."""
     root = root or Path(os.environ.get("BENCH_ROOT") or ROOT)
     folder = root / "results" / name
     facts = read(folder / HOST)
     if facts is None:
         raise Failure(USER, f"results/{name} is not a run that can be measured: it has no {HOST}")
-    # Runs of two clones may have the same name, which is made of the time: the checksum tells them apart.
+    # Run names contain the time, so two clones may have runs of the same name; the checksum of the path differs.
     project = os.environ.get("BENCH_PROJECT") or f"bench-{name}-{zlib.crc32(str(folder).encode())}"
     return Run(root, name, project, {**os.environ, **_knobs(folder)}, host_of(facts))
 

@@ -18,7 +18,7 @@ AT_A_TIME = 8
 
 
 def together(work: Callable[[Item], Result], items: Sequence[Item], at_a_time: int = AT_A_TIME) -> list[Result]:
-    """The results in the order of the items. A failure is raised only once all have ended."""
+    """Results in the order of the items. A failure is raised only after all have ended."""
     forked = multiprocessing.get_context("fork")
     waiting = list(enumerate(items))
     running: dict[Connection, tuple[int, BaseProcess]] = {}
@@ -64,7 +64,7 @@ def _child(work: Callable[[Any], Any], item: Any, to: Connection) -> None:
 
 
 def _told(connection: Connection) -> tuple[Any, Exception | None]:
-    """The result of a child, or its failure; a child that was killed sent nothing."""
+    """The result of a child, or its failure; a killed child has sent nothing."""
     try:
         told: tuple[Any, Exception | None] = connection.recv()
     except EOFError:

@@ -2,33 +2,34 @@
 #
 # Usage: scripts/action.sh measure|judge
 #
-# The steps of action.yml, which sets what they read from the environment.
+# The steps of action.yml. They read their inputs from environment variables that action.yml sets.
 #
-#   measure   PACKAGE as it was in BASE and as it is in HEAD, in one run of at most MAX_TIME minutes;
-#             without BASE, what a pull request is merged into. SELECTION: options of scripts/matrix.sh, split
-#             at blanks. SETUP=true: make the machine ready first. FAIL_ON is only checked. Outputs: run, report
-#   judge     the verdicts of the run in the folder RUN as a comment. FAIL_ON: policies of scripts/pr-comment.sh,
-#             whose exit status it has. Outputs: comment, verdict
+#   measure   measures PACKAGE at BASE and at HEAD in one run of at most MAX_TIME minutes. BASE defaults to the
+#             commit that the pull request is merged into. SELECTION: options of scripts/matrix.sh, split at blanks.
+#             SETUP=true: prepare the machine first. FAIL_ON is only checked. Outputs: run, report
+#   judge     writes the verdicts of the run in folder RUN as a comment. FAIL_ON: policies of scripts/pr-comment.sh,
+#             which also sets the exit status. Outputs: comment, verdict
 #
-# Outputs are lines NAME=VALUE in the file $GITHUB_OUTPUT, else printed; $GITHUB_STEP_SUMMARY gets the comment.
+# Outputs are NAME=VALUE lines in the file $GITHUB_OUTPUT, or printed if that is unset. The comment is also
+# appended to $GITHUB_STEP_SUMMARY.
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/common.sh
 source "${BASH_SOURCE[0]%/*}/lib/common.sh"
 trap_errors
 
-# words TEXT: sets `split`; a quote would be part of a word.
+# words TEXT: splits it at blanks into `split`. Quotes are refused: they would become part of a word.
 words() {
 	[[ $1 != *[\'\"]* ]] || fail 2 "options are split at blanks, and quotes are not needed: $1"
 	read -r -d '' -a split <<<"$1" || true
 }
 
-# policies: sets `split`, as scripts/pr-comment.sh takes them.
+# policies: sets `split` to the options of scripts/pr-comment.sh for FAIL_ON.
 policies() {
 	words "${FAIL_ON:-}"
 	((${#split[@]} == 0)) || split=("${split[@]/#/--fail-on=}")
 }
 
-# request_base: the first parent of the merge that GitHub has made of the pull request, else the event's base.
+# request_base: prints the first parent of GitHub's merge commit for the pull request, or the base commit of the event.
 request_base() {
 	if [[ ${GITHUB_REF:-} == refs/pull/*/merge ]] && git -C "$folder" rev-parse --verify --quiet 'HEAD^2' >/dev/null; then
 		git -C "$folder" rev-parse 'HEAD^1'
@@ -64,7 +65,7 @@ judge() {
 	policies
 	"$root/scripts/pr-comment.sh" "$RUN" "${split[@]}" >"$comment" || status=$?
 	((status < 2)) || exit "$status"
-	# The headline counts verdicts, the worst first: "### 3 comparisons: 1 slower, 2 no difference shown".
+	# The headline counts verdicts, worst first: "### 3 comparisons: 1 slower, 2 no difference shown".
 	verdict=$(sed -nE '1s/^### [^:]*: [0-9]+ ([^,]*).*/\1/p' "$comment")
 	output comment "$comment"
 	output verdict "$verdict"

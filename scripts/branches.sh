@@ -4,7 +4,7 @@
 #
 # Creates two local branches from the current commit, `sync` and `gevent`, that differ in one line:
 # WORKER_CLASS in .env. Then `git switch gevent && docker-compose up bench` measures gunicorn's other
-# worker model. Existing branches are left as they are.
+# worker model. Existing branches are not changed.
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/common.sh
 source "${BASH_SOURCE[0]%/*}/lib/common.sh"
@@ -18,7 +18,7 @@ esac
 
 cd "$root"
 head=$(git rev-parse --verify --quiet HEAD 2>/dev/null) || fail 2 "this folder is not a git clone with a commit: git clone the project first"
-# A work tree of its own, so that uncommitted changes are not touched; a branch is made once its commit is there.
+# A separate work tree leaves uncommitted changes alone. A branch is created only after its commit.
 tree=$(mktemp -d)/tree
 trap 'git worktree remove --force "$tree" 2>/dev/null || true; rm -rf "${tree%/*}"' EXIT
 git worktree add --quiet --detach "$tree" "$head"

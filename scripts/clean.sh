@@ -2,18 +2,22 @@
 #
 # Usage: scripts/clean.sh [--yes] [--keep-images | --images-older-than DAYS] [--all] [--build-cache]
 #
-# Says what this project has left on this machine, with sizes, and removes it with --yes: containers, networks and volumes of
-# runs that have ended, images that a newer build has replaced, images of services (a run builds them again), and
-# temporary folders of scripts that were killed, and unpacked copies of published runs (results/.published). What is ours is told by
-# labels and, of images, by name and label. Never removed: results, images that an interrupted run of this clone goes on with, and
-# what has no label of ours. Exit status 2 with --yes while a run is under way.
+# Lists what this project has left on this machine, with sizes; with --yes, removes it:
+#
+#   - containers, networks and volumes of runs that have ended
+#   - images that a newer build has replaced, and images of services (a run builds them again)
+#   - temporary folders of killed scripts, and unpacked copies of published runs (results/.published)
+#
+# Objects are recognized by the project's labels, images by name and label. Never removed: results, images that an
+# interrupted run of this clone needs to resume, and anything without the project's labels. With --yes, exits with
+# status 2 while a run is in progress.
 #
 #   --yes                        remove it
-#   --keep-images                only those that a newer build has replaced
-#   --images-older-than DAYS     of the images of services only those built before that
-#   --all                        base images and the harness's own too: the next run gets and builds them again
-#   --build-cache                the engine's build cache too. It has no labels: that is everyone's on this engine. While it is
-#                                there, it keeps the layers of removed images on the disk
+#   --keep-images                remove only images that a newer build has replaced
+#   --images-older-than DAYS     remove only images of services that were built before that
+#   --all                        remove base images and the harness's images too: the next run pulls and builds them again
+#   --build-cache                empty the engine's build cache too. It has no labels, so this affects every user of the
+#                                engine. As long as it exists, it keeps the layers of removed images on disk
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/engine.sh
 source "${BASH_SOURCE[0]%/*}/lib/engine.sh"

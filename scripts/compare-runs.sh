@@ -4,10 +4,10 @@
 #        scripts/compare-runs.sh --check RUN OTHER
 #
 # Compares runs with the first one: what changed and, with five runs or more, the trend of each figure.
-# Prints the comparison as Markdown; results/comparisons/ has it as Markdown, as a page and as JSON lines.
+# Prints the comparison as Markdown and saves it in results/comparisons/ as Markdown, HTML page and JSON lines.
 # Exit status 1 if a run is not comparable with the first one.
 #
-#   --check   print only the differences that matter to a comparison of two runs, one a line; exit status 1
+#   --check   print only the differences that affect a comparison of two runs, one per line; exit status 1
 #             if they are not comparable
 #
 # RUN and OTHER are folders under results/, by name or path, or names of published runs, the oldest first.

@@ -3,18 +3,19 @@
 # Usage: scripts/compare.sh REF_A REF_B [SELECTION...]
 #        scripts/compare.sh REF_A REF_B --app FOLDER MODULE:CALLABLE [SELECTION...]
 #
-# Measures two refs of this repository in one run, in turns: each service of a selection as it is at REF_A, the base,
-# and as it is at REF_B. Its files, and those settings of .env that it reads, are those of the ref; everything else, the
-# load and how it is judged too, is the current one for both. REF is a commit, branch or tag, or WORKTREE: what is not
-# committed. Prints report.md's path; scripts/pr-comment.sh RUN gives the verdicts as a comment.
+# Measures two refs of this repository in one run, taking turns: each selected service as it is at REF_A (the base) and
+# at REF_B. A service's files and the settings of .env that it reads come from the ref; everything else, including the
+# load and the analysis, is the current version for both. A REF is a commit, branch or tag, or WORKTREE: the uncommitted
+# state. Prints report.md's path; scripts/pr-comment.sh RUN prints the verdicts as a comment.
 #
-#   SELECTION             options of scripts/matrix.sh; without --stack, --server, --framework and --preset what the
-#                         refs differ in, for at most 4 minutes. In --stack and --preset, $WORKER_CLASS is each side's.
-#   --app FOLDER MODULE:CALLABLE    an app of one's own, at two refs of the repository that FOLDER is in
-#                         (docs/own-app.md); without --server on one server
+#   SELECTION             options of scripts/matrix.sh. Without --stack, --server, --framework and --preset: whatever
+#                         differs between the refs, for at most 4 minutes. $WORKER_CLASS in --stack and --preset is
+#                         replaced by each ref's value
+#   --app FOLDER MODULE:CALLABLE    your own app at two refs of the repository that contains FOLDER (docs/own-app.md);
+#                         on one server unless --server is given
 #
-# The refs are checked out below results/, and removed at the end with their images. scripts/matrix.sh --resume RUN goes
-# on with a run that was cut: it checks the same commits out again.
+# The refs are checked out below results/ and removed at the end, with their images. scripts/matrix.sh --resume RUN
+# resumes an interrupted run: it checks out the same commits again.
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/engine.sh
 source "${BASH_SOURCE[0]%/*}/lib/engine.sh"

@@ -5,7 +5,7 @@
 # Writes the files that are generated from services/matrix.toml: services/compose.yml,
 # services/bench.yml, services/bases.tsv and docs/catalogue.md.
 #
-#   --check   write nothing; fail if a committed file is out of date
+#   --check   write nothing; fail if one of these files is out of date
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/engine.sh
 source "${BASH_SOURCE[0]%/*}/lib/engine.sh"

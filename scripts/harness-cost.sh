@@ -2,25 +2,27 @@
 #
 # Usage: scripts/harness-cost.sh [--builds [GLOB] | --load [RUN] | --own-app | --quick | --network | --long [COUNT [SELECTION...]]]
 #
-# Measures what the harness itself costs and prints it next to the goals: the fixed cost of a measurement,
-# its own CPU while a service is under load, the time and memory of building a report from 10,000
-# measurements, its page in a browser, a rebuild after a change of an app, setup.sh with nothing to do. Exit
-# status 1 if a goal is missed. Whatever else Docker does meanwhile is counted too.
+# Measures the cost of the harness itself and prints it beside the goals: the fixed cost of a measurement, the
+# harness's CPU time while a service is under load, time and memory to build a report from 10,000 measurements,
+# its page in a browser, a rebuild after an app has changed, and setup.sh with nothing to do. Exit status 1 if a
+# goal is missed. Anything else that Docker does meanwhile is counted too.
 #
-#   --builds [GLOB]  instead: builds every service that matches ('*-py313-debian') from its base and pip's
-#                    downloads alone, and prints time and size per service
-#   --load [RUN]     instead: prints how much of the wall time of the run's tables in turns is load; without
-#                    RUN it measures a table of eight services for that
-#   --own-app        instead: measures the example of one's own app on twelve servers, and prints how long that takes
-#                    with the images there, and a rebuild of them after a change of the app
-#   --quick          instead: measures the preset quick with its images there, and prints how long that takes
-#   --network        instead: loads the null server from one node of a swarm to another, through an overlay network and
-#                    the host's, and on one node through a bridge; in turns, 24 rounds of 1 s. Prints requests/s and ratios,
-#                    which the reports of later runs on the swarm have too
-#   --long [COUNT [SELECTION...]]    instead: measures COUNT (500) times in a row, as briefly as it can (a tenth alone), and prints
-#                    what has grown meanwhile beside the results: memory and open files of the scripts, containers,
-#                    networks, volumes, images, the engine's disk. Exit status 1 where something has. The samples stay in the
-#                    folder of the last run, samples.txt
+# Each option measures something else instead:
+#
+#   --builds [GLOB]  builds every service that matches ('*-py313-debian'), using only its base image and pip's
+#                    downloads, and prints time and size per service
+#   --load [RUN]     prints what share of the wall time of RUN's tables in turns is load; without RUN, measures a
+#                    table of eight services first
+#   --own-app        measures the example app of docs/own-app.md on twelve servers. Prints how long that takes once
+#                    images are built, and how long rebuilding them takes after the app has changed
+#   --quick          measures the preset quick once its images are built, and prints how long that takes
+#   --network        loads the null server from one swarm node to another through an overlay network and the host's
+#                    network, and on one node through a bridge: in turns, 24 rounds of 1 s. Prints requests/s and
+#                    ratios; reports of later runs on the swarm include them
+#   --long [COUNT [SELECTION...]]    makes COUNT (500) measurements in a row, as short as possible, a tenth of them
+#                    in solo mode. Prints what has grown besides the results: memory and open files of the scripts,
+#                    containers, networks, volumes, images, the engine's disk. Exit status 1 if anything has. The
+#                    samples are in samples.txt in the folder of the last run
 set -Eeuo pipefail
 # shellcheck source=tests/lib/long_run.sh
 source "${BASH_SOURCE[0]%/*}/../tests/lib/long_run.sh"
@@ -47,7 +49,7 @@ case ${1:-} in
 	between=$(python3 -m tests.cost.networks "$work")
 	said=$(in_tools python3 -m tests.cost network "$work")
 	echo "$said"
-	# Later runs take it into their reports.
+	# Later runs include this in their reports.
 	{ date -u "+%F, from $between" && echo "$said"; } | save "$root/results/network-cost.txt"
 	exit
 	;;

@@ -3,11 +3,11 @@
 # Usage: scripts/listeners.sh [--check] [SERVER...]
 #
 # Starts each server as its own documentation does, in its image but without the matrix's start files, and
-# writes the options of its sockets, as the kernel has them, into services/listeners.toml (`own`).
+# writes its socket options, as reported by the kernel, into services/listeners.toml (`own`).
 # scripts/verify.sh compares services with them.
 #
 #   --check    write nothing; fail if the table is out of date
-#   SERVER     only these
+#   SERVER     only these servers
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/engine.sh
 source "${BASH_SOURCE[0]%/*}/lib/engine.sh"
@@ -17,7 +17,7 @@ check=() servers=() held=''
 while (($#)); do
 	case $1 in
 	-h | --help) usage && exit ;;
-	--held) held=${2:-} && shift ;; # what is done with the run that is planned below
+	--held) held=${2:-} && shift ;; # this script again, called below for the planned run
 	--check) check=(--check) ;;
 	-*) fail_unknown "$1" ;;
 	*) servers+=("$1") ;;

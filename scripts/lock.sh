@@ -4,19 +4,19 @@
 #        scripts/lock.sh --audit [NAME...]
 #        scripts/lock.sh --bases
 #
-# Pins, with hashes, what every server, framework and driver set needs on every Python of the matrix, and
-# what bench/ and tests/ need: from requirements.txt files to services/locks/, and from requirements.in to
-# requirements.txt. Pins that still hold are kept.
+# Pins, with hashes, what every server, framework and driver set needs on every Python of the matrix
+# (requirements.txt files -> services/locks/), and what bench/ and tests/ need (requirements.in -> requirements.txt).
+# Pins that still satisfy the requirements are kept.
 #
 #   NAME       only these servers and frameworks
 #   --upgrade  take the newest versions instead
-#   --check    write nothing; fail if a lock is not what its requirements ask for
-#   --audit    write nothing; print which pins have known vulnerabilities, as pip-audit has them from PyPI. Status 1 if
-#              any has, 3 if that service is not reached or does not know all of them
-#   --bases    writes the digests of the base images, as their registry gives them now, to services/locks/bases.tsv. From then on a
-#              base that is not on this machine is pulled by its digest. Status 3 if the registry does not give all of them
+#   --check    write nothing; fail if a lock does not match its requirements
+#   --audit    write nothing; print the pins with known vulnerabilities (pip-audit, data from PyPI). Status 1 if there
+#              are any; 3 if PyPI cannot be reached or does not know all pins
+#   --bases    write the current digests of the base images, from their registry, to services/locks/bases.tsv. From then
+#              on, missing base images are pulled by digest. Status 3 if the registry does not have all of them
 #
-# But for --bases it runs in a container of a Python base image, and needs a package index.
+# Except for --bases, it runs in a container of a Python base image and needs a package index.
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/bases.sh
 source "${BASH_SOURCE[0]%/*}/lib/bases.sh"
@@ -45,7 +45,7 @@ images=$(setup_bases)
 image=${images##*$'\n'}
 "$docker" image inspect "$image" >/dev/null 2>&1 || fail 2 "base image $image is not here: run scripts/setup.sh"
 
-# The files that it writes belong to whoever runs this.
+# Runs as the calling user, who then owns the lock files.
 # shellcheck disable=SC2016 # the container's shell expands it
 "$docker" run --rm --init "${confined[@]}" --tmpfs /tmp:exec --user "$(id -u):$(id -g)" --env HOME=/tmp --env PYTHONPATH=/bench \
 	--volume "$root:/bench" --workdir /bench/services "$image" bash -euc 'python3 -m venv /tmp/venv

@@ -6,53 +6,53 @@
 #
 # Measures a part of the matrix: builds its services, checks each against the contract, loads them in
 # fresh containers, saves the tools' raw output under results/RUN and writes index.html and report.md
-# there. Prints report.md's path; the answer in short and progress go to standard error (in place on a terminal;
-# NO_COLOR). What may keep the run from an answer is said before it begins, and at its end what would help.
+# there. Prints report.md's path; a summary and progress go to standard error (on a terminal, progress is one line,
+# and NO_COLOR turns colors off). Warns at the start of what may prevent an answer; says at the end what would help.
 #
-#   --list WHAT           print all names and what they mean; run nothing. WHAT: presets, stacks, servers, frameworks, pythons,
+#   --list WHAT           print all names with their meaning; run nothing. WHAT: presets, stacks, servers, frameworks, pythons,
 #                         bases, scenarios, tools, levels, knobs, events, services
-#   --preset NAME         a named selection (quick); what follows narrows it, or widens it by name
-#   --stack --framework --server --python --base --scenario --tool    globs, and lists with commas; without
-#                         --python and --base the default ones ('*': all). Development servers (docs/catalogue.md)
-#                         are left out behind a glob: name them (--server werkzeug)
-#   --level LIST          64 (connections), r500 (requests/s), knee:p99=50ms (the highest rate that holds), ... (--list levels)
-#   --package SPEC        a package's version: NAME==X, a wheel, an sdist, a source folder, PATH@REF or git+file:///PATH@REF of
-#                         a repository, or a ladder of releases (NAME==21.*,22.* or NAME==last:10). One is compared with
-#                         the locked version; repeated, the first is the base (docs/packages.md)
+#   --preset NAME         a named selection (quick); other options narrow it, or add to it by name
+#   --stack --framework --server --python --base --scenario --tool    globs or names, separated by commas; --python and
+#                         --base default to the default ones ('*': all). Globs do not match development servers
+#                         (docs/catalogue.md): name them (--server werkzeug)
+#   --level LIST          64 (connections), r500 (requests/s), knee:p99=50ms (the highest rate within that p99), ... (--list levels)
+#   --package SPEC        a package version: NAME==X, a wheel, an sdist, a source folder, PATH@REF or git+file:///PATH@REF of
+#                         a repository, or a ladder of releases (NAME==21.*,22.* or NAME==last:10). A single one is compared
+#                         with the locked version; of several, the first is the base (docs/packages.md)
 #   --vary NAME=V,V,...   each service once with each value of a knob: WORKERS, THREADS, KEEPALIVE, GRACEFUL and
 #                         TIMEOUT (seconds), DB_POOL_TOTAL, BACKLOG, PYTHON_JIT, CPU_QUOTA (CPUs), MEMORY, or a
-#                         variable that server or app reads; repeated, with every combination
+#                         variable that server or app reads; repeat the option for all combinations
 #   --event LIST          reload, stop, killed, hung, recycle, rolling, idle-close, overload, slow, connections, exhausted (threads,
-#                         database connections), away (database or upstream): what that costs in lost requests, in place of a load
-#                         (docs/events.md); memory, balance: what a service keeps, and how it shares work among its workers; or a
+#                         database connections), away (database or upstream): requests lost to that event, in place of a load
+#                         (docs/events.md); memory, balance: memory growth, and how work is shared among workers; or a single
 #                         case: slow-silent, away-database-stopped; memory:1 in the first round only; --preset bad-day has all
-#   --mode MODE           turns (default): services get the CPU in turns, and are ranked; solo: each service
-#                         alone, without a verdict
-#   --controls WHICH      null (default): the null server, which shows what each tool can do here; or none
-#                         (without the checks that need it, and without latency)
-#   --max-time MINUTES    stop measuring after so long; rankings come first, and the report says what is open
-#   --duration SECONDS    of load for each cell that is measured alone; of the event memory the longest time (30)
-#   --rounds N  --seed N  passes over all cells, each in its own random order; of rankings the most
-#   --loadgens N          share the load of each cell among so many load generators at once (--mode solo): with --swarm a node for each
-#   --no-latency          measure no latency: leave out the loads at a common rate, which follow a ranking
-#   --profile             after the tables, sample their services under load: what costs the CPU time (docs/profiles.md)
+#   --mode MODE           turns (default): services take turns on the CPU and are ranked; solo: each service
+#                         alone, without verdicts
+#   --controls WHICH      null (default): also measure the null server, which shows what each tool can do here; or none
+#                         (skips the checks that need it, and latency)
+#   --max-time MINUTES    stop measuring after this time; rankings come first, and the report says what is missing
+#   --duration SECONDS    load of each cell that is measured alone; for the event memory, the longest time (30)
+#   --rounds N  --seed N  passes over all cells, each in its own random order; for rankings, the maximum
+#   --loadgens N          split the load of each cell among N load generators (--mode solo); with --swarm, each on its own node
+#   --no-latency          do not measure latency: skip the loads at a common rate that follow a ranking
+#   --profile             after the tables, sample their services under load: where the CPU time goes (docs/profiles.md)
 #   --list                print the cells of the selection and the estimated time; run nothing
 #   --dry-run             print every command line of the load tools; run nothing
 #   --app FOLDER MODULE:CALLABLE    your own app on every server that can host it (docs/own-app.md); its options:
 #                         --interface --requirements --targets --expect --env-file --before --compose
 #                         --cpu-hour-price --p99
-#   --target URL          a server that already runs, alone (http://127.0.0.1:8000/path) or as one more row
-#                         (docs/own-app.md); one that is not on this machine needs --i-own-this-target
+#   --target URL          a server that is already running, alone (http://127.0.0.1:8000/path) or as one more row
+#                         (docs/own-app.md); on another machine it needs --i-own-this-target
 #   --resume RUN          resume an interrupted run (docs/reliability.md): repeat only what has no complete
-#                         record, and try services again that failed, unless they answered wrongly
-#   --again RUN           repeat a run: its selection, settings, seed and locks, but for the options and exported settings
-#                         that are given; what differs now (commit, engine, machine, images, packages) is said first
-#   --swarm               on the nodes of a Docker swarm that have roles (scripts/swarm.sh, docs/several-machines.md)
+#                         record, and retry services that failed, unless they gave wrong answers
+#   --again RUN           repeat a run with its selection, settings, seed and locks; given options and exported settings
+#                         override them. Prints first what differs now (commit, engine, machine, images, packages)
+#   --swarm               measure on the nodes of a Docker swarm that have roles (scripts/swarm.sh, docs/several-machines.md)
 #   --server-context CONTEXT --loadgen-context CONTEXT --server-address ADDRESS
-#                         on two machines without a swarm: Docker contexts or ssh://USER@HOST, and the one address of the
-#                         server's machine on which ports are published (docs/several-machines.md)
-#   --quiet               print nothing but errors
-#   --setup               make the machine ready first (scripts/setup.sh --setup)
+#                         measure on two machines without a swarm: Docker contexts or ssh://USER@HOST, and the address of
+#                         the server's machine on which to publish ports (docs/several-machines.md)
+#   --quiet               print only errors
+#   --setup               prepare the machine first (scripts/setup.sh --setup)
 #
 # BENCH_DEBUG=1 traces every command.
 set -Eeuo pipefail

@@ -2,11 +2,11 @@
 #
 # Usage: scripts/measure.sh RUN [SECONDS]
 #
-# What is done with a run once it is planned, in its order; scripts/matrix.sh calls it. Whoever calls it holds the run (python3 -m
-# driver hold RUN -- scripts/measure.sh RUN): is its only writer, and removes all of it at the end. `python3 -m bench` plans,
-# records and computes, `python3 -m driver` acts: it starts, loads and stops containers.
+# The steps of a planned run, in order. scripts/matrix.sh starts it through `python3 -m driver hold RUN --
+# scripts/measure.sh RUN`, which is the run's only writer and removes its containers and networks at the end.
+# `python3 -m bench` plans, records and computes; `python3 -m driver` starts, loads and stops containers.
 #
-#   SECONDS   stop measuring when the script that a user has called has run for so long; in place of the plan's limit
+#   SECONDS   stop measuring when the script that the user called has run for this long; overrides the plan's limit
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/common.sh
 source "${BASH_SOURCE[0]%/*}/lib/common.sh"
@@ -18,19 +18,19 @@ run=$1 seconds=${2-${MAX_TIME_S:-}}
 limit=(${seconds:+--max-time "$seconds"})
 cd "$root"
 
-# Called between any two windows, hence without what Python looks for beside its own library.
+# Called between any two windows, so it must start fast: -S skips site-packages.
 python=("${BENCH_PYTHON:-python3}" -S -m driver)
 
-# What fails says why itself.
+# A verb that fails has printed the reason.
 driver() { "${python[@]}" "$@" || exit; }
 
-# chosen VERB: `next` chooses a step, and `measure` measures it and chooses the next one, whose choice it prepares while containers
-# are removed. False where there is none: it is all measured (3), or the time is up (4).
+# chosen VERB: `next` chooses a step; `measure` measures it and chooses the next one. False if there is no next step; `ended` is then
+# 3 (all is measured), 4 (the time is up) or the status of a failure.
 chosen() { "${python[@]}" "$1" "$run" "${limit[@]}" || { ended=$? && return 1; }; }
 ended=''
 
 say "results/$run"
-# docker-compose up bench has started all containers.
+# With docker-compose up bench, all containers are up already.
 if [[ ${BENCH_ENGINE:-} != composed ]]; then
 	say "CPUs: server $SERVER_CPUS, load generator $LOADGEN_CPUS, database $DATABASE_CPUS"
 	driver build "$run"

@@ -2,8 +2,8 @@
 #
 # Usage: scripts/parse.sh TOOL < FILE
 #
-# Prints the output of a load tool as one JSON object. TOOL is its name, such as wrk; FILE is what it
-# printed. Needs only the load generator's image.
+# Converts the output of a load tool to one JSON object. TOOL is its name, such as wrk; FILE is its output.
+# Needs only the load generator's image.
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/engine.sh
 source "${BASH_SOURCE[0]%/*}/lib/engine.sh"

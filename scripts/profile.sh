@@ -3,8 +3,8 @@
 # Usage: scripts/profile.sh SERVICE PATH...
 #
 # Samples a built service with py-spy while wrk requests each path. Prints the CPU time of its first worker, and the
-# samples of all of them by the package of the innermost frame; all stacks are saved in results/profiles/
-# (collapsed, as flame graph tools read them). What differs between the services of a run: matrix.sh --profile.
+# samples of all workers by the package of the innermost frame. Saves all stacks in results/profiles/, in the collapsed
+# format of flame graph tools. To compare the services of a run, use scripts/matrix.sh --profile.
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/engine.sh
 source "${BASH_SOURCE[0]%/*}/lib/engine.sh"

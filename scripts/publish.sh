@@ -3,18 +3,17 @@
 # Usage: scripts/publish.sh RUN NAME
 #        scripts/publish.sh --rebuild [NAME...]
 #
-# Copies a run to results/published/NAME in the form in which it is committed: the files that people read,
-# and raw.tar.xz with the raw files and the plan, from which scripts/report.sh rebuilds the rest. RUN is a
-# folder under results/, by name or path.
+# Copies a run to results/published/NAME in the form that is committed: the files that people read, and
+# raw.tar.xz with the raw files and the plan, from which scripts/report.sh rebuilds the rest. RUN is a folder
+# under results/, by name or path.
 #
-#   --rebuild   builds the report and the verdicts of published runs (without NAME: of all) again from their raw files, by the
-#               rules of this version
+#   --rebuild   rebuild report and verdicts of published runs (without NAME: of all) from their raw files, with the rules of
+#               this version
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/engine.sh
 source "${BASH_SOURCE[0]%/*}/lib/engine.sh"
 trap_errors
 
-# rebuild NAME
 rebuild() {
 	local run
 	[[ -s $root/results/published/$1/raw.tar.xz ]] || fail 2 "$1 is not a published run"
@@ -24,7 +23,7 @@ rebuild() {
 	"$root/scripts/publish.sh" "$root/$run" "$1"
 }
 
-# store_logs FOLDER: logs of requests as gzip without compression, which is the same to who reads them, and much less after xz.
+# store_logs FOLDER: rewrites request logs as uncompressed gzip. Readers see no difference, and xz makes them much smaller.
 store_logs() {
 	python3 - "$1" <<-'EOF'
 		import gzip, os, pathlib, sys
@@ -62,18 +61,18 @@ trap 'rm -rf "$made"' EXIT
 chmod 755 "$made"
 packed=(raw plan.jsonl services.yml knobs.env)
 for name in sources.json hog.txt network-cost.txt; do [[ ! -s $run/$name ]] || packed+=("$name"); done
-# Of nodes their kinds, and nothing of how they are reached.
+# Publish the kinds of nodes, but not how to reach them.
 [[ ! -s $run/nodes-ever.tsv ]] || awk -F'\t' -v OFS='\t' '{ $3 = $4 = "-"; print }' "$run/nodes-ever.tsv" >"$made/nodes-ever.tsv"
 for name in run.json report.md verdicts.jsonl selftest.md; do
 	if [[ $name == verdicts.jsonl && -s $run/$name ]] && (($(stat -c %s "$run/$name") > 1 << 20)); then
-		packed+=("$name") # a line for every two services is megabytes where there are many
+		packed+=("$name") # one line per pair of services: megabytes if there are many services
 	elif [[ -s $run/$name ]]; then
 		cp "$run/$name" "$made/"
 	fi
 done
-# One's own app in this project, as it is seen from here.
+# Make the paths of an own app inside this project relative.
 sed -i "s|\"$root/|\"|; s|\"$root\"|\"\"|" "$made/run.json"
-# Without the resolved Compose file and the build logs: they contain paths of this machine.
+# The resolved Compose file and the build logs are left out: they contain paths of this machine.
 mkdir "$made/.packed"
 if ! { cp --archive "${packed[@]/#/$run/}" "$made/.packed/" && store_logs "$made/.packed" &&
 	tar --create --directory "$made/.packed" --sort=name --owner=0 --group=0 --numeric-owner "${packed[@]}" | xz -9 --threads=0 >"$made/raw.tar.xz"; }; then

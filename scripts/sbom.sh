@@ -2,11 +2,13 @@
 #
 # Usage: scripts/sbom.sh [SERVICE...]
 #
-# Writes a bill of materials of each service's image to results/sbom/SERVICE.cdx.json, in CycloneDX's JSON: packages of
-# Debian or Alpine, of Python, and modules of Go, as the image's own databases and binaries name them. What a wheel or a
-# binary bundles without naming it is not listed. Without SERVICE: loadgen, postgres and upstream.
+# Writes a software bill of materials (SBOM) of each service's image to results/sbom/SERVICE.cdx.json, as CycloneDX
+# JSON: Debian or Alpine packages, Python packages and Go modules, as listed by the image's package databases and
+# binaries. It misses what a wheel or a binary bundles without declaring it. Without SERVICE: loadgen, postgres and
+# upstream.
 #
-# The images have to be here (scripts/verify.sh SERVICE builds one). Runs in the tests' image, which it builds if need be.
+# The images must be built already (scripts/verify.sh SERVICE builds one). Runs in the tests' image, and builds that
+# if necessary.
 set -Eeuo pipefail
 # shellcheck source=tests/lib/testing.sh
 source "${BASH_SOURCE[0]%/*}/../tests/lib/testing.sh"
@@ -18,7 +20,7 @@ case ${1:-} in
 esac
 (($#)) || set -- "${harness[@]}"
 
-# Inside of an image; whatever of it is there.
+# Runs inside the image; its parts, separated by form feeds, list what that image has.
 # shellcheck disable=SC2016 # the image's shell expands it
 packages='cat /etc/os-release; printf "\f"
 	if command -v dpkg-query >/dev/null; then

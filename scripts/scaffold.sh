@@ -2,7 +2,7 @@
 #
 # Usage: scripts/scaffold.sh server|framework NAME [asgi|wsgi]
 #
-# Starts a server or a framework: writes its folder, with files that already serve requests, and its line
+# Adds a server or a framework: writes its folder, with files that already serve requests, and its line
 # in services/matrix.toml. Prints the next three steps; CONTRIBUTING.md says what is left to write.
 #
 #   NAME       lower-case letters, digits and '-'; becomes part of the names of its services

@@ -3,33 +3,34 @@
 # Usage: scripts/selftest.sh latency|tables|hog|quick|truths|events [--hog] [SELECTION...]
 #        scripts/selftest.sh judge alone|tables|hog|quick|truths|events|waits RUN...
 #
-# Measures apps whose figures are known beforehand, and prints truth, measured value and error of each
-# figure. The run stays under results/, with the table in its selftest.md. Exit status 1 if an error is
-# larger than allowed.
+# Measures apps whose figures are known beforehand, and prints the true value, the measured value and the error of
+# each figure. The run stays under results/, with the table in its selftest.md. Exit status 1 if an error is larger
+# than allowed.
 #
-#   latency     an app that stalls for 1 s in every 10, and one that takes 1 ms for 98 % of its requests
-#               and 50 ms for the rest: percentiles under an open loop at a fixed rate, over all rounds; and
-#               one that answers 900 requests/s: its knee
-#   tables      a table in turns of eight services, three of them the same as another and the others slower by
-#               3 to 15 %: how many differences are called, and in how many tables a word is false
-#   truths      tables whose answers are known: what each service can serve at most, which one serves more whatever
-#               its CPU per request, which are the same (in bursts and one by one; 5 % more CPU or not by a coin of
-#               each container), which one idles, and that Cheroot loses nothing by the start of the matrix
-#   events      a server that loses 7 requests at a reload and is back after 1.5 s, cuts what is under way at SIGTERM and
-#               ends 1.5 s later, stalls for 3 s beside 20 silent connections and closes them after 15 s, leaves two
-#               files open at each reload; one that leaks 100 bytes a request and gives one of four workers 70 % of
-#               its connections; one with a pool of 3 places, whose upstream is stopped for 5 s: whether each of
-#               these comes out (scripts/matrix.sh --event; eleven minutes)
+#   latency     percentiles at a fixed rate (open loop), over all rounds, of an app that stalls for 1 s in every 10 s and
+#               of one that takes 1 ms for 98 % of its requests and 50 ms for the rest; and the knee of an app that
+#               can answer 900 requests/s
+#   tables      a table of eight services that take turns, three of them identical to another one, the others slower by
+#               3 to 15 %: how many differences are detected, and how many tables have a false verdict
+#   truths      tables whose answers are known: the most that each service can serve; which one serves more, whatever
+#               its CPU per request; which are equal (responses in bursts or one by one; a coin per container decides
+#               whether a request costs 5 % more CPU); which one idles; and that the matrix's start of Cheroot costs
+#               it no speed
+#   events      whether a run shows what three servers are known to do (scripts/matrix.sh --event; eleven minutes). One
+#               loses 7 requests at a reload and is back after 1.5 s, drops requests in flight at SIGTERM and ends 1.5 s
+#               later, stalls for 3 s beside 20 silent connections and closes them after 15 s, and leaves two files open
+#               at each reload. One leaks 100 bytes per request and gives one of four workers 70 % of its connections.
+#               One has a pool of 3 places, and an upstream that is stopped for 5 s
 #   hog         four services, each alone, beside another process that takes 0, 5, 20 or 50 % of the server's CPU:
 #               how far that moves CPU per request and requests/s
-#   quick       the preset quick, for --hog: how many of its rows have figures
-#               Two runs of the same services, one with --mode solo: `judge alone` says how far their ratios are apart
-#   judge       several runs together, such as those of other seeds; quick: how many differences above 10 % of the
-#               first, quiet run are called in the last; waits: which services
-#               wait for what nobody asked for, such as Nagle's algorithm, of runs of scripts/matrix.sh with --mode solo
-#               --scenario json --tool wrk --level 1,16 --duration 1: a median beyond three times the CPU time of the
-#               requests in it, in every round
-#   --hog       with another process that keeps the server's CPU busy for 40 % of the time, in bursts of half a
+#   quick       the preset quick, for use with --hog: how many of its rows have figures
+#   judge       judges several runs together, such as those of other seeds.
+#               alone: two runs of the same services, one with --mode solo: how far apart their ratios are.
+#               quick: how many differences above 10 % in the first, quiet run are detected in the last one.
+#               waits: which services wait for a timer, such as Nagle's algorithm: a median above three times the CPU
+#               time of the requests in flight, in every round. For runs of scripts/matrix.sh with --mode solo
+#               --scenario json --tool wrk --level 1,16 --duration 1
+#   --hog       beside another process that keeps the server's CPU busy for 40 % of the time, in bursts of half a
 #               second to five seconds
 #   SELECTION   as for scripts/matrix.sh, such as --rounds 5 (--duration must be a multiple of 10, so that
 #               it has a whole number of stalls)
@@ -63,7 +64,7 @@ elif [[ ${1:-} == --hog ]]; then
 	hog=$!
 fi
 status=0
-# What the null server loses under the same events is not asked here.
+# The self-test of events does not need the null server's losses.
 [[ $kind != events ]] || set -- --controls none "$@"
 runs=()
 for preset in "${presets[@]}"; do

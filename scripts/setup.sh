@@ -2,13 +2,13 @@
 #
 # Usage: scripts/setup.sh [--setup]
 #
-# Makes this machine ready: finds Docker and Python, gets the base images and builds the containers that every
-# run needs. Quiet and quick when there is nothing to do. The base of another Python than the default
-# one comes when scripts/matrix.sh or scripts/verify.sh is asked for it.
+# Prepares this machine: finds Docker and Python, gets the base images and builds the images that every run needs.
+# Quiet and quick when there is nothing to do. Base images of other Pythons than the default one are fetched when
+# scripts/matrix.sh or scripts/verify.sh needs them.
 #
-#   --setup   on Debian and its kin, as root: install Docker and Python and start the daemon where missing
+#   --setup   on Debian and its derivatives, as root: install Docker and Python and start the daemon if necessary
 #
-# Where no image registry answers, Debian bases are made here (mmdebstrap) under names of their own.
+# If no image registry answers, Debian base images are built here (mmdebstrap), under names of their own.
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/bases.sh
 source "${BASH_SOURCE[0]%/*}/lib/bases.sh"

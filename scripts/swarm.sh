@@ -2,21 +2,21 @@
 #
 # Usage: scripts/swarm.sh label NODE [ROLE...] | roles | check [--seconds N] | up [SERVICE...] | send IMAGE... | down
 #
-# The nodes of a Docker swarm that scripts/matrix.sh --swarm measures on (docs/several-machines.md). Their engines are
-# reached through the Docker contexts of this user; which context is whose is found out.
+# Prepares and checks the nodes of a Docker swarm for scripts/matrix.sh --swarm (docs/several-machines.md). It reaches
+# their engines through your Docker contexts, and finds out which context belongs to which node.
 #
-#   label NODE [ROLE...]  gives a node its roles: server (alone on its node), loadgen, support (database, upstream,
-#                         registry); without ROLE takes them away
-#   roles                 prints `ROLE NODE CONTEXT ADDRESS` and what kind of machine it is, of the nodes that can be used
-#   check [--seconds N]   prints what is missing, a line for each finding: roles, contexts, images, clocks, ports, speed and
-#                         round trip from a load generator to each server over an overlay network, for N (2) seconds each.
-#                         Exit status 1 where something stops a run
-#   up [SERVICE...]       starts the registry on a node that supports, and on each node what reaches it at 127.0.0.1; and, as
-#                         services of the swarm, postgres or upstream (which a run has as containers of its own)
-#   send IMAGE...         has the registry hold these local images, and each node with a role pull them by their digests
-#   down                  ends registry and network, and removes all that `up` has made
+#   label NODE [ROLE...]  sets the roles of a node: server (excludes other roles), loadgen, support (database, upstream,
+#                         registry); without ROLE removes them
+#   roles                 prints `ROLE NODE CONTEXT ADDRESS` and the kind of machine for each usable node
+#   check [--seconds N]   prints one line per finding: roles, contexts, images, clocks, ports, speed and round trip from a
+#                         load generator to each server over an overlay network, for N (2) seconds each. Exit status 1
+#                         if something prevents a run
+#   up [SERVICE...]       starts the registry on a support node, and on each node a relay to it at 127.0.0.1; also postgres
+#                         or upstream, as services of the swarm (a run has its own containers of these)
+#   send IMAGE...         pushes these local images to the registry; each node with a role pulls them by digest
+#   down                  stops the registry and removes everything that `up` has created
 #
-# BENCH_REGISTRY in .env names a registry of one's own instead: `send` pushes there, and `up` starts none.
+# To use your own registry, name it in BENCH_REGISTRY (.env): `send` pushes there, and `up` starts none.
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/engine.sh
 source "${BASH_SOURCE[0]%/*}/lib/engine.sh"

@@ -2,20 +2,20 @@
 #
 # Usage: scripts/test.sh [--setup] [STAGE...]
 #
-# Runs the project's tests; without a STAGE the first five (as root, six): side by side, but for end-to-end and swarm, which
-# begin once shell and contract have ended:
+# Runs the project's tests; without a STAGE, the first five (as root, six). They run in parallel, except that end-to-end
+# and swarm start after shell and contract:
 #
 #   static       shellcheck, shfmt, hadolint, actionlint, ruff, mypy, and that generated files are in step
 #   python       unit tests of the Python package (pytest), and its line coverage
 #   shell        unit tests of the scripts with fake load tools and a fake Docker (bats), and their line coverage
 #   contract     every server once and every framework at least once on one Python, and one service on each other
-#                Python, against the contract; which ones is drawn (others: CONTRACT_SEED=N; all: scripts/verify.sh --all)
+#                Python, against the contract; a random sample (another one: CONTRACT_SEED=N; all: scripts/verify.sh --all)
 #   end-to-end   whole runs on real servers, interrupted runs, bad input, your own app (bats); a file that fails beside
 #                the others and passes alone is reported as flaky
-#   swarm        three nodes of a Docker swarm on this machine, each a daemon in a network of its own: roles, checks,
+#   swarm        a Docker swarm of three nodes on this machine, each a daemon in its own network: roles, checks,
 #                images (root; bats)
 #
-# and those that take longer:
+# Stages that take longer:
 #
 #   long         ten minutes: killed runs, hostile services, a disk that fills up, knobs, packages from sources, two refs,
 #                a new framework, faults of published comparisons, a repository whose history is judged and bisected (bats)
@@ -23,7 +23,7 @@
 #                generators, and on two machines without a swarm (root; bats)
 #   mutation     breaks twenty decisions of the code, one at a time, and counts those that the unit tests catch
 #
-#   --setup      make the machine ready first (scripts/setup.sh --setup)
+#   --setup      prepare the machine first (scripts/setup.sh --setup)
 set -Eeuo pipefail
 # shellcheck source=tests/lib/testing.sh
 source "${BASH_SOURCE[0]%/*}/../tests/lib/testing.sh"
@@ -51,14 +51,14 @@ failed=() logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 declare -A pid
 
-# start STAGE: in the background.
+# start STAGE: runs it in the background.
 start() {
 	run_stage "$1" >"$logs/$1.out" &
 	pid[$1]=$! tool_options=()
 }
 
 for stage in "${stages[@]}"; do
-	# What need not end before the end-to-end tests begin goes on beside them, as they mostly wait, and gives way.
+	# Static and python may run on beside the end-to-end tests, which mostly wait; static has low priority there.
 	case $stage in
 	static) tool_options=(--cpu-shares 64) && start static ;;
 	python | shell | contract) start "$stage" ;;

@@ -3,13 +3,13 @@
 # Usage: scripts/verify.sh [--quiet] [--jobs N] SERVICE...
 #        scripts/verify.sh [--jobs N] --all
 #
-# Checks services against the HTTP contract, every route that each offers, and prints each check with
-# ok or not ok, then a table of what fails. results/RUN/junit.xml holds the checks too. A service is
-# named as scripts/matrix.sh --list services prints it; globs work ('*-flask-py313-debian'). Exit status 1 when one fails.
+# Checks every route of the given services against the HTTP contract. Prints each check as ok or not ok, then a table
+# of failures; results/RUN/junit.xml has the checks too. SERVICE is a name that scripts/matrix.sh --list services
+# prints, or a glob ('*-flask-py313-debian'). Exit status 1 if a check fails.
 #
 #   --all      every service whose base image is here; implies --quiet
-#   --quiet    print only what fails
-#   --jobs N   services at a time (two on each core, fewer where memory is short)
+#   --quiet    print only failures
+#   --jobs N   services to check at the same time (default: two per core, fewer if memory is short)
 #
 # BENCH_DEBUG=1 traces every command.
 set -Eeuo pipefail
@@ -21,7 +21,7 @@ options=() names=() held=''
 while (($#)); do
 	case $1 in
 	-h | --help) usage && exit ;;
-	--held) held=${2:-} && shift ;; # what is done with the run that is planned below
+	--held) held=${2:-} && shift ;; # this script again, called below for the planned run
 	--jobs)
 		[[ ${2:-} ]] || fail 2 "--jobs needs a number"
 		[[ $2 =~ ^[1-9][0-9]?$ ]] || fail 2 "--jobs '$2' is not a number from 1 to 99"

@@ -1,8 +1,8 @@
 """The engine inside the container `bench` of `docker-compose up bench`, which starts all containers beside it.
 
 Compose has pinned them and restarts those that end. Without a Docker socket, containers are not fresh for each step and
-their memory is null, with the reason. CPU time of services in turns comes from the host's cgroup file system, mounted
-read-only (bench/load/cpu_counters.py).
+their memory is null, with the reason. CPU time of services that take turns comes from the host's cgroup file system,
+mounted read-only (bench/load/cpu_counters.py).
 """
 
 from __future__ import annotations

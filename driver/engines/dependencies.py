@@ -1,7 +1,4 @@
-"""What is done to the database or the upstream under an event: it is away for a while, or a table of it is locked.
-
-Each call returns what is then seen of the dependency, by its engine or by the database itself.
-"""
+"""Events on the database or the upstream: it is stopped or paused for a while, or one of its tables is locked."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ from collections.abc import Mapping
 from driver.docker import DockerError, docker, in_time
 
 READY, LOCKER = "/usr/local/bin/ready", "bench-lock"
-"""What a dependency has to tell whether it answers; the name of the connection that holds the lock."""
+"""The health check in a dependency's container; the name of the connection that holds the lock."""
 TRIES, WAIT_S = 100, 0.05
 LONGEST_LOCK_S = 60
 STATES: Mapping[str, str] = {
@@ -21,7 +18,7 @@ STATES: Mapping[str, str] = {
     "lock": "locked",
     "unlock": "unlocked",
 }
-"""What is seen after each thing that can be done."""
+"""The state of the container or lock after each verb."""
 _LOCK = f"BEGIN; LOCK TABLE world IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep({LONGEST_LOCK_S})"
 _UNLOCK = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '{LOCKER}'"
 _HELD = (
@@ -35,13 +32,13 @@ _CONNECTIONS = (
 
 
 def do(verb: str, container: str, context: str) -> str:
-    """Does it, and waits until it is seen: the state of the container or lock. DockerError if it does not come."""
+    """Does it and waits until its effect shows; returns the new state. DockerError if it does not show in time."""
     if verb == "lock":
         docker("exec", "--detach", "--env", f"PGAPPNAME={LOCKER}", container, *_psql(_LOCK), context=context)
     elif verb == "unlock":
         _ask(_UNLOCK, container, context)
     else:
-        # Not killed: a database that ends as it is told to, as in a deployment.
+        # `docker stop` rather than kill: the database shuts down cleanly, as in a deployment.
         docker(verb, container, context=context, timeout=30)
     wanted = STATES[verb]
     if not in_time(lambda: _state(verb, container, context) == wanted, TRIES, WAIT_S):
@@ -52,7 +49,7 @@ def do(verb: str, container: str, context: str) -> str:
 
 
 def connections(container: str, context: str) -> dict[str, tuple[int, int]]:
-    """Connections from each address, and how many of them are in use, as the database says."""
+    """(connections, how many of them are in use) by client address, from the database."""
     rows = (line.split("|") for line in _ask(_CONNECTIONS, container, context).splitlines())
     return {address: (int(total), int(used)) for address, total, used in rows}
 

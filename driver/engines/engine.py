@@ -1,4 +1,4 @@
-"""What the verbs ask of an engine, which runs a run's containers.
+"""The interface of engines, which run a run's containers.
 
 There are three: this machine's Docker (driver/engines/local.py), several machines (driver/engines/nodes.py), and
 `docker-compose up bench`, where all containers are up and there is no Docker socket (driver/engines/composed.py).
@@ -36,7 +36,7 @@ class State:
 
 @dataclass(frozen=True)
 class Container:
-    """One of several containers of a service: its HOST:PORT, and its first process as its machine numbers it."""
+    """One of several containers of a service: its HOST:PORT, and the pid of its first process on its machine."""
 
     address: str
     pid: int
@@ -44,7 +44,7 @@ class Container:
 
 @dataclass(frozen=True)
 class End:
-    """How a container ended: when, in ns since the epoch, and with which status (137: it was killed)."""
+    """How a container ended: when, in ns since the epoch, and its exit status (137: killed)."""
 
     at_ns: int | None
     code: int
@@ -52,7 +52,7 @@ class End:
 
 @dataclass
 class Started:
-    """The containers of a step, by service. Why one did not start is in the engine's `start_log`."""
+    """The containers of a step, by service. The engine's `start_log` says why one did not start."""
 
     up: list[str] = field(default_factory=list)
     image_id: dict[str, str] = field(default_factory=dict)
@@ -60,9 +60,9 @@ class Started:
 
 
 class Engine(ABC):
-    """Calls return when the work is done, and raise DockerError if it cannot be.
+    """Calls return when the work is done, or raise DockerError.
 
-    Those with a body here are of an engine that has started everything, on one machine.
+    The default implementations are for an engine on one machine whose containers are all up already.
     """
 
     def __init__(self, run: Run) -> None:
@@ -78,23 +78,23 @@ class Engine(ABC):
         host_network: bool = False,
         environment: Mapping[str, Mapping[str, str]] | None = None,
     ) -> Started:
-        """Starts fresh containers of the services and `loadgens` load generators (0: keeps the one that is up).
+        """Starts fresh containers of the services and `loadgens` load generators (0: keeps the running one).
 
-        `any_cpu`: they may use every CPU until `pin`, so that they start quickly. `host_network`: the load generator is
-        on the host's network. `environment`: what a service is given besides its own. If one of several services
-        does not start, the others do; if the step as a whole cannot be started, none is `up`.
+        `any_cpu`: they may use every CPU until `pin`, to start quickly. `host_network`: the load generator is on the
+        host's network. `environment`: extra variables by service. If one of several services does not start, the
+        others do; if the step as a whole cannot be started, none is `up`.
         """
 
     def start_log(self, service: str) -> Path:
-        """The file with the output of starting it."""
+        """The file with the output of starting the service."""
         return self.run.service_folder(service) / "start.log"
 
     def pin(self, services: Sequence[str]) -> None:
-        """Restricts them to the server's CPUs."""
+        """Restricts the services to the server's CPUs."""
 
     @property
     def cannot_act(self) -> str:
-        """Why nothing can be done to a service under load, as its signals and processes are out of reach."""
+        """Why events on services are impossible with this engine; empty if they are possible."""
         return "this engine cannot send signals to a service"
 
     def processes(self, service: str) -> Processes:
@@ -102,50 +102,53 @@ class Engine(ABC):
         raise DockerError(self.cannot_act)
 
     def usage(self, service: str) -> tuple[int | None, int | None]:
-        """Its CPU time so far in ns, and its memory now in bytes; None where that cannot be read."""
+        """Its CPU time so far in ns, and its memory now in bytes; None if unreadable."""
         return None, None
 
     def descriptors(self, service: str) -> int | None:
-        """How many file descriptors its processes have open; None where they cannot be counted."""
+        """How many file descriptors its processes have open; None if they cannot be counted."""
         return None
 
     def signal(self, service: str, signal: str, pid: int) -> int | None:
-        """Sends a signal to a process of its container; DockerError where that fails.
+        """Sends a signal to a process of its container; DockerError if that fails.
 
-        The result is when it was sent, in ns since the epoch; None where that is not known.
+        Returns when it was sent, in ns since the epoch; None if unknown.
         """
         raise DockerError(self.cannot_act)
 
     def do_to_dependency(self, name: str, verb: str) -> str:
-        """What driver/engines/dependencies.py can do to a dependency; what is seen of it then."""
+        """Applies a verb of driver/engines/dependencies.py to a dependency; returns its new state."""
         raise DockerError(self.cannot_act)
 
     def connections(self) -> Mapping[str, tuple[int, int]]:
-        """Connections to the database from each address, and how many of them are in use, as the database says."""
+        """(connections to the database, how many of them are in use) by client address."""
         raise DockerError(self.cannot_act)
 
     def ip_of(self, service: str) -> str:
-        """The address from which it connects to dependencies."""
+        """The address from which the service connects to dependencies."""
         raise DockerError(self.cannot_act)
 
     def double(self, service: str) -> None:
-        """Starts a second container of it beside the first; both have addresses that they keep if started again."""
+        """Starts a second container of the service; both get addresses that they keep when started again."""
         raise DockerError(self.cannot_act)
 
     def container_facts(self, service: str, number: int) -> Container:
-        """Where its container of this number is."""
+        """The address and first process of the service's container with this number."""
         raise DockerError(self.cannot_act)
 
     def stop_container(self, service: str, number: int) -> End:
-        """Ends one of its containers as Docker does: SIGTERM, and SIGKILL after 10 s."""
+        """Stops one of its containers like `docker stop`: SIGTERM, and SIGKILL after 10 s."""
         raise DockerError(self.cannot_act)
 
     def start_container(self, service: str, number: int) -> None:
-        """Starts one that has ended."""
+        """Starts a stopped container of the service again."""
         raise DockerError(self.cannot_act)
 
     def freezer(self, services: Sequence[str]) -> AbstractContextManager[None]:
-        """While this is open, the load generator can have services frozen; else load tools end within their turn."""
+        """While this is open, the load generator can have services frozen at the end of their turns.
+
+        Without a freezer, load tools must end within the turn.
+        """
         return nullcontext()
 
     def stop(self, services: Sequence[str]) -> None:
@@ -153,7 +156,7 @@ class Engine(ABC):
 
     @abstractmethod
     def look(self, services: Sequence[str]) -> Mapping[str, State]:
-        """States, read at once; a container that is gone is left out. Targets (--target) count as running."""
+        """States, all read in one go; without containers that are gone. Targets (--target) count as running."""
 
     def is_running(self, service: str) -> bool:
         """Whether its container still runs."""
@@ -162,9 +165,9 @@ class Engine(ABC):
 
     @abstractmethod
     def state_lines(self, service: str, state: State | None = None) -> str:
-        """Counters and state as lines of a raw file; of a dependency the counters alone.
+        """Counters and state as lines of a raw file; for a dependency only the counters.
 
-        `state`: the result of `look`, if it is known.
+        `state`: the result of `look`, if already known.
         """
 
     @abstractmethod
@@ -173,14 +176,14 @@ class Engine(ABC):
 
     @abstractmethod
     def command(self, service: str) -> Mapping[str, Any]:
-        """command.json: the `argv` that serves and its `environment` of knobs, or why they are `missing`."""
+        """command.json: the server's `argv` and its `environment` of knobs, or why they are `missing`."""
 
     def file_memory(self, service: str) -> str:
         """A line with the size of the container's page cache; empty if unknown."""
         return ""
 
     def save_provenance(self, service: str) -> None:
-        """Saves what the image is made of; Failure if a resumed run finds another image than the one it began with."""
+        """Saves what the image is made of; Failure if the image of a resumed run has changed."""
 
     @abstractmethod
     def log(self, service: str) -> str:
@@ -191,37 +194,37 @@ class Engine(ABC):
         """Runs a command in the load generator's container; the caller checks its status.
 
         `folder`: its working folder below the run's. If the load generator is on another machine, the engine sends the
-        command's input there and fetches what it has written. `number`: which of several load generators.
+        command's input there and fetches its output. `number`: which of several load generators.
         """
 
     def on_host_network(self) -> AbstractContextManager[None]:
-        """While this is open, `in_loadgen` uses a load generator on the host's network, which reaches targets."""
+        """While this is open, `in_loadgen` uses a load generator on the host's network, to reach targets."""
         return nullcontext()
 
     def address(self, service: str) -> str:
-        """HOST:PORT at which the load generator reaches it."""
+        """HOST:PORT at which the load generator reaches the service."""
         return f"{service}:8080"
 
     def answers_at_home(self, service: str) -> bool:
-        """Whether a service that did not answer the load generator answers on its own machine, if that is another."""
+        """Whether a service that the load generator cannot reach answers on its own machine; False on one machine."""
         return False
 
     def check(self, step_failed: bool = False) -> None:
         """Failure if a machine of the run does not answer, so that no service is blamed for it.
 
-        `step_failed`: the step ended with a DockerError; only then is this machine's engine asked too.
+        `step_failed`: the step ended with a DockerError; only then this machine's engine is asked too.
         """
 
     @abstractmethod
     def bench(self, *words: str, stdin: bytes = b"") -> Done:
-        """Runs `python3 -m bench WORDS`, where results/RUN is the run's folder; the caller checks its status."""
+        """Runs `python3 -m bench WORDS` where it sees the run's folder as results/RUN; the caller checks its status."""
 
     def start_bench(self, *words: str) -> Callable[[str], Done]:
-        """The same, started now, where it can be: it reads its standard input, with which the result is called."""
+        """As `bench`, but may start it now: calling the result passes standard input and waits for the end."""
         return lambda stdin: self.bench(*words, stdin=stdin.encode())
 
     def start_dependencies(self) -> None:
-        """Starts database, upstream, load generator and a user's own services, and waits until they are ready."""
+        """Starts database, upstream, load generator and the user's own services, and waits until they are ready."""
 
     def revive(self) -> tuple[str, ...]:
         """Restarts dependencies that have ended; returns their names."""
@@ -238,7 +241,7 @@ def is_composed() -> bool:
 
 
 def engine_of(run: Run) -> Engine:
-    """The environment says whether this is `docker-compose up bench`; a run on several machines has a file of them."""
+    """The engine of a run: an environment variable marks `docker-compose up bench`, and nodes.tsv several machines."""
     if is_composed():
         from driver.engines.composed import Composed
 

@@ -1,6 +1,6 @@
-"""Freezes services while their load tools end, so that no response after a turn is counted; reads CPU waiting times.
+"""Freezes services while their load tools end, so that responses after a turn do not count; reads CPU waiting times.
 
-The load generator (bench/load/held.py) asks for both through two pipes in the run's folder.
+The load generator (bench/load/held.py) requests both through two pipes in the run's folder.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from driver.docker import LOCK
 from driver.failure import ignore_signals
 
 ASK, TOLD = "freeze.ask", "freeze.told"
-"""Requests are lines `freeze NAME...`, `thaw NAME...` or `threads NAME`.
+"""The pipes. Requests are lines `freeze NAME...`, `thaw NAME...` or `threads NAME`.
 
-The answer has the names for which it was done, and of `threads` the ns that they ran and waited.
+The answer repeats the verb and the names for which it worked; `threads` adds how long they ran and waited, in ns.
 """
 TRIES, WAIT_S = 500, 0.001
 
 
 class Freezer:
-    """Freezes through the cgroup if that is writable (1 ms), and through the engine's `pause` otherwise (100 ms).
+    """Freezes through the cgroup if that is writable (1 ms), otherwise through the engine's `pause` (100 ms).
 
     `pids`: first processes by service. `pause`: calls the engine's `pause NAME` or `unpause NAME`; whether it worked.
     """
@@ -38,18 +38,18 @@ class Freezer:
         self._frozen: set[str] = set()
 
     def answer(self, line: str) -> str:
-        """Carries out a request; its answer."""
+        """Carries out a request; returns the answer."""
         verb, *names = line.split(" ")
         do = {"freeze": self._freeze, "thaw": self._thaw, "threads": self._threads}.get(verb)
         return " ".join([verb, *filter(None, map(do, names))]) if do else verb
 
     def thaw_all(self, perhaps: bool = False) -> None:
-        """Thaws what is frozen; `perhaps`: all services, as some may be."""
+        """Thaws what is frozen; `perhaps`: all services, in case some are."""
         for name in list(self._folders if perhaps else self._frozen):
             self._thaw(name)
 
     def _freeze(self, name: str) -> str:
-        # Noted first, so that it is thawed even if this is interrupted.
+        # Added first, so that it is thawed even if this is interrupted.
         self._frozen.add(name)
         if self._set(name, frozen=True):
             return name
@@ -68,7 +68,7 @@ class Freezer:
         return f"{name} {found[0]} {found[1]}" if found else ""
 
     def _set(self, name: str, *, frozen: bool) -> bool:
-        """Freezes or thaws; whether the kernel has confirmed it for all processes."""
+        """Freezes or thaws; whether the kernel confirmed it for all processes."""
         folder = self._folders.get(name)
         if folder is None:
             return False
@@ -93,7 +93,7 @@ class Freezer:
 def served(folder: Path, freezer: Freezer) -> Iterator[None]:
     """While this is open, a child process serves requests through the pipes in `folder`.
 
-    It thaws everything even if this process is killed, which it notices by the end of a third pipe.
+    It thaws everything even if this process is killed: then a third pipe between the two closes.
     """
     pipes = [folder / name for name in (ASK, TOLD)]
     for pipe in pipes:
@@ -116,7 +116,7 @@ def served(folder: Path, freezer: Freezer) -> Iterator[None]:
 
 
 def _be_server(folder: Path, freezer: Freezer, over: int, theirs: int) -> None:
-    """The child; never returns. It lets go of the run's lock, whose holders are killed when a run is removed."""
+    """The child; never returns. It closes the run's lock, because removing a run kills all holders of the lock."""
     status = 1
     try:
         ignore_signals()
@@ -135,7 +135,7 @@ def _be_server(folder: Path, freezer: Freezer, over: int, theirs: int) -> None:
 
 
 def _serve(folder: Path, freezer: Freezer, over: int) -> None:
-    # Opened for reading and writing, as opening one end of a FIFO waits for the other.
+    # Opened for reading and writing, because opening only one end of a FIFO waits for the other.
     ask, told = (os.open(folder / name, os.O_RDWR | os.O_NONBLOCK) for name in (ASK, TOLD))
     said = b""
     while over not in select.select([over, ask], [], [])[0]:

@@ -29,7 +29,7 @@ from driver.run import PROJECT, Run
 GONE = "the Docker daemon does not answer any more: start it (systemctl start docker)"
 LOADGEN, DATABASE = "loadgen", "postgres"
 HOST_LOADGEN = "loadgen-host"
-"""The one on the host's network, for servers that already run (--target)."""
+"""The load generator on the host's network, for servers that already run (--target)."""
 AWAY_TRIES, AWAY_S = 40, 0.5
 LONGEST_S = 86400
 FACTS = "|".join(
@@ -39,7 +39,7 @@ FACTS = "|".join(
         "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}",
     )
 )
-"""All facts that are needed of containers, so that one command (30 ms) serves for several."""
+"""All facts that are needed about containers, so that one command (30 ms) serves several callers."""
 TARGET_STATE = "null no counters: not a container of this project\n"
 """The raw file of a target."""
 LIMITS = 'echo "nofile $(ulimit -n)"; echo "net.core.somaxconn $(cat /proc/sys/net/core/somaxconn)"'
@@ -50,20 +50,20 @@ esac
 cat "/proc/$pid/cmdline" || exit
 for name in "$0" "$@"; do value=$(printenv "$name") && printf '\\f%s' "$name=$value"; done
 exit 0"""
-"""The arguments of the process that serves, which may be the child of an init, and these variables of it."""
+"""Prints the arguments of the server's process, which may be the child of an init, and the given variables."""
 DESCRIPTORS = 'for pid; do ls "/proc/$pid/fd" 2>/dev/null || [ ! -e "/proc/$pid" ] || echo unreadable; done'
-"""The open file descriptors of these processes, a line each."""
+"""Prints the open file descriptors of the given processes, one per line."""
 KNOBS = ("PORT", "WORKERS", "BACKLOG", "THREADS")
-"""What servers get in their environment, besides what --vary gives them."""
+"""Variables that all servers get, besides those of --vary."""
 UP = ("up", "--detach", "--no-build")
 TRIES, WAIT_S = 100, 0.1
 CONTAINERS = 2
-"""Of a service that is behind a proxy."""
+"""How many containers a service behind a proxy has."""
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What the engine says of a container."""
+    """What the engine says about a container."""
 
     id: str
     image_id: str
@@ -82,9 +82,9 @@ class LocalDocker(Engine):
         self._pids: dict[str, int] = {}
         self._unreadable = ""
         self._fixed: list[str] = []
-        """The services that have two containers, at addresses of their own."""
+        """Services with two containers at fixed addresses."""
         self._had_ended = set[str]()
-        """Dependencies that were to be stopped or paused and had ended before: a start afterwards hides that."""
+        """Dependencies that had ended before an event could stop or pause them: its later start would hide that."""
 
     def context_of(self, service: str) -> str:
         """The Docker context of the service's machine; empty for this one."""
@@ -123,14 +123,14 @@ class LocalDocker(Engine):
         )
 
     def before_load(self) -> None:
-        """Failure if the counters could not be read."""
+        """Failure if the counters cannot be read."""
 
     def _fresh(
         self, services: Sequence[str], loadgens: int, any_cpu: bool, environment: Mapping[str, Mapping[str, str]]
     ) -> list[str]:
-        """Starts them; those that are up."""
+        """Starts services and load generators; returns the services that are up."""
         more = {"cpuset": self.read("online-cpus", services[0])} if any_cpu else {}
-        # What a service was given by --vary is its own, and stays.
+        # Variables set by --vary take precedence.
         given = {name: self._given(name, environment[name]) for name in services if environment.get(name)}
         files = [self.run.lane_folder / "block.yml"] if more or given else []
         if files:
@@ -140,7 +140,7 @@ class LocalDocker(Engine):
         log = self.start_log(services[0])
         if self.up([*services, *loadgen], log, files=files):
             return list(services) if loadgens < 2 or self.more_loadgens(loadgens, log) else []
-        # A service that cannot start makes Compose fail for all: each is started by itself.
+        # One service that cannot start makes Compose fail for all, so start each by itself.
         if len(services) == 1 or (loadgen and not self.up(loadgen, log, files=files)):
             return []
         return [name for name in services if self.up([name], self.start_log(name), files=files)]
@@ -156,34 +156,34 @@ class LocalDocker(Engine):
         return self.up([LOADGEN], log, words)
 
     def up(self, services: Sequence[str], log: Path, words: Sequence[str] = FRESH, files: Sequence[Path] = ()) -> bool:
-        """Starts them, each on its own machine; whether Compose has succeeded."""
+        """Starts services, each on its own machine; whether Compose succeeded."""
         parts = self._by_context(services).items()
         return all(self.up_at(context, names, log, words, files) for context, names in parts)
 
     def up_at(
         self, context: str, services: Sequence[str], log: Path, words: Sequence[str], files: Sequence[Path]
     ) -> bool:
-        """The same on one machine."""
+        """As `up`, on one machine."""
         done = run_compose(self.run, *words, *services, context=context, files=files, log=log, check=False)
         return not done.status
 
     def save_cgroups(self, services: Sequence[str]) -> str:
-        """RUN/containers.tsv: where the load generator reads the CPU time of services and dependencies."""
+        """Writes RUN/containers.tsv: where the load generator reads the CPU time of services and dependencies."""
         names = (*services, "postgres", "upstream", *self.run.own_services)
         lines = "".join(f"{name}\t{self.cgroup_of(name)}\n" for name in names)
         save(self.run.lane_folder / "containers.tsv", lines)
         return lines
 
     def cgroup_of(self, service: str) -> str:
-        """Its cgroup as a path below the root of the CPU counters."""
+        """The service's cgroup as a path below the root of the CPU counters."""
         return self.read("below-root", service)
 
     def read(self, what: str, service: str) -> str:
-        """One of counters.READINGS, of the service's container on its machine."""
+        """One of counters.READINGS for the service's container, on its machine."""
         return counters.READINGS[what](self.pid_of(service), self._why_not())
 
     def pid_of(self, service: str) -> int:
-        """The first process of a service or dependency; 0 if there is none."""
+        """The pid of the first process of a service or dependency; 0 if there is none."""
         if service in self.run.dependencies and service not in self._pids:
             self.know_dependencies()
         return self._pids.get(service, 0)
@@ -245,7 +245,7 @@ class LocalDocker(Engine):
         return counters.usage(self.pid_of(service))
 
     def descriptors(self, service: str) -> int | None:
-        # From inside, for the same reason as signals.
+        # From inside the container, for the same reason as in `signal`.
         pids = all_pids(self.pid_of(service))
         if not pids:
             return None
@@ -255,8 +255,8 @@ class LocalDocker(Engine):
         return len(found) if found and all(map(str.isdecimal, found)) else None
 
     def signal(self, service: str, signal: str, pid: int) -> int | None:
-        # From inside: a user who may call Docker need not own the service's processes. The command takes longer than
-        # many a request, so that it tells itself when it does it; a `date` without %N leaves no digits there.
+        # From inside the container: a user who may call Docker need not own the service's processes. The command takes
+        # longer than many requests, so it prints itself when it sends the signal. A `date` without %N prints no number.
         container, context = self.run.container(service), self.context_of(service)
         words = ("exec", container, "sh", "-c", 'date +%s%N; kill -s "$0" "$1"', signal, str(pid))
         told = docker(*words, context=context, timeout=20).out.strip()
@@ -284,8 +284,8 @@ class LocalDocker(Engine):
         context, network = self.context_of(service), f"{self.run.project}_bench"
         subnet = IPv4Network(self.run.setting("BENCH_SUBNET"), strict=False)
         for number in range(1, CONTAINERS + 1):
-            # An address of the half that Docker gives nobody, as it gives the lowest that is free: when a container
-            # ends, Docker would give its address to the next one that starts.
+            # Docker would give the address of a stopped container to the next one that starts. It assigns the lowest
+            # free address, so the upper half of the subnet is safe.
             at = subnet.num_addresses // 2 + CONTAINERS * len(self._fixed) + number
             name = self.run.container(service, number)
             docker("network", "disconnect", network, name, context=context)
@@ -321,7 +321,7 @@ class LocalDocker(Engine):
         if self.is_target(service):
             return ""
         with tempfile.TemporaryDirectory() as folder:
-            # Both streams into one file keep their order.
+            # Writing both streams into one file keeps their order.
             words, context = ("logs", "--tail", "50", self.run.container(service)), self.context_of(service)
             return docker(*words, context=context, log=Path(folder, "log"), check=False).out
 
@@ -357,7 +357,7 @@ class LocalDocker(Engine):
         save_provenance(self.run, service)
 
     def start_dependencies(self) -> None:
-        """Waits for the database's rows; Failure if they do not start."""
+        """Starts them and waits for the database's rows; Failure if that does not succeed."""
         run, log = self.run, self.run.lane_folder / "start.log"
         # A run that was killed during an event may have left one of them paused.
         self._each_context(run.dependencies, "unpause", check=False)
@@ -371,7 +371,7 @@ class LocalDocker(Engine):
             if self._database_ready() and self.know_dependencies():
                 return
             time.sleep(WAIT_S)
-            # One may have been killed while it started.
+            # One may have been killed during its start.
             if attempt % 10 == 0 and self.ended():
                 self._up_dependencies()
         words = self.log("postgres").strip().rpartition("\n")[2] or "its container is gone"
@@ -381,7 +381,7 @@ class LocalDocker(Engine):
         return self.up(self.run.dependencies, self.run.lane_folder / "start.log", UP)
 
     def _up_without_dead_runs(self) -> bool:
-        """Removes dead runs if the subnet is taken, and tries once more."""
+        """If the subnet is taken, removes dead runs and tries once more."""
         if not subnet_taken(self.run):
             return False
         from driver.lifecycle.leftovers import remove_dead_runs
@@ -389,7 +389,7 @@ class LocalDocker(Engine):
         return remove_dead_runs() and self._up_dependencies()
 
     def _database_ready(self) -> bool:
-        """Whether it has its rows. A user's own database is not waited for here."""
+        """Whether the database has its rows. A user's own database is not waited for here."""
         if "postgres" not in self.run.dependencies:
             return True
         ready = ("exec", self.run.container("postgres"), "/usr/local/bin/ready")
@@ -408,7 +408,7 @@ class LocalDocker(Engine):
         return tuple(name for name, one in found if not one.state.running or name in self._had_ended)
 
     def know_dependencies(self) -> bool:
-        """Looks up their processes; whether all are there."""
+        """Looks up the processes of all dependencies; whether all exist."""
         return set(self.look_at_dependencies()) >= set(self.run.dependencies)
 
     def look_at_dependencies(self) -> dict[str, Facts]:
@@ -426,10 +426,10 @@ class LocalDocker(Engine):
         return self._unreadable
 
     def bench(self, *words: str, stdin: bytes = b"") -> Done:
-        """In the load generator if it is up, as starting a container takes longer than most verbs.
+        """Runs in the load generator if it is up, because starting a container takes longer than most verbs.
 
-        If the load generator is killed meanwhile, the verb runs again in a container of its own; `next` does not, as
-        the loop then has to begin anew (driver/steps/next.py).
+        If the load generator is killed meanwhile, the verb runs again in a container of its own; except for `next`,
+        because the loop then has to start anew (driver/steps/next.py).
         """
         if self.is_running(LOADGEN):
             interactive = ["--interactive"] if stdin else []
@@ -442,7 +442,7 @@ class LocalDocker(Engine):
         return in_tools(self.run, "python3", "-m", "bench", *words, stdin=stdin or None, check=False)
 
     def start_bench(self, *words: str) -> Callable[[str], Done]:
-        # Not in the load generator on the host's network, which ends with its step.
+        # Not in the load generator on the host's network: that ends with its step.
         argv = ("python3", "-m", "bench", *words)
         if self.is_running(LOADGEN):
             return start_docker("exec", "--interactive", self.run.container(LOADGEN), *argv)
@@ -453,7 +453,7 @@ class LocalDocker(Engine):
         return service in self.run.services and self.run.services[service].url is not None
 
     def facts(self, services: Iterable[str]) -> dict[str, Facts]:
-        """Facts of their containers that exist, by service."""
+        """Facts of their existing containers, by service."""
         found: dict[str, Facts] = {}
         for context, names in self._by_context(services).items():
             found.update(_look(context, [self.run.container(name) for name in names]))
@@ -476,8 +476,8 @@ class LocalDocker(Engine):
 def _look(context: str, containers: Sequence[str]) -> dict[str, Facts]:
     """Facts by service.
 
-    Waits for this machine's engine if it is away, as it may be restarting: otherwise all containers would seem to have
-    ended. `check` reports that another machine is lost.
+    Waits for this machine's engine if it does not answer, because it may be restarting; otherwise all containers would
+    seem to have ended. For other machines, `check` reports a lost one.
     """
     away = False
     for _ in range(AWAY_TRIES):
@@ -511,7 +511,7 @@ def time_ns(text: str) -> int | None:
 
 
 def _start_host_loadgen(run: Run, addresses: Mapping[str, str]) -> None:
-    """With the rights and limits of the regular load generator. `addresses`: of services that it must reach by name."""
+    """Starts it with the rights and limits of the regular load generator, and `addresses` of services by name."""
     stop_host_loadgen(run)
     log = run.folder / "start-loadgen.log"
     volumes = (f"{run.root}:/bench:ro", f"{run.root}/results:/bench/results", "/sys/fs/cgroup:/host/cgroup:ro")
@@ -527,7 +527,7 @@ def _start_host_loadgen(run: Run, addresses: Mapping[str, str]) -> None:
 
 
 def stop_host_loadgen(run: Run) -> None:
-    """Removes it, if there is one."""
+    """Removes the load generator on the host's network, if there is one."""
     docker("rm", "--force", "--volumes", run.container(HOST_LOADGEN), check=False)
 
 
@@ -536,9 +536,9 @@ def _each(option: str, values: Iterable[str]) -> list[str]:
 
 
 def subnet_taken(run: Run) -> str:
-    """The networks of others that overlap with this run's subnet."""
+    """Names of other networks that overlap with this run's subnet; empty if there are none."""
     names = docker("network", "ls", "--format", "{{.Name}}").out.split()
-    # A network may be gone by now, hence no check.
+    # No check: a network may be gone by now.
     networks = json.loads(docker("network", "inspect", *names, check=False).out or "[]")
     others = (one for one in networks if (one.get("Labels") or {}).get(PROJECT) != run.project)
     with suppress(ValueError):

@@ -1,7 +1,7 @@
 """The engine of a run on several machines, each with a Docker context: on a swarm, or on two machines without one.
 
-A run on several pairs of nodes has one for each lane. Counters of another machine are read by a container there, which
-sees its cgroups and processes, and serves them to the load generator too (bench/load/far_counters.py).
+In a run on several pairs of nodes, each lane has its own engine. Counters of another machine are read by a container
+there that sees its cgroups and processes; it serves them to the load generator too (bench/load/far_counters.py).
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from driver.nodes.swarm import find_manager
 from driver.run import Run
 
 APART = "apart"
-"""In the folder of a lane: whether load generator and server are on two kernels, yes or no."""
+"""A file in the folder of a lane: whether load generator and server have different kernels, yes or no."""
 READ = ("server", "support")
-"""Roles of machines that have a reader of counters."""
+"""Roles whose machines have a reader of counters."""
 READER_PORT = 7070
 
 
@@ -37,7 +37,7 @@ class Nodes(LocalDocker):
         parts = read_lanes(run)
         settings = {**run.settings, "BENCH_SUBNET": parts[run.lane - 1].subnet} if parts else run.settings
         self.on_swarm = several(run) == "swarm"
-        # Services are verified on the machine of the database, which the load generator does not reach.
+        # Without a swarm, services are verified on the machine of the database: the load generator cannot reach that.
         more = () if self.on_swarm or CHECKER in run.dependencies else (CHECKER,)
         host = replace(run.host, dependencies=(*run.dependencies, *more))
         super().__init__(replace(run, settings=settings, host=host))
@@ -51,7 +51,7 @@ class Nodes(LocalDocker):
         return self.nodes[role_of(service)].context
 
     def before_load(self) -> None:
-        """The load generator has to reach the readers, as no window would be valid."""
+        """Failure unless the load generator reaches the readers: without counters no window would be valid."""
         node = self.nodes[LOADGEN]
         words = ("python3", "-m", "bench", "counters-reached", *map(self.reader_address, READ))
         try:
@@ -61,19 +61,19 @@ class Nodes(LocalDocker):
             raise Failure(RUN, f"the load generator on {node.name} does not reach the counters: {error}") from error
 
     def more_loadgens(self, count: int, log: Path) -> bool:
-        """Each on its own machine."""
+        """Starts each on its own machine."""
         more = [self.nodes[f"{LOADGEN}-{number}"].context for number in range(2, count + 1)]
         return all(self.up_at(context, [LOADGEN], log, FRESH, ()) for context in more)
 
     def up_at(
         self, context: str, services: Sequence[str], log: Path, words: Sequence[str], files: Sequence[Path]
     ) -> bool:
-        """Tries once more: to join an overlay network, a container needs a manager that answers."""
+        """Retries once, after a manager answers: without one, no container can join an overlay network."""
         up = partial(super().up_at, context, services, log, words, files)
         return up() or (self.on_swarm and find_manager() is not None and up())
 
     def save_cgroups(self, services: Sequence[str]) -> str:
-        """Tells the readers too which they may serve in this block."""
+        """Also tells the readers which cgroups they may serve in this block."""
         lines = super().save_cgroups(services)
         save_there = ("sh", "-c", "cat >/tmp/new && mv /tmp/new /tmp/containers.tsv")
         for role in READ:
@@ -82,7 +82,7 @@ class Nodes(LocalDocker):
         return lines
 
     def cgroup_of(self, service: str) -> str:
-        """The folder, and the address of the reader that can see it."""
+        """The cgroup's path, and the address of the reader that can see it."""
         return f"{super().cgroup_of(service)}\t{self.reader_address(role_of(service))}"
 
     def read(self, what: str, service: str) -> str:
@@ -95,15 +95,15 @@ class Nodes(LocalDocker):
         return docker("exec", self.reader(role), *words, context=self.nodes[role].context).out
 
     def reader(self, role: str) -> str:
-        """The container that reads counters on the machine of this role."""
+        """The name of the container that reads counters on the machine of this role."""
         return f"{self.run.project}-counters-{role}"
 
     def reader_address(self, role: str) -> str:
-        """Where the load generator reaches it."""
+        """Where the load generator reaches the reader of this role."""
         return read_addresses(self.run).get(f"counters-{role}", f"counters-{role}")
 
     def start_readers(self) -> None:
-        """Starts them; they are unprivileged, and read what any user of their machines can."""
+        """Starts the readers. They are unprivileged, and read only what any user of their machines can."""
         project = self.run.project
         for role in READ:
             node, address = self.nodes[role], read_addresses(self.run).get(f"counters-{role}")
@@ -121,7 +121,7 @@ class Nodes(LocalDocker):
                 )
 
     def freezer(self, services: Sequence[str]) -> AbstractContextManager[None]:
-        """None: the pipes do not reach another machine."""
+        """Does nothing, because the pipes do not reach another machine."""
         return nullcontext()
 
     def in_loadgen(self, words: Sequence[str], *, log: Path | None = None, folder: str = "", number: int = 1) -> Done:
@@ -132,7 +132,7 @@ class Nodes(LocalDocker):
         return far.do(words, log=log, folder=folder)
 
     def bench(self, *words: str, stdin: bytes = b"") -> Done:
-        """Always here, where the run's folder is."""
+        """Always runs on this machine, where the run's folder is."""
         return in_tools(self.run, "python3", "-m", "bench", *words, stdin=stdin or None, check=False)
 
     def start_bench(self, *words: str) -> Callable[[str], Done]:
@@ -140,7 +140,7 @@ class Nodes(LocalDocker):
 
     def check(self, step_failed: bool = False) -> None:
         for role, node in self.nodes.items():
-            # Of several load generators, only the first is sure to have been started.
+            # Of several load generators, only the first one is always started.
             asked: tuple[str, ...] = ("version", "--format", "true")
             if not role.startswith(f"{LOADGEN}-"):
                 name = self.run.container(LOADGEN) if role == LOADGEN else self.reader(role)
@@ -152,13 +152,13 @@ class Nodes(LocalDocker):
         return read_addresses(self.run).get(service) or super().address(service)
 
     def answers_at_home(self, service: str) -> bool:
-        """With any status. An overlay network loses a new container now and then."""
+        """Any HTTP status counts. An overlay network loses a new container now and then."""
         context = self.nodes["server"].context
         asks = ("curl", "--silent", "--output", "/dev/null", "--max-time", "5", f"http://{service}:8080/")
         return answer("exec", self.reader("server"), *asks, context=context) is not None
 
     def start_dependencies(self) -> None:
-        """Also notes whether load generator and server are on different kernels, so share no CPU time."""
+        """Also records whether load generator and server have different kernels, and thus share no CPU time."""
         super().start_dependencies()
         words = ("exec", self.run.container(LOADGEN), "cat", "/proc/sys/kernel/random/boot_id")
         here = docker(*words, context=self.context_of(LOADGEN)).out.strip()

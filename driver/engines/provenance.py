@@ -1,4 +1,4 @@
-"""What a service's image is made of: packages, Python build, JIT, base image; as raw files."""
+"""Saves what a service's image is made of, as raw files: packages, Python build, JIT, base image."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NO_BASE = '"missing": "the base that it was built on is not here under this name
 
 
 def save_provenance(run: Run, service: str) -> None:
-    """Writes the files, image.id last. Failure if a resumed run finds another image."""
+    """Writes the files, image.id last. Failure if the image of a resumed run has changed."""
     folder, facts = run.service_folder(service), run.services[service]
     image = facts.image
     found = _of_image(image, "{{.Id}}")
@@ -43,7 +43,7 @@ def save_provenance(run: Run, service: str) -> None:
     argv = ["run", "--rm", "--label", f"bench.run={run.project}", "--network", "none", *CONFINED, "--memory", "512m"]
     argv += ["--ulimit", f"nofile={run.setting('NOFILE', '16384')}", "--tmpfs", "/tmp:mode=1777", "--entrypoint", ""]
     argv += [f"--env={setting}" for setting in settings]
-    # One container for all; their outputs are separated by form feeds.
+    # One container for all questions; form feeds separate the answers.
     script = ' && printf "\\f" && '.join(ASKED.values())
     for name, part in zip(ASKED, docker(*argv, image, "sh", "-c", script, JIT).out.split(APART)):
         save(folder / f"{name}.txt", part.removesuffix("\n") + "\n")
@@ -53,9 +53,9 @@ def save_provenance(run: Run, service: str) -> None:
 
 
 def describe_base(base: str, image: str) -> str:
-    """Name, id and registry digests (none of a local base) of the base image, as JSON.
+    """Name, id and registry digests (none for a local base) of the base image, as JSON.
 
-    The image must begin with the base's layers: another base may have taken that name since.
+    Checks that the image begins with the base's layers: another base may have taken that name since.
     """
     asked = '{{json .RootFS.Layers}} "id": {{json .Id}}, "repo_digests": {{json .RepoDigests}}'
     done = docker("image", "inspect", "--format", asked, base, check=False)

@@ -1,1 +1,1 @@
-"""A run from its first second to its report: the lock, signals, and what removes it, even if it is killed."""
+"""The life of a run from start to report: its lock, signals, and the clean-up, even if it is killed."""

@@ -1,4 +1,4 @@
-"""What lasts as long as a run: started before its first step (`begin`), and read at its end (`report`)."""
+"""The first and the last verb of a run: start what it needs throughout (`begin`), and write the report (`report`)."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def main(argv: list[str]) -> int:
 
 
 def report(argv: list[str]) -> int:
-    """`report RUN`: builds it and prints its path."""
+    """`report RUN`: builds the report and prints its path."""
     write_report(engine_of(open_run(argv[0])))
     return 0
 
 
 def write_report(engine: Engine) -> None:
-    """Failure if nothing was measured."""
+    """Builds the report and prints its path; Failure if nothing was measured."""
     folder = f"results/{engine.run.name}"
     _bench(engine, "build", *_for_reader(), folder)
     if is_composed():
@@ -46,7 +46,7 @@ def write_report(engine: Engine) -> None:
 
 
 def _for_reader() -> list[str]:
-    """How the answer is printed: as wide as the terminal, with colors where they are wanted (no-color.org)."""
+    """Options for the printed summary: as wide as the terminal, with colors unless NO_COLOR (no-color.org)."""
     if os.environ.get("BENCH_QUIET"):
         return ["--quiet"]
     colors = in_place() and not os.environ.get("NO_COLOR")

@@ -1,4 +1,4 @@
-"""Lists and removes what this project has left on this machine (scripts/clean.sh), found by labels."""
+"""Lists and removes what this project has left on this machine, found by labels (scripts/clean.sh)."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from driver.run import PROJECT, ROOT
 RUN = re.compile(r"bench-[0-9]{8}-[0-9]{6}-.+-[0-9]+")
 """The Compose project of a run (driver/run.py)."""
 UNPACKED = ".published"
-"""In results/: published runs that somebody has asked for (bench/run/folder.py)."""
+"""The folder of results/ with unpacked published runs (bench/run/folder.py)."""
 LEFT_S = 86400
-"""Seconds: a folder that was touched since may be in use."""
+"""Seconds: a folder touched more recently may be in use."""
 ROWS = "{{range .Images}}{{.ID}} {{.Repository}}:{{.Tag}} {{.UniqueSize}} {{.CreatedAt}}\n{{end}}"
 NAMELESS = "<none>:<none>"
 AT_ONCE = 50
@@ -35,16 +35,16 @@ LABELS = {
     "built": ("bench.base.made", f"{PROJECT}=bench"),
     "composed": (PROJECT,),
 }
-"""A short word for each set of labels; an image has the word if it has all labels."""
+"""A short word for each set of labels; it applies to images that have all of them."""
 KINDS = ("replaced", "service", "harness", "base", "kept", "resumable", "other")
-"""kept: ours, but not selected for removal; resumable: an interrupted run needs it; other: not ours by its labels."""
+"""kept: ours, but not selected for removal; resumable: an interrupted run needs it; other: without our labels."""
 Images = dict[str, list[tuple[str, str]]]
 """References and unshared sizes (in Docker's units), by kind."""
 
 
 @dataclass
 class Left:
-    """Ids of what no run needs, and the Compose projects of runs under way."""
+    """Ids of Docker objects that no run needs, and the Compose projects of runs in progress."""
 
     containers: list[str] = field(default_factory=list)
     networks: list[str] = field(default_factory=list)
@@ -53,7 +53,7 @@ class Left:
 
 
 def main(argv: list[str]) -> int:
-    """`clean [OPTION...]`, as scripts/clean.sh --help has them."""
+    """`clean [OPTION...]`: see scripts/clean.sh --help."""
     parser = ArgumentParser(prog="clean")
     for name in ("--yes", "--keep-images", "--all", "--build-cache"):
         parser.add_argument(name, action="store_true")
@@ -85,21 +85,24 @@ def main(argv: list[str]) -> int:
     remove_all(root, left, images, folders, trees)
     if options.build_cache:
         docker("builder", "prune", "--all", "--force", check=False)
-    # Unknown if the engine's disk is another machine's.
+    # Unknown if the engine's disk is on another machine.
     if before:
         print(f"free on the engine's disk: {before} before, {_free(place)} now")
     return 0
 
 
 def is_ours(project: str, folder: str = "") -> bool:
-    """Whether a Compose project is a run, or `docker-compose up` in a clone; other folders are called bench too."""
+    """Whether a Compose project is a run, or `docker-compose up` in a clone.
+
+    The project name bench is not enough: other people's folders have that name too.
+    """
     return bool(RUN.fullmatch(project)) or (
         project == "bench" and bool(folder) and Path(folder, "services/matrix.toml").is_file()
     )
 
 
 def find_left() -> Left:
-    """What no run needs of Docker, and the runs that are under way."""
+    """Docker objects that no run needs, and the runs in progress."""
     left, up = Left(), set()
     ours = [one for one in _list("ps", "--all", fields=f"ID State {PROJECT} {FOLDER}") if is_ours(one[2], one[3])]
     for container, state, project, _ in ours:
@@ -107,7 +110,7 @@ def find_left() -> Left:
             up.add(project)
     left.containers = [container for container, _, project, _ in ours if project not in up]
     left.under_way = sorted(up)
-    # The tools' containers, which have no Compose project.
+    # Containers of the tools have no Compose project.
     words = ("--format", "{{.ID}} {{.State}}", "--filter", "label=bench.run")
     for container, state in (line.split() for line in docker("ps", "--all", *words).out.splitlines()):
         if state == "running":
@@ -124,7 +127,7 @@ def find_left() -> Left:
 
 
 def find_folders(root: Path) -> list[Path]:
-    """Temporary folders of killed scripts, untouched for a day, and published runs unpacked."""
+    """Temporary folders of killed scripts, untouched for a day, and unpacked published runs."""
     results = root / "results"
     found = [path for kind in ("app", "cost", "baseline") for path in results.glob(f".{kind}-??????")]
     found = [*filter(_is_left, [*found, *results.glob("published/.??????")])]
@@ -139,7 +142,7 @@ def find_trees(root: Path) -> list[Path]:
 
 
 def remove_all(root: Path, left: Left, images: Images, folders: list[Path], trees: list[Path]) -> None:
-    """Removes all of these; prints what the engine refuses."""
+    """Removes all of these; prints the engine's errors."""
     asked = (("rm", "--force", "--volumes"), left.containers), (("network", "rm"), left.networks)
     said = ""
     for words, names in (*asked, (("volume", "rm"), left.volumes)):
@@ -163,7 +166,7 @@ def size_words(size: float) -> str:
 
 
 def _list(*command: str, fields: str) -> Iterator[list[str]]:
-    """Lists objects with a Compose project; `fields` with a dot are labels."""
+    """The `fields` of all objects that have a Compose project; fields with a dot are labels."""
     asked = [f'{{{{.Label "{word}"}}}}' if "." in word else f"{{{{.{word}}}}}" for word in fields.split()]
     lines = docker(*command, "--format", "\t".join(asked), "--filter", f"label={PROJECT}").out.splitlines()
     return (line.split("\t") for line in lines)
@@ -181,7 +184,7 @@ def _is_left(path: Path) -> bool:
 
 
 def find_images(root: Path, days: int = 0) -> Images:
-    """All images by kind. Images of services are `kept` if they are younger than `days`."""
+    """All images by kind. Images of services younger than `days` are `kept`."""
     labels = {word: _with_labels(wanted) for word, wanted in LABELS.items()}
     resumable = _resumable(root)
     before = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(time.time() - days * 86400))
@@ -202,7 +205,7 @@ def find_images(root: Path, days: int = 0) -> Images:
 def kind_of(reference: str, labels: set[str]) -> str:
     """The kind of an image.
 
-    Labels are inherited from base images, so the name has to be ours too. A nameless image is ours if it has our own
+    Images inherit labels from base images, so the name must be ours too. A nameless image is ours if it has our own
     label, or was built on a local base for the project bench.
     """
     composed = re.match(r"bench-.{8}-.{6}-.*-own-", reference)
@@ -227,7 +230,7 @@ def spare(images: Images, *kinds: str) -> None:
 
 
 def count(words: str, sizes: Iterable[str]) -> str:
-    """A line with their number and unshared size."""
+    """A line with the number of images and their unshared size."""
     found = [re.fullmatch(r"([0-9.]+)([kMGT]?B)", size) for size in sizes]
     known = [float(size[1]) * UNITS[size[2]] for size in found if size]
     if len(known) < len(found):
@@ -255,7 +258,7 @@ def images_lines(images: Images) -> list[str]:
 
 
 def remove_images(images: Images) -> str:
-    """Removes them by name, so that other names of the same image stay; returns the engine's error messages."""
+    """Removes images by name, so that other names of the same image stay; returns the engine's errors."""
     names = [name for kind in ("replaced", "service", "harness", "base") for name, _ in images[kind]]
     parts = [names[begin : begin + AT_ONCE] for begin in range(0, len(names), AT_ONCE)]
     return "".join(docker("image", "rm", *part, check=False).err for part in parts)

@@ -1,6 +1,6 @@
 """Holds a run: takes its lock, starts the script that measures it, waits, and removes containers and networks.
 
-However the run ends, nothing of it is left on the machine.
+However the run ends, none of its containers and networks stay on the machine.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from driver.nodes.node import several
 from driver.run import Run, open_run
 
 HELD = "BENCH_HELD"
-"""Environment variable that tells the script that it is held: the run's folder."""
+"""Environment variable that tells the script that its run is held: the run's folder."""
 ENDS_S = 2.0
-"""Seconds between SIGTERM and SIGKILL of the script."""
+"""Seconds between SIGTERM and SIGKILL to the script."""
 
 
 def main(argv: list[str]) -> int:
@@ -49,16 +49,16 @@ def main(argv: list[str]) -> int:
 
 
 def hold(run: Run, command: Sequence[str], note: str, begin: Callable[[], None] | None = None) -> int:
-    """The exit status of the command. `note`: how to resume if it fails.
+    """Runs the command; its exit status. `note`: how to resume if it fails.
 
-    `begin` is called first; without it, the run has no containers of its own and none are removed.
+    `begin` is called first. Without it, the run has no containers of its own, and none are removed.
     """
 
     def clean() -> None:
         end_writers(run)
         if begin:
             remove_run(run)
-            # The engine may have finished creating something for a killed client meanwhile.
+            # The engine may meanwhile have created something for a killed client.
             remove_left(run)
 
     guard = Guard(clean)
@@ -88,7 +88,7 @@ def hold(run: Run, command: Sequence[str], note: str, begin: Callable[[], None] 
 
 
 def _begin(run: Run, swarm: bool, resume: bool) -> None:
-    """Chooses the machines and writes the resolved Compose file; on resume, removes what a killed call has left."""
+    """Chooses the machines and writes the resolved Compose file; on resume, removes leftovers of a killed call."""
     kinds()
     machines = several(run)
     if machines == "contexts":
@@ -106,18 +106,18 @@ def _begin(run: Run, swarm: bool, resume: bool) -> None:
 
 
 def _environment(run: Run, note: str) -> dict[str, str]:
-    """The environment of the script and all that it starts."""
+    """The environment of the script and of all that it starts."""
     known = {} if is_composed() else engine_environment()
-    # Not by a wrapper of that name, such as pyenv's, which takes longer than Python itself.
+    # BENCH_PYTHON is the interpreter itself: a wrapper, such as pyenv's, would make each start slower.
     held = {HELD: str(run.folder), "BENCH_PROJECT": run.project, NOTE: note, "BENCH_PYTHON": sys.executable}
     return {**os.environ, **run.settings, **known, **held}
 
 
 class Guard:
-    """A process in its own session that reads a pipe from the holder.
+    """A process in its own session that cleans up if the holder is killed.
 
-    No other process inherits the pipe's writing end. If it closes without a message, the holder was killed: the guard
-    then cleans up, and keeps the run's lock until it has.
+    It reads a pipe whose writing end only the holder has. If the pipe closes without a message, the holder was killed:
+    the guard then cleans up, and keeps the run's lock until that is done.
     """
 
     def __init__(self, clean: Callable[[], None]) -> None:
@@ -130,7 +130,7 @@ class Guard:
         os.close(reader)
 
     def dismiss(self) -> None:
-        """The holder has cleaned up itself."""
+        """Ends the guard without a clean-up, because the holder has done that itself."""
         with suppress(OSError):
             os.write(self._writer, b"ended")
         os.close(self._writer)
@@ -139,7 +139,7 @@ class Guard:
 
 
 def _stand(reader: int, clean: Callable[[], None]) -> None:
-    """The guard process; never returns, as a fork must not go on as its parent."""
+    """The guard process; never returns, because the fork must not continue as its parent."""
     try:
         os.setsid()
         ignore_signals()

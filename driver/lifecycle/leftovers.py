@@ -20,22 +20,22 @@ TRIES, WAIT_S = 5, 0.5
 DOWN = ("--profile", "*", "down", "--timeout", "0", "--volumes", "--remove-orphans")
 FOLDER = f"{PROJECT}.working_dir"
 BEGINS_S = 10
-"""Seconds: a younger network may belong to a run that is starting."""
+"""Seconds: a younger network may belong to a run that is just starting."""
 
 
 def remove_run(run: Run) -> None:
-    """Removes containers, volumes, networks and images that are only this run's.
+    """Removes the run's containers, volumes, networks and the images that only it uses.
 
-    It takes several tries: Compose leaves a network in use, with status 0, and the engine may still be starting
-    containers for a client that was killed.
+    This may take several tries: Compose exits with status 0 although it leaves a network that is in use, and the engine
+    may still be starting containers for a killed client.
     """
-    # Without an engine there is nothing to do; what it refuses is reported below.
+    # If the engine does not answer, nothing can be done. `_remove_run` warns about what is left.
     with suppress(DockerError):
         _remove_run(run)
 
 
 def remove_left(run: Run) -> None:
-    """Removes what a killed call has left, including the tools' containers."""
+    """Removes what a killed call has left, including containers of the tools."""
     with suppress(DockerError):
         left = _left_of_run(run)
         if left is None:
@@ -83,7 +83,7 @@ def _left_of_run(run: Run) -> list[str] | None:
 def remove_dead_runs() -> bool:
     """Removes runs that no process measures or that have no running container; False if Docker fails.
 
-    A reboot, a killed daemon and `docker-compose up bench` leave such runs, whose networks occupy the subnet.
+    A reboot, a killed daemon and `docker-compose up bench` leave such runs; their networks occupy the subnet.
     """
     wanted = ("--filter", "label=com.docker.compose.network=bench")
     try:
@@ -124,7 +124,7 @@ def is_locked(file: Path) -> bool:
 
 
 def _begins(made: str) -> bool:
-    """Whether a network is young. One from the future is old too: the clock has been set back since."""
+    """Whether a network is young. One from the future is old: the clock was set back after its creation."""
     return abs(time.time() - (time_ns(made) or 0) / 1e9) <= BEGINS_S
 
 

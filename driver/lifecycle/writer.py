@@ -1,7 +1,7 @@
-"""The lock of a run: one call of a script at a time measures it.
+"""The lock of a run: only one call of a script measures it at a time.
 
 The lock is on RUN/.writer, through a file descriptor that all processes of the run inherit. The kernel releases it when
-the last of them has ended, and they are found in /proc by that open file; process ids alone are not trusted.
+the last of them has ended. They are found in /proc by that open file; process ids alone are not trusted.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from driver.failure import USER, Failure, say
 from driver.run import Run
 
 TRIES, WAIT_S = 20, 0.1
-"""How often, and how long apart, the lock is tried while processes of a killed call are still ending."""
+"""How often, and at which interval, to try the lock while processes of a killed call are still ending."""
 KILLED_S = 2.0
 PROCESSES = Path("/proc")
 NEEDED = 1 << 20
@@ -27,9 +27,9 @@ NEEDED = 1 << 20
 
 
 def become_writer(run: Run, place: str = "") -> None:
-    """Takes the lock; Failure that names the process which has it. Ends the processes of a killed call.
+    """Takes the lock, and ends the processes of a killed call. If another call has it, Failure that names the process.
 
-    `place`: `@CONTAINER` if this runs in one, where process ids are not the machine's.
+    `place`: `@CONTAINER` if this runs in a container, where process ids are not the machine's.
     """
     file = run.folder / ".writer"
     lock = os.open(file, os.O_RDWR | os.O_CREAT, 0o666)
@@ -53,11 +53,11 @@ def become_writer(run: Run, place: str = "") -> None:
             pid, since = _known_writer(lock)
             words = f"what process {pid} has left since {since}: end that (fuser {file})"
             raise Failure(USER, f"{run.name} is locked by {words}")
-    # Only now to the number that is inherited: a process that waits for the lock must not look like a writer.
+    # Only now use the inherited descriptor number: a process waiting for the lock must not look like a writer.
     os.dup2(lock, LOCK)
     if lock != LOCK:
         os.close(lock)
-    # One write of fixed length, so that a reader finds a whole line.
+    # A single write of fixed length, so that a reader finds a whole line.
     since = time.strftime("%Y-%m-%d %H:%M:%S")
     os.pwrite(LOCK, f"{os.getpid()}{place} {since}".ljust(60).encode() + b"\n", 0)
 
@@ -65,7 +65,7 @@ def become_writer(run: Run, place: str = "") -> None:
 def end_writers(run: Run, but: Sequence[int] = ()) -> None:
     """Kills all processes that have the lock open, except this one and `but`.
 
-    All are stopped first: otherwise one could see another end, and record that as a failure of a service.
+    They are stopped first: otherwise one could see another one end and record that as a service's failure.
     """
     known = -1
     found = _writers(run, but)

@@ -1,1 +1,1 @@
-"""Several machines: which they are, and what each gets: images, networks, files, and readers of its counters."""
+"""Runs on several machines: choosing them, and giving each its images, networks, files and readers of counters."""

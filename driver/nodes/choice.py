@@ -20,10 +20,10 @@ LONGEST_PREFIX = 27
 
 
 def of_largest_kinds(usable: Sequence[Node], before: Sequence[Node] = ()) -> tuple[list[Node], list[str]]:
-    """The nodes to use, and for each other one the reason.
+    """The nodes to use, and for each other node the reason why not.
 
-    All servers are of one kind, and so are all load generators: the kind that the run began with (`before`), or the
-    most common one.
+    All servers are of one kind, and so are all load generators: the kind that the run began with (`before`), or else
+    the most common one.
     """
     kinds = _kinds(before)
     kept, left_out = [], []
@@ -41,9 +41,9 @@ def of_largest_kinds(usable: Sequence[Node], before: Sequence[Node] = ()) -> tup
 def chosen_nodes(usable: Sequence[Node], before: Sequence[Node] = (), loadgens: int = 1) -> list[Node]:
     """The first suitable node of each role, and nodes for further load generators; Failure if there are too few.
 
-    `before`: the nodes that the run has had; it stays on nodes of the same kind.
+    `before`: the nodes that the run has used; it stays on nodes of the same kind.
     """
-    # A resumed run looks at all kinds, so that the error can name a node of the wrong one.
+    # A resumed run looks at nodes of all kinds, so that the error can name one of the wrong kind.
     nodes = _sorted(usable) if before else of_largest_kinds(usable)[0]
     kinds = _kinds(before)
     found: dict[str, Node] = {}
@@ -98,7 +98,7 @@ def lane_subnets(subnet: str, count: int) -> list[str]:
 
 
 def lanes_entry(lanes: Sequence[Lane], left_out: Sequence[str], before: Mapping[str, Any]) -> dict[str, Any]:
-    """The entry `lanes` of run.json: the highest number, and nodes left out or sharing CPUs, in any call of the run."""
+    """The entry `lanes` of run.json: the highest number of lanes, and nodes left out or sharing CPUs, in any call."""
     sharing = [f"{lane.nodes[2].name} CPU {cpu}" for lane in lanes for cpu in cpu_list(lane.database_cpus)]
     shared = sorted(name for name, count in Counter(sharing).items() if count > 1)
     return {
@@ -109,7 +109,7 @@ def lanes_entry(lanes: Sequence[Lane], left_out: Sequence[str], before: Mapping[
 
 
 def cpu_list(text: str) -> list[int]:
-    """The CPU numbers of a list in the kernel's format: `0-2,5` -> [0, 1, 2, 5]."""
+    """Parses a CPU list in the kernel's format: `0-2,5` -> [0, 1, 2, 5]."""
     cpus: list[int] = []
     for part in text.strip().split(","):
         first, _, last = part.partition("-")
@@ -118,7 +118,7 @@ def cpu_list(text: str) -> list[int]:
 
 
 def _more_loadgens(nodes: Sequence[Node], first: Node, number: int) -> list[Node]:
-    """Further load generators, each on a node of its own and of the first one's kind."""
+    """Further load generators, each on its own node of the same kind as the first."""
     others = [node for node in nodes if node.role == first.role and node.name != first.name]
     alike = [node for node in others if node.kind == first.kind]
     if len(alike) < number - 1:
@@ -131,7 +131,7 @@ def _more_loadgens(nodes: Sequence[Node], first: Node, number: int) -> list[Node
 
 
 def _database_cpus(supports: Sequence[Node], loadgens: Sequence[Node], settings: Mapping[str, str]) -> list[str]:
-    """The CPUs of each lane's database. If a node has too few, its lanes share DATABASE_CPUS."""
+    """The CPUs of each lane's database. If a node does not have enough, its lanes share DATABASE_CPUS."""
     own = settings["DATABASE_CPUS"]
     size = len(cpu_list(own))
     chosen = [own] * len(supports)

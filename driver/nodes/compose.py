@@ -17,7 +17,7 @@ OUTER = "outer"
 """The network for published ports, on two machines without a swarm."""
 SUPPORT = ("postgres", "upstream")
 CHECKER = "checker"
-"""A load generator on the server's machine: verification needs the database, which is reached only there."""
+"""A load generator on the server's machine: verification needs the database, which is reachable only there."""
 CONTAINER_PORT = 8080
 SECRETS = "/run/secrets"
 PROJECT, RESULTS = "/bench", "/bench/results"
@@ -38,10 +38,10 @@ def for_engines(run: Run, compose: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def several_compose(compose: Mapping[str, Any], project: str) -> dict[str, Any]:
-    """Replaces what exists on this machine only; limits and restrictions of services stay.
+    """Replaces what exists only on this machine; limits and restrictions of services stay.
 
-    The network is an existing one that all machines share. Mounts become volumes of the run: `-source` (the project),
-    `-results` (what the load generator writes) and `-secrets`. Failure for any other mount.
+    The network becomes an existing one that all machines share. Mounts become volumes of the run: `-source` (the
+    project), `-results` (the load generator's output) and `-secrets`. Failure for any other mount.
     """
     return {
         "name": compose.get("name", project),
@@ -69,7 +69,7 @@ def contexts_compose(compose: Mapping[str, Any], project: str, ports: Mapping[st
 
 
 def lane_compose(compose: Mapping[str, Any], project: str, database_cpus: str) -> dict[str, Any]:
-    """The result of `several_compose`, for a lane with this project name."""
+    """The result of `several_compose`, adapted to a lane with this project name."""
     services = {
         name: {**service, "cpuset": database_cpus} if name in SUPPORT else service
         for name, service in compose["services"].items()

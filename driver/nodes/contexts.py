@@ -1,7 +1,8 @@
-"""A run on two machines without a swarm: which they are, and where the server's is reached.
+"""A run on two machines without a swarm: checks the machines, and assigns ports on the server's.
 
-Server, database and upstream are on one machine and talk over an internal network there. Services under test and the
-reader of their counters have a port each on one of its addresses, through a second network that does not masquerade.
+Server, database and upstream are on one machine and talk over an internal network there. The services under test and
+the reader of their counters publish one port each on one of its addresses, through a second network without
+masquerading.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from driver.run import Run, open_run
 
 READERS = ("counters-server", "counters-support")
 FIRST_PORT, LAST_PORT = 21000, 32767
-"""Below the ports that Linux gives to outgoing connections."""
+"""Below the ports that Linux assigns to outgoing connections."""
 
 
 def main(argv: list[str]) -> int:
@@ -37,7 +38,7 @@ def main(argv: list[str]) -> int:
 
 
 def ask_machine(context: str) -> tuple[str, Node]:
-    """The id of the engine of a context, or at a URL; and its machine, which has no role yet."""
+    """The id of the engine at a context or URL, and its machine, still without a role."""
     try:
         done = docker("info", "--format", "{{json .}}", context=context, check=False, timeout=30)
         words = done.err.strip().splitlines() or [f"it ended with status {done.status}"]
@@ -55,7 +56,7 @@ def ask_machine(context: str) -> tuple[str, Node]:
 
 
 def published_address(text: str) -> str:
-    """Checks the address to publish ports at; Failure unless other machines can reach it."""
+    """Checks the address at which to publish ports; Failure unless other machines could reach it."""
     try:
         address = IPv4Address(text)
     except AddressValueError:
@@ -74,7 +75,7 @@ def published_address(text: str) -> str:
 
 
 def machines(server_context: str, loadgen_context: str, address: str) -> list[Node]:
-    """The machine of each role; database and upstream are on the server's."""
+    """The machine of each role; database and upstream are on the server's machine."""
     (server_id, server), (loadgen_id, loadgen) = ask_machine(server_context), ask_machine(loadgen_context)
     if (server_id, server.name) == (loadgen_id, loadgen.name):
         raise Failure(USER, f"{server_context} and {loadgen_context} are one engine: on one machine leave out both")
@@ -83,7 +84,7 @@ def machines(server_context: str, loadgen_context: str, address: str) -> list[No
 
 
 def addresses(services: Iterable[str], address: str) -> list[tuple[str, str]]:
-    """The readers and services of a run, each with a port of its own at this address."""
+    """The readers and services of a run, each with its own port at this address."""
     names = [*READERS, *dict.fromkeys(("null", *services))]
     if len(names) > LAST_PORT - FIRST_PORT + 1:
         raise Failure(USER, f"{len(names)} services are more than there are ports from {FIRST_PORT} to {LAST_PORT}")

@@ -1,4 +1,4 @@
-"""Brings images from this machine's engine to other machines: directly, or through a registry in a swarm.
+"""Copies images from this machine's engine to other machines: directly, or through a registry in a swarm.
 
 The swarm's registry has its own network and publishes no port. A relay on each node listens on 127.0.0.1, which engines
 trust without TLS, and forwards to the registry over that network. Nodes pull by digest.
@@ -26,7 +26,7 @@ SAME_IMAGE = (
     "{{json .RootFS.Layers}} {{json .Config.Env}} {{json .Config.Cmd}} {{json .Config.Entrypoint}} "
     "{{.Config.User}} {{.Config.WorkingDir}}"
 )
-"""What makes two images the same; ids may differ between engines."""
+"""What is equal for the same image on two engines; its ids may differ."""
 TRANSFER_S = 6 * 3600.0
 STACK = "bench"
 IMAGE = "bench/registry"
@@ -42,9 +42,9 @@ KEPT = (
     *("sysctls", "ulimits", "logging", "healthcheck", "stop_grace_period", "secrets"),
 )
 MOVED = ("tmpfs", "shm_size", "volumes", "mem_limit", "pids_limit", "networks")
-"""Settings that a stack has under other names."""
+"""Settings that have other names in a stack."""
 LEFT_OUT = ("build", "pull_policy", "profiles", "depends_on")
-"""Settings without a meaning in a stack, and without an effect on what a container may do."""
+"""Settings that mean nothing in a stack, and do not affect what a container may do."""
 IGNORED = ("cpuset", "security_opt")
 """Settings that a swarm does not support."""
 
@@ -56,7 +56,7 @@ def has_image(context: str, image: str, reference: str) -> bool:
 
 
 def copy_images(context: str, images: Sequence[str]) -> None:
-    """Copies those that the engine lacks, in one stream."""
+    """Copies the images that the engine lacks, in one stream."""
     lacks = [image for image in images if not has_image(context, image, image)]
     if not lacks:
         return
@@ -86,7 +86,7 @@ def send_images(root: Path, swarm: Swarm, images: Sequence[str]) -> None:
 
 
 def start_registry(root: Path, swarm: Swarm, services: Sequence[str] = ()) -> None:
-    """Starts the swarm's registry, unless the user has one, and then these services."""
+    """Starts the swarm's registry, unless the user has their own, and then these services."""
     ours: tuple[str, ...] = ()
     if not setting(root, "BENCH_REGISTRY"):
         ours = (REGISTRY,)
@@ -103,15 +103,15 @@ def start_registry(root: Path, swarm: Swarm, services: Sequence[str] = ()) -> No
 
 
 def copy_tools(root: Path, nodes: Sequence[Node]) -> None:
-    """Builds the image of registry, relays and node checks, and copies it to all nodes."""
+    """Builds the image for registry, relays and node checks, and copies it to all nodes."""
     project_compose(root, "--profile", "swarm", "build", "--quiet", REGISTRY, timeout=TRANSFER_S)
     together(lambda node: copy_images(node.context, [IMAGE]), nodes)
 
 
 def remove_registry(swarm: Swarm) -> None:
-    """Removes relays and the stack; Failure if some of it remains.
+    """Removes relays and the stack; Failure if parts of it remain.
 
-    It retries, as managers may fail and a stack takes time to end, and networks that remain would block the next one.
+    Retries, because managers may fail and a stack takes time to end, and leftover networks would block the next one.
     """
     for node in swarm.machines():
         answer("rm", "--force", "--volumes", RELAY, context=node.context, timeout=60)
@@ -125,9 +125,9 @@ def remove_registry(swarm: Swarm) -> None:
 
 
 def _push_images(root: Path, swarm: Swarm, images: Sequence[str]) -> Mapping[str, str]:
-    """Pushes images; their references with a digest.
+    """Pushes images; returns their references with digests.
 
-    A support node's engine pushes to the swarm's registry; this machine's engine pushes to the user's.
+    A support node's engine pushes to the swarm's registry; this machine's engine pushes to the user's registry.
     """
     prefix, pusher = setting(root, "BENCH_REGISTRY"), ""
     if not prefix:
@@ -195,7 +195,7 @@ def _start_relay(node: Node) -> None:
 
 
 def _left_of_stack(swarm: Swarm) -> list[str] | None:
-    """Services, secrets and networks of the stack that remain; None if the manager does not answer."""
+    """Remaining services, secrets and networks of the stack; None if the manager does not answer."""
     left: list[str] = []
     for what in ("service", "secret"):
         words = answer(what, "ls", "--filter", OF_STACK, "--format", what + " {{.Name}}", context=swarm.manager)
@@ -213,8 +213,8 @@ def stack(
 ) -> dict[str, Any]:
     """The stack of these services, on nodes with the role `support`.
 
-    `compose`: the output of `docker compose config --format json`. `images`: references with a digest, by image name.
-    Failure for an unknown service, and for an unknown setting of one, so that no setting is lost unnoticed.
+    `compose`: the output of `docker compose config --format json`. `images`: references with digests, by image name.
+    Failure for unknown services, and for unknown settings, so that no setting is lost silently.
     """
     label = support_label(nodes)
     services = {}
@@ -253,7 +253,7 @@ def overlay_options(compose: Mapping[str, Any]) -> list[str]:
 
 
 def _overlay(network: Mapping[str, Any]) -> dict[str, Any]:
-    """An internal network as on one machine; not encrypted."""
+    """An overlay network like the one in the Compose file; not encrypted."""
     return {
         "driver": "overlay",
         "attachable": True,
@@ -285,7 +285,7 @@ def _service(name: str, service: Mapping[str, Any], label: str, images: Mapping[
 
 
 def _folders(service: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Folders in memory. A stack makes them writable for anyone (1777), whatever the Compose file says."""
+    """Folders in memory (tmpfs). A stack makes them world-writable (1777), whatever the Compose file says."""
     folders: list[dict[str, Any]] = [
         {"type": "tmpfs", "target": str(entry).partition(":")[0]} for entry in service.get("tmpfs") or ()
     ]

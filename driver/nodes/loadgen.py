@@ -1,4 +1,4 @@
-"""A load generator on another machine: sends project and inputs, fetches raw files, through `docker exec`."""
+"""A load generator on another machine: sends it the project and inputs, and fetches raw files, by `docker exec`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ HOME_S = 3600.0
 
 
 def fill_volumes(run: Run, node: Node) -> None:
-    """Creates and fills the run's volumes on that machine: project, results, database password."""
+    """Creates and fills the run's volumes on a machine: project, results, database password."""
     mounts = []
     project = _archive(((run.root / name, name) for name in PROJECT), recursive=True)
     with or_failure(RUN, f"node {node.name} does not take the project"):
@@ -58,7 +58,7 @@ class FarLoadgen:
     container: str
 
     def do(self, words: Sequence[str], *, log: Path | None = None, folder: str = "") -> Done:
-        """Runs a command in it. With a `folder`, sends its inputs first, and fetches its files whatever the status."""
+        """Runs a command in it. With a `folder`, sends inputs before, and fetches files after, whatever the status."""
         if folder:
             try:
                 self.send_inputs(folder)
@@ -73,7 +73,7 @@ class FarLoadgen:
         return done
 
     def send_inputs(self, folder: str) -> None:
-        """Sends the plan, the step, and files of earlier verbs; the folder there is emptied first."""
+        """Sends the plan, the step, and files of earlier verbs, after emptying the folder there."""
         words = ("sh", "-c", TAKE, self.run.name, folder)
         sent = inputs(self.run, folder)
         docker("exec", "--interactive", self.container, *words, context=self.context, stdin=sent)
@@ -101,7 +101,7 @@ class FarLoadgen:
 
 
 def inputs(run: Run, folder: str) -> bytes:
-    """The input as a tar archive. It has the (empty) folders of repeated windows, which are counted."""
+    """The inputs as a tar archive. It has the (empty) folders of repeated windows, because these are counted."""
     (run.folder / folder).mkdir(parents=True, exist_ok=True)
     return _archive(_inputs(run, folder), recursive=False)
 
@@ -109,7 +109,7 @@ def inputs(run: Run, folder: str) -> bytes:
 def _inputs(run: Run, folder: str) -> Iterator[tuple[Path, str]]:
     here, own = run.folder, run.lane_folder
     step = read(own / STEP)
-    # A search for a knee may have been made on another pair of nodes.
+    # Another pair of nodes may have searched for the knee.
     knees = sorted(here.glob("raw/r*/**/knee.json")) if step and step_of(step["host"]).knee else []
     of_run = [here / "run.json", here / "plan.jsonl", here / ADDRESSES, *knees]
     said = [*here.glob(f"{folder}/services/*.status"), *here.glob(f"{folder}/services/*.txt")]
@@ -142,7 +142,7 @@ def _whole(data: bytes) -> dict[str, bytes] | None:
 
 
 def _archive(parts: Iterable[tuple[Path, str]], *, recursive: bool) -> bytes:
-    """A tar archive of files and folders, each with its name there."""
+    """A tar archive of files and folders, given as (path, name in the archive)."""
     with io.BytesIO() as file:
         with tarfile.open(fileobj=file, mode="w") as tar:
             for path, name in parts:

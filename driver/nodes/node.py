@@ -1,9 +1,9 @@
-"""The machines of a run on several: their roles, and the files in the run's folder (fields are separated by tabs).
+"""The machines of a run on several: their roles, and their files in the run's folder (fields separated by tabs).
 
-nodes.tsv        `ROLE NODE CONTEXT ADDRESS KIND` of each machine; each lane has such a file
-nodes-ever.tsv   the same of all machines that were used in any call
-lanes.tsv        `LANE SUBNET DATABASE_CPUS`, of a run on two or more pairs of nodes
-addresses.tsv    `NAME ADDRESS:PORT` of services and readers, of a run on two machines without a swarm
+nodes.tsv        `ROLE NODE CONTEXT ADDRESS KIND` per machine; each lane has its own
+nodes-ever.tsv   the same for all machines used in any call of the run
+lanes.tsv        `LANE SUBNET DATABASE_CPUS`; only for two or more pairs of nodes
+addresses.tsv    `NAME ADDRESS:PORT` per service and reader; only for two machines without a swarm
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Node:
     """A machine in one of its roles: server, loadgen (further load generators: loadgen-2, ...), or support.
 
     `context`: the Docker context of its engine, or a URL. `kind`: CPUs, memory and platform; figures are comparable
-    between machines of one kind. `cpus` is 0 if the node was read from a run's file.
+    only between machines of the same kind. `cpus` is 0 if the node was read from a run's file.
     """
 
     role: str
@@ -39,7 +39,7 @@ class Node:
 class Lane:
     """A pair of nodes with a support node, in the order of ROLES, and its share of the run's subnet and database CPUs.
 
-    Read from a run's file, it has no `nodes`: those are in its folder.
+    A lane read from a run's file has no `nodes`: those are in the lane's folder.
     """
 
     subnet: str
@@ -78,7 +78,7 @@ def save_nodes(folder: Path, nodes: Iterable[Node]) -> None:
 
 
 def read_lanes(run: Run) -> list[Lane]:
-    """All lanes; none of a run on one pair of nodes."""
+    """All lanes; empty for a run on one pair of nodes."""
     return [Lane(words[1], words[2]) for words in _words(run.folder / LANES)]
 
 

@@ -1,7 +1,7 @@
-"""Chooses a run's nodes in a swarm, gives all nodes of a run what it needs there, and removes that at the end.
+"""Chooses a run's nodes in a swarm, sets up what the run needs on its nodes, and removes that at the end.
 
-What it needs: images, networks, volumes, readers of counters. A lane is a pair of nodes with its own Compose project;
-the first one is the run itself. The planner decides which step is measured on which lane (bench/drive/steps.py).
+It needs images, networks, volumes and readers of counters. A lane is a pair of nodes with its own Compose project; the
+first lane is the run itself. The planner decides which step is measured on which lane (bench/drive/steps.py).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ REACHES = 'exec 3<>"/dev/tcp/${0%:*}/${0##*:}" && read -r line <&3 && [[ $line =
 
 
 def choose_nodes(run: Run, resume: bool) -> None:
-    """Chooses a node of the swarm for each role, or as many pairs as there are; a resumed run may get other nodes."""
+    """Chooses a node of the swarm for each role, or all pairs that there are; a resumed run may get other nodes."""
     usable = read_swarm().usable()
     count = int(run.setting("LOADGENS", "1"))
     nodes = chosen_nodes(usable, read_nodes(run.folder / EVER), count)
@@ -54,8 +54,8 @@ def choose_nodes(run: Run, resume: bool) -> None:
 
 
 def _choose_lanes(run: Run, usable: Sequence[Node]) -> None:
-    """As many lanes as there are pairs of nodes."""
-    # Includes those that were just chosen.
+    """Chooses as many lanes as there are pairs of nodes."""
+    # Includes the nodes that were just chosen.
     ever = read_nodes(run.folder / EVER)
     facts = json.loads((run.folder / "run.json").read_text())
     _, left_out = of_largest_kinds(usable, ever)
@@ -71,7 +71,7 @@ def _choose_lanes(run: Run, usable: Sequence[Node]) -> None:
 
 
 def save_lanes(run: Run, lanes: Sequence[Lane]) -> None:
-    """Records the lanes, of two or more; the first one's nodes are the run's."""
+    """Saves the lanes, if there are two or more; the nodes of the first lane are the run's."""
     for number, lane in enumerate(lanes[1:], 2):
         save_nodes(run.on_lane(number).lane_folder, lane.nodes)
     lines = [f"{number}\t{lane.subnet}\t{lane.database_cpus}\n" for number, lane in enumerate(lanes, 1)]
@@ -122,7 +122,7 @@ def _fill_nodes(engine: Nodes) -> None:
 
 
 def _make_overlay(run: Run) -> None:
-    """A swarm's network, with the options of the project's Compose file."""
+    """Creates a swarm's network with the options of the project's Compose file."""
     manager = find_manager()
     if manager is None:
         raise Failure(RUN, "the run has no network")
@@ -131,7 +131,7 @@ def _make_overlay(run: Run) -> None:
 
 
 def _make_bridges(engine: Nodes) -> None:
-    """The networks of two machines without a swarm, on both of them, as Compose expects each network on each."""
+    """Creates the networks of two machines without a swarm on both of them: Compose expects each network on each."""
     run = engine.run
     options = bridge_options(run.setting("BENCH_SUBNET"))
     for role, kind in (("server", "inner"), ("server", OUTER), (LOADGEN, "inner"), (LOADGEN, LOADGEN)):
@@ -140,7 +140,7 @@ def _make_bridges(engine: Nodes) -> None:
 
 
 def _make_network(run: Run, context: str, name: str, options: Sequence[str], refused: str) -> None:
-    # A resumed run may still have its network, if a lost node has kept it.
+    # A resumed run may still have its network if a lost node has kept it.
     if answer("network", "inspect", name, context=context) is not None:
         return
     with or_failure(USER, f"{refused} {run.setting('BENCH_SUBNET')}"):
@@ -150,8 +150,8 @@ def _make_network(run: Run, context: str, name: str, options: Sequence[str], ref
 def bridge_options(subnet: str) -> dict[str, list[str]]:
     """Options of `docker network create` for the two networks of the server's machine and the load generator's.
 
-    `inner` is the network of a run on one machine: no way out, and no address of the host in it. `outer` has a way out,
-    but what leaves it keeps its address, which nobody else can answer to.
+    `inner` is like the network of a run on one machine: internal, without an address of the host. `outer` is not
+    internal, but without masquerading: packets keep their container's address, to which no other machine can reply.
     """
     try:
         inner, outer = IPv4Network(subnet, strict=False).subnets()
@@ -177,7 +177,7 @@ def _need_way(engine: Nodes) -> None:
 
 
 def measure_wave(run: Run) -> None:
-    """Measures a step on each lane that has one. If one fails as a whole (a lost node), the others finish first."""
+    """Measures a step on each lane that has one. If a lane fails (such as by a lost node), the others finish first."""
     lanes = [run.on_lane(number) for number, _ in enumerate(read_lanes(run), 1)]
     asked = [lane for lane in lanes if (lane.lane_folder / STEP).exists()]
     together(_measure_lane, asked, max(1, len(asked)))
@@ -193,7 +193,7 @@ def _measure_lane(run: Run) -> None:
 
 
 def remove_nodes(run: Run) -> None:
-    """Removes what the run has on any node that any call of it has used and that answers; of all its lanes."""
+    """Removes what the run and all its lanes have on any node that a call of it has used and that answers."""
     numbers = sorted(int(folder.name) for folder in run.folder.glob("lanes/*") if folder.name.isdecimal())
     lanes = [lane for lane in map(run.on_lane, numbers) if read_nodes(lane.lane_folder / EVER)]
     with suppress(Failure, DockerError):
@@ -224,6 +224,6 @@ def _remove_lane(run: Run) -> None:
 
 
 def _ids(run: Run, kind: str, context: str) -> list[str]:
-    """Ids of the run's objects of this kind there."""
+    """Ids of the run's objects of this kind on an engine."""
     words = (kind, "ls", *(("--all",) if kind == "container" else ()), "--quiet", "--filter", f"label={run.label}")
     return (answer(*words, context=context) or "").split()

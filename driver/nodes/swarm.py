@@ -15,12 +15,12 @@ from driver.together import together
 
 LABEL = "bench.role"
 SEPARATOR = "+"
-"""Between several roles of a node; a swarm's constraints do not allow a comma."""
+"""Separates the roles of a node; a swarm's constraints do not allow a comma."""
 
 
 @dataclass(frozen=True)
 class SwarmNode:
-    """One node. `context`: the Docker context that reaches its engine, None where none does; `memory` in bytes."""
+    """One node. `context`: the Docker context that reaches its engine, None if there is none; `memory` in bytes."""
 
     id: str
     name: str
@@ -47,7 +47,7 @@ class SwarmNode:
 
     @property
     def kind(self) -> str:
-        """CPUs, memory and platform, which comparable nodes share; the swarm does not know the CPU model."""
+        """CPUs, memory and platform, equal for comparable nodes; the swarm does not know the CPU model."""
         return kind_of(self.cpus, self.memory, self.platform)
 
 
@@ -69,7 +69,7 @@ class Swarm:
         return [node for node in self.nodes if role in node.roles]
 
     def usable(self) -> list[Node]:
-        """The usable nodes, once for each role."""
+        """The usable nodes, one entry per role."""
         return [
             Node(role, node.name, node.context or "", node.address, node.kind, int(node.cpus))
             for node in self.nodes
@@ -107,7 +107,7 @@ def read_swarm() -> Swarm:
 def find_manager() -> str | None:
     """The context of a manager that answers; None, with a warning, if none does within a minute.
 
-    After the loss of a leader, the others need time to elect one.
+    After the leader is lost, the others need time to elect a new one.
     """
     contexts = docker("context", "ls", "--format", "{{.Name}}").out.split()
     for _ in range(20):
@@ -120,7 +120,7 @@ def find_manager() -> str | None:
 
 
 def nodes_of_inspect(inspected: Sequence[Mapping[str, Any]], contexts: Mapping[str, str]) -> tuple[SwarmNode, ...]:
-    """The nodes, by name. `inspected`: the array of `docker node inspect`; `contexts`: of the nodes' ids."""
+    """The nodes, sorted by name. `inspected`: the output of `docker node inspect`; `contexts`: by node id."""
     try:
         return tuple(sorted((_node(one, contexts) for one in inspected), key=lambda node: (node.name, node.id)))
     except (KeyError, TypeError, AttributeError) as error:
@@ -138,7 +138,7 @@ def role_label(roles: Sequence[str]) -> str:
 
 
 def support_label(nodes: Iterable[SwarmNode]) -> str:
-    """The label of support nodes; one value, as a swarm's constraints compare whole values."""
+    """The label of support nodes; a single value, because a swarm's constraints compare whole values."""
     labels = {node.label for node in nodes if "support" in node.roles and node.ready and node.active}
     if not labels:
         raise Failure(USER, "no node of the swarm has the role support: scripts/swarm.sh label NODE support")
@@ -163,7 +163,7 @@ def _node(one: Mapping[str, Any], contexts: Mapping[str, str]) -> SwarmNode:
     spec, status, about = one["Spec"], one["Status"], one["Description"]
     manager = one.get("ManagerStatus") or {}
     address = str(status["Addr"])
-    # A leader without an advertised address shows 0.0.0.0 here, and the right one among its data as a manager.
+    # A leader without an advertised address shows 0.0.0.0 here; its manager status has the right address.
     if address in ("", "0.0.0.0") and manager:
         address = str(manager["Addr"]).rpartition(":")[0]
     resources, platform = about["Resources"], about["Platform"]

@@ -1,7 +1,4 @@
-"""The verbs of scripts/swarm.sh, which has checked the arguments; `check` looks at all that a run needs of a swarm.
-
-A finding of `check` prevents a run on these nodes, or affects its figures, or says that all is well.
-"""
+"""The verbs of scripts/swarm.sh, which has checked the arguments; `check` tests all that a run needs from a swarm."""
 
 from __future__ import annotations
 
@@ -24,7 +21,7 @@ from driver.run import ROOT
 from driver.together import together
 
 SKEW_STOPS = 1.0
-"""Seconds; with more, windows of two nodes cannot be matched."""
+"""Seconds; above, windows of two nodes cannot be matched."""
 SKEW_WARNS = 0.1
 SLOW_LINK = 1e9
 """Bits/s; below, the network limits answers of some kilobytes."""
@@ -93,7 +90,7 @@ class Port:
 
 
 def check(root: Path, swarm: Swarm, seconds: int) -> Iterator[Finding]:
-    """All findings. `seconds`: for each link."""
+    """All findings. `seconds`: how long to measure each link."""
     wanted = {image: docker("image", "inspect", "--format", "{{.Id}}", image).out.strip() for image in HARNESS}
     yield from of_roles(swarm)
     yield from of_engines(swarm)
@@ -111,7 +108,7 @@ def check(root: Path, swarm: Swarm, seconds: int) -> Iterator[Finding]:
 
 
 def of_roles(swarm: Swarm) -> Iterator[Finding]:
-    """Roles that no node has, and labels that mean nothing."""
+    """Roles without a usable node, and labels that are not roles."""
     for role in ROLES:
         those = swarm.with_role(role)
         usable = [node for node in those if node.usable]
@@ -130,7 +127,7 @@ def of_roles(swarm: Swarm) -> Iterator[Finding]:
 
 
 def of_engines(swarm: Swarm) -> Iterator[Finding]:
-    """Nodes that cannot be used, and what differs between them."""
+    """Nodes that cannot be used, and differences between nodes."""
     ours = [node for node in swarm.nodes if node.roles]
     for node in ours:
         if not node.ready:
@@ -155,7 +152,7 @@ def of_engines(swarm: Swarm) -> Iterator[Finding]:
 
 
 def of_images(node: str, wanted: Mapping[str, str], there: Sequence[str]) -> Finding:
-    """`wanted`: names and ids of the images here; `there`: ids of the node's."""
+    """`wanted`: names and ids of this machine's images; `there`: ids of the node's images."""
     lacks = sorted(name for name, image in wanted.items() if image not in there)
     if lacks:
         return Finding("ok", f"{node}: images that are not there yet and will be sent: {', '.join(lacks)}")
@@ -163,8 +160,8 @@ def of_images(node: str, wanted: Mapping[str, str], there: Sequence[str]) -> Fin
 
 
 def of_clock(node: str, ahead: float, within: float) -> Finding:
-    """How far a node's clock is ahead of this machine's, and the error of that, in seconds."""
-    # The difference that is certain.
+    """How far a node's clock is `ahead` of this machine's, and the error of that (`within`), in seconds."""
+    # The difference is at least this large.
     least = abs(ahead) - within
     kind = "stop" if least > SKEW_STOPS else "warn" if least > SKEW_WARNS else "ok"
     help_ = "; set it by NTP (chrony, systemd-timesyncd)" if kind != "ok" else ""
@@ -172,7 +169,7 @@ def of_clock(node: str, ahead: float, within: float) -> Finding:
 
 
 def of_ports(ports: Sequence[Port]) -> Iterator[Finding]:
-    """Ports that are closed, or that all are open."""
+    """Closed ports, or that all are open."""
     closed = [port for port in ports if not port.open]
     for port in closed:
         what = PORTS[port.number]
@@ -199,14 +196,14 @@ def of_link(of: str, to: str, ping: Done | None, iperf: Done | None) -> Finding:
 
 
 def clock_of(before: float, told: str, after: float) -> tuple[float, float]:
-    """How far a node's clock is ahead, and the error; by its time, and this machine's before and after asking."""
+    """How far a node's clock is ahead, and the error, from its time and this machine's before and after asking."""
     # Python 3.9 parses neither nanoseconds nor a Z for UTC.
     told = re.sub(r"\.(\d+)", lambda found: "." + found[1][:6].ljust(6, "0"), told.strip()).replace("Z", "+00:00")
     return datetime.fromisoformat(told).timestamp() - (before + after) / 2, (after - before) / 2
 
 
 def remove_network(manager: str, name: str) -> None:
-    """Removes a network; tries again while the swarm still counts containers in it."""
+    """Removes a network; retries while the swarm still counts containers in it."""
     if not in_time(lambda: answer("network", "rm", name, context=manager) is not None, 30, 0.3):
         warn(f"network {name} is not removed")
 
@@ -216,7 +213,7 @@ def _names(nodes: Iterable[SwarmNode]) -> str:
 
 
 def _clock(node: Node) -> tuple[float, float]:
-    """Asks three times and keeps the fastest answer, which is the most exact."""
+    """Asks three times; the fastest answer is the most exact."""
     clocks = []
     for _ in range(3):
         before = time.time()

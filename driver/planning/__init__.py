@@ -1,1 +1,1 @@
-"""What comes before a run: options, a user's own app, packages and two refs, until the plan is made."""
+"""Prepares a run until it is planned: options, a user's own app, packages, two refs."""

@@ -1,4 +1,4 @@
-"""`bisect`: `git bisect` in a package's repository, whose test is a verdict of a run beside the good commit."""
+"""`bisect`: `git bisect` in a package's repository; the test is a run that compares each commit with the good one."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from driver.planning.tools import asked, bench, commit_of, done_by_git, git
 from driver.run import ROOT
 
 NOT_MEASURED = 3
-"""Exit status: a commit could not be measured for another reason than its own."""
+"""Exit status: a commit could not be measured, and the commit is not to blame."""
 NOT_HERE = ("--app", "--dry-run", "--list", "--mode", "--preset", "--resume", "--target", "--vary")
 GIVEN = ("--controls", "none", "--max-time", "10")
-"""Of each measurement; what is given replaces it."""
+"""Default options of each measurement; given options override them."""
 ENDS_S = 60.0
 """Seconds that scripts/matrix.sh has to remove its containers after a signal."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """How scripts/matrix.sh ended; its output, the last line of its messages, and its run."""
+    """How scripts/matrix.sh ended: exit status, standard output, and the last line of its messages."""
 
     status: int
     out: str
@@ -43,8 +43,8 @@ class Measured:
 
 @dataclass
 class Bisection:
-    """`folder`: the package's; `good`, `bad`: commits; `tree`: a work tree without files, as git has the state of a
-    bisection for each; `whole`: the difference between good and bad; `told`: the line of each measured commit.
+    """`folder`: the package's; `good`, `bad`: commits; `whole`: the difference between them; `told`: the printed line
+    of each measured commit. `tree`: a work tree without files, as git keeps the state of a bisection per work tree.
     """
 
     folder: Path
@@ -57,7 +57,7 @@ class Bisection:
 
 
 def main(argv: list[str]) -> int:
-    """`bisect GOOD BAD --package PATH OPTION...`: 0 found, 1 skipped commits leave several that may be it."""
+    """`bisect GOOD BAD --package PATH OPTION...`: 0 found, 1 skipped commits leave several candidates."""
     refs, package, selection = read_request(argv)
     folder, good, bad = _choose_commits(refs, package)
     state = Path(tempfile.mkdtemp())
@@ -122,7 +122,7 @@ def _choose_commits(refs: Sequence[str], package: str) -> tuple[Path, str, str]:
 
 
 def _measure(bisection: Bisection, commit: str, *options: str) -> Measured:
-    """The commit and the good one in one run."""
+    """Measures the commit and the good one in one run."""
     packages = [word for one in (bisection.good, commit) for word in ("--package", f"{bisection.folder}@{one}")]
     argv = [str(ROOT / "scripts/matrix.sh"), "--quiet", *packages, *GIVEN, *bisection.selection, *options]
     child = subprocess.Popen(
@@ -149,7 +149,7 @@ def _need(measured: Measured) -> Measured:
 
 
 def _need_one_comparison(bisection: Bisection) -> None:
-    """Failure unless the selection is one comparison, before anything is measured."""
+    """Failure, before anything is measured, unless the selection is a single comparison."""
     listed = _need(_measure(bisection, bisection.bad, "--list"))
     tables = [" ".join(table.split()) for table in re.findall(r"^table in turns: (.*)", listed.out, re.MULTILINE)]
     if len(tables) != 1 or not tables[0].endswith(" 2 services"):
@@ -158,7 +158,7 @@ def _need_one_comparison(bisection: Bisection) -> None:
 
 
 def _measure_whole(bisection: Bisection) -> None:
-    """The difference between good and bad; without one there is nothing to bisect, which `bench bisect` says."""
+    """Measures the difference between good and bad; `bench bisect` fails if there is none and nothing to bisect."""
     run = _need(_measure(bisection, bisection.bad)).run
     bisection.whole, _, words = bench(ROOT, "bisect", run).strip().partition(" ")
     _tell(bisection, bisection.bad, f"bad: {words}", run)
@@ -172,8 +172,10 @@ def _tell(bisection: Bisection, commit: str, words: str, run: str) -> None:
 
 
 def _judge(bisection: Bisection, commit: str) -> str:
-    """Measures a commit; good, bad, skip or abort. What scripts/matrix.sh says that the user can fix is the commit's
-    fault, as all else was right for good and bad; except for what keeps any package from being built.
+    """Measures a commit; returns good, bad, skip or abort.
+
+    If scripts/matrix.sh ends with status USER, that is the commit's fault, because the same options worked for good and
+    bad. The exception is an error that keeps any package from being built.
     """
     say(f"measuring {commit[:10]}")
     measured = _measure(bisection, commit)
@@ -196,7 +198,7 @@ def _judge(bisection: Bisection, commit: str) -> str:
 
 
 def _bisect(bisection: Bisection) -> int:
-    """Has git choose commits until it knows the first bad one."""
+    """Lets git choose commits until it has found the first bad one."""
     tree = bisection.tree
     done = git(tree, "bisect", "start", "--no-checkout", bisection.bad, bisection.good)
     while not done.status and " is the first bad commit\n" not in done.out:

@@ -1,4 +1,4 @@
-"""`matrix`: what scripts/matrix.sh is asked for, to a run that is planned, held and measured."""
+"""`matrix`: from the options of scripts/matrix.sh to a run that is planned, held and measured."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from driver.run import ROOT
 MACHINES = ("--server-context", "--loadgen-context", "--server-address")
 """Options for two machines without a swarm."""
 TWO_REFS = "BENCH_REFS"
-"""Environment variable that scripts/compare.sh sets: the two refs of the run are checked out."""
+"""Environment variable, set by scripts/compare.sh: the run's two refs are checked out."""
 
 
 @dataclass
 class Request:
     """The options. `selection`: those of `bench plan`, packages included; `verb`: plan, list, commands or names.
 
-    `names`: what the names are listed of.
+    `names`: the WHAT of `--list WHAT`.
     """
 
     verb: str = "plan"
@@ -84,7 +84,7 @@ def main(argv: list[str]) -> int:
 
 
 def read_request(argv: Sequence[str]) -> Request:
-    """The options; Failure where one lacks its value."""
+    """Parses the options; Failure if one lacks its value."""
     request, words = Request(), list(argv)
     while words:
         word = words[0]
@@ -119,12 +119,12 @@ def read_request(argv: Sequence[str]) -> Request:
 
 
 def quiet() -> list[str]:
-    """The option, if it is given."""
+    """The option --quiet, if it was given."""
     return ["--quiet"] if os.environ.get("BENCH_QUIET") else []
 
 
 def take_own(own: dict[str, str], words: Sequence[str]) -> int:
-    """Takes an option for one's own app from the front of the words; how many of them it is."""
+    """Takes an option for the user's own app from the front of `words`; how many words it took."""
     option = words[0][2:]
     if words[0] == "--app":
         if len(words) < 3 or not all(words[1:3]) or words[2].startswith("-"):
@@ -150,7 +150,7 @@ def _is_of_two_refs(name: str) -> bool:
 
 
 def need_results(folder: Path) -> None:
-    """Failure unless a run can begin in this folder; so that nothing is built in vain."""
+    """Failure, before anything is built in vain, unless a run can be written to this folder."""
     with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
     why = in_the_way(folder)
@@ -164,7 +164,7 @@ def need_results(folder: Path) -> None:
 
 
 def set_up() -> None:
-    """scripts/setup.sh; if it fails, it has said why. It is in this process group: Ctrl-C reaches it."""
+    """Runs scripts/setup.sh, which prints its own errors. It is in this process group, so Ctrl-C reaches it."""
     with subprocess.Popen([str(ROOT / "scripts/setup.sh")]) as process:
         status = process.wait()
     if status:
@@ -172,7 +172,7 @@ def set_up() -> None:
 
 
 def check_machines(request: Request) -> list[str]:
-    """The three words for two machines, if they are given; Failure for what does not go with several machines."""
+    """The values of the options for two machines, if given; Failure for options that several machines exclude."""
     given, words = request.machines, [*(["--app"] if "folder" in request.own else []), *request.selection]
     if given:
         if request.resume:
@@ -196,7 +196,7 @@ def check_machines(request: Request) -> list[str]:
 
 
 def repeat(request: Request) -> tuple[str, str]:
-    """Takes over what a run was asked for, except for what is given; its folder, and the base images that are here."""
+    """Takes over the options of a previous run, unless given anew; returns its folder, and its local base images."""
     then = json.loads(bench(ROOT, "again", request.again, *request.selection))
     was: dict[str, str] = {}
     words = then["own_options"]
@@ -209,7 +209,7 @@ def repeat(request: Request) -> tuple[str, str]:
     if then["own_app"] and not request.own.get("app"):
         again = f"give --app FOLDER {then['own_app']} and the others again"
         raise Failure(USER, f"{request.again} was planned before the options for one's own app were kept: {again}")
-    # What is built from a source is looked for where it was, or where a new --package says.
+    # Sources are looked up where they were then, or where a new --package says.
     request.selection = then["selection"]
     request.packages = read_request(request.selection).packages
     layers = {base: _layers(base) for base in then["bases"]}
@@ -217,6 +217,6 @@ def repeat(request: Request) -> tuple[str, str]:
 
 
 def _layers(image: str) -> str:
-    """Its layers with commas; empty if it is not here."""
+    """The layers of an image, separated by commas; empty if it is not here."""
     done = docker("image", "inspect", "--format", '{{join .RootFS.Layers ","}}', image, check=False)
     return "" if done.status else done.out.strip()

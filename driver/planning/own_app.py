@@ -1,4 +1,4 @@
-"""A user's own app before its run is planned: checks that need no image, its description and its locks."""
+"""Prepares a user's own app before its run is planned: checks that need no image, its description and its locks."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from driver.failure import USER, Failure, say
 from driver.planning.tools import bench, build, python_base
 
 OPTIONS = ("interface", "requirements", "targets", "expect", "env-file", "before", "compose", "head")
-"""Options beside --app; --head is the app at the second of two refs (scripts/compare.sh)."""
+"""Options besides --app; --head is the app at the second of two refs (scripts/compare.sh)."""
 READ = ("requirements", "targets", "expect", "env-file")
-"""Those that are files which the description reads."""
+"""Options that name a file for the description to read."""
 UV = "uv==0.13.8"
 """Resolves and pins requirements; a test compares it with scripts/lock.sh."""
 NOT_SOURCE = (".venv", "node_modules")
@@ -24,10 +24,10 @@ NOT_SOURCE = (".venv", "node_modules")
 def prepare_own_app(
     root: Path, own: Mapping[str, str], selection: Sequence[str], again_folder: str, files: ExitStack
 ) -> list[str]:
-    """Describes the app, and the one at the second ref; the options that add them to the selection.
+    """Describes the app, and the one at the second ref; returns the options that add them to the selection.
 
-    `again_folder`: that of a repeated run, whose locks are taken if the app asks for the same. `files` removes what is
-    made here.
+    `again_folder`: the folder of a repeated run, whose locks are used if the app's requirements are the same. `files`
+    removes the files made here.
     """
     if "app" not in own:
         raise Failure(USER, f"--{' '.join(own)} is for one's own app: give --app FOLDER MODULE:CALLABLE too")
@@ -42,7 +42,7 @@ def prepare_own_app(
 
 
 def _describe(root: Path, own: Mapping[str, str], selection: Sequence[str], files: ExitStack) -> tuple[Path, str]:
-    """A folder with the description, and a line for each of its Pythons: label and version."""
+    """A folder with the description, and one line per Python: label and version."""
     mounts = _mount(Path(own["folder"]), "/own/source")
     words = ["--folder", own["folder"], "--app", own["app"], "--source", "/own/source"]
     words += ["--project", str(root)]
@@ -51,7 +51,7 @@ def _describe(root: Path, own: Mapping[str, str], selection: Sequence[str], file
     for name in READ:
         if own.get(name):
             file = _file(name, own[name])
-            # With all of its folder: it may name others beside it.
+            # Mount its whole folder, because it may refer to other files there.
             mounts += _mount(file.parent, f"/own/{name}")
             words += [f"--{name}", str(file), f"--{name}-here", f"/own/{name}/{file.name}"]
     compose = _file("compose", own["compose"]) if own.get("compose") else None
@@ -73,13 +73,13 @@ def _file(option: str, name: str) -> Path:
 
 
 def _mount(folder: Path, place: str) -> list[str]:
-    """Read-only, in the form that takes any name."""
+    """Options for a read-only mount, quoted so that any file name works."""
     source = str(folder).replace('"', '""')
     return ["--mount", f'type=bind,"source={source}",target={place},readonly']
 
 
 def _resolve(file: Path, out: Path) -> list[str]:
-    """The user's Compose file as Compose understands it, and the links beside it, for Python to check."""
+    """Resolves the user's Compose file and lists symbolic links beside it, for `bench own-app` to check."""
     words = ("compose", "--project-directory", str(file.parent), "--file", str(file), "config", "--format", "json")
     done = docker(*words, check=False)
     if done.status:
@@ -92,7 +92,7 @@ def _resolve(file: Path, out: Path) -> list[str]:
 
 
 def _lock(root: Path, out: Path, pythons: str, again_folder: str) -> None:
-    """The app's lock for each Python; Failure with the resolver's words if it finds no solution."""
+    """Locks the app's requirements for each Python; Failure with the resolver's message if it finds no solution."""
     (out / "locks").mkdir()
     then = root / again_folder / "app" if again_folder else None
     for line in pythons.splitlines():
@@ -109,6 +109,6 @@ def _lock(root: Path, out: Path, pythons: str, again_folder: str) -> None:
 
 
 def _equal(one: Path, other: Path) -> bool:
-    """Whether two folders have the same files."""
+    """Whether two folders have equal files."""
     texts = [{file.name: file.read_bytes() for file in folder.glob("*")} for folder in (one, other)]
     return texts[0] == texts[1]

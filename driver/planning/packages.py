@@ -1,4 +1,4 @@
-"""What --package was given: copied, so that every Python has the same, and built to wheels before a run is planned."""
+"""Copies the sources given by --package, so that all Pythons get the same, and builds wheels before planning a run."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ VERSION = re.compile(r"([0-9][A-Za-z0-9.!+]*(\.\*)?|last:[1-9][0-9]?)")
 ARCHIVE = re.compile(r"\.(tar\.[a-z0-9]+|tgz|zip)$")
 LEFT_BY_TOOLS = ("__pycache__", ".venv", "node_modules")
 KEPT_S = 86400
-"""What a killed call has left is removed after so long."""
+"""Seconds after which leftovers of a killed call are removed."""
 
 
 def prepare_packages(root: Path, packages: Sequence[str], selection: Sequence[str], files: ExitStack) -> str:
-    """Builds the wheels for each Python; the option that adds them to the selection. `files` removes them."""
+    """Builds wheels for each Python; returns the option that adds them to the selection. `files` removes them."""
     pythons = [line.split() for line in bench(root, "package-pythons", *selection).splitlines()]
     for left in (root / "results").glob(".packages-*"):
         if time.time() - left.stat().st_mtime > KEPT_S:
@@ -35,7 +35,7 @@ def prepare_packages(root: Path, packages: Sequence[str], selection: Sequence[st
     for label, python in pythons:
         base = python_base(root, python)
         say(f"getting wheels of {' '.join(packages)} for Python {python}")
-        # No two builds are the same: releases are looked up each time.
+        # ASKED_AT defeats the build cache, so that releases are looked up each time.
         words = [
             "--file",
             str(root / "services/package.Dockerfile"),
@@ -52,14 +52,14 @@ def prepare_packages(root: Path, packages: Sequence[str], selection: Sequence[st
 
 
 def _build_packages(root: Path) -> str:
-    """What servers need in order to be built: packages may need it, too."""
+    """The Debian packages that servers need to build: other packages may need them too."""
     text = (root / "services/matrix.toml").read_text()
     lists = re.findall(r"debian = \{ build = \[([^]]*)\]", text)
     return " ".join(re.sub(r'[",]', " ", " ".join(lists)).split())
 
 
 def take_package(folder: Path, spec: str) -> None:
-    """What a container builds from, into the folder: `spec`, `kind`, and `releases`, a file, or `source`."""
+    """Writes what a container builds from into the folder: `spec`, `kind`, and `releases`, a file, or `source`."""
     folder.mkdir(parents=True)
     (folder / "spec").write_text(spec)
     repository, at, ref = spec.removeprefix("git+file://").rpartition("@")
@@ -84,7 +84,7 @@ def take_package(folder: Path, spec: str) -> None:
 
 
 def _releases(spec: str) -> tuple[str, list[str]]:
-    """Of NAME==X, or of a ladder (NAME==21.*,22.*,23.1.0 or NAME==last:10): which of the two it is, and its parts."""
+    """Whether this is a `release` (NAME==X) or a `ladder` (NAME==21.*,22.*,23.1.0 or NAME==last:10), and its parts."""
     parts, lines = spec.split(","), []
     name = ""
     for part in parts:
@@ -99,8 +99,10 @@ def _releases(spec: str) -> tuple[str, list[str]]:
 
 
 def _take_folder(folder: Path, path: Path) -> None:
-    """Of a repository what git does not ignore, with its history if that is in the folder (versions come from tags);
-    otherwise everything but what builds and editors leave.
+    """Copies a source folder.
+
+    In a repository: what git does not ignore, and the history if that is in the folder (versions come from tags).
+    Otherwise everything except leftovers of builds and editors.
     """
     source = folder / "source"
     commit = commit_of(path, "HEAD")
@@ -111,7 +113,7 @@ def _take_folder(folder: Path, path: Path) -> None:
     top = Path(asked(path, "rev-parse", "--show-toplevel"))
     for name in git(top, "ls-files", "-z", "--cached", "--others", "--exclude-standard").out.split("\0"):
         there, here = top / name, source / name
-        # What was deleted is still listed; a submodule is a folder.
+        # git still lists deleted files; submodules are folders.
         if name and (there.is_symlink() or there.is_file()):
             here.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(there, here, follow_symlinks=False)
@@ -132,7 +134,7 @@ def _not_source(folder: str, names: list[str]) -> set[str]:
 
 
 def _take_commit(folder: Path, spec: str, path: Path, ref: str) -> None:
-    """The commit in a repository of its own, with its history; from a shallow one, too."""
+    """Fetches the commit with its history into a new repository; also from a shallow clone."""
     option, source = f"--package '{spec}'", folder / "source"
     if not asked(path, "rev-parse", "--git-dir"):
         raise Failure(USER, f"{option}: '{path}' is not in a git repository")
@@ -140,7 +142,7 @@ def _take_commit(folder: Path, spec: str, path: Path, ref: str) -> None:
     if not commit:
         raise Failure(USER, f"{option}: there is no commit '{ref}' in '{path}'")
     done_by_git(folder, "init", "--quiet", str(source))
-    # The commit may be in no branch.
+    # The commit need not be on a branch.
     upload = "git -c uploadpack.allowAnySHA1InWant=true upload-pack"
     fetch = ("fetch", "--quiet", "--tags", "--update-shallow", "--upload-pack", upload)
     for words in (
@@ -156,7 +158,7 @@ def _take_commit(folder: Path, spec: str, path: Path, ref: str) -> None:
 
 
 def _describe_source(folder: Path, path: Path, commit: str) -> str:
-    """Saves the commit, and where the package is in its repository; returns the latter."""
+    """Saves the commit and the package's path inside its repository; returns that path."""
     inside = asked(path, "rev-parse", "--show-prefix").rstrip("/")
     (folder / "subfolder").write_text(inside)
     (folder / "commit").write_text(commit)

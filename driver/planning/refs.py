@@ -1,7 +1,7 @@
-"""`compare`: two refs of a repository, each in a git worktree of its own below results/, measured in one run.
+"""`compare`: measures two refs of a repository in one run, each in its own git worktree below results/.
 
-A folder results/.refs-X has `repository` and `paths` (what is taken of it), sides.tsv (a Side per line: the base, then
-the head), `changed` (the paths that differ), `lock` (held while it is in use), and 0 and 1 with the worktrees.
+A folder results/.refs-X has `repository`, `paths` (what to check out of it), sides.tsv (a Side per line: first the
+base, then the head), `changed` (the paths that differ), `lock` (held while in use), and 0 and 1 with the worktrees.
 """
 
 from __future__ import annotations
@@ -25,23 +25,25 @@ from driver.planning.tools import asked, commit_of, done_by_git, git
 from driver.run import ROOT
 
 PROJECT = ("services", ".env")
-"""What is taken of the project."""
+"""Paths that are checked out of this project."""
 NEEDED = "services/matrix.toml"
 WORKTREE = "WORKTREE"
-"""The ref that stands for what is not committed."""
+"""The ref that stands for the uncommitted state."""
 LABEL = re.compile(r"[A-Za-z0-9._/@%+~^-]{1,60}")
 ENDS_S = 60.0
 """Seconds that scripts/matrix.sh has to remove its containers after a signal."""
 BEGINS_S = 60
-"""Seconds for which a folder without a lock may be that of a call that just begins."""
+"""Seconds: a younger folder without a lock may belong to a call that is just starting."""
 AUTHOR = {"NAME": "worktree", "EMAIL": "worktree@localhost", "DATE": "2000-01-01T00:00:00Z"}
-"""Of the commit of what is not committed: the same content is the same commit."""
+"""Author and date of the commit for WORKTREE; constant, so that the same content gives the same commit."""
 
 
 @dataclass(frozen=True)
 class Side:
-    """A line of sides.tsv. `name`: what its services' names end with; `mark`: their images'; `dirty`: 1 if `commit` is
-    of what was not committed at `head`; `place`: its worktree, below the project.
+    """A line of sides.tsv.
+
+    `name`, `mark`: suffixes of its services' and their images' names. `dirty`: 1 if `commit` is the uncommitted state
+    on top of `head`. `place`: its worktree, relative to the project.
     """
 
     label: str
@@ -55,7 +57,10 @@ class Side:
 
 @dataclass(frozen=True)
 class Source:
-    """What two refs are of: a repository, the folder of an app in it, and the paths that are taken."""
+    """Where two refs come from: a repository, the folder of an app in it, and the paths to check out.
+
+    `tree`: the name of the worktree's folder. `needed`: a path that both refs must have.
+    """
 
     repository: Path
     prefix: str = ""
@@ -65,7 +70,7 @@ class Source:
 
 
 def main(argv: list[str]) -> int:
-    """`compare REF REF OPTION...` or `compare --resume RUN OPTION...`: the status of scripts/matrix.sh."""
+    """`compare REF REF OPTION...` or `compare --resume RUN OPTION...`: the exit status of scripts/matrix.sh."""
     resume = argv[1].rstrip("/") if argv[:1] == ["--resume"] and len(argv) > 1 else ""
     saved = ROOT / "results" / Path(resume).name / "refs"
     if argv[:1] == ["--resume"]:
@@ -99,7 +104,7 @@ def main(argv: list[str]) -> int:
                 places = [f"{ROOT / side.place}/{source.prefix}" for side in sides]
                 selection = ["--app", places[0], app[1], "--head", places[1], *selection]
         _check_out(source, folder)
-        # Whoever finds the lock held leaves the folder alone: also while this process is gone and its run is not.
+        # The child inherits the lock, so that others leave the folder alone even if this process ends before the run.
         child = subprocess.Popen(
             [str(ROOT / "scripts/matrix.sh"), *selection],
             stdin=subprocess.DEVNULL,
@@ -117,7 +122,7 @@ def main(argv: list[str]) -> int:
 
 
 def read_request(argv: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
-    """The two refs; folder and callable of --app, if it is given; options of scripts/matrix.sh."""
+    """The two refs; folder and callable of --app, if given; options of scripts/matrix.sh."""
     if len(argv) < 2 or not all(argv[:2]) or any(ref.startswith("-") for ref in argv[:2]):
         raise Failure(USER, "two refs are needed, such as main WORKTREE; see --help")
     app: list[str] = []
@@ -138,13 +143,13 @@ def read_request(argv: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
 
 
 def _forget_hook() -> None:
-    """What git has told a hook that calls this is about another folder."""
+    """If a git hook calls this, removes git's variables, which refer to another folder."""
     for name in asked(ROOT, "rev-parse", "--local-env-vars").split():
         os.environ.pop(name, None)
 
 
 def _source_of(app: Sequence[str]) -> Source:
-    """The project, or the repository of an app; Failure where it is in none."""
+    """The project, or the repository of an app; Failure if the folder is in no repository."""
     folder = Path(app[0]) if app else ROOT
     if not folder.is_dir():
         raise Failure(USER, f"--app: there is no folder '{app[0]}'")
@@ -155,7 +160,7 @@ def _source_of(app: Sequence[str]) -> Source:
     repository = Path(done.out.strip())
     prefix = asked(folder, "rev-parse", "--show-prefix").rstrip("/")
     if app:
-        # The folder's name is the app's.
+        # An app at the top of its repository is named after the folder.
         return Source(repository, prefix, (prefix or ".",), "project" if prefix else repository.name, "")
     if prefix:
         raise Failure(USER, "this folder is not a git clone: git clone the project first")
@@ -163,7 +168,7 @@ def _source_of(app: Sequence[str]) -> Source:
 
 
 def _place_of(run: str, saved: Path) -> Path:
-    """The folder that the refs of a run had, made again: its Compose file names it."""
+    """Recreates the folder that the run's refs had, because the run's Compose file contains its path."""
     folder = ROOT / Path(_sides(saved)[0].place).parents[1]
     try:
         folder.mkdir()
@@ -173,8 +178,8 @@ def _place_of(run: str, saved: Path) -> Path:
 
 
 def _hold(folder: Path) -> int:
-    """Takes the lock of the folder; a file descriptor of it."""
-    # Not the number at which a run's lock is inherited.
+    """Takes the lock of the folder; returns its file descriptor."""
+    # Not the descriptor number of a run's lock, which is inherited.
     lock = fcntl.fcntl(os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o666), fcntl.F_DUPFD_CLOEXEC, LOCK + 1)
     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     return lock
@@ -185,12 +190,12 @@ def _sides(folder: Path) -> list[Side]:
 
 
 def _saved_repository(folder: Path) -> Path:
-    """That of the refs in this folder; this project's is an empty line there."""
+    """The repository of the refs in this folder; an empty line stands for this project."""
     return Path((text_of(folder / "repository") or "").strip() or ROOT)
 
 
 def list_sides(source: Source, folder: Path, refs: Sequence[str]) -> list[Side]:
-    """Writes sides.tsv and `changed`; Failure for a ref that there is not, or refs that are equal."""
+    """Writes sides.tsv and `changed`; Failure if a ref does not exist or the refs are equal."""
     sides: list[Side] = []
     for number, ref in enumerate(refs):
         head = commit_of(source.repository, "HEAD" if ref == WORKTREE else ref)
@@ -218,7 +223,7 @@ def list_sides(source: Source, folder: Path, refs: Sequence[str]) -> list[Side]:
 
 
 def _commit_worktree(source: Source, folder: Path, head: str) -> str:
-    """What is not committed, as a commit that no branch has; `head` if there is nothing."""
+    """The uncommitted state as a commit on no branch; `head` if nothing is uncommitted."""
     people = {f"GIT_{who}_{fact}": value for who in ("AUTHOR", "COMMITTER") for fact, value in AUTHOR.items()}
     env = {**os.environ, "GIT_INDEX_FILE": str(folder / "index"), **people}
 
@@ -234,7 +239,7 @@ def _commit_worktree(source: Source, folder: Path, head: str) -> str:
 
 
 def _check_out(source: Source, folder: Path) -> None:
-    """A worktree for each side, with the paths that are needed."""
+    """Creates a worktree for each side, with the needed paths."""
     for side in _sides(folder):
         if not commit_of(source.repository, side.commit):
             gone = f"commit {side.commit[:12]} is no longer in {source.repository}"
@@ -248,14 +253,14 @@ def _check_out(source: Source, folder: Path) -> None:
         ]
         words = ("worktree", "add", "--quiet", "--detach", "--no-checkout", str(place), side.commit)
         done_by_git(source.repository, *words)
-        # Containers read it as another user.
+        # Containers read the files as another user.
         mask = os.umask(0o022)
         done_by_git(place, "checkout", "--quiet", side.commit, "--", *there)
         os.umask(mask)
 
 
 def remove_refs(folder: Path) -> None:
-    """Removes images of its sides, worktrees and files; but not images that another folder's sides have, too."""
+    """Removes the images, worktrees and files of its sides; keeps images that another folder's sides use too."""
     repository = _saved_repository(folder)
     others = {side.mark for other in (ROOT / "results").glob(".refs-*") if other != folder for side in _sides(other)}
     for side in _sides(folder):
@@ -277,7 +282,7 @@ def remove_refs(folder: Path) -> None:
 
 
 def remove_left_refs() -> None:
-    """Removes what calls that were killed have left: folders whose lock nobody holds."""
+    """Removes leftovers of killed calls: folders whose lock nobody holds."""
     for folder in sorted((ROOT / "results").glob(".refs-*")):
         if folder.is_dir() and not _is_in_use(folder):
             say(f"removing what is left of two refs: {folder.relative_to(ROOT)}")

@@ -1,4 +1,4 @@
-"""Calls of `python3 -m bench` that plan a run, with what it cannot find out in its container; and git."""
+"""Calls `python3 -m bench` to plan a run, with facts that it cannot find out in its container; and calls git."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _number = count(1)
 
 
 def bench(root: Path, verb: str, *words: str, stdin: bytes | None = None, docker_options: Sequence[str] = ()) -> str:
-    """What a verb of `python3 -m bench` prints. Its messages are passed on; if it fails, so does this process."""
+    """The output of a verb of `python3 -m bench`. Passes its messages on; if it fails, so does this process."""
     name = f"bench-planning-{os.getpid()}-{next(_number)}"
     argv = ("python3", "-m", "bench", verb, *words)
     try:
@@ -41,9 +41,9 @@ def bench(root: Path, verb: str, *words: str, stdin: bytes | None = None, docker
 
 
 def plan(root: Path, verb: str, *words: str, bases: str = "") -> str:
-    """A planning verb, with the host's images, engine and exported settings.
+    """Runs a planning verb with the host's images, engine and exported settings.
 
-    `bases`: `NAME=LAYER,LAYER...` for each base image, of a run that is repeated.
+    `bases`: `NAME=LAYER,LAYER...` for each base image, if a run is repeated.
     """
     known = docker("image", "inspect", "--format", "{{index .RepoTags 0}}={{.Id}}", *IMAGES).out.split()
     facts = {
@@ -62,7 +62,7 @@ def plan(root: Path, verb: str, *words: str, bases: str = "") -> str:
 
 
 def plan_contract(argv: list[str]) -> int:
-    """`contract SERVICE... -- COMMAND...`: plans a run that only checks services, and holds it for COMMAND RUN."""
+    """`contract SERVICE... -- COMMAND...`: plans a run that only checks services, and holds it for `COMMAND RUN`."""
     place = argv.index("--")
     run = plan(ROOT, "contract", *argv[:place]).strip()
     os.chdir(ROOT)
@@ -70,21 +70,21 @@ def plan_contract(argv: list[str]) -> int:
 
 
 def exec_tools(argv: list[str]) -> int:
-    """`tools DOCKER_OPTION... -- IMAGE COMMAND...`: the command in a container, in place of this process."""
+    """`tools DOCKER_OPTION... -- IMAGE COMMAND...`: replaces this process by the command in a container."""
     place = argv.index("--")
     words = tools_words(ROOT, *argv[place + 2 :], image=argv[place + 1], docker_options=argv[:place])
     os.execvp(client(), [client(), *words])
 
 
 def described_engine() -> str:
-    """The engine's version, and what is not as with Docker on this machine."""
+    """The engine's version, and how it differs from Docker on this machine, if it does."""
     version = docker("version", "--format", "{{.Server.Version}}").out.strip()
     lacks = kind_words()
     return version if lacks in ("", "docker") else f"{version} ({lacks})"
 
 
 def build(what: str, *words: str, log: Path) -> None:
-    """Builds with BuildKit; Failure with `what` and the words of the program that failed in the build."""
+    """Builds with BuildKit; Failure with `what` and the message of the program that failed in the build."""
     environment = {**os.environ, **engine_environment()}
     argv = ("buildx", "build", *words, "--progress", "plain")
     done = docker(*argv, check=False, timeout=LONGEST_S, log=log, env=environment)
@@ -93,14 +93,14 @@ def build(what: str, *words: str, log: Path) -> None:
 
 
 def words_of_build(text: str) -> str:
-    """What a program has said that failed in a build, in one line, without BuildKit's own lines."""
+    """The output of a program that failed in a build, as one line without BuildKit's own lines."""
     lines = re.findall(r"^#[0-9]+ [0-9.]+ +(.*)", text, re.MULTILINE)
     kept = [line for line in lines if not re.match(r"ERROR|process|/bin|[0-9]+ \|", line)]
     return " ".join(" ".join(kept).split())[-600:]
 
 
 def python_base(root: Path, python: str) -> list[str]:
-    """Build arguments that name the base image of a Python, which is pulled or made; Failure if it cannot be had."""
+    """Build arguments for the base image of a Python, after pulling or building it; Failure if that is impossible."""
     name = "PYPY" if python.startswith("pypy") else "PYTHON"
     made = re.search(rf"^LOCAL_{name}_IMAGE=(.*)", text_of(root / "services" / ".env") or "", re.MULTILINE)
     prefix, version = made[1] if made else setting(root, f"{name}_IMAGE"), python.removeprefix("pypy")
@@ -110,19 +110,19 @@ def python_base(root: Path, python: str) -> list[str]:
 
 
 def git(folder: Path, *words: str, env: Mapping[str, str] | None = None) -> Done:
-    """Runs git in a folder; hooks of checkouts are not run."""
+    """Runs git in a folder, without hooks."""
     argv = ["git", "-C", str(folder), "-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false", *words]
     return run(argv, check=False, env=env)
 
 
 def asked(folder: Path, *words: str) -> str:
-    """What git says; empty if it fails."""
+    """The output of git; empty if it fails."""
     done = git(folder, *words)
     return "" if done.status else done.out.strip()
 
 
 def done_by_git(folder: Path, *words: str, env: Mapping[str, str] | None = None) -> str:
-    """What git says; Failure if it fails."""
+    """The output of git; Failure if it fails."""
     done = git(folder, *words, env=env)
     if done.status:
         raise Failure(RUN, f"git {words[0]}: {done.last_line}")

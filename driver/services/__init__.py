@@ -1,1 +1,1 @@
-"""Services before any load: built, started, verified; a user's own app; servers that already run."""
+"""Prepares services before any load: builds, starts and verifies them, also a user's own app and running servers."""

@@ -1,4 +1,4 @@
-"""Builds the images of a run's services; a resumed run takes those that it began with."""
+"""Builds the images of a run's services; a resumed run keeps those that it began with."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from driver.services.verify import check_targets
 from driver.together import together
 
 AT_ONCE = 16
-"""Images in one build: BuildKit has failed with more."""
+"""Images per build; BuildKit has failed with more."""
 LONGEST_S = 86400
 BASES = """set -Eeuo pipefail
 source "$1/scripts/lib/bases.sh"
@@ -30,7 +30,7 @@ missing_bases "${@:2}"
 
 
 def main(argv: list[str]) -> int:
-    """`build RUN`: checks that targets answer, and builds everything else; what fails is left out."""
+    """`build RUN`: checks that targets answer, and builds everything else; leaves out what fails."""
     run = open_run(argv[0])
     engine = engine_of(run)
     ask_again(engine)
@@ -41,7 +41,7 @@ def main(argv: list[str]) -> int:
 
 
 def ask_again(engine: Engine) -> None:
-    """In a resumed run, gives services that failed for a passing reason another try."""
+    """In a resumed run, retries services that failed for a reason that may have passed."""
     if any(engine.run.failed(service) for service in engine.run.services):
         done = engine.bench("retry", engine.run.name)
         if done.status:
@@ -51,7 +51,7 @@ def ask_again(engine: Engine) -> None:
 
 
 def build_services(engine: Engine) -> None:
-    """Base images, then services. Services that differ in settings alone share an image."""
+    """Builds base images, then services. Services that differ only in settings share an image."""
     run = engine.run
     bases = {run.services[service].base for service in run.host.containers}
     lacks = missing_bases(run.root, bases) if bases else set()
@@ -72,7 +72,7 @@ def build_services(engine: Engine) -> None:
 
 
 def missing_bases(root: Path, names: Iterable[str]) -> set[str]:
-    """Pulls or builds these base images, in bash that setup.sh shares; returns those that failed."""
+    """Pulls or builds these base images, with the bash code of setup.sh; returns those that failed."""
     words = ["bash", "-c", BASES, "build", str(root), *sorted(names)]
     process = spawn(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
     try:
@@ -87,7 +87,7 @@ def missing_bases(root: Path, names: Iterable[str]) -> set[str]:
 
 
 def _restored(run: Run, service: str) -> bool:
-    """Tags the image that the run began with, if it is still here: a rebuilt one may have another id."""
+    """Tags the image that the run began with, if it still exists: a rebuilt one may have another id."""
     image = (text_of(run.service_folder(service) / "image.id") or "").strip()
     return bool(image) and docker("tag", image, run.services[service].image, check=False).status == 0
 
@@ -118,7 +118,7 @@ def _build_alone(engine: Engine, build: str) -> None:
 def _build(run: Run, builds: Sequence[str], log: Path) -> bool:
     """Builds; whether it failed.
 
-    All runs build under one project name: Compose writes it into the images, whose ids would otherwise differ.
+    All runs build under the same project name: Compose writes it into the images, so that ids would differ otherwise.
     """
     words = ("compose", "--project-name", "bench", "--file", str(run.folder / "compose.yml"))
     done = docker(*words, "build", "--progress", "plain", *builds, check=False, timeout=LONGEST_S, log=log)

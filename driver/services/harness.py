@@ -1,4 +1,4 @@
-"""`harness`: the images that every run needs, built from this source; and the engine on which they run."""
+"""`harness`: builds the images that every run needs, and checks the engine on which they run."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ LACKS = {
     "elsewhere": "the engine is in another machine (Docker Desktop, a virtual machine): memory and CPU time of "
     "services are null (docs/engines.md)",
 }
-"""What a run misses with an engine of this kind."""
+"""What is missing with an engine of this kind."""
 
 
 def main(argv: list[str]) -> int:
-    """`harness engine`: prints its kind; Failure for what cannot work. `harness lacks`: what a run misses with it.
+    """`harness engine`: prints the engine's kind; Failure if it cannot work. `harness lacks`: prints what it lacks.
 
-    `harness check`: whether the images are there, and of this source. `harness build`: builds them if they are not,
-    and compiles the package for their Python.
+    `harness check`: whether the images exist and are built from this source. `harness build`: builds them if not, and
+    compiles the package to bytecode.
     """
     verb = argv[0] if argv else ""
     if verb == "engine":
@@ -57,7 +57,7 @@ def main(argv: list[str]) -> int:
 
 
 def source_of(root: Path) -> str:
-    """A digest of all that the images are built from."""
+    """A digest of the files from which the images are built."""
     files = [file for name in HARNESS for file in (root / name).rglob("*")] + [root / "bench/requirements.txt"]
     names = sorted(str(file.relative_to(root)) for file in files if file.is_file() and not file.is_symlink())
     lines = (f"{sha256((root / name).read_bytes()).hexdigest()}  {name}\n" for name in names)
@@ -83,9 +83,9 @@ def _build() -> None:
 
 
 def _compile() -> None:
-    """Bytecode of the package, which is mounted read-only later: a Python that starts between two windows reads it.
+    """Compiles the package to bytecode, because it is mounted read-only later.
 
-    Without it, or with that of another version, everything works and starts more slowly.
+    It makes Python start faster between two windows. Everything works without it, or with that of another version.
     """
     writable = ("--volume", f"{ROOT}/bench:/bench/bench")
     in_tools(ROOT, "python3", "-m", "compileall", "-q", "bench", docker_options=writable, check=False)

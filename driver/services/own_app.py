@@ -19,11 +19,11 @@ from driver.services.ready import await_answer, leave_out, patience, save_end, s
 
 BEFORE = "cd /srv/app && PYTHONPATH=/srv/app:/srv/app/src:$PYTHONPATH && export PYTHONPATH && "
 SERVERS = 3
-"""Services that are tried, at most, to record the answers."""
+"""At most this many services are tried to record the answers."""
 
 
 def build_own_services(run: Run) -> None:
-    """Builds those of its Compose services that have a build section."""
+    """Builds the user's Compose services that have a build section."""
     if run.own_services:
         words = ("build", "--progress", "plain", *run.own_services)
         done = run_compose(run, *words, check=False, timeout=86400, log=run.folder / "build-own.log")
@@ -32,7 +32,7 @@ def build_own_services(run: Run) -> None:
 
 
 def ready_own_app(engine: Engine) -> None:
-    """Once per run, after images are built and dependencies are up."""
+    """Prepares the app once per run, after images are built and dependencies are up."""
     run, app = engine.run, engine.run.host.own_app
     if not app or (run.folder / "app/answers.json").exists():
         return
@@ -48,7 +48,7 @@ def ready_own_app(engine: Engine) -> None:
 
 
 def await_own_services(run: Run) -> None:
-    """Starts its Compose services and waits, two minutes at most, until they are healthy (or running)."""
+    """Starts the user's Compose services and waits up to two minutes until they are healthy (or running)."""
     if not run.own_services:
         return
     words = ("up", "--detach", "--no-build", "--no-recreate", "--wait", "--wait-timeout", "120", *run.own_services)
@@ -60,7 +60,7 @@ def await_own_services(run: Run) -> None:
 
 
 def import_own_app(engine: Engine, app: OwnApp, service: str) -> None:
-    """Imports the app in a container like the service's; Failure with its traceback."""
+    """Imports the app in a container like the service's; Failure with its traceback if that fails."""
     run, log, what = engine.run, engine.run.folder / "app/import.txt", f"{app.app} does not import"
     seconds = run.setting("IMPORT_TIMEOUT", "30")
     if _in_own_image(run, service, ["python3", "-c", "import app"], what=what, seconds=seconds, log=log):
@@ -79,7 +79,7 @@ def run_before(engine: Engine, app: OwnApp, service: str) -> None:
 
 
 def _in_own_image(run: Run, service: str, words: Sequence[str], *, what: str, seconds: str, log: Path) -> int:
-    """Runs a command in a container like the service's; its exit status. The log has the end of its output."""
+    """Runs a command in a container like the service's; its exit status. The log keeps the end of its output."""
     name = f"{run.project}-once"
     options = ("run", "--rm", "--no-deps", "--no-TTY", "--name", name, "--entrypoint", "", service)
     try:
@@ -93,7 +93,7 @@ def _in_own_image(run: Run, service: str, words: Sequence[str], *, what: str, se
 
 
 def record_answers(engine: Engine, app: OwnApp, services: Sequence[str]) -> None:
-    """Records the answers of the first service that gives any; Failure if they cannot serve as a reference."""
+    """Records the answers of the first service that gives any; Failure if they are unfit as a reference."""
     run, asked = engine.run, services[:SERVERS]
     for service in asked:
         if started(engine, service) and await_answer(engine, service):
@@ -113,7 +113,7 @@ def record_answers(engine: Engine, app: OwnApp, services: Sequence[str]) -> None
 
 
 def refuse(engine: Engine, words: str, log: Path) -> NoReturn:
-    """Failure with the app's own traceback, if the log has one."""
+    """Raises Failure; prints the app's own traceback first, if the log has one."""
     place = f"results/{engine.run.name}/{log.relative_to(engine.run.folder)}"
     trace, _, last = engine.bench("own-trace", place).out.rstrip("\n").rpartition("\n")
     if trace:
@@ -122,7 +122,7 @@ def refuse(engine: Engine, words: str, log: Path) -> NoReturn:
 
 
 def check_own_answers(engine: Engine, service: str) -> None:
-    """The verification of an own app, in place of the contract."""
+    """Verifies a service of an own app: its answers must equal the recorded ones. This replaces the contract."""
     words = ["python3", "-m", "bench", "own-answers", "check", engine.run.name, service]
     done = engine.in_loadgen(words, log=engine.run.service_folder(service) / "verify.txt")
     if done.status == 0:

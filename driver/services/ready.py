@@ -1,4 +1,4 @@
-"""Starts a service, waits for its first answer, and saves its logs if there is none."""
+"""Starts a service, waits for its first answer, and saves its log if there is none."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from driver.failure import USER, Failure, warn
 from driver.files import save
 from driver.run import Run
 
-# Tries for two seconds in one command, as `docker exec` takes longer than a request.
+# Retries for two seconds within one command, because `docker exec` takes longer than a request.
 TRY = """up() { read -r up _ </proc/uptime && up=${up%.*}; }
 up && end=$((up + 2))
 until words=$(curl --silent --show-error --output /dev/null --max-time "$1" "$0" 2>&1); do
@@ -32,7 +32,7 @@ def started(engine: Engine, service: str) -> Started | None:
 
 
 def patience(run: Run) -> str:
-    """Seconds to wait for a first answer; Failure where the setting is no such number."""
+    """Seconds to wait for a first answer; Failure if the setting is not a number."""
     told = run.setting("READY_TIMEOUT", "30")
     if not re.fullmatch(r"[0-9]{1,4}(\.[0-9]+)?", told):
         raise Failure(USER, f"READY_TIMEOUT='{told}' is not a number of seconds; fix it in the environment")
@@ -40,9 +40,9 @@ def patience(run: Run) -> str:
 
 
 def await_answer(engine: Engine, service: str) -> bool:
-    """Waits for any answer, until the time is up or the container has ended; whether there was one.
+    """Waits for any answer until the time is up or the container has ended; whether there was one.
 
-    The error of the last try is in answer.txt.
+    If not, answer.txt has the error of the last try.
     """
     log = engine.run.service_folder(service) / "answer.txt"
     url = f"http://{engine.address(service)}/"
@@ -58,7 +58,7 @@ def await_answer(engine: Engine, service: str) -> bool:
 
 
 def leave_out(engine: Engine, service: str, cause: str, detail: str = "") -> None:
-    """Marks a service as failed, so that it is not loaded; `bench service-failed` knows the causes."""
+    """Marks a service as failed, so that it is not loaded. `cause`: one of `bench service-failed`."""
     done = engine.bench("service-failed", engine.run.name, service, cause, *([detail] if detail else []))
     if done.status:
         raise DockerError(f"{service}: {cause}: {done.last_line}")
@@ -66,13 +66,13 @@ def leave_out(engine: Engine, service: str, cause: str, detail: str = "") -> Non
 
 
 def save_log(engine: Engine, service: str) -> None:
-    """Saves the end of its log."""
+    """Saves the end of the service's log."""
     with suppress(DockerError):
         save(engine.run.service_folder(service) / "server.log", engine.log(service))
 
 
 def save_end(engine: Engine, service: str) -> None:
-    """Saves the end of its log, and its state, which tells whether it ran out of memory."""
+    """Saves the end of the service's log, and its state, which tells whether it ran out of memory."""
     save_log(engine, service)
     with suppress(DockerError):
         save(engine.run.service_folder(service) / "state.txt", engine.state_lines(service))

@@ -17,7 +17,7 @@ TRIES = 60
 def read_sockets(run: Run, container: str) -> str:
     """A line of JSON (bench/contract/sockets.py): the options, or why there are none.
 
-    The reader joins that container's namespaces; to inspect its processes, it has to be root.
+    The reader joins the container's namespaces; it must be root to inspect its processes.
     """
     done = docker(
         *("run", "--rm", "--label", f"bench.run={run.project}", "--pid", f"container:{container}"),
@@ -32,13 +32,13 @@ def read_sockets(run: Run, container: str) -> str:
 
 
 def check_sockets(engine: Engine, service: str) -> None:
-    """Saves a service's socket options, to compare with services/listeners.toml (bench/contract/results.py)."""
+    """Saves a service's socket options, which bench/contract/results.py compares with services/listeners.toml."""
     words = read_sockets(engine.run, engine.run.container(service))
     save(engine.run.service_folder(service) / "sockets.json", words)
 
 
 def own_bind(run: Run, server: str, service: str, start: str) -> str:
-    """The socket options of a server that is started as its own documentation says, in the image of a service."""
+    """The socket options of a server started as its own documentation says, in the image of a service."""
     container = f"{run.project}-own-{server}"
     docker(
         *("run", "--detach", "--name", container, "--label", f"bench.run={run.project}", "--network", "none", "--init"),
@@ -59,7 +59,7 @@ def own_bind(run: Run, server: str, service: str, start: str) -> str:
 
 
 def main(argv: list[str]) -> int:
-    """`sockets RUN [SERVER...]`: reads these servers and writes the table of all into RUN/listeners.toml."""
+    """`sockets RUN [SERVER...]`: reads these servers and writes the full table to RUN/listeners.toml."""
     run = open_run(argv[0])
     engine = engine_of(run)
     lines = ""

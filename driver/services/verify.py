@@ -23,7 +23,7 @@ from driver.services.sockets import check_sockets
 from driver.together import together
 
 TRIES = 3
-"""Of whatever depends on timing."""
+"""Tries of everything that depends on timing."""
 ONLY_LATE = 3
 """The verifier's exit status if all failures were late answers."""
 FOUND = ("verify.json", "verify.txt", "stop.json", "failure.json")
@@ -42,7 +42,7 @@ def main(argv: list[str]) -> int:
     options = parser.parse_args(argv)
     run = open_run(options.run)
     engine = engine_of(run)
-    # The start-up time of a user's own app is measured here, so nothing may run beside it.
+    # The start-up time of a user's own app is measured here, so nothing else may run at the same time.
     jobs = options.jobs or (1 if run.host.own_app else jobs_at_a_time())
     verify_services(engine, jobs, options.contract)
     if not options.contract:
@@ -62,7 +62,7 @@ def jobs_at_a_time() -> int:
 
 
 def verify_services(engine: Engine, jobs: int, contract: bool) -> None:
-    """Verifies all, and those again, alone, that were only late beside others.
+    """Verifies all services; retries, alone, those that were merely late while others were verified.
 
     `contract`: nothing is measured afterwards; checks sockets and shutdown too, and skips what only figures need.
     """
@@ -82,7 +82,7 @@ def verify_services(engine: Engine, jobs: int, contract: bool) -> None:
 
 
 def _revive_and_ask_again(engine: Engine, services: Sequence[str]) -> tuple[str, ...]:
-    """Restarts dependencies that have ended; services that failed meanwhile are to be verified again."""
+    """Restarts dependencies that have ended, and marks services that failed meanwhile for another verification."""
     revived = engine.revive()
     for service in services if revived else ():
         if engine.run.failed(service):
@@ -102,7 +102,7 @@ def verify_service(engine: Engine, service: str, crowd: bool, contract: bool) ->
     if found is None:
         leave_out(engine, service, "start")
     elif not await_answer(engine, service):
-        # If it answers on its own machine, the network between machines has lost it.
+        # If it answers on its own machine, the network between the machines is to blame.
         if not is_set_aside(run, service) and engine.answers_at_home(service):
             set_aside(run, service)
         else:
@@ -126,7 +126,7 @@ def verify_service(engine: Engine, service: str, crowd: bool, contract: bool) ->
 
 
 def save_idle(engine: Engine, service: str) -> None:
-    """Saves the counters of an idle service, once its memory is stable (5 s at most).
+    """Saves the counters of an idle service once its memory is stable (after 5 s at most).
 
     The first worker may answer while others are still loading.
     """
@@ -142,7 +142,7 @@ def save_idle(engine: Engine, service: str) -> None:
 
 
 def check_contract(engine: Engine, service: str, crowd: bool) -> None:
-    """Verifies a service. The verifier writes failure.json; without that file it was interrupted.
+    """Verifies a service. If it fails, the verifier writes failure.json; without that file it was interrupted.
 
     `crowd`: other services are verified at the same time.
     """
@@ -167,7 +167,7 @@ def check_contract(engine: Engine, service: str, crowd: bool) -> None:
 
 
 def set_aside(run: Run, service: str) -> None:
-    """Moves the results away, as they may be the machine's fault: the service is verified once more, alone."""
+    """Moves the results away, because the machine may be to blame: the service is verified once more, alone."""
     say(f"{service}: too late, or cut; once more, alone, when the others are done")
     folder = run.service_folder(service)
     (folder / "beside").mkdir(parents=True, exist_ok=True)
@@ -182,13 +182,13 @@ def is_set_aside(run: Run, service: str) -> bool:
 
 
 def end_under_load(engine: Engine, service: str, crowd: bool) -> None:
-    """The check; a service that was killed while others were verified beside it gets another try, alone."""
+    """Checks the shutdown. A service that had to be killed while others were verified is retried alone."""
     if check_shutdown(engine, service) == KILLED and crowd:
         set_aside(engine.run, service)
 
 
 def check_shutdown(engine: Engine, service: str) -> int:
-    """Sends SIGTERM during requests, one of which takes half a second, and SIGKILL after 10 s, like `docker stop`.
+    """Sends SIGTERM during requests (one takes half a second), and SIGKILL after 10 s, like `docker stop`.
 
     Writes stop.json; returns the service's exit status.
     """
@@ -212,7 +212,7 @@ def check_shutdown(engine: Engine, service: str) -> int:
 
 
 def check_targets(engine: Engine) -> None:
-    """Before the build: whether they answer; in a resumed run, whether as they did when it began."""
+    """Before the build, checks that targets answer; in a resumed run, that they answer as when it began."""
     run = engine.run
     if not run.host.targets:
         return
@@ -227,7 +227,7 @@ def check_targets(engine: Engine) -> None:
 
 
 def verify_targets(engine: Engine) -> None:
-    """In a run of a user's own app, they must give the same answers."""
+    """In a run of a user's own app, targets must give the same answers as the app."""
     run = engine.run
     if not (run.host.own_app and run.host.targets):
         return

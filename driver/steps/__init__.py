@@ -1,1 +1,1 @@
-"""The measuring loop: which step is next, and one step."""
+"""The measuring loop: choosing the next step, and measuring it."""

@@ -1,6 +1,6 @@
-"""Several load generators on one service (--loadgens): more containers, or on a swarm a node each.
+"""Several load generators on one service (--loadgens): more containers, or on a swarm one per node.
 
-Each makes the load client_N of step.json.
+Load generator N makes the load client_N of step.json.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from driver.nodes.node import Node, nodes_of
 from driver.together import together
 
 AHEAD_NS, AHEAD_ON_NODES_NS = 10**9, 3 * 10**9
-"""Head start for `docker exec`: the common start of the load is so far in the future."""
+"""How far in the future the common start of the load is, so that `docker exec` has started all by then."""
 ASK_TRIES, ASK_S = 8, 20.0
 ASK = 'while read -r; do echo "${EPOCHREALTIME/[.,]/}000"; done'
 HERE = "-\t0\t0\n"
-"""On this machine there is one clock."""
+"""A line of clients.tsv on this machine, where there is only one clock."""
 
 
 def load_by_clients(engine: Engine, step: Step) -> int:
-    """Starts all at the same moment; the status of the first that fails, whose last line goes into run.txt."""
+    """Starts all at the same moment; the status of the first that failed, whose last line goes to run.txt."""
     run = engine.run
     folder = run.folder / step.folders[0]
     numbers = range(1, len(step.clients) + 1)
@@ -70,10 +70,10 @@ def load_by_clients(engine: Engine, step: Step) -> int:
 
 
 def merge_clients(engine: Engine, step: Step) -> int:
-    """Merges their outputs; the exit status."""
+    """Merges the outputs of all load generators; the exit status."""
     run = engine.run
     log, words = run.folder / step.dir / "run.txt", ("loadgen/measure", "merge", f"results/{run.name}")
-    # Outputs from other machines have been fetched.
+    # On nodes, the outputs have been fetched to this machine.
     if nodes_of(run):
         return in_tools(run, *words, log=log, check=False).status
     return engine.in_loadgen(words, log=log).status
@@ -108,12 +108,12 @@ def _at_once(engine: Engine, step: Step, act: Callable[[int], int]) -> int:
 
 
 def _clock(number: int, node: Node, loadgen: FarLoadgen) -> str:
-    """A line of clients.tsv: how far its clock is ahead of this machine's, and how exactly that is known, in ns."""
+    """A line of clients.tsv: how far the node's clock is ahead of this machine's, and the error of that, in ns."""
     words = ("exec", "--interactive", loadgen.container, "bash", "-c", ASK)
     argv = [client(), *reach(loadgen.context), *words]
     process = spawn(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     try:
-        # The fastest of several answers is the most exact: half its round trip is the error.
+        # The fastest of several answers is the most exact; the error is half its round trip.
         took, ahead = min(_asked(process) for _ in range(ASK_TRIES))
     except (OSError, ValueError) as error:
         raise DockerError(f"client {number}: its clock cannot be asked") from error
@@ -123,7 +123,7 @@ def _clock(number: int, node: Node, loadgen: FarLoadgen) -> str:
 
 
 def _asked(process: subprocess.Popen[bytes]) -> tuple[int, int]:
-    """Round trip, and how far the clock there is ahead, in ns."""
+    """The round trip, and how far the clock there is ahead, in ns."""
     assert process.stdin and process.stdout
     before = time_ns()
     os.write(process.stdin.fileno(), b"\n")

@@ -1,7 +1,7 @@
-"""What happens to a service while it is loaded: signals at their times, and a watch on its processes and memory.
+"""Events on a service under load: sends signals at their times, and watches its processes and memory.
 
-The load generator says when the load began, and is told when it may end, by files in the measurement's folder.
-EVENTS there gets what was done and seen. Times are in ns of the monotonic clock from the first request that was due.
+Files in the measurement's folder tell the driver when the load began, and the load generator when it may end. EVENTS
+there records what was done and seen. Times are in ns of the monotonic clock since the first request was due.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from driver.steps.rolling import swap
 
 EVENTS, SCHEMA = "events.json", 1
 CAPACITY = "capacity.json"
-"""In the same folder, from the load generator: the pids that have told themselves in responses."""
+"""In the same folder, from the load generator: the pids that workers have reported in responses."""
 FOR_GOOD = ("swapped", "restored")
-"""Events after which a container that has ended is not started again."""
+"""Values of `until` of events after which an ended container is not started again."""
 LAST = "tool.json"
-"""The last file that it writes there: its load has ended, be it before those of others."""
+"""The last file that the load generator writes there: the load has ended, possibly before those of others."""
 LOOK_S, SAMPLE_S, COUNT_S = 0.05, 0.2, 0.8
 CONTAINERS = {"database": "postgres", "upstream": "upstream"}
-"""What an action on a dependency is done to."""
+"""The service of each dependency that an action can affect."""
 UNDO = {"stop": "start", "pause": "unpause", "lock": "unlock"}
 DONE = {
     "stop": "stopped",
@@ -44,18 +44,18 @@ DONE = {
 }
 """What was done to a dependency, in the past tense."""
 OTHER_CLOCK_S = 60.0
+"""A larger difference means that the load generator's monotonic clock is not this machine's."""
 QUIET_S, COUNTS = 0.3, 2
-"""After a reload, until what it has opened for a while is closed; and how often descriptors are counted then."""
-"""A difference that says that the load generator's monotonic clock is not this machine's."""
+"""Wait after a reload, until files that it opens only briefly are closed; and how often to count descriptors then."""
 
 
 def cannot(engine: Engine, folder: Path) -> None:
-    """Notes that nothing was done, and why."""
+    """Records that nothing was done, and why."""
     save_json(folder / EVENTS, {"schema": SCHEMA, "cannot": engine.cannot_act})
 
 
 class Dependencies:
-    """What is done to dependencies, which services side by side have in common: once for all of them."""
+    """Actions on dependencies. Services measured side by side share this object, so each action is done only once."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine, self._lock = engine, threading.Lock()
@@ -65,26 +65,26 @@ class Dependencies:
         self._counted: tuple[float, Mapping[str, tuple[int, int]]] | None = None
 
     def enter(self) -> None:
-        """One more service is watched."""
+        """Registers a service that is watched."""
         with self._lock:
             self._watches += 1
 
     def leave(self) -> None:
-        """One less; the last brings back what is away, where its load has ended before that."""
+        """Unregisters a service; the last one restores dependencies that are still away, as its load ended early."""
         with self._lock:
             self._watches -= 1
             for action in [] if self._watches else [*self._away]:
                 self._do(Action(action.at_s, UNDO[action.do], to=action.to))
 
     def do(self, action: Action) -> tuple[int, int, int, str]:
-        """When it was begun, by the monotonic clock and since the epoch, how long it took, and why it failed."""
+        """Does it, unless done already: (begin by the monotonic clock and since the epoch, duration, all ns; error)."""
         with self._lock:
             if action not in self._done:
                 self._done[action] = self._do(action)
             return self._done[action]
 
     def connections(self, address: str) -> tuple[int, int]:
-        """Connections of a service to the database, and how many of them are in use; of COUNT_S ago at most."""
+        """(a service's connections to the database, how many of them are in use), at most COUNT_S / 2 old."""
         with self._lock:
             if self._counted is None or time.monotonic() > self._counted[0] + COUNT_S / 2:
                 self._counted = time.monotonic(), self._engine.connections()
@@ -108,7 +108,7 @@ class Dependencies:
 def acting(
     engine: Engine, service: str, event: Doings, folder: Path, dependencies: Dependencies | None = None
 ) -> Iterator[None]:
-    """While this is open, the service's event takes place; `dependencies` are those of all that are side by side."""
+    """While this is open, the service's event takes place; `dependencies` is shared by services side by side."""
     watch = _Watch(engine, service, event, folder, dependencies or Dependencies(engine))
     watch.dependencies.enter()
     thread = threading.Thread(target=watch.run, daemon=True)
@@ -126,7 +126,7 @@ def acting(
 
 @dataclass
 class _Watch:
-    """One event. It runs in a thread beside the load."""
+    """One event; it runs in a thread during the load."""
 
     engine: Engine
     service: str
@@ -141,21 +141,21 @@ class _Watch:
     workers: list[tuple[int, tuple[int, ...]]] = field(default_factory=list)
     samples: list[tuple[int, int | None, int | None]] = field(default_factory=list)
     descriptors: list[tuple[int, int | None]] = field(default_factory=list)
-    """(when, how many are open), before and after each reload of several."""
+    """(when, how many are open): before the first of several reloads, and after each."""
     since: tuple[int, ...] = ()
-    """The workers when the last action was done that is repeated."""
+    """The workers at the time of the last repeated action."""
     targets: set[int] = field(default_factory=set)
     others: set[int] = field(default_factory=set)
-    """Children that have never told themselves in a response while others did: a router, or a server's own helper."""
+    """Children that never reported their pid in a response while others did: a router, or the server's own helper."""
     address: str = ""
     connections: list[tuple[int, int, int]] = field(default_factory=list)
-    """When, how many there were to the database, and how many of them were in use."""
+    """(when, connections to the database, how many of them were in use)."""
     ended_ns: int | None = None
     until_ns: int | None = None
     error: str = ""
 
     def run(self) -> None:
-        """Until the load is over."""
+        """Watches and acts until the load is over."""
         try:
             if self._begun():
                 self._watch()
@@ -165,7 +165,7 @@ class _Watch:
             self.dependencies.leave()
 
     def told(self) -> dict[str, Any]:
-        """events.json."""
+        """The content of events.json."""
         return {
             "schema": SCHEMA,
             "t0_ns": self.told_ns[0],
@@ -233,7 +233,7 @@ class _Watch:
             self.others = set(seen.workers) - told
         without = self.others
         if self.workers and seen.main not in self.before.workers:
-            # It has workers: where none of them is left, it is none itself.
+            # It has workers, so the main process is not a worker even if no other one is left.
             without = without | {seen.main}
         return Processes(seen.main, tuple(pid for pid in seen.workers if pid not in without))
 
@@ -271,13 +271,13 @@ class _Watch:
             error = str(failed)
         took = self._now() - begun
         if sent is not None and 0 <= sent - wall <= took:
-            # Who was under way then is known, and not only who was when the command began.
+            # The exact moment of the signal, rather than of the command: it decides which requests were in flight.
             begun, wall, took = begun + sent - wall, sent, 0
         what = f"SIG{action.signal} to {'the main process' if action.to == 'main' else 'a worker'}"
         self.done.append({"what": what, "pid": pid, "at_ns": begun, "took_ns": took, "wall_ns": wall, "error": error})
 
     def _goes_on(self) -> bool:
-        """Counts what is open after a reload, and does it again where more are asked for."""
+        """Counts open files after a reload, and reloads again if more are wanted; whether it did."""
         if not self.event.repeats:
             return False
         self._count_descriptors()
@@ -288,7 +288,7 @@ class _Watch:
         return True
 
     def _count_descriptors(self) -> None:
-        """The least of a few looks: a request that is under way has a descriptor, too."""
+        """Keeps the minimum of a few counts, because a request in flight has a descriptor too."""
         time.sleep(QUIET_S)
         found = [self.engine.descriptors(self.service) for _ in range(COUNTS)]
         known = [one for one in found if one is not None]
@@ -300,7 +300,7 @@ class _Watch:
             return bool(now) and not set(self.since) & now and len(now) >= len(before)
         if self.event.until == "restored":
             return bool(now) and not self.targets & now and len(now) >= len(before)
-        # Of containers that were swapped, nothing is left to be done.
+        # `rolled`: all containers have been swapped by the actions, so nothing is left to wait for.
         return self.event.until == "rolled" or (self.event.until == "ended" and not seen.main)
 
     def _end_load(self, why: str) -> None:

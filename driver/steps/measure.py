@@ -1,8 +1,8 @@
 """Measures a step: fresh containers, first answers, load, counters before and after; finished.json comes last.
 
-A step has one service alone, or several whose loads take turns, or that are under an event each. All go the same way.
-`loadgen/measure` says of each service in RAW/services how it went: SERVICE.status, an exit status, and SERVICE.txt,
-what was said.
+A step has one service alone, several whose loads take turns, or several that are each under an event. All are measured
+in the same way. `loadgen/measure` reports on each service in RAW/services: SERVICE.status has an exit status, and
+SERVICE.txt the messages.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from driver.steps.next import next_step, run_and_limit, start_planner
 DID_NOT_START = 10
 """The load generator's exit status for a service that gave no answer."""
 Sampling = Callable[[Engine, str, Path], "AbstractContextManager[None]"]
-"""A context manager around the load, from the service and the folder of its measurement."""
+"""Makes a context manager around the load, from the service and the folder of its measurement."""
 
 
 def main(argv: list[str]) -> int:
-    """`measure RUN [--max-time SECONDS]`: the step that was chosen, or one on each pair of nodes; then as `next`."""
+    """`measure RUN [--max-time SECONDS]`: measures the chosen step, or one on each pair of nodes; then as `next`."""
     run, max_time_s = run_and_limit("measure", argv)
     if read_lanes(run):
         from driver.nodes.setup import measure_wave
@@ -43,7 +43,7 @@ def main(argv: list[str]) -> int:
 
 
 def measure_and_choose(engine: Engine, max_time_s: str = "") -> int:
-    """Measures the step in step.json, and has the next one chosen; the exit status is that of `next_step`."""
+    """Measures the step in step.json and chooses the next one; the exit status is that of `next_step`."""
     started: list[Callable[[str], Done]] = []
     measure_step(engine, behind=lambda: started.append(start_planner(engine)))
     return next_step(engine, max_time_s, *started)
@@ -56,7 +56,7 @@ def measure_step(
 ) -> Finished:
     """Measures the step in step.json. Writes finished.json last, from which the planner records the step.
 
-    `behind` is called when loads and counters are behind, before the step's containers are removed.
+    `behind` is called after loads and counters, before the step's containers are removed.
     """
     run = engine.run
     need_room(run, RUN)
@@ -85,7 +85,7 @@ def read_step(run: Run) -> Step:
 
 @dataclass
 class _Measuring:
-    """A step while it is measured."""
+    """A step that is being measured."""
 
     engine: Engine
     step: Step
@@ -101,7 +101,7 @@ class _Measuring:
                 cannot(engine, self.run.folder / folder)
             return Finished(step.id, begin_ns, end_ns=time_ns(), statuses={"run": 0})
         ours = any(service not in self.run.host.targets for service in step.services)
-        # The load generators are new too, as connections of the last load in TIME_WAIT would use up their ports.
+        # The load generators are new too: connections of the last load in TIME_WAIT would use up their ports.
         loadgens = max(1, len(step.clients)) if ours else 0
         self.started = engine.start(
             step.services,
@@ -123,7 +123,7 @@ class _Measuring:
                     engine.pin(up)
                 self._save_states("before")
                 self._load()
-            # Where nothing was loaded too: the counters tell whether a service ran out of memory in its warm-up.
+            # Also without a load: the counters tell whether a service ran out of memory in its warm-up.
             self._save_states("after")
             if step.clients and self.statuses.get("run") == 0:
                 from driver.steps.clients import merge_clients
@@ -161,7 +161,7 @@ class _Measuring:
         return self.folder / "services"
 
     def _doubled(self, name: str) -> bool:
-        """Whether it has as many containers as its event needs."""
+        """Starts a second container if the event needs one; whether the service has as many as it needs."""
         event = self.step.events.get(name)
         if event and event.containers > 1:
             try:
@@ -183,7 +183,7 @@ class _Measuring:
         return int(text) if text.isdecimal() else None
 
     def _load(self) -> None:
-        """Loads what has answered."""
+        """Loads the services that have answered."""
         step, up = self.step, self.started.up
         with ExitStack() as stack:
             if step.held:
@@ -203,14 +203,14 @@ class _Measuring:
                 self._in_loadgen("run")
 
     def _in_loadgen(self, verb: str) -> int:
-        """Has the load generator prepare or run the step; keeps its status, and its output in the step's folder."""
+        """Lets the load generator prepare or run the step; saves its status, and its output in the step's folder."""
         words = ("loadgen/measure", verb, f"results/{self.run.name}")
         done = self.engine.in_loadgen(words, log=self.folder / f"{verb}.txt", folder=self.step.dir)
         self.statuses[verb] = done.status
         return done.status
 
     def _save_states(self, when: str) -> None:
-        """Saves counters and states of the services and of what serves all of them."""
+        """Saves counters and states of the services, and counters of their dependencies."""
         up = self.started.up
         found = self.engine.look(up)
         for name in up:
@@ -220,7 +220,7 @@ class _Measuring:
             save(self.services / f"{name}.{when}", self.engine.state_lines(name))
 
     def _ended(self) -> tuple[str, ...]:
-        """The services that have ended. Saves their logs, and those where the load failed."""
+        """The services that have ended. Saves their logs, and logs of services whose load failed."""
         up = self.started.up
         found = self.engine.look(up) if up else {}
         ended = tuple(name for name in up if name not in found or not found[name].running)

@@ -1,7 +1,7 @@
-"""Asks the planner for the next step, and shows progress.
+"""Asks the planner for the next step, and shows progress: on a terminal one redrawn line, otherwise a line per step.
 
-On a terminal that is one line that is redrawn, otherwise a line for each step. The planner takes longer to start than
-to decide: it is started while the containers of a step are removed, and waits to be told that the step has ended.
+The planner takes longer to start than to decide. So it is started while the containers of a step are removed, and waits
+for the message that the step has ended.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from driver.run import Run, open_run
 STEP, FINISHED, TIME_IS_UP = 0, 3, 4
 """Exit statuses of this verb and of `bench next`."""
 WAIT = "-"
-"""In place of the seconds: the planner reads them from its standard input."""
+"""Instead of the seconds: the planner reads them from standard input."""
 KILLED = 3
-"""How often the planner may fail because the load generator was killed, in one call of the script."""
+"""How often, in one call of the script, the planner may fail because the load generator was killed."""
 CALL = "loop-call.txt"
-"""A file of the run: when the current call of the script began, and how often the load generator was killed in it."""
+"""A file of the run: when the current call of the script began, and how often the load generator was killed since."""
 
 
 def main(argv: list[str]) -> int:
@@ -46,7 +46,7 @@ def run_and_limit(verb: str, argv: list[str]) -> tuple[Run, str]:
 
 
 def start_planner(engine: Engine) -> Callable[[str], Done]:
-    """Starts it, to be called when the step has ended, with the seconds since the script began."""
+    """Starts the planner; call the result when the step has ended, with the seconds since the script began."""
     return engine.start_bench("next", engine.run.name, "--elapsed", WAIT, *_screen())
 
 
@@ -73,7 +73,7 @@ def next_step(engine: Engine, max_time_s: str = "", planner: Callable[[str], Don
         killed += 1
         if killed > KILLED or engine.is_running("loadgen"):
             raise Failure(RUN, f"the next step cannot be decided: {done.last_line}")
-        # Started anew, the planner finds in the raw files what it has not recorded yet.
+        # With --begin, the planner also records what it finds in the raw files.
         begin = first
     if done.status == STEP:
         save(run.folder / CALL, f"{_began()} {killed}\n")
@@ -98,7 +98,7 @@ def words_of(done: Done) -> str:
 
 
 def _began() -> str:
-    """The script's start as the machine's uptime in hundredths of a second."""
+    """The machine's uptime at the script's start, in hundredths of a second."""
     began = os.environ.get("BENCH_BEGAN", "")
     if not began.isdecimal():
         raise Failure(
@@ -118,7 +118,7 @@ def _killed(run: Run) -> int | None:
 
 
 def _screen() -> list[str]:
-    """Options of the planner for progress: width and colour of the terminal."""
+    """Options of the planner for progress: the terminal's width and colours."""
     if os.environ.get("BENCH_QUIET"):
         return ["--quiet"]
     if not in_place():
@@ -151,7 +151,7 @@ def _show_end(done: Done) -> None:
 
 
 def _speed_up(engine: Engine) -> str:
-    """A sentence on how much time was saved by measuring on several pairs of nodes."""
+    """A sentence on the time saved by measuring on several pairs of nodes."""
     done = engine.bench("lanes-speed-up", f"results/{engine.run.name}")
     if done.status:
         raise Failure(RUN, f"how much faster the run was is not known: {done.last_line}")

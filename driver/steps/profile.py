@@ -23,7 +23,7 @@ STEP, NONE_LEFT = 0, 3
 
 
 def main(argv: list[str]) -> int:
-    """`profile RUN [--max-time SECONDS]`: all missing windows; the time counts from the start of the script."""
+    """`profile RUN [--max-time SECONDS]`: samples all missing windows; the time counts from the script's start."""
     parser = ArgumentParser(prog="profile")
     parser.add_argument("run")
     parser.add_argument("--max-time", type=float)
@@ -35,7 +35,7 @@ def main(argv: list[str]) -> int:
 
 
 def profile_tables(engine: Engine, max_time_s: float | None) -> None:
-    """Samples all windows that are left."""
+    """Samples all windows that are not yet sampled."""
     name, begin = engine.run.name, ["--begin"]
     while True:
         if max_time_s and elapsed_s() >= int(max_time_s):

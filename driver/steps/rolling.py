@@ -1,4 +1,4 @@
-"""Containers of a service that are replaced one after the other, behind a proxy that runs beside the load."""
+"""Rolling restart: replaces a service's containers one after the other, behind a proxy in the load generator."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ ANSWERS_S, OBEYS_S, POLL_S = 30.0, 5.0, 0.02
 
 
 def swap(engine: Engine, service: str, action: Action, folder: Path, now: Callable[[], int]) -> dict[str, Any]:
-    """Stops one container of the service and starts it again; returns an action of events.json, once it answers.
+    """Stops one container of the service and starts it again; returns an action of events.json once it answers.
 
-    `pid`, `pid_after`: its first process as this machine numbers it. `exit_ns`: from the signal until it had ended;
-    `exit_code`: 137 where it had to be killed.
+    `pid`, `pid_after`: pids of its first process on this machine. `exit_ns`: from the signal to its end; `exit_code`:
+    137 if it had to be killed.
     """
     number, ended, after, error = int(action.to), None, 0, ""
     before = engine.container_facts(service, number)
@@ -52,7 +52,7 @@ def swap(engine: Engine, service: str, action: Action, folder: Path, now: Callab
 
 
 def _ask(folder: Path, verb: str, address: str, patience_s: float) -> None:
-    """Has it done by the load generator; DockerError if that takes longer."""
+    """Asks the load generator to do it; DockerError if that takes longer than `patience_s`."""
     asked = f"{time.monotonic_ns()} {verb} {address}"
     save(folder / PROXY_ASKED, asked)
     until = time.monotonic() + patience_s

@@ -1,4 +1,4 @@
-"""py-spy beside a container: it needs neither root nor py-spy on the host."""
+"""Samples stacks with py-spy from a second container, so the host needs neither root nor py-spy."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from driver.engines.engine import Engine
 from driver.files import save
 
 RATE, SECONDS = 250, 5
-"""Samples per second, and seconds of sampling in a load of LOAD_S (bench/plan/profile.py)."""
+"""Samples per second, and seconds of sampling during a load of LOAD_S (bench/plan/profile.py)."""
 CONNECTS_S = 1.0
-"""The load tool has connected by then."""
+"""By then, the load tool has opened its connections."""
 RECORD = """
 for i in $(seq "$2"); do
     py-spy record --pid 1 --subprocesses --format raw --rate "$1" --duration 1 --output /tmp/stacks >&2 &&
@@ -26,8 +26,8 @@ done
 def sample(container: str, project: str, seconds: int, file: Path, *, cpus: str) -> str:
     """Writes the collapsed stacks of all Python threads in a container; returns py-spy's output.
 
-    Each second is a recording of its own, separated by an empty line: how much they differ shows how reliable the
-    samples are. If sampling is interrupted, complete recordings count.
+    Each second is a separate recording, followed by an empty line: how much they differ shows how reliable the samples
+    are. If sampling is interrupted, complete recordings count.
 
     py-spy runs in a container that joins the other one's process namespace, where process 1 is Docker's init. It runs
     as root, since only root can use the capability to inspect processes of other users.
@@ -60,7 +60,7 @@ def sampled(engine: Engine, service: str, folder: Path) -> Iterator[None]:
 
     def work() -> None:
         try:
-            # To py-spy, a process that waits for a CPU looks busy: give the service precedence over other programs.
+            # To py-spy, a process waiting for a CPU looks busy, so give the service precedence over other programs.
             docker("update", "--cpu-shares", "262144", container)
             if not loaded.wait(CONNECTS_S):
                 stacks, cpus = folder / "stacks.txt", run.setting("LOADGEN_CPUS")

@@ -1,4 +1,4 @@
-"""`stacks`: where the time of a service's worker goes under load, for scripts/profile.sh."""
+"""`stacks`: samples where a service's worker spends its time under load, for scripts/profile.sh."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from driver.run import ROOT
 from driver.steps.sampler import sample
 
 SECONDS = 4
-"""Of sampling; the load begins a second before it, and ends a second after."""
+"""Duration of sampling; the load begins a second earlier and ends a second later."""
 PROFILES = ROOT / "results/profiles"
 
 
 def main(argv: list[str]) -> int:
-    """`stacks SERVICE PATH...`: prints what `bench profile` says of the service under load of each path."""
+    """`stacks SERVICE PATH...`: prints what `bench profile` says about the service under load on each path."""
     service, *paths = argv
     project = f"bench-profile-{os.getpid()}"
     with _started(project, service, paths[0]):
@@ -36,9 +36,9 @@ def main(argv: list[str]) -> int:
 
 @contextmanager
 def _started(project: str, service: str, path: str) -> Iterator[None]:
-    """The service beside its database, in a Compose project of this call alone; it answers the path."""
+    """Starts the service and its database in a Compose project of its own, and waits until the path is answered."""
     file, log = PROFILES / "services.yml", PROFILES / "services.log"
-    # Only this one: to read every service of the matrix, Compose takes minutes.
+    # Only this service: Compose takes minutes to read all services of the matrix.
     save(file, bench(ROOT, "profile-compose", service))
     own = ("--project-name", project, "--file", str(file), "--profile", "*")
     names = ("loadgen", "postgres", "upstream", service)
@@ -56,7 +56,7 @@ def _started(project: str, service: str, path: str) -> Iterator[None]:
 
 
 def _worker(pid: str) -> str:
-    """From Docker's init by way of the server to its first worker, which is there once the first response is."""
+    """The first worker, found from Docker's init through the server; it exists once a response was given."""
     while children := run(["pgrep", "--oldest", "--parent", pid], check=False).out.split():
         pid = children[0]
     return pid
@@ -84,5 +84,5 @@ def _sample(project: str, service: str, path: str, pid: str, file: Path) -> None
 
 
 def _cpu_time(pid: str) -> str:
-    """The time in ns, and what /proc says of the process."""
+    """The time in ns, and /proc/PID/stat of the process."""
     return f"{time.time_ns()} {Path('/proc', pid, 'stat').read_text()}"

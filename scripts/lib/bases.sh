@@ -1,27 +1,26 @@
 # shellcheck shell=bash
-# Base images: pulled where a registry answers, by the digest that is locked, else made here from Debian. Only declares.
+# Base images: pulled by their locked digests if a registry answers, otherwise built here from Debian. Only declares.
 
 # shellcheck source=scripts/lib/install.sh
 source "${BASH_SOURCE[0]%/*}/install.sh"
 
 local_file=$root/services/.env base_lock=$root/services/locks/bases.tsv
 
-# Whether this machine makes its own bases: scripts/setup.sh found no registry.
+# Whether this machine builds its own base images, because scripts/setup.sh found no registry.
 local_bases() { grep -q '^LOCAL_PYPY_IMAGE=' "$local_file" 2>/dev/null; }
 
-# The default of services/matrix.toml, which an error there must not take away; a test compares them.
+# The default Python of services/matrix.toml, repeated here so that an error in that file does not break the setup; a test
+# compares them.
 setup_python=3.13
 
-# What resolves and pins requirements.
-# shellcheck disable=SC2034 # lock.sh uses it; driver/planning/own_app.py has the same
+# shellcheck disable=SC2034 # lock.sh uses it; driver/planning/own_app.py has the same version
 uv=uv==0.13.8
 
-# What knows the vulnerabilities of pins.
 # shellcheck disable=SC2034 # lock.sh uses it
 pip_audit=pip-audit==2.10.1
 
-# setup_bases: names of the images that everything needs: Debian, and the default Python. Those of other
-# Pythons are had when a run asks for them.
+# setup_bases: prints the base images that every run needs: Debian, and the default Python. Those of other Pythons are
+# fetched when a run needs them.
 setup_bases() {
 	local debian python
 	if local_bases; then
@@ -42,7 +41,7 @@ have_bases() {
 
 pull() { "$docker" image inspect "$1" >/dev/null 2>&1 || pull_base "$1"; }
 
-# get_bases: those that everything needs, by pull or, where no registry answers, by mmdebstrap.
+# get_bases: gets the images of setup_bases by pull or, if no registry answers, by mmdebstrap.
 get_bases() {
 	local name names list debian
 	say "getting base images"
@@ -56,7 +55,7 @@ get_bases() {
 	name_other_bases "${names[@]}"
 }
 
-# get_base NAME: the image, from here, the registry or Debian; false, with a line that says why, where it cannot be had.
+# get_base NAME: gets the image, unless it is here, from the registry or from Debian. False, with a line that says why, if that fails.
 get_base() {
 	"$docker" image inspect "$1" >/dev/null 2>&1 && return
 	if local_bases; then
@@ -67,7 +66,7 @@ get_base() {
 	fi
 }
 
-# missing_bases NAME...: gets them all at once; prints those that cannot be had, and remembers what the registry lacks.
+# missing_bases NAME...: gets them in parallel; prints those that failed, and records those that the registry does not have.
 missing_bases() {
 	local name missing=() pids=() index known
 	name_other_bases "$@"
@@ -88,7 +87,7 @@ missing_bases() {
 		'# Delete this file to have them tried again.' "MISSING_BASES=$known${missing[*]}" | save "$local_file"
 }
 
-# choose_local_bases: from here on, bases are made on this machine, under names of their own.
+# choose_local_bases: from here on, base images are built on this machine, under names of their own.
 choose_local_bases() {
 	if ! debian_family || ((EUID)); then fail 2 "$(no_local_bases)"; fi
 	say "no registry answers: making local Debian bases with mmdebstrap (Alpine's cannot be made: those cells will be skipped)"
@@ -104,7 +103,7 @@ no_local_bases() {
 		"set PYTHON_IMAGE, PYPY_IMAGE and DEBIAN_IMAGE in .env to a mirror"
 }
 
-# make_listed_base NAME: Debian, or the Python that services/bases.tsv (scripts/generate.sh writes it) has under that name.
+# make_listed_base NAME: builds Debian, or the Python that services/bases.tsv (by scripts/generate.sh) lists under that name.
 make_listed_base() {
 	local suite interpreter found
 	if ! debian_family || ((EUID)); then
@@ -120,7 +119,7 @@ make_listed_base() {
 	make_base "$1" "$suite" "$interpreter" "$interpreter-venv"
 }
 
-# make_base IMAGE SUITE [PACKAGE...]: a minimal Debian with the host's CA bundle (private registries need it).
+# make_base IMAGE SUITE [PACKAGE...]: builds a minimal Debian with the host's CA bundle, which private registries need.
 make_base() {
 	local image=$1 suite=$2 bundle=/etc/ssl/certs/host-bundle.crt ca made
 	local include=ca-certificates
@@ -133,7 +132,7 @@ make_base() {
 		"--customize-hook=upload $ca $bundle")
 	made="mmdebstrap, Debian $suite, minbase"
 	if [[ $suite == forky || $suite == sid ]]; then
-		# The signature still counts; only the date of the Release file is not checked.
+		# The signature is still verified; only the expiry date of the Release file is not.
 		arguments+=('--aptopt=Acquire::Check-Valid-Until "false"')
 		made+=", Release's Valid-Until not checked"
 	fi
@@ -145,7 +144,7 @@ make_base() {
 	say "made $image ($made)"
 }
 
-# named_bases: the names of all base images, Debian first, by this machine's settings.
+# named_bases: prints the names of all base images according to this machine's settings, Debian first.
 named_bases() {
 	local debian image tag prefix alpine
 	debian=$(setting DEBIAN_IMAGE) || return
@@ -159,14 +158,14 @@ named_bases() {
 	done <"$root/services/bases.tsv"
 }
 
-# lock_bases: asks their registry for the digest of each, and writes those that it gives. What it does not give (`not_given`) keeps
-# what it had, and is said.
+# lock_bases: asks the registry for the digest of each base image and writes them. Images without an answer (`not_given`) keep
+# their old digest and get a warning.
 lock_bases() {
 	local names name digest lines=()
 	names=$(named_bases)
 	while read -r name; do
 		[[ $name != *@* ]] || continue
-		# A format that begins with {{.Manifest is not kept to, where the name leads to one platform's image.
+		# buildx ignores a format that begins with {{.Manifest if the name resolves to a single platform's image.
 		digest=$(timeout 60 "$docker" buildx imagetools inspect --format '{{with .Manifest}}{{.Digest}}{{end}}' "$name" 2>/dev/null) || digest=''
 		if [[ ! $digest =~ ^sha256:[0-9a-f]{64}$ ]]; then
 			not_given+=("$name")
@@ -179,7 +178,7 @@ lock_bases() {
 }
 not_given=()
 
-# locked_digest NAME: empty where none is locked.
+# locked_digest NAME: prints its locked digest, if there is one.
 locked_digest() {
 	local name digest
 	[[ -e $base_lock ]] || return 0
@@ -188,7 +187,7 @@ locked_digest() {
 	done <"$base_lock"
 }
 
-# pull_base NAME: by its locked digest, where it has one, and under its name.
+# pull_base NAME: pulls by the locked digest, if there is one, and tags the image with NAME.
 pull_base() {
 	local digest
 	digest=$(locked_digest "$1") || return
@@ -196,7 +195,7 @@ pull_base() {
 	[[ ! $digest ]] || "$docker" tag "$1@$digest" "$1"
 }
 
-# name_other_bases NAME...: says which of the images that are here are not those that are locked.
+# name_other_bases NAME...: warns about local images that differ from the locked ones.
 name_other_bases() {
 	local name digest had
 	for name; do

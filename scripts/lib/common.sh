@@ -1,25 +1,25 @@
 # shellcheck shell=bash
-# What every script shares: where the project is, its help, settings, messages, how it fails. Only declares.
+# Shared by all scripts: project root, help, settings, messages, failures. Only declares.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 
-# This file, like every other one here, is beyond the bash of macOS; /proc, flock and GNU tools are needed too.
+# The bash of macOS is too old for these scripts; they also need /proc, flock and GNU tools.
 if [[ $OSTYPE != linux* ]] || ((BASH_VERSINFO[0] < 5)); then
 	echo "${0##*/}: the scripts need Linux and bash 5: use WSL 2 or a Linux virtual machine, or docker-compose up bench (docs/engines.md)" >&2
 	exit 2
 fi
 
-# say WORDS: what goes on; nothing where BENCH_QUIET is set.
+# say WORDS: prints progress, unless BENCH_QUIET is set.
 say() { [[ ${BENCH_QUIET:-} ]] || warn "$@"; }
 
-# warn WORDS: what has to be known in any case.
+# warn WORDS: prints even if BENCH_QUIET is set.
 warn() { printf '%s\n' "$*" >&2; }
 
-# The header comment of the running script is its help.
+# usage: prints the header comment of the running script.
 usage() { sed -n '3,/^[^#]/{/^#/!d;s/^# \{0,1\}//;p}' "$0"; }
 
-# read_up: sets `up` to the hundredths of a second that the machine is up. Nobody sets this clock, unlike that of SECONDS and
-# EPOCHREALTIME: what takes a time, and what waits for one, asks it.
+# read_up: sets `up` to the machine's uptime in hundredths of a second. Use it to measure durations and for timeouts: unlike the
+# clock behind SECONDS and EPOCHREALTIME, it cannot be set.
 read_up() {
 	local whole part
 	if IFS='. ' read -r whole part _ 2>/dev/null </proc/uptime; then up=$((10#$whole$part)); else up=$((SECONDS * 100)); fi
@@ -27,15 +27,15 @@ read_up() {
 up=0
 read_up
 
-# Of the script that a user has called, for `python3 -m driver` and what that starts: its name, and when it began.
+# Name and start time of the script that the user called, for `python3 -m driver` and what that starts.
 [[ ${BENCH_HELD:-} ]] || export BENCH_SCRIPT=${0##*/} BENCH_BEGAN=$up
 
-# setting NAME: its value from the environment, else from .env.
+# setting NAME: prints its value from the environment, else from .env.
 setting() {
 	if [[ ${!1:-} ]]; then printf '%s' "${!1}"; else sed -n "s/^$1=//p" "$root/.env"; fi
 }
 
-# save FILE: standard input into FILE, whole or not at all.
+# save FILE: writes standard input to FILE atomically.
 save() {
 	local temporary=${1%/*}/.${1##*/}.$BASHPID
 	if mkdir -p "${1%/*}" && cat >"$temporary" && sync "$temporary" && mv "$temporary" "$1"; then return; fi
@@ -43,10 +43,10 @@ save() {
 	return 1
 }
 
-# What a failure ends with: how to go on from what is kept. Whoever holds a run has set it (driver/lifecycle/hold.py).
+# Appended to error messages: how to resume the run. Set by the process that holds the run (driver/lifecycle/hold.py).
 failure_note=${BENCH_NOTE:-}
 
-# fail STATUS MESSAGE: one line that says how to fix it; 2 for what the user can fix, 1 for the rest.
+# fail STATUS MESSAGE: prints one line that says how to fix it, and exits. STATUS is 2 for what the user can fix, otherwise 1.
 fail() {
 	local note=''
 	(($1 == 2)) || note=$failure_note
@@ -54,11 +54,11 @@ fail() {
 	exit "$1"
 }
 
-# fail_unknown WORD: no argument of the running script; the nearest option of its help, as far as one is near.
+# fail_unknown WORD: fails because WORD is not an argument of the running script; suggests the closest option of its help.
 fail_unknown() {
 	local near
 	near=$(usage | grep --only-matching --extended-regexp -- '--[a-z][a-z-]*' | sort --unique | awk -v "word=${1%%=*}" '
-		# The least number of letters to insert, remove or replace.
+		# Levenshtein distance.
 		function edits(a, b,    i, j, cost, before, corner, row) {
 			for (j = 0; j <= length(b); j++) row[j] = j
 			for (i = 1; i <= length(a); i++) {
@@ -77,13 +77,13 @@ fail_unknown() {
 	fail 2 "unknown argument '$1';${near:+ did you mean $near?} see --help"
 }
 
-# trap_errors: from here on, a command that fails unexpectedly, in $(...) too, ends the script with one line that names file,
+# trap_errors: from here on, an unexpected failure of a command, also in $(...), ends the script with one line that names file,
 # line and command. BENCH_DEBUG=1 traces every command.
 trap_errors() {
 	shopt -s inherit_errexit
 	error_shell=$BASHPID
 	trap 'on_error $? "$BASH_COMMAND"' ERR
-	# Else a command that takes Ctrl-C as its own failure is reported as one.
+	# Without this, Ctrl-C would be reported as a failure of the running command.
 	[[ $(trap -p INT) ]] || trap 'exit 130' INT
 	[[ ${BENCH_DEBUG:-} ]] || return 0
 	exec {BASH_XTRACEFD}>&2 # not into what "2>&1" captures
@@ -92,8 +92,8 @@ trap_errors() {
 }
 error_shell=''
 
-# on_error STATUS COMMAND: subshells leave it to their parent. Whoever ended with status 2 has said what the user can fix;
-# where something is kept, that is said too.
+# on_error STATUS COMMAND: subshells leave the report to their parent. A command that ended with status 2 has already told the user
+# what to fix, so only the note on how to resume may be missing.
 on_error() {
 	local frame where=''
 	[[ $BASHPID == "$error_shell" ]] || return 0

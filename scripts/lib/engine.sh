@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Python, Docker and Compose: find them; and the verbs that run on this machine or in the tools' container. Only declares.
+# Finds Python, Docker and Compose; runs verbs on this machine or in the tools' container. Only declares.
 
 # shellcheck source=scripts/lib/common.sh
 source "${BASH_SOURCE[0]%/*}/common.sh"
@@ -12,17 +12,17 @@ compose_at_least=2.20
 # shellcheck disable=SC2034 # scripts/sbom.sh and the tests use it
 harness=(loadgen postgres upstream)
 
-# The rights of a container that Compose does not start; services/template.yml has those of the others.
-# shellcheck disable=SC2034 # whoever runs one uses it
+# Restrictions of containers started without Compose; services/template.yml has those of the others.
+# shellcheck disable=SC2034 # scripts that run containers use it
 confined=(--read-only --cap-drop ALL --security-opt no-new-privileges --pids-limit 4096 --log-driver json-file --log-opt max-size=10m)
 
-# have_python: whether there is one that driver/ can be run with.
+# have_python: whether python3 is new enough for driver/.
 have_python() { python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null; }
 
 need_python() { have_python || fail 2 "no Python >= 3.9 (python3): install it, or run scripts/setup.sh --setup as root on Debian"; }
 
-# find_docker: sets `docker` to the first client that has Compose and buildx; false when there is none. What one script
-# has found, those that it calls need not look for.
+# find_docker: sets `docker` to the first client that has Compose and buildx; false if there is none. Exported, so that scripts
+# called from this one need not search again.
 find_docker() {
 	local candidate version
 	[[ -z ${BENCH_DOCKER:-} ]] || { docker=$BENCH_DOCKER && return; }
@@ -39,7 +39,7 @@ find_docker() {
 
 engine_answers() { "$docker" version --format '{{.Server.Version}}' >/dev/null 2>&1; }
 
-# need_engine: an engine that answers, or a one-line error that says how to fix it. Exports its kind, so that it is asked once.
+# need_engine: fails, with one line that says how to fix it, unless an engine answers. Exports its kind, so that it is asked once.
 need_engine() {
 	need_python
 	[[ $root != *:* ]] || fail 2 "Docker mounts no folder with ':' in its path: move $root"
@@ -47,11 +47,11 @@ need_engine() {
 	engine_answers || fail 2 "the Docker daemon does not answer: start it (systemctl start docker), or run scripts/setup.sh --setup as root on Debian"
 	[[ ${BENCH_ENGINE_KIND:-} ]] || BENCH_ENGINE_KIND=$(in_driver harness engine)
 	export BENCH_ENGINE_KIND
-	# Podman has no BuildKit: its own builder is asked.
+	# Podman has no BuildKit and uses its own builder.
 	[[ " $BENCH_ENGINE_KIND " != *' podman '* ]] || export DOCKER_BUILDKIT=0
 }
 
-# need_tools: an engine that answers, and the image that in_tools runs.
+# need_tools: as need_engine, and builds the image for in_tools if it is missing or outdated.
 need_tools() {
 	local status=0
 	need_engine
@@ -63,21 +63,21 @@ need_tools() {
 	esac
 }
 
-# in_driver VERB ARGUMENT...: a verb of the host's side.
+# in_driver VERB ARGUMENT...: runs a verb of driver/, on this machine.
 in_driver() { (cd "$root" && exec python3 -m driver "$@"); }
 
-# in_tools ARGUMENT...: one command in a container of the tools' image (or $tools_image), as driver/compose.py says.
+# in_tools ARGUMENT...: runs a command in a container of $tools_image, with $tool_options for Docker (see driver/compose.py).
 in_tools() { in_driver tools "${tool_options[@]}" -- "$tools_image" "$@"; }
 tool_options=() tools_image=bench/loadgen
 
-# act VERB ARGUMENT...: a verb of the host's side in place of this script; it knows the folder that this was called in.
+# act VERB ARGUMENT...: replaces this script by a verb of driver/, which runs in the folder that this was called in.
 act() {
 	if [[ " $* " == *' --setup '* ]]; then
 		[[ " $* " != *' --quiet '* ]] || export BENCH_QUIET=1
 		"$root/scripts/setup.sh" --setup
 	fi
 	need_python
-	find_docker || true # failure ignored: who needs it says so
+	find_docker || true # failure ignored: verbs that need Docker report it
 	export BENCH_FROM=$PWD
 	cd "$root" || exit
 	exec python3 -m driver "$@"

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Docker and Python on Debian and its kin: install them, start the daemon. Only declares.
+# Installs Docker and Python on Debian and its derivatives, and starts the daemon. Only declares.
 
 # shellcheck source=scripts/lib/engine.sh
 source "${BASH_SOURCE[0]%/*}/engine.sh"
@@ -15,7 +15,7 @@ install_python() {
 	DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends python3 >&2
 }
 
-# install_packages SUITE PACKAGE...: from the distribution's SUITE alone, without touching the host's apt sources.
+# install_packages SUITE PACKAGE...: installs from Debian's SUITE only, without touching the host's apt sources.
 install_packages() {
 	local suite=$1 apt mirror
 	shift
@@ -39,7 +39,7 @@ install_packages() {
 	rm -rf "$apt"
 }
 
-# install_engine: from the host's own release where that has Compose v2, else from Debian trixie.
+# install_engine: installs from the host's own release if that has Compose v2, otherwise from Debian trixie.
 install_engine() {
 	if ! debian_family || ((EUID)); then
 		fail 2 "only root on a Debian-family host can have Docker installed by this script: install Docker and Compose >= $compose_at_least, then run it again"
@@ -58,14 +58,14 @@ install_engine() {
 	fi
 }
 
-# start_engine: by the init system where there is one, else by hand.
+# start_engine: uses systemd if it runs here, otherwise starts dockerd directly.
 start_engine() {
 	((EUID == 0)) || fail 2 "the Docker daemon does not answer and only root can start it: sudo systemctl start docker"
 	say "starting the Docker daemon"
 	if [[ -d /run/systemd/system ]]; then
 		systemctl start docker
 	else
-		# A pid file of a daemon that was killed would keep the new one from starting.
+		# The pid file of a killed daemon would keep the new one from starting.
 		rm -f /var/run/docker.pid
 		setsid dockerd >/var/log/dockerd.log 2>&1 </dev/null &
 	fi

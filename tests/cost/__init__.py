@@ -1,1 +1,1 @@
-"""What the harness itself costs."""
+"""The cost of the harness itself."""

@@ -1,4 +1,4 @@
-"""`python3 -m tests.cost run|page|builds|load|own|quick|long|network ...`: for scripts/harness-cost.sh."""
+"""`python3 -m tests.cost run|page|builds|load|own|quick|long|network ...`: verbs for scripts/harness-cost.sh."""
 
 import sys
 

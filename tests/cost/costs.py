@@ -1,4 +1,4 @@
-"""What the harness itself costs: its goals, and figures from what scripts/harness-cost.sh has saved."""
+"""The cost of the harness itself: its goals, and the figures from the files of scripts/harness-cost.sh."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from bench.validity.run_records import reviewed, service_names
 
 MEASUREMENTS = 10_000
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
-# Reading a clock of 10 ms ticks over less than this says nothing.
+# Over a shorter time, a clock with ticks of 10 ms is too coarse.
 SHORTEST_WINDOW_S = 1.0
 STAT = re.compile(r"\d+ \((.*)\) \S+(?: \S+){10} (\d+) (\d+) ")
 HARNESS = re.compile(r"matrix\.sh|docker|dockerd|docker-compose|containerd|containerd-shim.*")
@@ -33,7 +33,7 @@ HARNESS = re.compile(r"matrix\.sh|docker|dockerd|docker-compose|containerd|conta
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """One figure with the most that it may be; `value` None where it was not measured, with the reason."""
+    """A figure and its goal, the `most` that it may be; `value` is None if not measured, and `note` then says why."""
 
     name: str
     unit: str
@@ -50,7 +50,7 @@ class Cost:
 
 
 def harness_cost(argv: Sequence[str]) -> int:
-    """`run RUN SAMPLES NAME=BEGIN_NS,END_NS...`: print the table; exit status 1 when a goal is missed."""
+    """`run RUN SAMPLES NAME=BEGIN_NS,END_NS...`: print the table; exit status 1 if a goal is missed."""
     if len(argv) < 2:
         raise UserError("run takes a run, a file of samples and intervals; see scripts/harness-cost.sh")
     folder, samples = Path(argv[0]), Path(argv[1])
@@ -70,7 +70,7 @@ def harness_cost(argv: Sequence[str]) -> int:
 
 
 def page_figures(spans: Mapping[str, float]) -> Iterator[Cost]:
-    """The page's own goals, from `page` and tests/cost/page_times.py."""
+    """The page's goals, from the figures of `page` and tests/cost/page_times.py."""
     size = f"page of {PAGE_MEASUREMENTS:,} measurements"
     for key, name, unit, most, factor, note in (
         ("page", f"{size}: made", "s", 3, 1, "wall, from records that were read"),
@@ -88,7 +88,7 @@ def print_table(figures: Sequence[Cost]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class LoadWindow:
-    """One measurement: `fixed_s` is its wall time beside load and warm-up; the load's times in ns."""
+    """One measurement: `fixed_s` is its wall time without load and warm-up; begin and end of the load in ns."""
 
     fixed_s: float
     start_ns: int
@@ -99,7 +99,7 @@ def _windows(folder: Path) -> Iterator[LoadWindow]:
     for path in sorted(folder.glob("raw/r*/*/*/*/*/*/meta.json")):
         meta, tool = json.loads(path.read_text()), json.loads((path.parent / "tool.json").read_text())
         if "warm_ns" not in meta:
-            # Of a block, which is another unit.
+            # A window of a block: there the unit is the block.
             continue
         load, warm = tool["end_ns"] - tool["start_ns"], meta["warm_ns"] - meta["ready_ns"]
         fixed = meta["end_ns"] - meta["begin_ns"] - load - warm
@@ -114,7 +114,7 @@ def _fixed_cost(windows: Sequence[LoadWindow]) -> Cost:
 
 
 def read_samples(text: str) -> Iterator[tuple[int, int]]:
-    """(time in ns, the harness's CPU ticks so far), from times and the lines of /proc/PID/stat after each."""
+    """(time in ns, CPU ticks of the harness so far), from lines with a time, then lines of /proc/PID/stat."""
     lines = text.splitlines()
     starts = [index for index, line in enumerate(lines) if line.isdigit()]
     for start, end in zip(starts, [*starts[1:], len(lines)], strict=False):
@@ -122,13 +122,13 @@ def read_samples(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _ticks(line: str) -> int:
-    """utime and stime of a process of the harness: the scripts and Docker's own, whoever started them."""
+    """utime + stime if the process belongs to the harness: the scripts and Docker, whoever started it; otherwise 0."""
     found = STAT.match(line)
     return int(found[2]) + int(found[3]) if found and HARNESS.fullmatch(found[1]) else 0
 
 
 def harness_cpu(windows: Sequence[LoadWindow], samples: Sequence[tuple[int, int]]) -> Cost:
-    """Share of one core that the harness's processes had, from the samples that lie inside windows."""
+    """The share of one core that the harness's processes used, from samples inside windows."""
     busy = wall = 0.0
     for window in windows:
         inside = [s for s in samples if window.start_ns <= s[0] <= window.end_ns]
@@ -165,7 +165,7 @@ PAGE_MEASUREMENTS = 5_000
 
 
 def page_cost(argv: Sequence[str]) -> int:
-    """`page FOLDER`: write a synthetic run and its page there; print `page=0,NS`, what the page alone takes."""
+    """`page FOLDER`: write a synthetic run and its page there; print `page=0,NS`, the time for the page alone."""
     if len(argv) != 1:
         raise UserError("page takes a folder; see scripts/harness-cost.sh")
     folder = argv[0]
@@ -185,7 +185,7 @@ def page_cost(argv: Sequence[str]) -> int:
 
 
 def build_cost(argv: Sequence[str]) -> int:
-    """`builds BUILDS HISTORIES`: time and bytes of cold builds; exit status 1 when a goal is missed.
+    """`builds BUILDS HISTORIES`: print time and bytes of cold builds; exit status 1 if a goal is missed.
 
     BUILDS has lines `NAME STATUS BEGIN_NS END_NS`, HISTORIES a file NAME.jsonl for each image that was built.
     """
@@ -207,16 +207,16 @@ def build_cost(argv: Sequence[str]) -> int:
 
 
 def read_layers(path: Path) -> dict[str, int]:
-    """Sizes in bytes of an image's layers, by what and when made each, from `docker history` as JSON lines.
+    """Sizes in bytes of an image's layers, by creation time and build step, from `docker history` as JSON lines.
 
-    Two images that share a layer have it from one build step, so that step and time tell it from others.
+    Images that share a layer have it from the same build step, so time and step identify it.
     """
     entries = [json.loads(line) for line in path.read_text().splitlines()]
     return {f"{e['CreatedAt']} {e['CreatedBy']}": int(e["Size"]) for e in entries if int(e["Size"])}
 
 
 def own_bytes(images: Sequence[Mapping[str, int]]) -> int:
-    """Bytes of all layers, each counted once, less those that every image has."""
+    """Bytes of all layers, each counted once, without those that every image has."""
     every = set.intersection(*(set(layers) for layers in images))
     return sum(size for key, size in {k: v for layers in images for k, v in layers.items()}.items() if key not in every)
 
@@ -226,7 +226,7 @@ QUICK_ROWS, MOST_QUICK_S = 16, 240
 
 
 def own_app_cost(argv: Sequence[str]) -> int:
-    """`own RUN NAME=BEGIN_NS,END_NS...`: print both figures; status 1 where one is missed or unknown."""
+    """`own RUN NAME=BEGIN_NS,END_NS...`: print both figures; status 1 if a goal is missed or a figure unknown."""
     if len(argv) != 3:
         raise UserError("own takes a run and two intervals; see scripts/harness-cost.sh")
     spans = dict(map(interval_s, argv[1:]))
@@ -248,7 +248,7 @@ def own_app_cost(argv: Sequence[str]) -> int:
 
 
 def quick_cost(argv: Sequence[str]) -> int:
-    """`quick RUN quick=BEGIN_NS,END_NS`: print how long it took; status 1 where that is missed or a row unranked."""
+    """`quick RUN quick=BEGIN_NS,END_NS`: print how long it took; status 1 if the goal is missed or a row not ranked."""
     if len(argv) != 2:
         raise UserError("quick takes a run and an interval; see scripts/harness-cost.sh")
     rows = len(_ranks(Path(argv[0])))
@@ -270,14 +270,14 @@ def _ranks(folder: Path) -> set[tuple[str, str]]:
 
 
 LEAST_LOAD, MANY = 0.5, 8
-"""The share of the wall time that a table of so many services or more is to be loaded for."""
+"""The least share of wall time that must be load, for tables of at least this many services."""
 LONGEST_GAP_S = 60.0
-"""A longer time between two blocks is that of a run which was interrupted."""
+"""A longer gap between two blocks means that the run was interrupted."""
 
 
 @dataclass(frozen=True, slots=True)
 class BlockTime:
-    """One block: when it began and ended, the load of all its turns, and what they waited for at their end; in s."""
+    """One block: its begin and end, the load of all its turns, and the time that these waited for responses; in s."""
 
     services: int
     began: float
@@ -287,7 +287,7 @@ class BlockTime:
 
 
 def load_share(argv: Sequence[str]) -> int:
-    """`load RUN`: print a line for the run's tables; exit status 1 where eight or more services have too little."""
+    """`load RUN`: print the share of load in the run's tables; exit status 1 if it is too small for MANY services."""
     if len(argv) != 1:
         raise UserError("load takes a run; see scripts/harness-cost.sh")
     blocks = sorted(block_times(Path(argv[0])), key=lambda block: block.began)
@@ -306,7 +306,7 @@ def load_share(argv: Sequence[str]) -> int:
 
 
 def block_times(folder: Path) -> Iterator[BlockTime]:
-    """The blocks of which something was measured."""
+    """The blocks with at least one measurement."""
     for place in sorted(folder.glob("raw/r*/b*")):
         tools = [json.loads(path.read_text()) for path in sorted(place.glob("*/*/*/*/tool.json"))]
         metas = [json.loads(path.read_text()) for path in sorted(place.glob("*/*/*/*/meta.json"))]
@@ -318,6 +318,6 @@ def block_times(folder: Path) -> Iterator[BlockTime]:
 
 
 def wall_seconds(blocks: Sequence[BlockTime]) -> float:
-    """From the begin of the first to the end of the last one, with what comes between two of them."""
+    """From the begin of the first block to the end of the last one, without interruptions of the run."""
     gaps = [later.began - one.ended for one, later in pairwise(blocks)]
     return sum(block.ended - block.began for block in blocks) + sum(gap for gap in gaps if gap <= LONGEST_GAP_S)

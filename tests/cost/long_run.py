@@ -1,4 +1,4 @@
-"""Many short measurements in a row: what grows with them, from what scripts/harness-cost.sh --long has sampled."""
+"""Many short measurements in a row: finds what grows, from the samples of scripts/harness-cost.sh --long."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pathlib import Path
 from bench.core.errors import UserError
 
 MEMORY_KB = 1024
-"""How much a process may grow: bash keeps what it has once asked for."""
+"""How much a process may grow: bash does not return memory."""
 FOLDERS_B = 1 << 20
-"""How much the engine's own files may: databases grow by pages."""
+"""How much the engine's own files may grow: databases grow by pages."""
 LEAST = 6
-"""Samples of a run that its thirds need."""
+"""The fewest samples of a run, to compare its first and last third."""
 UNITS = {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
 RESULTS, FOLDERS = "bytes of results", "bytes of the engine's folders"
 COUNTS = ("containers", "networks", "volumes", "images", "layers")
@@ -23,9 +23,9 @@ COUNTS = ("containers", "networks", "volumes", "images", "layers")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """The machine before (`when`), during or after a run, which had `measured` so many by then.
+    """The machine before, during or after (`when`) a run with `measured` measurements so far.
 
-    `processes`: memory in kB and open files by process id.
+    `processes`: (memory in kB, open files) by process id.
     """
 
     when: str
@@ -37,7 +37,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """A figure at the begin and the end, and the most that it may have grown by (None: it is to grow)."""
+    """A figure at begin and end, and how much it may grow (None: it is expected to grow)."""
 
     name: str
     first: float
@@ -46,7 +46,7 @@ class Growth:
 
     @property
     def verdict(self) -> str:
-        """Whether it holds."""
+        """`holds`, `GROWS`, or empty if it may grow."""
         if self.allowed is None:
             return ""
         return "holds" if self.last - self.first <= self.allowed else "GROWS"
@@ -58,7 +58,7 @@ class Growth:
 
 
 def long_run(argv: Sequence[str]) -> int:
-    """`long SAMPLES`: print what was before and after, and in each run; 1 where something grows."""
+    """`long SAMPLES`: print figures before and after, and in each run; exit status 1 if something grows."""
     if len(argv) != 1:
         raise UserError("long takes a file of samples; see scripts/harness-cost.sh")
     samples = list(read_samples(Path(argv[0]).read_text()))
@@ -82,7 +82,7 @@ def read_samples(text: str) -> Iterator[Sample]:
         elif sample is None:
             raise UserError("the file does not begin with a sample")
         elif name == "process":
-            # One that has just ended has no figures any more.
+            # A process that has just ended has no figures.
             if len(words := rest.split()) == 3:
                 pid, memory, files = map(int, words)
                 sample.processes[pid] = (memory, files)
@@ -101,7 +101,7 @@ def _number(text: str) -> float:
 
 
 def judged(samples: Sequence[Sample]) -> tuple[int, list[Growth]]:
-    """How many were measured, and each figure; UserError where there are too few samples for a word."""
+    """The number of measurements, and each figure; UserError if there are too few samples."""
     ends = {sample.when: sample.values for sample in samples if sample.when != "during"}
     runs = [list(group) for _, group in groupby((s for s in samples if s.when == "during"), key=lambda s: s.run)]
     if not runs or ends.keys() != {"before", "after"}:
@@ -119,14 +119,14 @@ def _ends(before: Mapping[str, float], after: Mapping[str, float], measured: int
         elif name == FOLDERS:
             yield Growth(name, before[name], after[name], FOLDERS_B)
         elif name != RESULTS:
-            # Docker says it with four digits.
+            # Docker prints four digits.
             yield Growth(f"bytes, {name}", before[name], after[name], max(1e3, before[name] * 1e-3))
     yield Growth(RESULTS, before[RESULTS], after[RESULTS], None)
     yield Growth("of them for each measurement", 0, (after[RESULTS] - before[RESULTS]) / measured, None)
 
 
 def _run(samples: Sequence[Sample]) -> Iterator[Growth]:
-    """What grows while a run goes on: where all of its last third is above all of its first."""
+    """Growth during a run: from the maximum of the first third of its samples to the minimum of the last third."""
     name = samples[0].run
     for count in ("containers", "networks", "volumes"):
         yield _thirds(f"{name}: {count}", [sample.values[count] for sample in samples], 0)

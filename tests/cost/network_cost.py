@@ -1,4 +1,4 @@
-"""What a network costs: the null server's requests/s over an overlay and a bridge, against the host's network."""
+"""The cost of a network: the null server's requests/s over an overlay and a bridge, relative to the host's network."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NETWORKS = ("host", "overlay", "bridge")
 
 
 def network_cost(argv: Sequence[str]) -> int:
-    """`network FOLDER`: print each network's requests/s and its ratio to the host's in the same round."""
+    """`network FOLDER`: print each network's requests/s, and their ratio to the host network's in the same round."""
     if len(argv) != 1:
         raise UserError("network takes a folder; see scripts/harness-cost.sh")
     rates = read_rates(Path(argv[0]))
@@ -24,7 +24,7 @@ def network_cost(argv: Sequence[str]) -> int:
 
 
 def read_rates(folder: Path) -> dict[str, list[float]]:
-    """Requests/s of each round by network, from ROUND.NETWORK.txt; UserError where one is missing or has errors."""
+    """Requests/s of each round by network, from ROUND.NETWORK.txt; UserError if one is missing or has errors."""
     rates: dict[str, list[float]] = {}
     rounds = sorted({int(path.name.partition(".")[0]) for path in folder.glob("*.*.txt")})
     if not rounds:
@@ -46,7 +46,7 @@ def _rate(path: Path) -> float:
 
 
 def words(name: str, rates: Mapping[str, Sequence[float]]) -> str:
-    """One network in a line; ratios are within a round, as the machine changes from one to the next."""
+    """A line about one network; ratios are within a round, because the machine's speed changes between rounds."""
     ratios = [rate / host for rate, host in zip(rates[name], rates["host"], strict=True)]
     rate = statistics.median(rates[name])
     if name == "host":
@@ -57,7 +57,7 @@ def words(name: str, rates: Mapping[str, Sequence[float]]) -> str:
 
 
 def median_interval(values: Sequence[float]) -> tuple[float, float]:
-    """The interval of order statistics that has the median with at least 95 %; of fewer than six values, all."""
+    """The interval of order statistics with at least 95 % confidence for the median; of fewer than six values, all."""
     ordered, tail, outside = sorted(values), 0.0, 0
     for number in range(len(ordered) // 2):
         tail += math.comb(len(ordered), number) / 2 ** len(ordered)

@@ -1,7 +1,7 @@
-"""The null server through three kinds of network, between nodes of a swarm: for scripts/harness-cost.sh --network.
+"""Loads the null server through three kinds of network between swarm nodes, for scripts/harness-cost.sh --network.
 
-`python3 -m tests.cost.networks FOLDER`, on the host: wrk's output for each round and network, ROUND.NETWORK.txt, into
-the folder; prints between which nodes that was. Those of a round are compared by `tests.cost network`.
+`python3 -m tests.cost.networks FOLDER`, on the host: writes wrk's output for each round and network to
+FOLDER/ROUND.NETWORK.txt, and prints the nodes. `tests.cost network` compares the networks within each round.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NAME = f"bench-network-{os.getpid()}"
 
 
 def main(argv: Sequence[str]) -> int:
-    """All rounds; whatever was started for them is removed."""
+    """Measures all rounds, and removes everything that was started."""
     swarm = read_swarm()
     servers, loadgens = swarm.machines("server"), swarm.machines("loadgen")
     if not servers or not loadgens:
@@ -48,9 +48,9 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _start(swarm: Swarm, server: Node, loadgen: Node) -> None:
-    """All are up from the beginning, and wait while another pair has its turn.
+    """Starts a server and a load generator per network; they all stay up while others are measured.
 
-    In the host's network the server listens at the node's own address alone.
+    In the host's network, the server listens only at the node's own address.
     """
     docker("network", "create", "--internal", f"{NAME}-bridge", context=server.context)
     overlay = ("--driver", "overlay", "--attachable", "--internal", f"{NAME}-overlay")
@@ -71,7 +71,7 @@ def _run(node: Node, name: str, network: str, cpus: str, *words: str) -> None:
 
 
 def _measure(server: Node, loadgen: Node, folder: Path) -> None:
-    """Each round begins with another network."""
+    """Measures all rounds; each begins with another network than the one before."""
     urls = {kind: f"http://{NAME}-{kind}:8080/json" for kind in KINDS}
     urls["host"] = f"http://{server.address}:{PORT}/json"
     wrk = ("wrk", "--threads", "1", "--connections", "16", "--duration", str(SECONDS), "--latency")
@@ -84,7 +84,7 @@ def _measure(server: Node, loadgen: Node, folder: Path) -> None:
 
 
 def _stop(swarm: Swarm) -> None:
-    """On every node."""
+    """Removes containers and networks on every node."""
     for context in swarm.contexts:
         left = (answer("ps", "--all", "--quiet", "--filter", f"name={NAME}-", context=context) or "").split()
         if left:

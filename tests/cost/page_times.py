@@ -1,7 +1,7 @@
-"""How long a page takes in a browser: `python tests/cost/page_times.py FILE`, for scripts/harness-cost.sh.
+"""Times a page in a browser: `python tests/cost/page_times.py FILE`, for scripts/harness-cost.sh.
 
-Prints `first-picture=0,NS` (from the navigation's start) and `interaction=0,NS` (the worst of a filter, a sort, a
-search and a row that opens, from the event to the next painted frame); each the median of some tries.
+Prints `first-picture=0,NS` (from the start of the navigation) and `interaction=0,NS` (from the event to the next
+painted frame; the slowest of a filter, a sort, a search and opening a row). Each is the median of TRIES.
 """
 
 from __future__ import annotations

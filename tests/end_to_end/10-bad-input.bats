@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Wrong input: a one-line error that says how to fix it, exit status 2, nothing run. Here what the scripts have a part in;
-# errors in a selection are in tests/unit/cli/test_bad_input.py.
+# Bad input: a one-line error that says how to fix it, exit status 2, and nothing is run. These are errors found by the scripts;
+# tests/unit/cli/test_bad_input.py has errors in a selection.
 
 load common
 
@@ -8,7 +8,7 @@ setup_file() { copy_project "$BATS_FILE_TMPDIR/project"; }
 
 setup() { cd "$BATS_FILE_TMPDIR/project"; }
 
-# refused WORDS COMMAND...: status 2, and one line with WORDS in it.
+# refused WORDS COMMAND...: status 2 and a single line that has WORDS.
 refused() {
 	local words=$1
 	shift
@@ -27,7 +27,7 @@ refused() {
 	NOFILE=1e9 refused "NOFILE='1e9' is not a number" scripts/matrix.sh --list
 }
 
-@test "a results folder that is not one" {
+@test "a folder that is not a run" {
 	refused "unknown run " scripts/report.sh /tmp
 	refused "unknown run " scripts/matrix.sh --resume nope
 	refused "--resume needs the name of a run" scripts/matrix.sh --resume

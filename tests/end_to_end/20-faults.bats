@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
-# Services that do not build, do not start, answer wrongly, or die or change their answers in the middle of a window: each
-# has its cause, in the report too, and the rest of its table goes on. They are frameworks: a folder with two files, and a
-# line in the list.
+# Services that do not build, do not start, answer wrongly, die in the middle of a window, or give wrong answers from then on.
+# Each gets its cause, also in the report, and the rest of the table is measured. The tests add them as frameworks: a folder
+# with two files, and an entry in the matrix.
 
 load common
 
-# framework NAME: a bare WSGI framework whose app.py is read from standard input.
+# framework NAME: adds a bare WSGI framework with app.py from standard input.
 framework() {
 	mkdir "services/frameworks/$1"
 	cat >"services/frameworks/$1/app.py"
@@ -36,7 +36,7 @@ setup_file() {
 
 
 		def app(environ, start_response):
-		    """Answers as the contract says, until a client without a name has asked it for the 100th time."""
+		    """Follows the contract, but kills its server after 100 requests without a User-Agent (wrk)."""
 		    global asked
 		    method, path = environ["REQUEST_METHOD"], environ["PATH_INFO"]
 		    asked += "HTTP_USER_AGENT" not in environ
@@ -55,7 +55,7 @@ setup_file() {
 
 
 		def app(environ, start_response):
-		    """Answers as the contract says, until a client without a name has asked it for the 100th time."""
+		    """Follows the contract, but answers 500 after 100 requests without a User-Agent (wrk)."""
 		    global asked
 		    asked += "HTTP_USER_AGENT" not in environ
 		    status = "200 OK" if environ["PATH_INFO"] == "/json" else "404 Not Found"
@@ -79,7 +79,7 @@ setup() {
 	run_folder=$(the_run)
 }
 
-# reported SERVICE OUTCOME [CAUSE]: one record that is not valid for this cause, the same in the report.
+# reported SERVICE OUTCOME [CAUSE]: its only record is not valid, with this cause, which is in the report too.
 reported() {
 	local record
 	cat "$BATS_FILE_TMPDIR/log"
@@ -91,7 +91,7 @@ reported() {
 	grep -q "${3:-$2}.*gunicorn-sync-$1-py313-debian" "$run_folder/report.md"
 }
 
-# said SERVICE WORDS: one line on the terminal.
+# said SERVICE WORDS: exactly one line on the terminal says this about the service.
 said() { [[ $(grep -c "gunicorn-sync-$1-py313-debian.*: $2" "$BATS_FILE_TMPDIR/log") == 1 ]]; }
 
 @test "a service that does not build" { reported unbuilt "build failed" && said unbuilt "build failed"; }
@@ -102,7 +102,7 @@ said() { [[ $(grep -c "gunicorn-sync-$1-py313-debian.*: $2" "$BATS_FILE_TMPDIR/l
 	local window=$run_folder/raw/r01/b1/json/wrk-c8/w1
 	reported liar "failed verification"
 	said liar "failed verification"
-	[[ -e $window/gunicorn-sync-wsgi-py313-debian/tool.json ]] # where it would be
+	[[ -e $window/gunicorn-sync-wsgi-py313-debian/tool.json ]] # another service's: the path is right
 	[[ ! -e $window/gunicorn-sync-liar-py313-debian/tool.json ]]
 }
 
@@ -110,13 +110,13 @@ said() { [[ $(grep -c "gunicorn-sync-$1-py313-debian.*: $2" "$BATS_FILE_TMPDIR/l
 
 @test "a service that answers wrongly in the middle of a window" { reported turncoat "measured" "errors"; }
 
-@test "the rest of the table goes on" {
+@test "the rest of the table is measured" {
 	grep '"service": *"gunicorn-sync-wsgi-py313-debian"' "$run_folder/records.jsonl" | grep -q '"valid": *true.*"causes": *\[\]'
 	grep -qE '^\[1/1\] round 1, 3 services in turns: json wrk c8: 1 of 3 windows valid; gunicorn-sync-(mortal|turncoat)-py313-debian json: (died|errors): ' "$BATS_FILE_TMPDIR/log"
 	[[ -z $(containers_of "$run_folder") ]]
 }
 
-@test "verify.sh says which check failed, and fails" {
+@test "verify.sh fails and says which check failed" {
 	run -1 scripts/verify.sh gunicorn-sync-liar-py313-debian
 	[[ $output == *"not ok - json"* && $output == *"Hello, Word!"* && $output == *"0 passed, 1 failed"* ]]
 }

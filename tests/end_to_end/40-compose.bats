@@ -9,7 +9,7 @@ setup_file() {
 	git add --all
 	git -c user.name=t -c user.email=t@example.org commit --quiet --message all
 	any_host
-	# On eight connections, as a window has to have enough answers for each, beside other tests too.
+	# Eight connections, because a window needs enough answers on each even while other tests run.
 	export SELECTION='--scenario json --tool wrk --level 8 --no-latency' DURATION=1 ROUNDS=2 COMPOSE_PROJECT_NAME=bench-up
 	"$docker" compose up bench >"$BATS_FILE_TMPDIR/log" 2>&1 3>&- &
 	beside $! >"$BATS_FILE_TMPDIR/beside" 2>&1
@@ -19,11 +19,11 @@ setup_file() {
 	}
 }
 
-# beside PID: what the host's script comes to with the run that this process measures.
+# beside PID: tries to resume, on the host, the run that this process is measuring.
 beside() {
 	until compgen -G 'results/2*/.writer' >/dev/null || ! kill -0 "$1"; do sleep 0.2; done
 	set +e
-	# Its name is there before it has the lock.
+	# The lock file exists before it is locked.
 	sleep 1
 	scripts/matrix.sh --resume "$(the_run)"
 	echo "resume: status $?"
@@ -32,7 +32,7 @@ beside() {
 
 teardown_file() {
 	cd "$BATS_FILE_TMPDIR/project"
-	# Compose takes ten seconds to read all services.
+	# COMPOSE_SERVICES=bench, because Compose takes ten seconds to read all services.
 	COMPOSE_SERVICES=bench COMPOSE_PROJECT_NAME=bench-up "$docker" compose --profile '*' down --timeout 0 >/dev/null 2>&1
 	remove_listeners
 }
@@ -48,7 +48,7 @@ setup() {
 }
 
 # Two rounds of eight services in turns, and the null server.
-@test "bench ends well, with the figures of the eight services in order, and every control" {
+@test "bench succeeds, with figures of eight services and every control" {
 	grep -q 'bench-1 exited with code 0' "$BATS_FILE_TMPDIR/log"
 	[[ $(count . "$run_folder/plan.jsonl") == 17 ]]
 	[[ $(metas "$run_folder" | grep -c '"outcome": "measured"') == 17 ]]
@@ -56,35 +56,35 @@ setup() {
 	[[ $(find "$run_folder/raw/services" -name verify.json | wc -l) == 8 ]]
 }
 
-@test "the host's script is refused its run meanwhile" {
+@test "scripts on the host refuse to resume the run while it is being measured" {
 	cat "$BATS_FILE_TMPDIR/beside"
 	local since='[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{8}'
 	grep -qE "^matrix.sh: ${run_folder#results/} is being measured since $since by docker-compose up bench \(container [0-9a-f]+\): wait for it, or end it \(docker-compose down\)$" "$BATS_FILE_TMPDIR/beside"
 	grep -qx 'resume: status 2' "$BATS_FILE_TMPDIR/beside"
 }
 
-@test "the same kind of results; CPU time comes from the host's cgroups, and judges; memory is null, with its reason" {
+@test "CPU time comes from the host's cgroups; memory is null, with the reason" {
 	[[ -s $run_folder/report.md && $(count . "$run_folder/records.jsonl") == 17 ]]
 	grep '"mode": *"turns"' "$run_folder/records.jsonl" >"$BATS_TEST_TMPDIR/turns"
 	[[ $(grep -cE '"server_cpu_s": *[0-9]+\.[0-9]*[1-9]' "$BATS_TEST_TMPDIR/turns") == 16 ]]
 	grep -q '^### json wrk c8: requests/s, 2 rounds$' "$run_folder/report.md"
 	grep -q '"memory_peak_bytes": *"no Docker socket is mounted' "$BATS_TEST_TMPDIR/turns"
-	# What other tests take of this machine meanwhile may make some not valid, for no other cause.
+	# Records may be invalid because other tests use the machine, but for no other cause.
 	busy_host_causes "$run_folder"
 	[[ $(count '"goodput": *[1-9]' "$run_folder/records.jsonl") == 17 ]]
 }
 
-@test "what it wrote belongs to the owner of results/" {
+@test "its files belong to the owner of results/" {
 	[[ $(owners "$run_folder") == "$(stat -c %U results)" ]]
 }
 
-# resolved FILE: what Compose makes of all services.
+# resolved FILE: prints all services of services/FILE.yml, resolved by Compose.
 resolved() { COMPOSE_SERVICES=$1 "$docker" compose --profile '*' config --format json; }
 
-@test "every service that Compose can start is confined, but for what a list allows with its reason" {
+@test "every service that Compose can start is confined, except as a list allows with reasons" {
 	local services
 	services=$(grep -c '^  [a-z0-9-]*:$' services/compose.yml)
-	# With postgres, upstream, the null server, the load generator and the registry of a swarm.
+	# The other five: postgres, upstream, the null server, the load generator and the registry of a swarm.
 	run -0 confined < <(resolved compose)
 	[[ $output == "$((services + 5)) containers are confined" ]]
 	run -0 confined < <(resolved bench)
@@ -101,17 +101,17 @@ resolved() { COMPOSE_SERVICES=$1 "$docker" compose --profile '*' config --format
 	[[ ${#lines[@]} == 14 && $output == *'upstream: is on bench, which leads out of the run'* ]]
 }
 
-@test "the containers that have run were confined" {
+@test "the containers that bench has started are confined" {
 	local containers
 	mapfile -t containers < <("$docker" ps --all --quiet --filter label=com.docker.compose.project=bench-up)
 	run -0 confined < <("$docker" inspect "${containers[@]}" bench-up_bench)
 	[[ $output == '12 containers are confined' ]]
 }
 
-# attempts CONTAINER HOST:PORT...: what comes of connections from inside of it.
+# attempts CONTAINER HOST:PORT...: prints the results of connecting to these from inside the container.
 attempts() { "$docker" exec --interactive "$1" python3 - "${@:2}" <tests/support/reach.py; }
 
-# listener NAME NETWORK ADDRESS...: a container that listens on each, also if this host does not have it now (IP_FREEBIND).
+# listener NAME NETWORK ADDRESS...: starts a container that listens on each address, even if the host does not have it (IP_FREEBIND).
 listener() {
 	"$docker" run --detach --rm --init --name "bench-up-$1" --network "$2" bench/loadgen timeout 60 python3 -c '
 import socket, sys, time
@@ -123,9 +123,9 @@ for address, one in zip(sys.argv[1:], listening):
 time.sleep(60)' "${@:3}" >/dev/null
 }
 
-@test "a service reaches its own run, and not the internet, this host, the load generator or another run" {
+@test "a service reaches its own run, but not the internet, this host, the load generator or another run" {
 	local own=bench-up-uvicorn-asgi-py313-debian-1 subnet=${BENCH_SUBNET%/*} gateway bridge other
-	# The address that the engine gives to the host by default.
+	# The address that the engine would give to the host by default.
 	gateway=${subnet%.*}.$((${subnet##*.} + 1))
 	bridge=$("$docker" network inspect --format '{{(index .IPAM.Config 0).Gateway}}' bridge)
 	listener host host "$gateway" "$bridge"
@@ -133,7 +133,7 @@ time.sleep(60)' "${@:3}" >/dev/null
 	listener other bench-up-other 0.0.0.0
 	other=$("$docker" inspect --format '{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}' bench-up-other)
 	COMPOSE_SERVICES=bench "$docker" compose up --detach --no-deps loadgen
-	# They are there: each is reached from where it may be.
+	# All addresses work from where they should be reachable.
 	run -0 attempts "$own" 127.0.0.1:8080 upstream:8080 postgres:5432
 	[[ ${#lines[@]} == 3 && $output != *'not reached'* ]]
 	run "$docker" exec --interactive bench-up-host python3 -c 'import socket, sys
@@ -141,18 +141,18 @@ for address in sys.argv[1:]: socket.create_connection((address, 48999), timeout=
 	[[ $status == 0 ]]
 	run -0 attempts bench-up-other "$other:48999" bench-up-other:48999
 	[[ $output != *'not reached'* ]]
-	# Not one is reached from a service.
+	# None is reachable from a service.
 	run -0 attempts "$own" 198.51.100.1:80 example.com:443 host.docker.internal:48999 "$gateway:48999" "$bridge:48999" \
 		"$other:48999" bench-up-other:48999 loadgen:80 loadgen:8080 loadgen:48999
 	echo "$output"
 	[[ $(grep -c ' not reached (' <<<"$output") == 10 ]]
-	# The load generator listens nowhere; 127.0.0.11 is Docker's name server.
+	# The load generator listens on no port; 127.0.0.11 is Docker's name server.
 	run -0 "$docker" exec bench-up-loadgen-1 cat /proc/net/tcp /proc/net/tcp6
 	[[ $(awk '$4 == "0A" && $2 !~ /^0B00007F:/' <<<"$output") == '' ]]
 	remove_listeners
 }
 
-@test "two branches differ in one line, which Compose honours" {
+@test "two branches differ in one line, and Compose follows it" {
 	git config user.name t && git config user.email t@example.org
 	scripts/branches.sh
 	git diff --stat sync gevent
@@ -166,7 +166,7 @@ for address in sys.argv[1:]: socket.create_connection((address, 48999), timeout=
 	[[ $status == 0 && $output == *"exists already"* ]]
 }
 
-@test "what bench left up gives way to the next run, also while a container by hand has the labels of an image" {
+@test "services left up by bench are removed for the next run, even beside a manually started container with the project's label" {
 	"$docker" run --detach --rm --network none --label com.docker.compose.project=bench-up --name bench-up-host bench/loadgen sleep 120 >/dev/null
 	run -0 scripts/verify.sh --quiet gunicorn-sync-wsgi-py313-debian
 	rm -r results/*-contract

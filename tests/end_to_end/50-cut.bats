@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# A run that is interrupted ends at once, leaves nothing behind, and goes on where it was.
+# An interrupted run ends at once, leaves nothing behind, and can be resumed.
 
 load common
 
@@ -13,20 +13,20 @@ teardown_file() { "$docker" network rm bench-20200101-000000-quick_bench >/dev/n
 
 setup() { cd "$BATS_FILE_TMPDIR/project"; }
 
-# leave_network PROJECT: as a run leaves it whose containers a reboot has ended.
+# leave_network PROJECT: creates the network that a run leaves when a reboot ends its containers.
 leave_network() {
 	"$docker" network create --internal --subnet "$BENCH_SUBNET" --label com.docker.compose.network=bench \
 		--label "com.docker.compose.project=$1" "$1_bench"
 }
 
-# Two rounds, with two tables each: eight windows, which are long enough to be interrupted.
+# Two rounds with two tables each: eight windows that are long enough to be interrupted.
 selection=(--preset quick --stack 'uvicorn-asgi,aiohttp' --scenario delay-20 --tool 'wrk,hey' --rounds 2 --controls none)
 export TURN_SECONDS=2
 
-@test "the subnet of a run that a reboot has ended is free again; an interrupt ends a run within 5 s and leaves no container" {
-	sleep $((LEFT + 11 > SECONDS ? LEFT + 11 - SECONDS : 0)) # a younger one may belong to a run that is starting
+@test "the subnet of a run that a reboot has ended is freed; an interrupt ends a run within 5 s and leaves no container" {
+	sleep $((LEFT + 11 > SECONDS ? LEFT + 11 - SECONDS : 0)) # a younger network may belong to a run that is starting
 	set -m
-	# A shell that runs this in the background would have it ignore the signal.
+	# Without --default-signal, a shell in the background would start it with the signal ignored.
 	env --default-signal=INT scripts/matrix.sh "${selection[@]}" 2>"$BATS_FILE_TMPDIR/log" &
 	local pid=$! began
 	set +m
@@ -35,7 +35,7 @@ export TURN_SECONDS=2
 		sleep 0.2
 		mapfile -t begun < <(compgen -G 'results/2*/raw/r02/b1/*/*/w1/*/.output.txt.tmp')
 	done
-	sleep 1 # into the turns of the second round's first table
+	sleep 1 # until services of the second round's first table take turns
 	[[ $(containers_of "$(the_run)") ]]
 	began=$EPOCHREALTIME
 	grep -q '^removing what is left of bench-20200101-000000-quick' "$BATS_FILE_TMPDIR/log"
@@ -50,16 +50,16 @@ export TURN_SECONDS=2
 	[[ $(metas "$(the_run)" | grep -c measured) == 4 ]]
 }
 
-# outcomes: of all records, with their number; what was not begun of a round after the first has none.
+# outcomes: counts the outcomes of all records; windows that were not started after the first round have no record.
 outcomes() { sed -nE 's/.*"outcome": *"([^"]*)".*/\1/p' "$(the_run)/records.jsonl" | sort | uniq -c | tr -s ' '; }
 
-@test "what is left of a killed write is no record" {
+@test "an incomplete file of a killed write is not a record" {
 	local whole torn
 	scripts/report.sh "$(the_run)"
 	outcomes
 	[[ $(outcomes) == $' 2 cut off\n 4 measured' ]]
 	whole=$(find "$(the_run)/raw/r01" -name meta.json | head -n1)
-	# As a write is killed before its file has its name, and as a disk may lose the end of one.
+	# A write that was killed before its file was renamed, and a file that lost its end on disk.
 	torn=${whole%/*}/.meta.json.$$
 	mv "$whole" "$torn"
 	scripts/report.sh "$(the_run)"
@@ -70,7 +70,7 @@ outcomes() { sed -nE 's/.*"outcome": *"([^"]*)".*/\1/p' "$(the_run)/records.json
 	mv "$torn" "$whole"
 }
 
-@test "the run goes on and measures every planned window exactly once" {
+@test "the resumed run measures every planned window exactly once" {
 	local before
 	before=$(find "$(the_run)/raw" -name meta.json -exec sha256sum {} + | sort)
 	scripts/matrix.sh --resume "$(the_run)" 2>"$BATS_FILE_TMPDIR/log"
@@ -82,7 +82,7 @@ outcomes() { sed -nE 's/.*"outcome": *"([^"]*)".*/\1/p' "$(the_run)/records.json
 	[[ $(the_run)/report.md -nt $(the_run)/plan.jsonl ]]
 }
 
-@test "a run whose project has changed since is not mixed with what was" {
+@test "a run cannot be resumed after the project has changed" {
 	echo 'x-changed: yes' >>services/template.yml
 	run -2 scripts/matrix.sh --resume "$(the_run)"
 	[[ $output == *"has changed since"* ]]

@@ -1,13 +1,13 @@
 #!/usr/bin/env bats
-# A slice of the quick preset, from nothing to the report: real servers, real database, all four tools.
+# Part of the preset quick, from the build to the report: real servers, real database, all four tools.
 
 load common
 
-# A line for each container that starts: its id, and the run that it is of, without Compose or with it (as which its image
-# was built, too).
+# One line per started container: its id and its run. Containers started without Compose have the label bench.run; the label of
+# Compose may also come from their image.
 as_started='{{.Actor.ID}} {{index .Actor.Attributes "bench.run"}} {{index .Actor.Attributes "com.docker.compose.project"}}'
 
-# inspect_started: those of runs and their networks while they are up, a line of JSON each.
+# inspect_started: prints containers of runs and their networks while they are up, one line of JSON each.
 inspect_started() {
 	local id run
 	while read -r id run; do
@@ -16,8 +16,8 @@ inspect_started() {
 	done
 }
 
-# A framework with sync and async workers on a table in turns, and one cell by each of the four tools, while something else
-# uses the server's CPU for 40 % of the time.
+# A sync and an async server in a table in turns and in solo cells, with all four tools, while another program uses the server's CPU
+# for 40 % of the time.
 setup_file() {
 	copy_project "$BATS_FILE_TMPDIR/project"
 	any_host
@@ -43,11 +43,11 @@ setup() {
 	run_folder=$(the_run)
 }
 
-# Copies of the run.
+# Removes copies of the run.
 teardown() { rm -rf results/20000101-*; }
 
-# Six rounds of two services, five of them also at a common rate, three cells alone, and a window of the null server for each tool.
-@test "every cell and control is measured, with all its files" {
+# Six rounds of two services, five of them also at a common rate, three cells in solo mode, and a window of the null server per tool.
+@test "every cell and control is measured, with all files" {
 	local measured file
 	metas "$run_folder" | grep -v '"outcome": "measured"' || true
 	measured=$(metas "$run_folder" | grep -c '"outcome": "measured"')
@@ -60,13 +60,13 @@ teardown() { rm -rf results/20000101-*; }
 	[[ $(find "$run_folder/raw" -path '*/b[0-9]*/services/*-py*.after' | wc -l) == 12 ]]
 }
 
-@test "a ranking, beside another program on the server's CPU for 40 % of the time: every row has its figures" {
+@test "every row of the ranking has figures, although another program uses the server's CPU for 40 % of the time" {
 	local row figure='[0-9,.]+ \([0-9,.]+ to [0-9,.]+\)' seen='(\| (–|[0-9,.]+ %) )?'
 	sed -n '/^## Ranking/,/^## [^R]/p' "$run_folder/report.md"
 	for row in uvicorn-asgi gunicorn-sync-flask; do
 		[[ $(grep -cE "^\\| [12] \\| $row \\| (best|-[0-9.]+ % \\(.*\\)) $seen\\| $figure \\| $figure µs \\| [0-9.]+ MB \\|" "$run_folder/report.md") == 1 ]]
 	done
-	# Other tests may leave it open, where its interval says so.
+	# Other tests may make the verdict inconclusive; then the interval must say so.
 	grep -q '"a": *"gunicorn-sync-flask-py313-debian".*"verdict": *"faster"\|"a": *"uvicorn-asgi-py313-debian".*"verdict": *"slower"' "$run_folder/verdicts.jsonl" ||
 		{ grep -q '"verdict": *"not enough data"' "$run_folder/verdicts.jsonl" && grep -qE '\| gunicorn-sync-flask \| -[0-9.]+ % \(-[0-9.]+ to \+' "$run_folder/report.md"; }
 }
@@ -75,14 +75,14 @@ teardown() { rm -rf results/20000101-*; }
 	[[ $(grep -cE "^\\| (ab|hey|wrk) \\| (plaintext \\| )?c(16|32) \\| ([0-9,]+|${busy_host}[^|]*) \\|" "$run_folder/report.md") == 3 ]]
 }
 
-@test "a plain line for each step, none of them drawn over" {
+@test "progress is one plain line per step, without redrawing" {
 	[[ $(grep -cE '^\[[0-9]+/[0-9]+\] round [0-9], 2 services in turns: db-raw wrk c16: [0-4] of [2-4] windows valid.*; [0-9]+ not valid, [0-9]+:[0-9]{2} left$' "$BATS_FILE_TMPDIR/log") == 6 ]]
 	[[ $(grep -cE '^\[[0-9]+/[0-9]+\] [^:]+: ([0-9,.]+ requests/s|invalid: .*); [0-9]+ not valid, [0-9]+:[0-9]{2} left$' "$BATS_FILE_TMPDIR/log") == 7 ]]
 	run -1 grep -q $'\r' "$BATS_FILE_TMPDIR/log"
 }
 
-@test "records hold good answers and the kernel's own counters" {
-	# What other programs take of this machine meanwhile may make some not valid, for no other cause.
+@test "records have successful answers and the kernel's counters" {
+	# Records may be invalid because other programs use the machine, but for no other cause.
 	busy_host_causes "$run_folder"
 	grep -vE "$rate_unknown" "$run_folder/records.jsonl" >"$BATS_TEST_TMPDIR/records"
 	grep '"mode": *"turns"' "$BATS_TEST_TMPDIR/records" >"$BATS_TEST_TMPDIR/turns"
@@ -91,11 +91,11 @@ teardown() { rm -rf results/20000101-*; }
 	[[ $(count '"goodput": *[1-9]' "$BATS_TEST_TMPDIR/records") == $(count . "$BATS_TEST_TMPDIR/records") ]]
 	run -1 grep -Eq '"(server_cpu_s|memory_peak_bytes)": *null' "$BATS_TEST_TMPDIR/records"
 	run -1 grep -Eq '"(database_cpu_s|memory_idle_bytes|start_s|image_bytes|goodput_per_core)": *null' "$BATS_TEST_TMPDIR/solo"
-	# In turns all ask one database, which is charged to whose turn it was. One that nobody asked would have used nothing.
+	# Services in turns share one database; its CPU time is charged to the service whose turn it was, so each must have some.
 	run -1 grep -Eq '"database_cpu_s": *(null|0\.0[,}])' "$BATS_TEST_TMPDIR/turns"
 }
 
-@test "no turn of one service begins before the last one of the other has ended" {
+@test "turns of the two services do not overlap" {
 	local window windows=("$run_folder"/raw/r*/b1/db-raw/wrk-c16/w1)
 	((${#windows[@]} >= 6))
 	for window in "${windows[@]}"; do
@@ -105,12 +105,12 @@ teardown() { rm -rf results/20000101-*; }
 	done
 }
 
-# turns_of WINDOW: begin and end of each turn of both services in nanoseconds, in the order of time.
+# turns_of WINDOW: prints begin and end of all turns of both services in ns, sorted by time.
 turns_of() {
 	cat "$1"/*/tool.json | grep -oE '"each_ns": *\[(\[[0-9]+, *[0-9]+\](, *)?)*' | grep -oE '[0-9]+, *[0-9]+' | sort -n
 }
 
-@test "the run in other forms" {
+@test "the run can be exported to all formats" {
 	scripts/export.sh csv "$run_folder" >"$BATS_TEST_TMPDIR/run.csv"
 	[[ $(wc -l <"$BATS_TEST_TMPDIR/run.csv") == $(($(count . "$run_folder/records.jsonl") + 1)) ]]
 	scripts/export.sh parquet "$run_folder" >"$BATS_TEST_TMPDIR/run.parquet"
@@ -118,24 +118,24 @@ turns_of() {
 	scripts/export.sh gobench "$run_folder" | grep -q '^BenchmarkDbRaw/server=uvicorn/framework=asgi/'
 }
 
-@test "limits and sysctls are read back, as asked" {
+@test "limits and sysctls are read back as requested" {
 	local setting
 	for setting in '"nofile":16384' '"net.ipv4.tcp_tw_reuse":"1"'; do
 		[[ -z $(find "$run_folder/raw" -name tool.json -exec grep -L "$setting" {} +) ]]
 	done
 }
 
-@test "the report names both services, and how their base was made" {
+@test "the report names both services and the origin of their base image" {
 	local name row
 	for name in gunicorn-sync-flask-py313-debian uvicorn-asgi-py313-debian; do
-		# mmdebstrap's words, or those of the image that was pulled.
+		# The base was built by mmdebstrap, or pulled.
 		row=$(grep -E "^\\| $name \\| [^|]*3\.13[^|]* \\| debian, (mmdebstrap, |Debian GNU/Linux )[^|]+ \\|" "$run_folder/report.md")
 		echo "$row"
 		[[ $(wc -l <<<"$row") == 1 ]]
 	done
 }
 
-@test "records and report come out of the raw files alone, byte for byte" {
+@test "records and report can be rebuilt from raw files alone, byte for byte" {
 	cp "$run_folder"/{records.jsonl,report.md,index.html} "$BATS_TEST_TMPDIR/"
 	rm "$run_folder"/{records.jsonl,report.md,index.html}
 	scripts/report.sh "$run_folder"
@@ -144,7 +144,7 @@ turns_of() {
 	cmp "$run_folder/index.html" "$BATS_TEST_TMPDIR/index.html"
 }
 
-@test "a lie in the raw output is caught" {
+@test "an edited figure in the raw output is detected" {
 	local record copy=results/20000101-000000-lie
 	cp -r "$run_folder" "$copy"
 	record=$(find "$copy/raw" -path '*wrk-c32/*/output.txt' | head -n1)
@@ -154,12 +154,12 @@ turns_of() {
 	[[ $(count '"cause": *"changed","detail": *"output.txt was edited' "$copy/records.jsonl") == 1 ]]
 }
 
-@test "what else the host did speaks against windows alone, not in turns, by the limits that the run was made with" {
+@test "other programs' CPU time invalidates solo windows but not turns, by the limits recorded in the run" {
 	local copy=results/20000101-000000-noise
 	cp -r "$run_folder" "$copy"
 	sed -i 's/"MAX_FOREIGN_CPU": "[0-9]*"/"MAX_FOREIGN_CPU": "0"/' "$copy/run.json"
 	scripts/report.sh "$copy"
-	# Every cell's that was measured alone, none in turns, and no control's.
+	# All three solo cells, no turns and no controls.
 	[[ $(grep '"cause": *"host"' "$copy/records.jsonl" | count '"mode": *"solo"' /dev/stdin) == 3 ]]
 	[[ $(grep '"cause": *"host"' "$copy/records.jsonl" | grep -cE '"mode": *"(turns|null)"') == 0 ]]
 	[[ $(count '"cause": *"host"' "$run_folder/records.jsonl") == 0 ]]
@@ -167,7 +167,7 @@ turns_of() {
 
 @test "every container of the run was confined while it was up" {
 	local inspected=$BATS_TEST_TMPDIR/inspected name
-	# Of those that other tests started meanwhile it is not asked.
+	# Without containers that other tests have started meanwhile.
 	grep -F -e "$PWD/results" -e "bench-${run_folder##*/}-" "$BATS_FILE_TMPDIR/inspected" | sort -u >"$inspected"
 	for name in '"com.docker.compose.service":"'{gunicorn-sync-flask-py313-debian,uvicorn-asgi-py313-debian,postgres,upstream,null,loadgen}'"' '"bench.run":"bench-'; do
 		grep -qF "$name" "$inspected"
@@ -177,14 +177,14 @@ turns_of() {
 	[[ $status == 0 && $output == [1-9]*' containers are confined' ]]
 }
 
-@test "what Compose makes of the run's own file is confined" {
+@test "containers in the run's resolved Compose file are confined" {
 	local containers
 	run -0 confined < <("$docker" compose --file "$run_folder/compose.yml" --profile '*' config --format json)
 	containers=$(grep -o '^[0-9]*' <<<"$output")
 	((containers >= 6))
 }
 
-@test "a bill of materials of an image has what its lock pins, and Debian's packages" {
+@test "the bill of materials of an image lists the packages pinned in its lock, and Debian's packages" {
 	local version bill=results/sbom/uvicorn-asgi-py313-debian.cdx.json
 	scripts/sbom.sh uvicorn-asgi-py313-debian
 	version=$(sed -n 's/^uvicorn==\([^ ]*\).*/\1/p' services/locks/py313/server-uvicorn.txt)
@@ -195,7 +195,7 @@ turns_of() {
 	[[ ${lines[-1]} == *'there is no image bench/no-such-service: scripts/verify.sh no-such-service builds it' ]]
 }
 
-@test "the base of an image is recorded, with a digest where a registry gave one" {
+@test "the base of an image is recorded, with a digest if it came from a registry" {
 	local base
 	base=$(<"$run_folder/raw/services/uvicorn-asgi-py313-debian/base.json")
 	echo "$base"
@@ -206,18 +206,18 @@ turns_of() {
 	[[ -z $(containers_of "$run_folder") ]]
 }
 
-@test "what is written belongs to the user who ran the script" {
+@test "all files belong to the user who ran the script" {
 	[[ $(owners "$run_folder") == "$(id -un)" ]]
 }
 
-@test "what ran is named by its content, and a run may be compared with itself" {
+@test "images are recorded by id, and a run is comparable with itself" {
 	[[ $(grep -cE '"bench/(loadgen|postgres|upstream):latest": "sha256:' "$run_folder/run.json") == 3 ]]
 	[[ $(grep -c '"server_limits":{"nofile":"16384","net.core.somaxconn":"16384"}' "$run_folder/records.jsonl") == $(grep -vc '"mode": *"null"' "$run_folder/records.jsonl") ]]
 	run -0 scripts/compare-runs.sh --check "$run_folder" "$run_folder"
 	[[ $output == comparable ]]
 }
 
-@test "another plan may not be compared with it" {
+@test "a run with a modified plan is not comparable" {
 	local copy=results/20000101-000000-other
 	cp -r "$run_folder" "$copy"
 	sed -i 's/"warmup_s": [0-9.]*/"warmup_s": 9.0/' "$copy/plan.jsonl"

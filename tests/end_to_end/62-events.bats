@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Events of four servers side by side: one keeps working, two end whole when a worker is killed, one answers with garbage. The run is
-# killed meanwhile, and goes on.
+# Events of four servers side by side: one keeps working, two end completely when a worker is killed, one answers with garbage. The
+# run is killed in between and resumed.
 
 load common
 
@@ -16,7 +16,7 @@ setup_file() {
 
 
 		def app(environ, start_response):
-		    """As the contract says, and garbage from a second on after a client without a name has come."""
+		    """Follows the contract; sends garbage from one second after the first request without a User-Agent."""
 		    global began
 		    if "HTTP_USER_AGENT" not in environ:
 		        began = began or time.monotonic()
@@ -34,8 +34,7 @@ setup_file() {
 	}
 }
 
-# kill_while_loaded: SIGKILL to a run when its first event has begun. What is left of it 10 s after its last process has ended goes
-# to `left`.
+# kill_while_loaded: kills a run when its first event has begun, and waits up to 10 s for its last process; leftovers go to `left`.
 kill_while_loaded() {
 	local script i
 	scripts/matrix.sh --stack 'gunicorn-gthread-wsgi,bjoern-wsgi,waitress-wsgi,gunicorn-sync-hostile' --event stop,killed --rounds 1 \
@@ -57,7 +56,7 @@ setup() {
 	run_folder=$(the_run)
 }
 
-# of_events EXPRESSION: what it is of `found`, the records by event and the first word of the server's name.
+# of_events EXPRESSION: evaluates it with `records`, and `found`: records by event and server.
 of_events() {
 	python3 -c 'import json, sys
 records = [json.loads(line) for line in open(sys.argv[1] + "/events.jsonl")]
@@ -65,12 +64,12 @@ found = {one["event"] + " " + one["service"].split("-wsgi-")[0].split("-py")[0]:
 print(eval(sys.argv[2]))' "$run_folder" "$1"
 }
 
-@test "a run that is killed under an event leaves nothing" {
+@test "a run that is killed during an event leaves nothing" {
 	cat "$BATS_FILE_TMPDIR/left"
 	[[ ! -s $BATS_FILE_TMPDIR/left && -z $(containers_of "$run_folder") ]]
 }
 
-@test "it goes on, and each event has one record, in which every request has one outcome" {
+@test "the resumed run has one record per event, in which every request has exactly one outcome" {
 	cat "$BATS_FILE_TMPDIR/log"
 	[[ $(<"$BATS_FILE_TMPDIR/said") == "$run_folder/report.md" ]]
 	of_events '[(name, one["ended"], one["detail"], one["sent"], one["fates"], one["causes"]) for name, one in found.items()]'
@@ -78,22 +77,22 @@ print(eval(sys.argv[2]))' "$run_folder" "$1"
 	[[ $(of_events '[name for name, one in found.items() if one["ended"] == "done" and sum(one["fates"].values()) != one["sent"]]') == '[]' ]]
 }
 
-@test "a server stops, its window tells when" {
+@test "the record of a stop says when the server ended" {
 	[[ $(of_events 'all(found["stop " + name]["exit_s"] is not None for name in ("gunicorn-gthread", "bjoern", "waitress"))') == True ]]
 	[[ $(of_events 'found["stop gunicorn-gthread"]["extras"]["long_fate"], found["stop gunicorn-gthread"]["exit_s"] > 4') == "('answered', True)" ]]
 }
 
-@test "a killed worker is replaced, or takes the whole server along" {
+@test "a killed worker is replaced, or the whole server ends with it" {
 	[[ $(of_events 'found["killed gunicorn-gthread"]["happened"] and found["killed gunicorn-gthread"]["extras"]["ended_s"]') == None ]]
 	[[ $(of_events 'found["killed bjoern"]["extras"]["restored_s"], found["killed bjoern"]["extras"]["ended_s"] < 5') == '(None, True)' ]]
 }
 
-@test "the row of a service that answers with garbage says so" {
+@test "the record of a service that answers with garbage says so" {
 	of_events 'found["killed gunicorn-sync-hostile"]'
 	[[ $(of_events 'all(one["ended"] == "failed" and one["detail"] or one["fates"].get("answered", 0) < one["sent"] / 2 for name, one in found.items() if "hostile" in name)') == True ]]
 }
 
-@test "a table in the terminal and in the report, a row for each event" {
+@test "terminal and report have a table with a row for each event" {
 	local event
 	for event in stop killed; do
 		grep -qE "^ *$event  +[a-z]" "$BATS_FILE_TMPDIR/log"

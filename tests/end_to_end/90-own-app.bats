@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
-# A user's own app: the example, moved elsewhere, into a path with a space, is ranked by one command.
-# shellcheck disable=SC2154 # own_app.bash sets what is used here
+# A user's own app: the example, copied to a path with a space, is ranked by one command.
+# shellcheck disable=SC2154 # set in own_app.bash
 
 load common
 load own_app
 
-@test "which server for the shop with Flask, with its database, its environment and its seed" {
+@test "the shop with Flask is ranked, with its database, its environment and its seed" {
 	scripts/matrix.sh --app "$shop/flask" main:app --targets "$shop/targets.txt" --compose "$shop/compose.yml" --env-file "$shop/shop.env" \
 		--before 'python3 seed.py' --server gunicorn-gthread,waitress --cpu-hour-price 0.04 "${defaults[@]}"
 	local run
@@ -13,15 +13,15 @@ load own_app
 	grep -A12 '^## Your app' "$run/report.md"
 	grep -q '^| 1 | .* | 16 threads | [0-9]* threads\? | [0-9]' "$run/report.md"
 	busy_host_causes "$run"
-	# The values of the environment are in no file of the run.
+	# No file of the run has values of the environment.
 	run ! grep -rqF not-a-secret "$run"
-	# The app is one layer, which its images share.
+	# The app is a single layer that its images share.
 	local images
 	mapfile -t images < <(python3 -c 'import json, sys; [print(one["image"]) for one in json.load(sys.stdin)["services"].values()]' <"$run/host.json")
 	[[ ${#images[@]} == 2 && $(last_layers "${images[@]}" | sort -u | wc -l) == 1 ]]
 }
 
-@test "each tool sends what it can express, and of the others it is said that they cannot" {
+@test "tools that cannot express the targets are left out with a message" {
 	run scripts/matrix.sh --app "$shop/flask" main:app --targets "$shop/targets.txt" --tool wrk,ab,hey,vegeta --level 16,r50 --server waitress --list
 	echo "$output"
 	[[ $output == *"ab sends one request again and again: it cannot mix 4 targets"* && $output == *"mix  vegeta  r50"* ]]
@@ -29,7 +29,7 @@ load own_app
 	[[ $output == *"ab "*"/picture/body-1 -T multipart/form-data"* && $output == *"hey "*"-T multipart"* && $output == *requests.lua* ]]
 }
 
-@test "what is not there, and what may not be, is refused before anything is built" {
+@test "missing files and forbidden settings are refused before anything is built" {
 	app 'from flask import Flask' 'app = Flask(__name__)'
 	refused_at_once "there is no folder '/nowhere'" scripts/matrix.sh --app /nowhere main:app
 	refused_at_once "needs a folder and MODULE:CALLABLE" scripts/matrix.sh --app "$shop"

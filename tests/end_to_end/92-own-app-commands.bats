@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
-# The command that a report gives for one's own app starts it without any file of this project.
-# shellcheck disable=SC2154 # own_app.bash sets what is used here
+# The start command that a report gives for the user's own app works without any file of this project.
+# shellcheck disable=SC2154 # set in own_app.bash
 
 load common
 load own_app
 
-# commands RUN: image and command of each service, a line each, as the report has them.
+# commands RUN: prints image and start command of each service, as in the report.
 commands() {
 	"$docker" run --rm --network none --volume "$PWD:$PWD:ro" --workdir "$PWD" --env PYTHONPATH=. bench/loadgen python3 -c '
 import sys
@@ -16,7 +16,7 @@ for name, entry in run.facts["services"].items():
     print(entry["image"], elsewhere(run.facts, read_service(run.path, name)), sep="\t")' "$1"
 }
 
-# answers IMAGE COMMAND: whether the command, typed in the app's folder, serves it. The folder of this project is not on its path.
+# answers IMAGE COMMAND: whether the command, run in the app's folder, serves the app. This project is not on Python's path.
 # shellcheck disable=SC2016 # the container's shell expands it
 answers() {
 	"$docker" run --rm --network none --read-only --tmpfs /tmp --env PYTHONPATH= --env APP= --workdir /srv/app "$1" sh -c "$2 & "'
@@ -27,7 +27,7 @@ done
 exit 1'
 }
 
-# all_start SERVERS: measured once, each of them then starts by its command.
+# all_start SERVERS COUNT: measures them once; each of the COUNT services must then start by its command.
 all_start() {
 	measure --server "$1" --rounds 1
 	local image command started=0
@@ -39,7 +39,7 @@ all_start() {
 	[[ $started == "$2" ]]
 }
 
-@test "of WSGI: gunicorn, waitress, granian, Cheroot and uWSGI" {
+@test "WSGI: gunicorn, waitress, granian, Cheroot and uWSGI" {
 	app 'def app(environ, start_response):' '    start_response("200 OK", [("Content-Type", "text/plain"), ("Content-Length", "5")])' '    return [b"hello"]'
 	mv "$BATS_TEST_TMPDIR/bad/main.py" "$BATS_TEST_TMPDIR/bad/plain.py"
 	app 'from plain import app'
@@ -47,7 +47,7 @@ all_start() {
 	all_start gunicorn-sync,gunicorn-gthread,waitress,granian-wsgi,cheroot,uwsgi 6
 }
 
-@test "of ASGI: uvicorn, hypercorn, granian and Daphne, of a function that makes the app but for Daphne" {
+@test "ASGI: Daphne with an app; uvicorn, hypercorn and granian with a function that makes the app" {
 	app 'async def app(scope, receive, send):' '    if scope["type"] != "http": return' \
 		'    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/plain"), (b"content-length", b"5")]})' \
 		'    await send({"type": "http.response.body", "body": b"hello"})' 'def make():' '    return app'

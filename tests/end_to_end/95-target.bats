@@ -1,12 +1,12 @@
 #!/usr/bin/env bats
-# A server that already runs on this machine is measured as it is, and nothing else is ever asked.
+# A server that is already running on this machine is measured; other addresses are refused.
 
 load common
 
 setup_file() {
 	copy_project "$BATS_FILE_TMPDIR/project"
 	scripts/setup.sh
-	# On the host's loopback, where no bridge network reaches it; its port is one that is free.
+	# On the host's loopback, which no bridge network reaches, at a free port.
 	# shellcheck disable=SC2154 # common.bash finds docker
 	SERVER=$("$docker" run --detach --network host bench/loadgen timeout 300 python3 -u -c '
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -42,7 +42,7 @@ teardown() { rm -rf "$BATS_FILE_TMPDIR"/project/results/2*; }
 
 teardown_file() { "$docker" rm --force "$SERVER" >/dev/null; }
 
-@test "a server on the loopback has its row: requests/s and latency, no counters, and what that means" {
+@test "a server on the loopback gets a row with requests/s and latency; the report says that it has no counters" {
 	scripts/matrix.sh --target "http://127.0.0.1:$PORT/hello" --level 4 --duration 1 --rounds 1
 	local run
 	run=$(the_run)
@@ -55,7 +55,7 @@ teardown_file() { "$docker" rm --force "$SERVER" >/dev/null; }
 	[[ ! $(containers_of "$run") ]]
 }
 
-@test "what is not on this machine, does not answer or answers with an error is refused in one line" {
+@test "a server on another machine, without an answer or with an error answer is refused in one line" {
 	run scripts/matrix.sh --target http://192.0.2.1:8000/
 	[[ $status == 2 && ${lines[-1]} == *'192.0.2.1 is not this machine'*'--i-own-this-target' && -z $(compgen -G 'results/2*') ]]
 	run scripts/matrix.sh --quiet --target "http://127.0.0.1:$PORT/missing"

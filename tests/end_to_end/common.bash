@@ -1,12 +1,12 @@
 # shellcheck shell=bash
-# A copy of the project to break in, and questions to ask of a run. Only declares.
+# A copy of the project that tests may change, and helpers to inspect a run. Only declares.
 
 bats_require_minimum_version 1.5.0
 
 export BENCH_SUBNET=${BENCH_SUBNET:-198.18.0.0/24}
 
-# copy_project FOLDER: what git would hold of the work tree, and this machine's choice of bases. Its warm-ups are short, as
-# they take all cores and no test asks how fast anything is. Additions to its matrix go into services/matrix.local.toml.
+# copy_project FOLDER: copies what git tracks or would add, and this machine's choice of base images. Warm-ups are short, because
+# they use all cores and no test needs exact speeds. Additions to the matrix go into services/matrix.local.toml.
 copy_project() {
 	local from=$BATS_TEST_DIRNAME/../..
 	mkdir -p "$1"
@@ -16,33 +16,33 @@ copy_project() {
 	printf '[defaults]\nwarmup = 0.2\n' >services/matrix.local.toml
 }
 
-# any_host: what else this machine does is not what a test asks, and must not decide it.
+# any_host: noise of the machine must not make windows invalid, as other tests run at the same time.
 any_host() { export MAX_STEAL=999 MAX_FOREIGN_CPU=999 MAX_LOADGEN_WAIT=999; }
 
-# the_run: the only run's folder.
+# the_run: prints the folder of the only run.
 the_run() {
 	local runs=(results/2*/)
 	((${#runs[@]} == 1)) || return 1
 	echo "${runs[0]%/}"
 }
 
-# count PATTERN FILE...: lines that match; nothing where a file is missing.
+# count PATTERN FILE...: counts matching lines; prints nothing if a file is missing.
 count() {
 	local file
 	for file in "${@:2}"; do [[ -r $file ]] || return; done
 	cat "${@:2}" | grep -c -- "$1" || true
 }
 
-# metas RUN: metadata of all measurements, one a line.
+# metas RUN: prints the metadata of all measurements, one per line.
 metas() { find "$1/raw" -name meta.json -exec cat {} +; }
 
-# Why a window is not valid while other tests have the CPU: the host, the load generator, a load that was sent late, or a stall
-# that makes Little's law fail; and what says that no load was sent at a rate, as such a window was to show which one can be, or how
-# fast the service is.
+# busy_host: causes that are acceptable while other tests use the CPU: the host, the load generator, a load that was sent late, or a
+# stall that violates Little's law. rate_unknown: loads at a rate that were not run, because such an invalid window should have shown
+# which rate is possible.
 busy_host='(host|loadgen-bound|not the asked load|arithmetic(: |", *"detail": *")[0-9]+ connections at)'
 rate_unknown='"cause": *"not run", *"detail": *"(what vegeta can send is not known|no service has a speed|left out: )'
 
-# busy_host_causes RUN: fails where a record of the run is not valid for another cause.
+# busy_host_causes RUN: fails if a record of the run is invalid for another cause.
 busy_host_causes() {
 	local others
 	others=$(grep -oE '"cause": *"[^"]*", *"detail": *"[^"]*"' "$1/records.jsonl" | grep -vE "^\"cause\": *\"$busy_host|^$rate_unknown") || return 0
@@ -50,19 +50,20 @@ busy_host_causes() {
 	return 1
 }
 
-# owners FOLDER: of all files in it, a name a line.
+# owners FOLDER: prints who owns the files below it, one user name per line.
 owners() { find "$1" -printf '%u\n' | sort -u; }
 
-# containers_of RUN: their ids. (50-cut.bats shows that it finds them.)
+# containers_of RUN: prints the ids of its containers. (50-cut.bats tests that it finds them.)
 containers_of() { "$docker" ps --all --quiet --filter "label=com.docker.compose.project.working_dir=$PWD/$1"; }
 
-# confined: whether every container on standard input is (tests/support/containment.py), as Compose or `docker inspect` prints them.
+# confined: whether every container on standard input, as JSON of Compose or `docker inspect`, is confined
+# (tests/support/containment.py).
 confined() {
 	"$docker" run --rm --interactive --network none --user "$(id -u):$(id -g)" --volume "$PWD:$PWD:ro" --workdir "$PWD" --env PYTHONPATH=. \
 		bench/loadgen python3 tests/support/containment.py "$PWD"
 }
 
-# remove_images PATTERN: those whose names match; none need be there.
+# remove_images PATTERN: removes images with matching names, if there are any.
 remove_images() {
 	"$docker" image ls --format '{{.Repository}}' | grep -E "$1" | xargs --no-run-if-empty "$docker" image rm >/dev/null 2>&1 || true
 }
@@ -70,5 +71,5 @@ remove_images() {
 # shellcheck source=scripts/lib/engine.sh
 source "$BATS_TEST_DIRNAME/../../scripts/lib/engine.sh"
 find_docker
-# The scripts under test are to find it themselves.
+# The scripts under test must find Docker themselves.
 unset BENCH_DOCKER

@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2034,SC2154 # bats files use what is set here; common.bash finds docker
+# shellcheck shell=bash disable=SC2034,SC2154 # variables are used in bats files; common.bash sets docker
 # A user's own app in the end-to-end tests. Only declares.
 
 setup_file() {
@@ -17,24 +17,24 @@ setup() {
 
 teardown() { rm -rf "$BATS_FILE_TMPDIR"/project/results/2*; }
 
-# Of this file alone: another may run at the same time.
+# Only this file's images: another file may run at the same time.
 teardown_file() { remove_images "^bench/own-[0-9a-f]+-.*-(${APPS:-app-flask|app-fastapi})-"; }
 
-# app LINE...: an app of its own in a folder of its own.
+# app LINE...: writes an app of these lines in its own folder.
 app() {
 	mkdir -p "$BATS_TEST_TMPDIR/bad"
 	printf '%s\n' "$@" >"$BATS_TEST_TMPDIR/bad/main.py"
 }
 
-# last_layers IMAGE...: the last layer of each.
+# last_layers IMAGE...: prints the last layer of each.
 last_layers() {
 	"$docker" image inspect --format '{{range .RootFS.Layers}}{{println .}}{{end}}END' "$@" | grep -B1 '^END' | grep '^sha'
 }
 
-# measure ARGUMENT...: the app of this test, on a server or two.
+# measure ARGUMENT...: measures the test's app.
 measure() { scripts/matrix.sh --app "$BATS_TEST_TMPDIR/bad" main:app "${defaults[@]}" "$@"; }
 
-# refused WORDS COMMAND...: status 2; the last line has WORDS in it.
+# refused WORDS COMMAND...: status 2, and the last line has WORDS.
 refused() {
 	local words=$1
 	shift
@@ -43,7 +43,7 @@ refused() {
 	[[ $status == 2 && ${lines[-1]} == *"$words"* ]]
 }
 
-# refused_at_once WORDS COMMAND...: the same, and nothing is built or left.
+# refused_at_once WORDS COMMAND...: as refused, and nothing is built or left.
 refused_at_once() {
 	refused "$@"
 	[[ -z $(compgen -G 'results/2*') && -z $(compgen -G 'results/.app*') ]]

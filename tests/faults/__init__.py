@@ -1,1 +1,1 @@
-"""Fault runs (tests/faults/run.sh): the moments that a seed draws, what came of one, and the table of all."""
+"""Fault runs (tests/faults/run.sh): drawing moments from a seed, judging each run, and the table of all."""

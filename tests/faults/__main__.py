@@ -1,4 +1,4 @@
-"""`python3 -m tests.faults draw SEED MOMENTS [SUBJECTS] <UNCUT`, `judge RUN`, `table <JUDGED`: verbs of fault runs."""
+"""Verbs of fault runs: `python3 -m tests.faults draw SEED MOMENTS [SUBJECTS] <UNCUT`, `judge RUN`, `table <JUDGED`."""
 
 import json
 import sys
@@ -11,7 +11,7 @@ from tests.faults.judge import judge, table
 
 
 def main(argv: list[str]) -> int:
-    """Exit status 1 where a run did not survive."""
+    """Exit status 1 if a run did not survive."""
     verb, *rest = argv
     if verb == "draw":
         subjects = tuple(rest[2].split(",")) if rest[2:] and rest[2] else None

@@ -1,4 +1,4 @@
-"""The moments of a fault run: whom it hits, in which phase of a run, and how far into it."""
+"""The moments of a fault run: what is killed, in which phase of a run, and how far into it."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ SUBJECTS: Mapping[str, Sequence[str]] = {
     "daemon": _CONTAINER,
     "restart": _CONTAINER,
 }
-"""The phases in which each is there; those of a run that goes on with another daemon begin with `up`."""
+"""The phases in which each exists. With a second daemon, a run is resumed after its build, so they begin with `up`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """How often a phase comes in a run, and its mean length in milliseconds."""
+    """How often a phase occurs in a run, and its mean length in ms."""
 
     times: int
     ms: int
@@ -37,7 +37,7 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """`ms` milliseconds into the `entry`th time of a phase."""
+    """`ms` milliseconds after a phase begins for the `entry`th time."""
 
     number: int
     subject: str
@@ -46,25 +46,25 @@ class Moment:
     ms: int
 
     def line(self) -> str:
-        """For the shell, a word each."""
+        """A line for the shell, one word per field."""
         return f"{self.number} {self.subject} {self.phase} {self.entry} {self.ms}"
 
 
 def phases_of(text: str) -> dict[str, Phase]:
-    """What a run that nothing disturbed went through: from lines `PHASE MS`, when it came; the last one is `end`."""
+    """The phases of an undisturbed run, from lines `PHASE MS` with the time when each began; the last one is `end`."""
     came = [(words[0], int(words[1])) for words in map(str.split, text.splitlines()) if len(words) == 2]
     spans: dict[str, list[int]] = {}
     for (name, begin), (_, end) in pairwise(came):
         spans.setdefault(name, []).append(end - begin)
-    # Between two steps a phase may show for a moment, in which nothing is done.
+    # Ignore phases that show up only for a moment between two steps.
     real = {name: [span for span in found if span >= max(found) / 10] for name, found in spans.items()}
     return {name: Phase(len(found), sum(found) // len(found)) for name, found in real.items()}
 
 
 def draw(seed: int, count: int, phases: Mapping[str, Phase], subjects: Sequence[str] | None = None) -> list[Moment]:
-    """So many moments. Subjects take turns, and those of one its phases, so that each comes; the rest is the seed's.
+    """Draws `count` moments. Subjects take turns, and so do the phases of each; the rest depends on the seed.
 
-    Within a phase every moment is as likely as another. UserError for a subject that there is not.
+    Within a phase, moments are uniformly distributed. UserError for an unknown subject.
     """
     names = tuple(SUBJECTS) if subjects is None else subjects
     if unknown := ", ".join(name for name in names if name not in SUBJECTS):
@@ -77,7 +77,7 @@ def draw(seed: int, count: int, phases: Mapping[str, Phase], subjects: Sequence[
     moments = []
     for number in range(1, count + 1):
         subject = names[(number - 1) % len(names)]
-        # The phase that was hit least, of those that this subject has not been hit in.
+        # The least hit phase, preferring those in which this subject was not hit yet.
         order = orders[subject]
         chosen = min(order, key=lambda phase: (hit[phase], order.index(phase)))
         order.remove(chosen)

@@ -1,8 +1,8 @@
-"""What became of a run in which something was killed at one moment, and the table of all moments.
+"""Judges a run in which something was killed, and makes the table of all moments.
 
-RUN/fault.txt says what was done and what was left (`key value` lines, by tests/faults/moment.bash), RUN/first.jsonl
-the records of the call in which it was killed, RUN/first.log what that call said. The rest is in the run itself, as any
-reader of it has it. Records of events are judged as those of windows are.
+RUN/fault.txt says what was done and what was left (`key value` lines, by tests/faults/moment.bash). RUN/first.jsonl has
+the records of the call that was hit, RUN/first.log its output. The rest is in the run itself. Records of events are
+judged like those of windows.
 """
 
 from __future__ import annotations
@@ -21,36 +21,36 @@ from bench.run.reader import read_run
 from tests.faults.draw import PHASES, SUBJECTS
 
 CONTAINERS = ("server", "server-worker", "loadgen", "postgres", "upstream")
-"""Whose end the script has to go on after, by itself."""
+"""If one of these is killed, the script must recover by itself."""
 KILLED = {"script": (137,), "group": (137,), "worker": (137,), "hangup": (130,)}
-"""The exit status of a script that was killed, or whose worker was."""
+"""The allowed exit statuses of a script that was killed, or whose worker was."""
 ENDED = (Outcome.DIED, Outcome.NOT_STARTED)
 BUSY = ("host", "loadgen-bound", "not the asked load", "arithmetic", "the client was starved")
-"""Causes by which a window is not valid since something else had the CPU."""
+"""Causes of an invalid window that only mean that other programs used the CPU."""
 LEFT = ("containers", "networks", "volumes", "processes")
 USES = {"postgres": ("db-", "database"), "upstream": ("simple-request-", "upstream")}
-"""What the scenarios that need it begin with, and the cases of events that do."""
+"""Prefixes of the scenarios, and of the cases of events, that need a dependency."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`facts` are those of fault.txt; no `faults`: the run survived."""
+    """`facts`: those of fault.txt. `faults`: what went wrong; empty if the run survived."""
 
     facts: Mapping[str, str]
     faults: tuple[str, ...]
 
     @property
     def tried(self) -> bool:
-        """Whether what was to be killed was there."""
+        """Whether there was something to kill."""
         return self.facts.get("tried") == "1"
 
     def as_json(self) -> dict[str, Any]:
-        """For the table."""
+        """The facts for `table`."""
         named = {key: self.facts.get(key, "") for key in ("number", "subject", "phase", "victim")}
         return {**named, "tried": self.tried, "faults": list(self.faults)}
 
     def line(self) -> str:
-        """For whoever waits."""
+        """A line for the terminal."""
         facts = self.facts
         words = "survived" if self.tried else "was over before; survived"
         if self.faults:
@@ -59,7 +59,7 @@ class Verdict:
 
 
 def judge(run: Path) -> Verdict:
-    """The verdict on a run that was killed and has gone on."""
+    """The verdict on a run that was hit and resumed."""
     facts = dict(line.partition(" ")[::2] for line in (run / "fault.txt").read_text().splitlines())
     return Verdict(facts, tuple(_faults(run, facts)))
 
@@ -74,7 +74,7 @@ def _faults(run: Path, facts: Mapping[str, str]) -> Iterator[str]:
     yield from _statuses(facts)
     if facts.get("subject") in CONTAINERS and facts.get("tried") == "1" and facts.get("anew") != "yes":
         first = read_records(run / "first.jsonl")
-        # Of a service that is not loaded, rounds after the first have no record.
+        # A service that is not loaded has records only in the first round.
         gone = {one["id"] for one in planned if one.get("service") == facts.get("victim")}
         found = {str(record.get("id")) for record in first if record}
         due = [one for one in planned if one["id"] not in gone - found]
@@ -84,13 +84,13 @@ def _faults(run: Path, facts: Mapping[str, str]) -> Iterator[str]:
 
 
 def read_records(*paths: Path) -> list[Mapping[str, Any] | None]:
-    """A record each line; None for one that is no JSON object."""
+    """One record per line; None for a line that is not a JSON object."""
     lines = (line for path in paths for line in (read_bytes(str(path)) or b"").splitlines())
     return [_as_window(as_object(line)) for line in lines]
 
 
 def _as_window(record: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """The record of an event with outcome and causes as a window has them; any other as it is."""
+    """Converts the record of an event to one with outcome and causes, like a window's; returns others unchanged."""
     if record is None or "ended" not in record:
         return record
     done, detail = record["ended"] == "done", str(record.get("detail"))
@@ -102,7 +102,7 @@ def _as_window(record: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
 
 
 def once(planned: Sequence[Mapping[str, Any]], records: Sequence[Mapping[str, Any] | None]) -> Iterator[str]:
-    """Faults where a planned measurement is not in the records exactly once, or something else is."""
+    """Faults: planned measurements that are not in the records exactly once, and records that were not planned."""
     found = Counter(str(record.get("id")) for record in records if record is not None)
     wanted = {str(one["id"]) for one in planned}
     if None in records:
@@ -117,7 +117,7 @@ def once(planned: Sequence[Mapping[str, Any]], records: Sequence[Mapping[str, An
 
 
 def whole(run: Path, records: Sequence[Mapping[str, Any] | None]) -> Iterator[str]:
-    """Faults where a file that was written by half passes for a whole one."""
+    """Faults: incomplete files that were accepted as complete."""
     source = read_run(str(run))
     if source.changed:
         yield f"changed since it was planned: {', '.join(source.changed)}"
@@ -142,7 +142,7 @@ def whole(run: Path, records: Sequence[Mapping[str, Any] | None]) -> Iterator[st
 
 
 def _measured(facts: Mapping[str, str], records: Sequence[Mapping[str, Any] | None]) -> Iterator[str]:
-    """Faults where a measurement is missing in the end, but for those in which the service itself was killed."""
+    """Faults: measurements that are missing in the end, except those in which the service itself was killed."""
     for record in records:
         if record is None or record.get("outcome") == MEASURED:
             causes = [cause for cause in items(record and record.get("causes")) if cause["cause"] not in BUSY]
@@ -150,7 +150,7 @@ def _measured(facts: Mapping[str, str], records: Sequence[Mapping[str, Any] | No
             if causes and not allowed:
                 yield f"{record and record.get('id')} is not valid: {causes[0]['cause']}: {causes[0]['detail']}"
             continue
-        # Before its first answer, a server that is killed is one that did not start.
+        # A server that is killed before its first answer counts as not started.
         if facts.get("victim") != record.get("service") or record.get("outcome") not in ENDED:
             yield f"{record.get('id')} is not measured: {record.get('outcome')}"
 
@@ -169,7 +169,7 @@ def _statuses(facts: Mapping[str, str]) -> Iterator[str]:
 
 
 def wrongly_valid(run: Path, facts: Mapping[str, str], first: Sequence[Mapping[str, Any] | None]) -> Iterator[str]:
-    """Faults where a window counts in whose middle something that it needs was killed."""
+    """Faults: windows that count although something that they need was killed in between."""
     killed, victim = int(facts.get("killed_ns") or 0), facts.get("victim", "")
     for record in first:
         if record is None or not record.get("valid"):
@@ -195,7 +195,7 @@ def _folder(run: Path, record: Mapping[str, Any]) -> Path:
 
 
 def _unsaid(run: Path, facts: Mapping[str, str], first: Sequence[Mapping[str, Any] | None]) -> Iterator[str]:
-    """Faults where something was lost in the call that was hit, and its log does not name what was killed."""
+    """Faults: measurements lost in the call that was hit, if its log or records do not name what was killed."""
     lost = [record for record in first if record and record.get("outcome") != MEASURED]
     log = (run / "first.log").read_text(errors="replace")
     if lost and facts.get("victim", "") not in log:
@@ -207,7 +207,7 @@ def _unsaid(run: Path, facts: Mapping[str, str], first: Sequence[Mapping[str, An
 
 
 def table(judged: Iterable[Mapping[str, Any]]) -> str:
-    """A Markdown table, `survived/tried` in each cell, and a line that counts all; without what was not there."""
+    """A Markdown table of `survived/tried`, and a line with totals; without moments that had nothing to kill."""
     tried, survived = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     missed = 0
     for one in judged:

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# One moment of a fault run: a run is begun, something in it is killed, it goes on, and is judged. Only declares; the entry script
-# sets `keep`.
-# shellcheck disable=SC2154 # that, and what subjects.bash and phases.bash set
+# One moment of a fault run: starts a run, kills something in it, resumes the run and judges it. Only declares; the entry script sets
+# `keep`.
+# shellcheck disable=SC2154 # `keep`, and variables of subjects.bash and phases.bash
 
 # shellcheck source=scripts/lib/engine.sh
 source "${BASH_SOURCE[0]%/*}/../../scripts/lib/engine.sh"
@@ -14,16 +14,16 @@ source "${BASH_SOURCE[0]%/*}/phases.bash"
 # shellcheck source=tests/lib/second_daemon.sh
 source "${BASH_SOURCE[0]%/*}/../lib/second_daemon.sh"
 
-# Two services of two models with two workers each, a table with the database and one with the upstream, two rounds.
+# Two services with different worker models and two workers each; a table with the database and one with the upstream; two rounds.
 selection=(--stack 'uvicorn-asgi,gunicorn-sync-wsgi' --scenario 'db-raw,simple-request-20' --tool wrk --level 8 --rounds 2 --controls none)
-# The same under events: a worker that is killed, a stop, two containers behind a proxy, a database that is stopped or paused.
+# The same services under events: a stop, a killed worker, two containers behind a proxy, a database that is stopped or paused.
 select_events() {
 	selection=(--stack 'uvicorn-asgi,gunicorn-sync-wsgi' --event 'stop,killed,rolling-behind-nginx,away-database-stopped,away-database-silent' --rounds 1 --controls none)
 }
-# What else the machine does is not what is asked.
+# Noise of the machine must not make windows invalid.
 export WORKERS=2 TURN_SECONDS=1 READY_TIMEOUT=120 MAX_STEAL=999 MAX_FOREIGN_CPU=999 MAX_LOADGEN_WAIT=999
 
-# prepare_project: a copy in `work`, whose warm-ups are short; from here on it is the project.
+# prepare_project: copies the project to `work`, with short warm-ups, and makes the copy the root.
 prepare_project() {
 	"$root/scripts/setup.sh"
 	find_docker
@@ -48,7 +48,7 @@ end_faults() {
 	[[ ! $work ]] || rm -rf "$work"
 }
 
-# begin_run LOG ARGUMENT...: scripts/matrix.sh in the background, as the leader of a process group; sets `script`.
+# begin_run LOG ARGUMENT...: starts scripts/matrix.sh in the background, in its own process group; sets `script`.
 begin_run() {
 	began=$(date +%s%N)
 	: | tee "$1" >"$1.begun"
@@ -59,10 +59,10 @@ begin_run() {
 }
 script='' began='' engine=()
 
-# await_script: sets `status`; what bash says of a killed job is no news.
+# await_script: waits for the script and sets `status`; hides bash's message about a killed job.
 await_script() { wait "$script" || status=$?; } 2>/dev/null
 
-# measure_uncut: how long each phase of a run takes here that nothing disturbs, into $work/uncut.
+# measure_uncut: writes the times of the phases of an undisturbed run to $work/uncut.
 measure_uncut() {
 	local log=$work/uncut.log status=0 made
 	mkdir -p "$work/logs"
@@ -74,7 +74,7 @@ measure_uncut() {
 	rm -rf "${made:?}"
 }
 
-# try_moment NUMBER SUBJECT PHASE ENTRY MS: so long into a phase, when it comes for the ENTRYth time.
+# try_moment NUMBER SUBJECT PHASE ENTRY MS: kills SUBJECT in a new run, MS after PHASE begins for the ENTRYth time.
 try_moment() {
 	local log=$work/logs/$1-$2 number=$1 subject=$2 status=0 tries=0 name='' facts=() resumed=() hit='' victim='' killed='' goes=1
 	engine=()
@@ -91,7 +91,7 @@ try_moment() {
 	name=${name##*/}
 	facts=("number $number" "subject $subject" "drawn $3" "phase $hit" "victim $victim" "killed_ns ${killed:-0}" "begun_ns $began" "tried $goes" "status $status")
 	if [[ ! -s $root/results/$name/plan.jsonl || ! -s $root/results/$name/run.json ]]; then
-		# It had planned nothing: there is nothing to go on with.
+		# Nothing was planned yet, so there is nothing to resume: start anew.
 		rm -rf "${root:?}/results/${name:-none}"
 		facts+=("anew yes")
 		begin_run "$log.1" "${selection[@]}"
@@ -124,7 +124,7 @@ try_moment() {
 	rm -rf "${root:?}"/results/2*
 }
 
-# count_left NAME: containers, networks, volumes, processes of the run. Adds to `facts`.
+# count_left NAME: adds the numbers of the run's remaining containers, networks, volumes and processes to `facts`.
 count_left() {
 	local project place processes=0
 	project=$(cd "$root" && python3 -c 'import sys; from driver.run import open_run; print(open_run(sys.argv[1]).project)' "$1")

@@ -1,10 +1,10 @@
 # shellcheck shell=bash
-# In which phase a run is, by what is in its folder: plan, build, up, verify, load, write, report. Only declares; the caller sets
-# `root` and, in ns, `began`.
+# Finds the phase of a run from the files in its folder: plan, build, up, verify, load, write, report. Only declares; the caller sets
+# `root` and `began` (ns).
 # shellcheck disable=SC2154
 
-# run_of LOG: the run's folder, once its script has said which; else the newest one, or nothing. What a container of the moment
-# before has planned since, whose script was killed, is older than this script.
+# run_of LOG: prints the run's folder once its script has printed it; before that, the newest folder, if it is newer than this script
+# (an older one may be of the previous moment, whose script was killed).
 run_of() {
 	local found
 	found=$(sed -n '/^results\/2[^ ]*$/{p;q}' "$1")
@@ -15,7 +15,7 @@ run_of() {
 	[[ ! $found ]] || echo "$root/${found%/}"
 }
 
-# find_phase: sets `phase`; `folder` is the run's, empty while there is none.
+# find_phase: sets `phase`; `folder` is the run's folder, empty while there is none.
 find_phase() {
 	if [[ ! $folder || ! -e $folder/run.json ]]; then
 		phase=plan
@@ -34,8 +34,8 @@ find_phase() {
 }
 phase='' folder='' begun=''
 
-# each_phase LOG PID COMMAND...: looks every 20 ms while the process is there, and calls the command at every change of phase.
-# It ends where the command is content, and sets `came`.
+# each_phase LOG PID COMMAND...: polls every 20 ms while the process exists, and calls the command at every change of phase. Stops
+# when the command succeeds, and then sets `came`.
 each_phase() {
 	local before=''
 	phase='' folder='' begun=$1.begun came=''
@@ -51,7 +51,7 @@ each_phase() {
 }
 came=''
 
-# follow_phases LOG PID: `PHASE MS` for each that comes, with the time since the run began.
+# follow_phases LOG PID: prints `PHASE MS` for each phase, with the time since the run began.
 follow_phases() {
 	each_phase "$1" "$2" print_phase
 	phase=end
@@ -63,7 +63,7 @@ print_phase() {
 	return 1
 }
 
-# await_phase LOG PID PHASE ENTRY MS: so long into it, or until the run has ended.
+# await_phase LOG PID PHASE ENTRY MS: waits until MS after PHASE has begun for the ENTRYth time, or until the run has ended.
 await_phase() {
 	local entries=$4
 	each_phase "$1" "$2" enters "$3"

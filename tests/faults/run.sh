@@ -2,21 +2,22 @@
 #
 # Usage: tests/faults/run.sh [--seed N] [--moments N] [--subject NAME[,NAME...]] [--events] [--keep FOLDER]
 #
-# Kills something in a short run at moments drawn by the seed, lets the run go on, and judges what came of it: every planned
-# measurement once, no half file read as whole, nothing left behind, the right exit status, what was lost is said. Prints a
-# line for each moment and a table at the end; exit status 1 where a run did not survive.
+# Kills something in a short run at random moments, resumes the run, and judges the result: every planned measurement once, no
+# incomplete file accepted, nothing left behind, the right exit status, and a message about what was lost. Prints one line per
+# moment and a table at the end; exit status 1 if a run did not survive.
 #
-#   --moments N      how many (30); subjects take turns, and so do the phases of a run in which a subject is there. 11-20: of
-#                    twenty those from the eleventh on
+#   --moments N      how many (30); subjects take turns, and so do the phases of a run in which a subject exists. 11-20: only
+#                    the last ten of twenty
 #   --seed N         another seed draws other moments (1)
-#   --subject NAME   only these: script, group (of its processes), worker, hangup, server, server-worker, loadgen, postgres,
-#                    upstream, and with a Docker daemon of its own (root only): daemon (SIGKILL), restart (SIGTERM, and up again)
-#   --events         in a run of events in place of two tables: a worker that is killed, a stop, two containers behind a proxy, a
-#                    database that is stopped or paused. What kills a service there cannot be told from its event, so that all
-#                    other subjects take turns
-#   --keep FOLDER    logs, and the runs that did not survive, stay there; the table is of all moments that the folder has
+#   --subject NAME   only these: script, group (all processes of its group), worker, hangup, server, server-worker, loadgen, postgres,
+#                    upstream; with a second Docker daemon (root only): daemon (SIGKILL), restart (SIGTERM, then started again)
+#   --events         in a run of events instead of two tables: a killed worker, a stop, two containers behind a proxy, a database
+#                    that is stopped or paused. Without the subjects server and server-worker, because killing a service cannot
+#                    be distinguished from its event
+#   --keep FOLDER    keep logs and the runs that did not survive there; the table covers all moments in that folder
 #
-# The run takes half a minute, a moment about a minute; those of events twice as long. It works in a copy of the project.
+# The undisturbed run takes half a minute, each moment about a minute; with --events twice as long. Works in a copy of the
+# project.
 set -Eeuo pipefail
 # shellcheck source=tests/faults/moment.bash
 source "${BASH_SOURCE[0]%/*}/moment.bash"
@@ -52,5 +53,5 @@ in_project draw "$seed" "${moments#*-}" "$wanted" <"$work/uncut" >"$work/moments
 while read -r number subject phase entry ms <&4; do
 	[[ $moments == *-* && $number -lt ${moments%-*} ]] || try_moment "$number" "$subject" "$phase" "$entry" "$ms"
 done 4<"$work/moments"
-# Its status says whether all survived.
+# The status tells whether all survived.
 in_project table <"${keep:-$work}/judged" || exit 1

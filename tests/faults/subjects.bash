@@ -1,12 +1,12 @@
 # shellcheck shell=bash
-# What a fault run kills, and how it is found: by process ids and containers of that very run, never by a name. Only declares;
-# moment.bash has what it reads and sets.
+# What a fault run kills: found by process ids and containers of that run, never by a process name. Only declares; moment.bash has
+# the variables that it reads and sets.
 # shellcheck disable=SC2034,SC2154
 
 is_engine() { [[ $1 == daemon || $1 == restart ]]; }
 
-# strike SUBJECT: waits for it, 5 s at most, and kills it. Sets `hit` to the phase, `victim`, `killed` (ns); `goes` to 0 where it is
-# not there, since the run was faster.
+# strike SUBJECT: waits for it, up to 5 s, and kills it. Sets `hit` (the phase), `victim` and `killed` (ns); sets `goes` to 0 if it
+# does not exist because the run was faster.
 strike() {
 	local i
 	for ((i = 0; i < 50; i++)); do
@@ -23,7 +23,7 @@ strike_script() { victim=script && kill -KILL "$script"; }
 strike_group() { victim=group && kill -KILL -- "-$script"; }
 strike_hangup() { victim=script && kill -HUP "$script"; }
 
-# The worker is what the script has started to measure, in a group of its own.
+# The worker is scripts/measure.sh, which the script has started in its own process group.
 strike_worker() {
 	local pid
 	victim=worker
@@ -33,12 +33,12 @@ strike_worker() {
 	return 1
 }
 
-# containers_of_run: `NAME SERVICE` of each that is up.
+# containers_of_run: prints `NAME SERVICE` of each running container.
 containers_of_run() {
 	on_engine ps --filter "label=com.docker.compose.project.working_dir=$folder" --format '{{.Names}} {{.Label "com.docker.compose.service"}}'
 }
 
-# choose_container PATTERN: sets `victim` and `container`, of one whose service matches: another one from moment to moment.
+# choose_container PATTERN: sets `victim` and `container` to one whose service matches; different moments choose different ones.
 choose_container() {
 	local lines found
 	[[ $folder ]] || return
@@ -57,7 +57,7 @@ strike_loadgen() { strike_container '^loadgen$'; }
 strike_postgres() { strike_container '^postgres$'; }
 strike_upstream() { strike_container '^upstream$'; }
 
-# One process of a server that has no children itself, and is not its only one.
+# Kills a process of a server that has no children and is not its only one.
 strike_server_worker() {
 	local lines leaves
 	choose_container '-py313-' || return
@@ -71,8 +71,8 @@ strike_server_worker() {
 strike_daemon() { victim=daemon && second_daemon_kill KILL && second_daemon_start; }
 strike_restart() { victim=daemon && second_daemon_kill TERM && second_daemon_start; }
 
-# begin_elsewhere LOG: a run with a Docker daemon of its own. That has no build cache: images are built here and taken along, and the
-# run is cut as soon as their ids are known. Sets `engine` and `name`.
+# begin_elsewhere LOG: prepares a run on the second Docker daemon. That has no build cache, so images are built here and copied, and
+# the run is interrupted as soon as their ids are known. Sets `engine` and `name`.
 begin_elsewhere() {
 	local ids=()
 	second_daemon_up

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# The builds of scripts/harness-cost.sh, of a copy of the services. Only declares; the caller sets `work`, a folder.
+# The builds of scripts/harness-cost.sh, in a copy of the services. Only declares; the caller sets `work`, a folder.
 
 # shellcheck source=scripts/lib/engine.sh
 source "${BASH_SOURCE[0]%/*}/../../scripts/lib/engine.sh"
@@ -8,25 +8,25 @@ source "${BASH_SOURCE[0]%/*}/jobs.sh"
 
 work=''
 
-# copy_services: the services' own files, with other names for their images, to change them without leaving a trace.
+# copy_services: copies the services' files and renames their images, so that tests can change them without leaving a trace.
 copy_services() {
 	mkdir "$work/project"
 	cp -r "$root"/{.env,docker-compose.yml,postgres,services} "$work/project/"
 	sed -i 's|^    image: "bench/|    image: "harness-cost/|' "$work"/project/services/{bench,compose}.yml
 }
 
-# copied_compose ARGUMENT...: Compose on the copy.
+# copied_compose ARGUMENT...: runs Compose on the copy.
 copied_compose() {
 	local root=$work/project
 	compose --profile '*' "$@"
 }
 
-# build_cold GLOB: every service that matches, several at a time; a line `NAME STATUS BEGIN_NS END_NS` for each into
-# `builds`, and the layers of its image into `histories`.
+# build_cold GLOB: builds every service that matches, several at a time. Writes `NAME STATUS BEGIN_NS END_NS` for each to
+# `builds`, and the layers of its image to `histories`.
 build_cold() {
 	# shellcheck disable=SC2034 # compose uses it
 	local name names=() compose_services=compose
-	# With a line more in each lock, no cached layer fits.
+	# An additional line in each lock invalidates all cached layers.
 	find "$work/project/services/locks" -name '*.txt' -exec sed -i "\$a # cold $(date +%s%N)" {} +
 	copied_compose config --services >"$work/services"
 	while read -r name; do

@@ -8,8 +8,8 @@ test_end_to_end() { test_folder "$root/tests/end_to_end"; }
 
 test_long() { test_folder "$root/tests/long"; }
 
-# test_folder FOLDER: bats runs on this host, where Docker is; its files come out of the tests' image. Four files at a time, each
-# on its quarter of the network: they mostly wait.
+# test_folder FOLDER: runs its files with bats on this host, where Docker is; bats itself is copied from the tests' image. Four files
+# run in parallel, each on its own quarter of the subnet, because they mostly wait.
 test_folder() {
 	local folder=$1 bats passed files
 	bats=$(mktemp -d)
@@ -22,7 +22,7 @@ test_folder() {
 	test_once_more
 	files=("$folder"/*.bats)
 	mapfile -t passed < <(compgen -G "$bats/*/passed")
-	# One stream of TAP, whose plan may be its last line.
+	# Join them to one TAP stream; its plan may come last.
 	cat "$bats"/*.tap | awk '/^1\.\.[0-9]+$/ { next } /^(not )?ok [0-9]/ { sub(/[0-9]+/, ++n) } { print } END { print "1.." n }'
 	rm -rf "$bats"
 	((${#passed[@]} == ${#files[@]}))
@@ -42,7 +42,7 @@ test_swarm() { test_nodes "$root"/tests/swarm/1*.bats; }
 
 test_machines() { test_nodes "$root"/tests/swarm/[2-9]*.bats; }
 
-# test_nodes FILE...: nodes of their own on this machine, for which they need root; one file after the other.
+# test_nodes FILE...: runs files that start their own nodes on this machine, which needs root; one after the other.
 test_nodes() {
 	local bats status=0
 	((EUID == 0)) || { echo "not ok - this stage starts Docker daemons in networks of their own: run it as root" && return 1; }
@@ -53,8 +53,8 @@ test_nodes() {
 	return "$status"
 }
 
-# test_files SUBNET: one test file after the other that nobody has taken; from the last, which takes longest. Those named alone-*
-# come when the others have ended.
+# test_files SUBNET: runs test files that no other call has taken, from the last one, which takes longest. Files named alone-* run
+# after all others.
 test_files() {
 	local files i name
 	files=("$folder"/*.bats)
@@ -66,7 +66,7 @@ test_files() {
 	done
 }
 
-# test_file NAME SUBNET: its TAP into $bats/NAME.tap; $bats/NAME/passed is there only when all its tests passed.
+# test_file NAME SUBNET: writes TAP to $bats/NAME.tap; $bats/NAME/passed exists only if all its tests passed.
 test_file() {
 	local began=$SECONDS status=0
 	BENCH_SUBNET=$2 "$bats/bin/bats" --tap --timing "$folder/$1" >"$bats/$1.tap" 2>&1 || status=$?
@@ -74,8 +74,8 @@ test_file() {
 	echo "# file $1: $((SECONDS - began)) s" >>"$bats/$1.tap"
 }
 
-# test_once_more: alone, each file that did not pass: beside three others it may have failed for want of time. One that
-# passes alone is named as flaky, with what failed beside the others.
+# test_once_more: runs each failed file again, alone, because it may have timed out beside three others. A file that passes now is
+# reported as flaky, with what failed before.
 test_once_more() {
 	local file name first
 	for file in "$folder"/*.bats; do
@@ -86,7 +86,7 @@ test_once_more() {
 			test_file "$name" 198.18.0.0/26
 			continue
 		fi
-		# With the line that failed, and what it said first: it may not happen again for long.
+		# Keep the failed test and the start of its output, because it may be hard to reproduce.
 		first=$(awk '/^(not )?ok / { left = /^not/ ? 30 : 0 } left-- > 0 { print "# beside other files: " $0 }' "$bats/$name.tap") ||
 			first="# beside other files: $name was not run"
 		test_file "$name" 198.18.0.0/26

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# The steps of scripts/harness-cost.sh, in order. Only declares; the caller sets `work`, a folder. Each step leaves a file
-# there, which `python3 -m tests.cost` reads.
+# The steps of scripts/harness-cost.sh, in order. Only declares; the caller sets `work`, a folder. Each step writes a file
+# there for `python3 -m tests.cost`.
 
 # shellcheck source=tests/lib/testing.sh
 source "${BASH_SOURCE[0]%/*}/testing.sh"
@@ -17,7 +17,7 @@ clean_up() {
 	rm -rf "$work"
 }
 
-# measure_a_run: a small one; its folder into `run`.
+# measure_a_run: measures a small run; writes its folder to `run`.
 measure_a_run() {
 	local status=0
 	"$root/scripts/matrix.sh" --preset quick --stack gunicorn-sync-flask,uvicorn-asgi --scenario json --tool wrk,hey \
@@ -26,7 +26,7 @@ measure_a_run() {
 	dirname "$(<"$work/report")" >"$work/run"
 }
 
-# load_share [RUN]: of a run, else of a new one with a table of eight services.
+# load_share [RUN]: the share of load in a run's wall time; without RUN, of a new one with a table of eight services.
 load_share() {
 	local report=${1:+$1/report.md}
 	"$root/scripts/setup.sh"
@@ -35,25 +35,25 @@ load_share() {
 	in_tools python3 -m tests.cost load "${report%/*}"
 }
 
-# measure_the_page: of 5,000 measurements; NAME=0,NS into `spans` for making it, its first picture and an interaction.
+# measure_the_page: builds a page of 5,000 measurements; appends NAME=0,NS to `spans` for the build, first paint and interaction.
 measure_the_page() {
 	build_tests
 	in_tools python3 -m tests.cost page "results/${work##*/}/page" >>"$work/spans"
 	in_tests python3 tests/cost/page_times.py "results/${work##*/}/page/index.html" >>"$work/spans"
 }
 
-# prepare_rebuild: builds a service as it is, then adds a line to its app.
+# prepare_rebuild: builds a service, then adds a line to its app.
 prepare_rebuild() {
 	quietly rebuild
 	echo "# changed $(date +%s%N)" >>"$work/project/services/frameworks/starlette/app.py"
 }
 
 rebuild() {
-	local compose_services=compose # with every service, also those that `docker-compose up bench` does not start
+	local compose_services=compose # all services, not only those of `docker-compose up bench`
 	copied_compose build "$rebuilt"
 }
 
-# interval NAME COMMAND...: NAME=BEGIN_NS,END_NS of the command into `spans`.
+# interval NAME COMMAND...: appends NAME=BEGIN_NS,END_NS of the command to `spans`.
 interval() {
 	local begin
 	begin=$(date +%s%N)
@@ -61,7 +61,7 @@ interval() {
 	echo "$1=$begin,$(date +%s%N)" >>"$work/spans"
 }
 
-# quietly COMMAND...: its output is shown only if it fails, which ends the script.
+# quietly COMMAND...: shows the command's output only if it fails; then ends the script.
 quietly() {
 	local status=0
 	"$@" >"$work/log" 2>&1 || status=$?

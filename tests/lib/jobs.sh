@@ -1,11 +1,11 @@
 # shellcheck shell=bash
-# Commands in the background: side by side, ended. Only declares.
+# Runs commands in the background, in parallel, and ends them. Only declares.
 
 # shellcheck source=scripts/lib/common.sh
 source "${BASH_SOURCE[0]%/*}/../../scripts/lib/common.sh"
 
 child=''
-# in_background COMMAND...: as a process group of its own, so that all of it can be told to end. Nobody types into it.
+# in_background COMMAND...: runs it in its own process group, so that all its processes can be signalled. Sets `child`.
 in_background() {
 	set -m
 	"$@" </dev/null &
@@ -13,7 +13,7 @@ in_background() {
 	set +m
 }
 
-# end_jobs SECONDS: what runs in the background of this shell is told to end, and killed when it has not after so long.
+# end_jobs SECONDS: sends SIGTERM to all background jobs of this shell, and SIGKILL after SECONDS.
 end_jobs() {
 	local job started up give_up
 	read_up
@@ -27,7 +27,7 @@ end_jobs() {
 	done
 } 2>/dev/null
 
-# spawn JOBS COMMAND...: in the background, once fewer than JOBS run there. It says itself what fails in it.
+# spawn JOBS COMMAND...: runs it in the background once fewer than JOBS run there. It reports its own failures.
 spawn() {
 	local running
 	while mapfile -t running < <(jobs -rp) && ((${#running[@]} >= $1)); do wait -n || keep_status $?; done
@@ -41,7 +41,7 @@ on_its_own() {
 	"$@"
 }
 
-# await_spawned: until all have ended; the script ends with the status of one that failed.
+# await_spawned: waits for all; if one failed, the script exits with its status.
 await_spawned() {
 	local pid
 	for pid in "${spawned[@]}"; do wait "$pid" 2>/dev/null || keep_status $?; done
@@ -49,5 +49,5 @@ await_spawned() {
 	spawned=()
 }
 
-# 127 is what bash says of a job whose end it has already reported.
+# `wait` returns 127 for a job whose end bash has already reported.
 keep_status() { (($1 == 127)) || spawned_status=$1; }

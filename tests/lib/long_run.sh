@@ -1,10 +1,11 @@
 # shellcheck shell=bash
-# Many short measurements in a row, for scripts/harness-cost.sh --long: what is left, and what grows. Only declares.
+# Many short measurements in a row, for scripts/harness-cost.sh --long: finds leftovers and growth. Only declares.
 
 # shellcheck source=tests/lib/harness_cost.sh
 source "${BASH_SOURCE[0]%/*}/harness_cost.sh"
 
-# long_run [COUNT [SELECTION...]]: a tenth of them each service alone, with fresh containers for each, the others in turns; prints what `python3 -m tests.cost long` says.
+# long_run [COUNT [SELECTION...]]: measures a tenth in solo mode, with fresh containers for each, and the rest in turns; prints the
+# output of `python3 -m tests.cost long`.
 long_run() {
 	local count=${1:-500} alone every levels
 	[[ $count =~ ^[1-9][0-9]{1,3}$ && $count -ge 20 ]] || fail 2 "--long takes a number of measurements from 20 to 9999"
@@ -15,12 +16,12 @@ long_run() {
 	work=$(mktemp -d -p "$root/results" .cost-XXXXXX)
 	trap 'end_jobs 10; clean_up' EXIT
 	alone=$(((count + 9) / 10)) every=$((count / 20))
-	# What is built, is built before.
+	# Build all images first.
 	long_matrix --mode solo --level 1 --rounds 1 "$@"
 	sample_machine before '' 0 >"$work/samples"
 	levels=$(((alone + 98) / 99))
 	long_matrix --mode solo --level "$(seq -s, "$levels")" --rounds $(((alone + levels - 1) / levels)) "$@"
-	# Two services that are one; with five rounds no table ends before its last.
+	# Two services that are equal in effect; with five rounds, no table ends early.
 	levels=$(((count - alone + 9) / 10))
 	long_matrix --vary BACKLOG=2048,2047 --level "$(seq -s, "$levels")" --rounds 5 "$@"
 	sample_machine after '' 0 >>"$work/samples"
@@ -28,11 +29,11 @@ long_run() {
 	in_tools python3 -m tests.cost long "results/${work##*/}/samples" || exit $?
 }
 
-# long_matrix SELECTION...: a run, looked at after each `every` measurements or seconds, once there is a file of samples. Its folder
-# into `run`.
+# long_matrix SELECTION...: measures a run and writes its folder to `run`. If `samples` exists, appends a sample after each `every`
+# measurements or seconds.
 long_matrix() {
 	local run='' measured=0 next=1 status=0 pid last=0
-	# The last run's log names that one.
+	# Empty the log, which still names the previous run.
 	: >"$work/log"
 	in_background start_matrix "$@"
 	pid=$child
@@ -50,17 +51,17 @@ long_matrix() {
 	((status == 0)) || { tail -n 20 "$work/log" >&2 && fail 1 "a run failed; the end of what it said is above"; }
 }
 
-# What else the machine does is not what is asked.
+# Noise of the machine must not make measurements invalid.
 start_matrix() {
 	export MAX_STEAL=999 MAX_FOREIGN_CPU=999 MAX_LOADGEN_WAIT=999
 	exec "$root/scripts/matrix.sh" --scenario json --tool wrk --duration 1 --controls none "$@" >"$work/report" 2>"$work/log"
 }
 
-# sample_machine WHEN RUN MEASURED: `name value` lines. What cannot be read here is left out.
+# sample_machine WHEN RUN MEASURED: prints `name value` lines; leaves out what cannot be read here.
 sample_machine() {
 	local place key=com.docker.compose.project
 	printf 'sample %s %s %s\n' "$1" "$3" "${2:-none}"
-	# Other runs' containers and networks are theirs.
+	# Do not count containers and networks of other runs.
 	"$docker" ps --all --format "{{.Label \"$key\"}}" | count_own containers "$2"
 	"$docker" network ls --format "{{.Label \"$key\"}}" | count_own networks "$2"
 	"$docker" volume ls --quiet | count volumes
@@ -78,10 +79,10 @@ count() { printf '%s %d\n' "$1" "$(wc -l)"; }
 
 total() { sed -n "s/^\([0-9]*\)\ttotal$/$1 \1/p"; }
 
-# count_own NAME RUN: of the lines, without those of other projects.
+# count_own NAME RUN: counts lines without those of other projects.
 count_own() { awk -v name="$1" -v run="bench-$2-" '$0 == "" || index($0, run) == 1 { ++n } END { print name, n + 0 }'; }
 
-# sample_processes RUN: of the scripts that measure it: memory that is theirs alone, in kB, and open files.
+# sample_processes RUN: prints private memory (kB) and open files of the run's scripts/measure.sh.
 sample_processes() {
 	local place memory files
 	for place in /proc/[0-9]*; do

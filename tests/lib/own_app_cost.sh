@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# A user's own app on twelve servers, and the preset quick, for scripts/harness-cost.sh. Only declares; the caller sets `work`, a folder.
+# A user's own app on twelve servers, and the preset quick, for scripts/harness-cost.sh. Only declares; the caller sets `work`, a
+# folder.
 
 # shellcheck source=tests/lib/harness_cost.sh
 source "${BASH_SOURCE[0]%/*}/harness_cost.sh"
@@ -7,8 +8,8 @@ source "${BASH_SOURCE[0]%/*}/harness_cost.sh"
 work=''
 own_servers=gunicorn-sync,gunicorn-gthread,gunicorn-gevent,gunicorn-tornado,bjoern,werkzeug,waitress,cheroot,gevent-pywsgi,uwsgi,granian-wsgi,socketify-wsgi
 
-# measure_own_app: the example, moved elsewhere, with one target. Builds its images, measures it with these there, and builds
-# them again after a change of the app: a line each into `spans`. The folder of the run that counts goes into `run`.
+# measure_own_app: copies the example, with one target, and builds its images. Times a run with these images, and a rebuild of them
+# after a change of the app: one line each in `spans`. Writes the folder of the timed run to `run`.
 measure_own_app() {
 	local built names
 	cp -r "$root/examples/shop" "$work/shop"
@@ -27,12 +28,12 @@ own_matrix() {
 		--env-file "$work/shop/shop.env" --before 'python3 seed.py' --server "$own_servers" --controls none "$@" >"$work/report"
 }
 
-# built_services FILE: those whose images a run builds, a line each.
+# built_services FILE: prints the services whose images a run builds, one per line.
 built_services() {
 	python3 -c 'import json, sys; print(*sorted({one["build"] for one in json.load(open(sys.argv[1]))["services"].values()} - {""}), sep="\n")' "$1"
 }
 
-# measure_quick: its images are built first. The folder of the run goes into `run`.
+# measure_quick: builds the images, then times a run; writes its folder to `run`.
 measure_quick() {
 	quietly quick --max-time 0.01
 	interval quick quick

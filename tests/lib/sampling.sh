@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # CPU time of all processes, sampled in the background for scripts/harness-cost.sh. Only declares.
 
-# start_sampling FILE
+# start_sampling FILE: appends samples to FILE until stop_sampling.
 start_sampling() {
 	sample >"$1" &
 	sampler=$!
@@ -13,7 +13,7 @@ stop_sampling() {
 	sampler=''
 }
 
-# sample: every half second the time in ns, and /proc/PID/stat of every process. Some end while they are read.
+# sample: prints, every half second, the time in ns and /proc/PID/stat of every process. Some end while they are read.
 sample() {
 	while :; do
 		printf '%s000\n' "${EPOCHREALTIME/./}"
@@ -23,7 +23,8 @@ sample() {
 	done
 }
 
-# name_scripts: of the processes of scripts/matrix.sh the same again, under its name: the kernel knows them as bash and python3.
+# name_scripts: prints the lines of the processes of scripts/matrix.sh again under that name, as the kernel calls them bash and
+# python3.
 name_scripts() {
 	local place
 	while read -r place; do

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# A Docker daemon beside this machine's, in a network of its own, for tests that end it. Only declares; needs root.
+# A second Docker daemon in its own network namespace, for tests that kill the daemon. Only declares; needs root.
 
 # shellcheck source=scripts/lib/bases.sh
 source "${BASH_SOURCE[0]%/*}/../../scripts/lib/bases.sh"
@@ -9,7 +9,7 @@ source "${BASH_SOURCE[0]%/*}/../../scripts/lib/engine.sh"
 daemon_home=${SECOND_DAEMON:-/tmp/bench-second-daemon}
 daemon_netns=bench-second-daemon
 
-# second_daemon_up: from nothing, once. What a killed test left has a socket, too, and nobody who answers.
+# second_daemon_up: starts it from scratch, unless it answers already. A killed test may have left a socket without a daemon.
 second_daemon_up() {
 	! second_docker version >/dev/null 2>&1 || return 0
 	((EUID == 0)) || fail 2 "a second Docker daemon needs root"
@@ -20,7 +20,7 @@ second_daemon_up() {
 	second_daemon_start
 }
 
-# second_daemon_start: with what it had. Its network is entered, and not `ip netns exec`'s, which would hide the cgroups.
+# second_daemon_start: starts it with its existing data. Uses nsenter, because `ip netns exec` would hide the cgroups.
 second_daemon_start() {
 	local i
 	rm -f "$daemon_home/dockerd.pid"
@@ -39,7 +39,7 @@ daemon_pid=''
 
 second_docker() { DOCKER_HOST=unix://$daemon_home/docker.sock "$docker" "$@"; }
 
-# second_daemon_takes IMAGE...: from this machine's, with what every run needs.
+# second_daemon_takes IMAGE...: copies these images, and those that every run needs, from this machine's daemon.
 second_daemon_takes() {
 	local bases names
 	bases=$(setup_bases)
@@ -47,8 +47,8 @@ second_daemon_takes() {
 	"$docker" save "${harness[@]/#/bench/}" "${names[@]}" "$@" | second_docker load >/dev/null
 }
 
-# second_daemon_kill SIGNAL: the daemon alone; its containers may live on. Until it has ended: one that is told to waits for its
-# containers, and answers meanwhile.
+# second_daemon_kill SIGNAL: signals only the daemon (its containers may live on) and waits until it has ended: after SIGTERM, it
+# still answers while it waits for its containers.
 second_daemon_kill() {
 	local i
 	kill -s "$1" "$daemon_pid" || return
@@ -59,18 +59,18 @@ second_daemon_kill() {
 	fail 1 "the second Docker daemon does not end"
 }
 
-# is_of_daemon CMDLINE: a process may end while it is looked at.
+# is_of_daemon CMDLINE: whether the process belongs to the daemon; false if it has just ended.
 is_of_daemon() { tr '\0' ' ' <"$1" | grep -qE "^([^ ]*/)?(dockerd|containerd|containerd-shim[^ ]*) .*$daemon_home/"; } 2>/dev/null
 
-# second_daemon_down: with its containerd and containers, its mounts, cgroups, network and folder.
+# second_daemon_down: removes it with its containerd, containers, mounts, cgroups, network and folder.
 second_daemon_down() {
 	local place pids=() i
 	[[ -d $daemon_home || -e /run/netns/$daemon_netns ]] || return 0
 	if [[ -S $daemon_home/docker.sock ]]; then
-		# failure ignored: a daemon that does not answer any more has lost its containers' names
+		# failure ignored: a daemon that no longer answers cannot list its containers
 		for place in $(second_docker ps --all --quiet 2>/dev/null); do second_docker rm --force --volumes "$place" >/dev/null 2>&1 || true; done
 	fi
-	# The daemon, its containerd and the parents of containers have its folder in their arguments.
+	# The daemon, its containerd and its shims have the folder in their arguments.
 	for ((i = 0; i < 100; i++)); do
 		pids=()
 		for place in /proc/[0-9]*/cmdline; do

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# The stages of scripts/test.sh. Each prints its runner's own lines and fails when one test does. Only declares.
+# The stages of scripts/test.sh. Each prints the output of its test runner and fails if a test fails. Only declares.
 # The caller sets `logs`, a folder; `failed` has the stages that did not pass.
 
 # shellcheck source=scripts/lib/engine.sh
@@ -17,7 +17,7 @@ build_tests() {
 	rm -f "$log"
 }
 
-# run_stage STAGE: its lines, which are kept in $logs/STAGE; $logs/STAGE.passed is there only when it passed.
+# run_stage STAGE: runs it, with output to standard output and $logs/STAGE; $logs/STAGE.passed exists only if it passed.
 run_stage() {
 	local began=$SECONDS status=0
 	"test_${1//-/_}" 2>&1 | tee "$logs/$1" || status=$?
@@ -25,13 +25,13 @@ run_stage() {
 	printf '# stage %s: %d s\n' "$1" $((SECONDS - began))
 }
 
-# print_stage STAGE: the lines of a stage that ran in the background; any other one runs now. Adds to `failed`.
+# print_stage STAGE: prints the output of a stage that ran in the background, or runs it now. Adds to `failed`.
 print_stage() {
 	if [[ -e $logs/$1.out ]]; then cat "$logs/$1.out"; else run_stage "$1"; fi
 	[[ -e $logs/$1.passed ]] || failed+=("$1")
 }
 
-# print_failed: what failed in each of `failed`, once more, and the files that only passed alone.
+# print_failed: repeats the failures of each stage in `failed`, and lists flaky files.
 print_failed() {
 	local stage flaky
 	for stage in "${failed[@]}"; do
@@ -42,7 +42,7 @@ print_failed() {
 	((${#flaky[@]} == 0)) || printf '%s\n' "${flaky[@]}" "${#flaky[@]} flaky"
 }
 
-# compose ARGUMENT...: on the project's own files, with every setting. A run's services come in a file of its own.
+# compose ARGUMENT...: runs Compose on the project's own files and settings.
 compose() {
 	local files=(--env-file "$root/.env")
 	[[ ! -f $root/services/.env ]] || files+=(--env-file "$root/services/.env")
@@ -51,10 +51,10 @@ compose() {
 
 in_tests() { tools_image=bench/tests in_tools "$@"; }
 
-# in_tests_compiled COMMAND...: where many processes import the same modules, they compile each once.
+# in_tests_compiled COMMAND...: as in_tests, for many processes that import the same modules: each module is compiled only once.
 in_tests_compiled() { in_tests python3 tests/support/compiled.py "$@"; }
 
-# check NAME COMMAND...: one TAP line; what the command printed only where it failed.
+# check NAME COMMAND...: prints one TAP line, and the command's output only if it fails.
 check() {
 	local name=$1 output
 	shift
@@ -66,7 +66,8 @@ check() {
 	fi
 }
 
-# lint_harness FILE: hadolint 2.15 knows no --start-interval. DL3008: Debian's release says which versions its packages have.
+# lint_harness FILE: runs hadolint, whose version 2.15 does not know --start-interval. DL3008: packages need no pinned versions,
+# because Debian's release determines them.
 lint_harness() { sed 's/ --start-interval=[^ ]*//' "$root/$1" | in_tests hadolint --ignore DL3008 --failure-threshold warning -; }
 
 test_static() {
@@ -90,9 +91,9 @@ test_static() {
 	return "$bad"
 }
 
-# First the tests whose servers answer at a known time: they mostly wait, and beside the other stages must not come late. Of the
-# others a file stays with one process, as what its tests share (a browser) is made once, and the longest come first
-# (tests/unit/conftest.py).
+# tests/unit/load first, with high priority: their servers answer at fixed times, so they mostly wait, but must not be late. The
+# others then run with low priority, the longest files first (tests/unit/conftest.py). Each file stays in one process, because its
+# tests share things such as a browser.
 test_python() {
 	local coverage=(python3 tests/support/python_coverage.py) status=0
 	tool_options=(--volume "$logs:/coverage" --cpu-shares 4096)
@@ -103,7 +104,7 @@ test_python() {
 	return "$status"
 }
 
-# Two files at a time, from the largest: what takes long does not begin last.
+# Two files at a time, the largest first, so that long ones do not start last.
 test_shell() {
 	local files
 	mapfile -t files < <(cd "$root" && ls -S tests/shell/*.bats)

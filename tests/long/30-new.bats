@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# A newcomer's path, in a copy of the project: a framework and a server begun by scaffold.sh are locked, verified and
-# measured by the steps that it says, and leave nothing behind when their folders and lines go.
+# Adding a framework and a server with scaffold.sh, in a copy of the project: the steps that it prints lock, verify and measure
+# them, and removing their folders and lines leaves no trace.
 
 load ../end_to_end/common
 
@@ -22,7 +22,7 @@ setup() { cd "$BATS_FILE_TMPDIR/project" || return; }
 
 teardown_file() { remove_images '^bench/(.*-newcomer|starter)-'; }
 
-@test "nothing but two folders, their locks, two lines and what is generated has changed" {
+@test "only two folders, their locks, two lines and generated files have changed" {
 	local changed
 	changed=$(git status --porcelain --untracked-files=all | cut -c4- | grep -v '^services/\(frameworks/newcomer\|servers/starter\|locks/py[a-z0-9]*/\(framework-newcomer\|server-starter\).txt\)')
 	echo "$changed"
@@ -30,7 +30,7 @@ teardown_file() { remove_images '^bench/(.*-newcomer|starter)-'; }
 	[[ $(diff "$BATS_FILE_TMPDIR/before/matrix.toml" services/matrix.toml | grep -c '^[<>]') == 2 ]]
 }
 
-@test "both pass the contract, together and with what was there" {
+@test "both pass the contract, together and with existing ones" {
 	run scripts/verify.sh --quiet starter-newcomer-py313-debian gunicorn-sync-newcomer-py313-debian starter-wsgi-py313-debian
 	echo "$output"
 	[[ $status == 0 && $output == *'services: 3 passed, 0 failed'* ]]
@@ -43,7 +43,7 @@ teardown_file() { remove_images '^bench/(.*-newcomer|starter)-'; }
 	grep -q 'starter-newcomer-py313-debian' "$(the_run)/report.md"
 }
 
-@test "without their folders and lines all is as it was" {
+@test "removing their folders and lines restores the original state" {
 	rm -r services/frameworks/newcomer services/servers/starter services/locks/py*/{framework-newcomer,server-starter}.txt
 	sed -i '/^\(newcomer\|starter\) = /d' services/matrix.toml
 	scripts/generate.sh

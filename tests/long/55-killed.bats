@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
-# A run whose script is killed while it verifies and while it loads, at moments drawn by $KILL_SEED: nothing of it goes on, and
-# --resume finishes it. One run goes through all of it: nothing answers in its first call, the next three are killed, and in the
-# last one the database is. (tests/faults/run.sh kills everything, at as many moments as one likes.)
+# A run whose script is killed during verification and during load, at random moments ($KILL_SEED): nothing of it keeps running, and
+# --resume finishes it. All tests share one run: in its first call no service answers, the next three calls are killed, and in the
+# last one the database is. (tests/faults/run.sh kills every kind of process, at any number of moments.)
 
 load ../end_to_end/common
 
@@ -22,13 +22,13 @@ setup() {
 	run_folder=$(the_run)
 }
 
-# go_on_until SECONDS COMMAND...: --resume in the background, as the leader of a process group, until the command finds something,
-# and up to so many seconds longer. Sets `script`.
+# go_on_until SECONDS COMMAND...: resumes the run in the background, in its own process group, until the command prints something,
+# and a random time of up to SECONDS longer. Sets `script`.
 go_on_until() {
 	local i wait_ms
 	touch "$BATS_FILE_TMPDIR/begin"
 	set -m
-	# A shell that runs this in the background would have it ignore the signal.
+	# Without --default-signal, a shell in the background would start it with the signal ignored.
 	env --default-signal=INT,HUP scripts/matrix.sh --resume "$run_folder" >/dev/null 2>"$log" 3>&- &
 	script=$!
 	set +m
@@ -46,7 +46,7 @@ verifying() { "$docker" ps --quiet --filter "label=com.docker.compose.project.wo
 
 loading() { find "$run_folder/raw" -name .output.txt.tmp -newer "$BATS_FILE_TMPDIR/begin"; }
 
-# nothing_left: the run's lock is free within SECONDS (10), then there is no container, network or process of it.
+# nothing_left [SECONDS]: the run's lock is free within SECONDS (10), and then no container, network or process of it is left.
 nothing_left() {
 	flock --timeout "${1:-10}" "$run_folder/.writer" true
 	"$docker" ps --all --filter "label=com.docker.compose.project.working_dir=$PWD/$run_folder"
@@ -54,7 +54,7 @@ nothing_left() {
 	[[ -z $(containers_of "$run_folder") && -z $("$docker" network ls --quiet --filter "name=bench-${run_folder##*/}-") ]]
 }
 
-@test "services that all do not answer end the run with status 1, which says so" {
+@test "if no service answers, the run ends with status 1 and says so" {
 	cat "$BATS_FILE_TMPDIR/first.log"
 	[[ $(<"$BATS_FILE_TMPDIR/status") == 1 && $(<"$BATS_FILE_TMPDIR/said") == "$run_folder/report.md" ]]
 	[[ $(tail -n1 "$BATS_FILE_TMPDIR/first.log") == "matrix.sh: none of the 2 services could be measured; report.md says why; what is measured is kept in $run_folder; scripts/matrix.sh --resume ${run_folder##*/} goes on" ]]
@@ -62,7 +62,7 @@ nothing_left() {
 	nothing_left
 }
 
-@test "they are tried again, and the script is killed while they are verified" {
+@test "the services are tried again, and the script is killed during verification" {
 	go_on_until 2 verifying
 	kill -KILL "$script"
 	nothing_left
@@ -70,7 +70,7 @@ nothing_left() {
 	[[ -z $(find "$run_folder/raw/services" -mindepth 2 -maxdepth 2 -name failure.json) ]]
 }
 
-@test "a second writer is refused, and the script's process group is killed while it loads" {
+@test "a second writer is refused, and the script's process group is killed under load" {
 	go_on_until 2 loading
 	run -2 scripts/matrix.sh --resume "$run_folder"
 	[[ ${#lines[@]} == 1 && $output == "matrix.sh: ${run_folder##*/} is being measured since "*" by process $script: wait for it, or end it (kill $script)" ]]
@@ -78,7 +78,7 @@ nothing_left() {
 	nothing_left
 }
 
-@test "a hangup ends a run as an interrupt does" {
+@test "a hangup ends a run like an interrupt" {
 	local status=0
 	go_on_until 1 loading
 	kill -HUP "$script"
@@ -89,7 +89,7 @@ nothing_left() {
 	[[ $(tail -n1 "$log") == "interrupted; what is measured is kept in $run_folder; scripts/matrix.sh --resume ${run_folder##*/} goes on" ]]
 }
 
-@test "its database is killed while it goes on: it comes to its end by itself, with each measurement once" {
+@test "if its database is killed, the resumed run recovers and ends with each measurement once" {
 	local status=0
 	go_on_until 1 loading
 	"$docker" kill "$("$docker" ps --quiet --filter "label=com.docker.compose.project.working_dir=$PWD/$run_folder" --filter label=com.docker.compose.service=postgres)"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Settings as an axis: a knob that matters is found, one that does not makes no difference, a quota throttles and is shown, and
-# a worker that hangs shows in the CPU time of its process.
+# --vary: the effect of a knob that matters is found, one that does not shows no difference, a CPU quota throttles and is shown, and
+# a hanging worker shows in the CPU time by process.
 
 load ../end_to_end/common
 
@@ -8,13 +8,13 @@ setup_file() {
 	copy_project "$BATS_FILE_TMPDIR/project"
 	any_host
 	measure threads --stack gunicorn-gthread-flask --scenario delay-20 --vary THREADS=1,8 --vary KEEPALIVE=5,75 --rounds 6 --controls none
-	# It needs the CPU all the time, also where others have most of it.
+	# busy-2000 needs more CPU than the quota, even if other programs use most of it.
 	measure quota --stack uvicorn-synthetic --scenario busy-2000 --vary CPU_QUOTA=0.1,1 --rounds 6 --controls none
 	measure hang --stack uvicorn-synthetic --scenario hang-1000 --vary WORKERS=2 --rounds 1 --duration 4 --controls none
 	measure clients --stack uvicorn-asgi --scenario json --tool vegeta --level r101 --mode solo --loadgens 2 --rounds 1 --duration 2
 }
 
-# measure NAME SELECTION...: a run, whose folder's name goes into $BATS_FILE_TMPDIR/NAME.
+# measure NAME SELECTION...: measures a run and writes its folder to $BATS_FILE_TMPDIR/NAME.
 measure() {
 	local made
 	made=$(scripts/matrix.sh --quiet --tool wrk --level 16 "${@:2}" 2>"$BATS_FILE_TMPDIR/$1.log") || {
@@ -29,7 +29,7 @@ setup() { cd "$BATS_FILE_TMPDIR/project"; }
 # use NAME: sets run_folder.
 use() { run_folder=$(<"$BATS_FILE_TMPDIR/$1") && cat "$run_folder/report.md"; }
 
-# contrasts RUN A B VERDICT...: how many differences of services with A and B in their names have one of the verdicts.
+# contrasts RUN A B VERDICT...: counts contrasts of services with A and B in their names that have one of the verdicts.
 contrasts() {
 	local words
 	words=$(printf '|%s' "${@:4}")
@@ -37,28 +37,28 @@ contrasts() {
 		grep -cE "\"verdict\": *\"(${words:1})\"" || true
 }
 
-@test "eight threads instead of one are found on a route that waits" {
+@test "eight threads are found to be faster than one on a route that waits" {
 	use threads
 	[[ $(contrasts "$run_folder" 'threads1-keepalive[0-9]+' 'threads8-keepalive[0-9]+' faster) == 4 ]]
 	grep -qE 'With 8 threads gunicorn-gthread \(5 s of keep-alive\) served [5-9][0-9.]* times as many requests per second as with 1 thread' "$run_folder/report.md"
 	grep -qE '^# gunicorn-gthread-flask \(Python 3.13, debian\) with THREADS=1 KEEPALIVE=5, ' "$run_folder/report.md"
 }
 
-# Beside other tests there may be too much noise to say that there is none.
-@test "a keep-alive that nobody waits for makes no difference" {
+# "Not enough data" is fine too: other tests may cause too much noise.
+@test "the keep-alive timeout makes no difference" {
 	use threads
 	[[ $(contrasts "$run_folder" 'threads8-keepalive5' 'threads8-keepalive75' 'no difference shown' 'not enough data') == 1 ]]
 	grep -q 'gunicorn-gthread (8 threads) with 5 s of keep-alive and with 75 s of keep-alive cannot be told apart' "$run_folder/report.md"
 }
 
-@test "one image for all settings, and each container has its own" {
+@test "all settings share one image, and each container has its own settings" {
 	use threads
 	[[ $(cat "$run_folder"/raw/services/*/image.id | sort -u | wc -l) == 1 ]]
 	[[ $(grep -o '"settings":"[^"]*"' "$run_folder/records.jsonl" | sort -u | wc -l) == 4 ]]
 	grep -q 'THREADS: "8"' "$run_folder/compose.yml"
 }
 
-@test "a quota makes a service slower, its throttling is shown and is no fault" {
+@test "a quota makes a service slower; its throttling is shown and does not make figures invalid" {
 	use quota
 	[[ $(contrasts "$run_folder" 'quota0-1' 'quota1' faster) == 1 ]]
 	grep -qE '\| a quota of 0.1 CPUs \|.*\| throttled for [0-9.]+ s a round \|' "$run_folder/report.md"
@@ -73,13 +73,13 @@ contrasts() {
 	grep -qE '^\| uvicorn-synthetic-py313-debian-workers2 \| [0-9]+ and [0-9]+ %, uneven \|' "$run_folder/report.md"
 }
 
-@test "a knob that no server of the selection reads is refused before anything is built" {
+@test "a knob that no selected server reads is refused before anything is built" {
 	run -2 scripts/matrix.sh --stack aiohttp --vary THREADS=1,8
 	[[ ${#lines[@]} == 1 && $output == *'--vary THREADS: no server of the selection reads it; those that do: '*'gunicorn-gthread'* ]]
 	[[ $(compgen -G 'results/2*' | wc -l) == 4 ]]
 }
 
-@test "two load generators on one service: the files of each, sums, and no percentiles but vegeta's" {
+@test "two load generators on one service: files of each, summed figures, and percentiles only of vegeta" {
 	use clients
 	local cell number records=$run_folder/records.jsonl
 	[[ $(metas "$run_folder" | grep -c '"outcome": "measured"') == 3 && $(grep -c '"loadgens":2,"start_skew_s":[0-9]' "$records") == 3 ]]
@@ -89,7 +89,7 @@ contrasts() {
 	done
 	grep -q '"tool":"wrk".*"p99":null.*"latency_s.p99":"several load generators' "$records"
 	grep -q '"tool":"vegeta".*"p99":[0-9]' "$records"
-	# 51 and 50 of them a second, for 2 s.
+	# 51 and 50 requests per second, for 2 s.
 	[[ $(sed -n 's/.*"tool":"vegeta".*"attempts":\([0-9]*\),.*/\1/p' "$records") -le 202 ]]
 	grep -q '^- load generators: 2 per cell, ' "$run_folder/report.md"
 	[[ ! $(containers_of "$run_folder") ]]

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# A package from a source beside its release: work put into it is found, an equal rebuild shows no difference, and the run needs
-# the source no more. Real uvicorn, from the package index.
+# A package from source compared with its release: an added slowdown is found, an equal rebuild shows no difference, and resuming
+# the run does not need the source. Uses the real uvicorn from the package index.
 
 load ../end_to_end/common
 
@@ -11,13 +11,13 @@ setup_file() {
 	VERSION=$(sed -n 's/^uvicorn==\([0-9.]*\).*/\1/p' services/locks/py313/server-uvicorn.txt)
 	get_source equal
 	cp -r "$SOURCES/equal" "$SOURCES/slow"
-	# The wheel is otherwise, and the code is the same.
+	# The wheel differs, but not the code.
 	echo '# The same.' >>"$SOURCES/equal/uvicorn/__init__.py"
 	slow_down "$SOURCES/slow/uvicorn/protocols/http/httptools_impl.py"
 	measure three --package "uvicorn==$VERSION" --package "$SOURCES/equal" --package "$SOURCES/slow" --rounds 6
 }
 
-# get_source NAME: the sdist of uvicorn, unpacked.
+# get_source NAME: downloads and unpacks the sdist of uvicorn.
 get_source() {
 	local image
 	scripts/setup.sh
@@ -30,7 +30,7 @@ get_source() {
 		tar -xzf /tmp/uvicorn-*.tar.gz --strip-components 1 -C /to' "$VERSION"
 }
 
-# slow_down FILE: 20 us of work in each request, in a function of its own.
+# slow_down FILE: adds 20 us of work to each request, in a separate function.
 slow_down() {
 	cat >>"$1" <<-'EOS'
 
@@ -46,7 +46,7 @@ slow_down() {
 	grep -q '^        _bench_test_burn()' "$1"
 }
 
-# measure NAME OPTION...: a run, whose folder's name goes into $BATS_FILE_TMPDIR/NAME.
+# measure NAME OPTION...: measures a run and writes its folder to $BATS_FILE_TMPDIR/NAME.
 measure() {
 	local made
 	made=$(scripts/matrix.sh --quiet --controls none "${@:2}" 2>"$BATS_FILE_TMPDIR/$1.log") || {
@@ -58,7 +58,7 @@ measure() {
 
 setup() { cd "$BATS_FILE_TMPDIR/project"; }
 
-# verdict A B: of the contrast of services with these in their names.
+# verdict A B: prints the verdict of the contrast of services with these in their names.
 verdict() {
 	grep '"kind": *"contrast"' "$run_folder/verdicts.jsonl" | grep -E "\"a\": *\"uvicorn-asgi-$1-py313-debian\"" |
 		grep -E "\"b\": *\"uvicorn-asgi-$2-py313-debian\"" | sed -E 's/.*"verdict": *"([^"]*)".*/\1/'
@@ -66,7 +66,7 @@ verdict() {
 
 use() { run_folder=$(<"$BATS_FILE_TMPDIR/$1") && cat "$run_folder/report.md"; }
 
-# refused WORDS OPTION...: status 2, with the words in the last line; nothing is measured and nothing is left.
+# refused WORDS OPTION...: status 2, and the last line has WORDS; nothing is measured and nothing is left.
 refused() {
 	run -2 env BENCH_QUIET=1 scripts/matrix.sh "${@:2}"
 	echo "$output"
@@ -74,22 +74,22 @@ refused() {
 	[[ $(compgen -G 'results/2*' | wc -l) == 1 && -z $(compgen -G 'results/.packages-*') ]]
 }
 
-@test "20 us of work are slower, and an equal rebuild shows no difference" {
+@test "20 us of extra work are found to be slower, and an equal rebuild shows no difference" {
 	use three
 	local locked=${VERSION//./-} same slow services
 	mapfile -t services < <(python3 -c 'import json, sys; print(*json.load(sys.stdin)["services"], sep="\n")' <"$run_folder/host.json")
 	[[ ${#services[@]} == 3 && ${services[0]} == "uvicorn-asgi-$locked-py313-debian" ]]
 	same=${services[1]#uvicorn-asgi-} same=${same%-py313-debian} slow=${services[2]#uvicorn-asgi-} slow=${slow%-py313-debian}
 	[[ $(verdict "$locked" "$slow") == slower && $(verdict "$same" "$slow") == slower ]]
-	# Beside other tests there may be too much noise to say that there is none.
+	# "Not enough data" is fine too: other tests may cause too much noise.
 	[[ $(verdict "$locked" "$same") =~ ^(no\ difference\ shown|not\ enough\ data)$ ]]
 	busy_host_causes "$run_folder"
-	# Only this run has a use for their images.
+	# Images that only this run could use are removed.
 	run -0 "$docker" image ls --quiet --filter "reference=bench/uvicorn-asgi-$same-*" --filter "reference=bench/uvicorn-asgi-$slow-*"
 	[[ ! $output ]]
 }
 
-@test "records and run say what was measured, with the wheel's digest" {
+@test "records and run.json say what was measured, with the wheel's digest" {
 	use three
 	local wheel
 	wheel=$(echo "$run_folder"/packages/py313/2-1/*.whl)
@@ -98,7 +98,7 @@ refused() {
 	grep -qE "^- package: uvicorn==$VERSION\+[0-9a-f]{7} on py313: folder .*/slow; wheel [0-9a-f]{12}$" "$run_folder/report.md"
 }
 
-@test "a run goes on without the source" {
+@test "a run can be resumed without the source" {
 	use three
 	mv "$SOURCES" "$SOURCES.away"
 	rm -r "$run_folder"/raw/r04

@@ -1,12 +1,11 @@
 #!/usr/bin/env bats
-# Two services in turns: a difference that is there is found, and ends the measuring. The time ends it first, and it goes
-# on.
+# Two services in turns: a real difference is found and ends the measurement. --max-time ends the run first, and it is resumed.
 
 load ../end_to_end/common
 
 setup_file() {
 	copy_project "$BATS_FILE_TMPDIR/project"
-	# A request that costs more than half as much again: the first look is enough, beside all other tests too.
+	# A request that costs over 50 % more: the first interim look is enough, even while other tests run.
 	cat >>services/matrix.local.toml <<-'LIST'
 		[selftests.synthetic-slower-150us]
 		app = "synthetic"
@@ -32,15 +31,15 @@ setup() {
 	run_folder=$(the_run)
 }
 
-@test "an end by --max-time leaves a report and a comment that say what is open" {
+@test "after --max-time, report and comment say what is missing" {
 	[[ $(<"$BATS_FILE_TMPDIR/said") == "$run_folder/report.md" ]]
-	# Nothing else is said.
+	# With --quiet, this is the only message.
 	[[ $(<"$BATS_FILE_TMPDIR/log") == 'the time is up (--max-time): '* && $(wc -l <"$BATS_FILE_TMPDIR/log") == 1 ]]
 	grep -qE '^- busy-50 wrk c8: [0-3] of the 4 rounds needed for the first verdicts; ' "$BATS_FILE_TMPDIR/early.md"
 	[[ -e $BATS_FILE_TMPDIR/failed && $(<"$BATS_FILE_TMPDIR/early-comment") == '### 1 comparison: 1 not enough data'* ]]
 }
 
-@test "the slower of two is found by its CPU, and then not measured on" {
+@test "the slower of two is found by its CPU per request, and then no longer measured" {
 	cat "$run_folder/verdicts.jsonl"
 	grep -q '"kind": "contrast".*"judge": "CPU per request".*"b": "uvicorn-synthetic-slower-150us-py313-debian", "verdict": "slower".*"settled": true' "$run_folder/verdicts.jsonl"
 	grep -qE '^\| 2 \| synthetic-slower-150us \| -[0-9.]+ % \(' "$run_folder/report.md"
@@ -48,7 +47,7 @@ setup() {
 	((${#rounds[@]} == 4 || ${#rounds[@]} == 6)) # after a look
 }
 
-@test "the comment for a pull request says so, and fails where it is asked to" {
+@test "the comment for a pull request says so, and fails if the policy requires it" {
 	run -1 scripts/pr-comment.sh "$run_folder" --fail-on slower
 	[[ $output == '### 1 comparison: 1 slower'* ]]
 	[[ $output == *'| `uvicorn-synthetic-slower-150us-py313-debian` | `uvicorn-synthetic-py313-debian` | `busy-50 wrk c8` | slower | -'* ]]

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
-# Two refs in one run: cut by Ctrl-C, gone on with, and its verdict. Nothing is left either time.
+# Two refs in one run that is interrupted by Ctrl-C and resumed to its verdict. Nothing is left either time.
 
-# shellcheck disable=SC2154 # common.bash finds docker
+# shellcheck disable=SC2154 # common.bash sets docker
 load ../end_to_end/common
 
 setup_file() {
@@ -13,7 +13,7 @@ setup_file() {
 	git commit --quiet --message all
 	scripts/branches.sh
 	local pid i status=0
-	# Four are enough, unless other tests spoil some of them.
+	# Four rounds are enough, unless other tests disturb some of them.
 	env --default-signal=INT scripts/compare.sh sync gevent --scenario delay-20 --rounds 8 --controls none 2>"$BATS_FILE_TMPDIR/log" &
 	pid=$!
 	for ((i = 0; i < 1200; i++)); do
@@ -39,7 +39,7 @@ setup() {
 	run_folder=$(the_run)
 }
 
-# left: worktrees, images of the branches' commits, containers.
+# left: prints worktrees, images of the branches' commits, containers and folders with refs.
 left() {
 	git worktree list --porcelain | sed -n '/^worktree .*refs-/p'
 	"$docker" image ls --format '{{.Repository}}' | grep -E "^bench/.*-($(git rev-parse --short=7 sync)|$(git rev-parse --short=7 gevent))$" || true
@@ -47,7 +47,7 @@ left() {
 	find results -maxdepth 1 -name '.refs-*'
 }
 
-@test "worktrees, images with the refs' names and containers are there while it runs, and gone after Ctrl-C" {
+@test "worktrees, images with the refs' names and containers exist during the run, and are gone after Ctrl-C" {
 	cat "$BATS_FILE_TMPDIR/log"
 	[[ $(count '^worktree ' "$BATS_FILE_TMPDIR/meanwhile") == 2 ]]
 	grep -q "^bench/gunicorn-sync-flask-py313-debian-sync-$(git rev-parse --short=7 sync)$" "$BATS_FILE_TMPDIR/meanwhile"
@@ -55,8 +55,8 @@ left() {
 	[[ $(<"$BATS_FILE_TMPDIR/status") == 130 && ! -s $BATS_FILE_TMPDIR/interrupted ]]
 }
 
-@test "it goes on to a verdict that names both refs, in report and comment" {
-	# What is not valid comes first, as a failure beside other files is reported by its first lines.
+@test "the resumed run ends with a verdict that names both refs, in report and comment" {
+	# Print invalid windows first, because a test that fails beside other files is reported with its first lines.
 	grep -ho '"cause": *"[^"]*", *"detail": *"[^"]*"' "$run_folder/records.jsonl" || true
 	cat "$run_folder/report.md"
 	[[ $(<"$BATS_FILE_TMPDIR/said") == "$run_folder/report.md" ]]
@@ -67,7 +67,7 @@ left() {
 	[[ $output == '### 1 comparison: 1 faster'*'`gevent ('*') against sync ('*')`'* ]]
 }
 
-@test "and nothing is left" {
+@test "nothing is left at the end" {
 	left >"$BATS_TEST_TMPDIR/left"
 	cat "$BATS_TEST_TMPDIR/left"
 	[[ ! -s $BATS_TEST_TMPDIR/left ]]

@@ -1,15 +1,15 @@
 #!/usr/bin/env bats
-# Whatever is wrong with a user's own app is one line, with its own traceback where there is one, and limits hold.
-# shellcheck disable=SC2154 # own_app.bash sets what is used here
+# Errors of a user's own app are reported in one line, with its own traceback if there is one, and limits hold.
+# shellcheck disable=SC2154 # set in own_app.bash
 
 load ../end_to_end/common
 load ../end_to_end/own_app
 
-# A round is enough to see what becomes of one.
+# One round is enough to see what happens.
 ROUNDS=1
 APPS=bad
 
-@test "an app that does not import, has no such callable, or hangs while it is imported" {
+@test "an app that does not import, lacks the callable, or hangs during import" {
 	app 'import missing_module' 'def app(environ, start_response): ...'
 	refused "does not import: ModuleNotFoundError: No module named 'missing_module' (main.py, line 1)" measure --server waitress
 	[[ $output == *'File "/srv/app/main.py", line 1'* ]]
@@ -19,7 +19,7 @@ APPS=bad
 	IMPORT_TIMEOUT=3 refused "does not import: not done after 3 s" measure --server waitress
 }
 
-@test "an app that answers 500, or something else each time" {
+@test "an app that answers 500, or differently each time" {
 	app 'def app(environ, start_response):' '    raise ValueError("no luck")'
 	refused "GET / gives 500" measure --server waitress
 	app 'import itertools' 'turn = itertools.cycle(["200 OK", "503 No"])' 'def app(environ, start_response):' \
@@ -27,12 +27,12 @@ APPS=bad
 	refused "gives 200 and 503 in turn" measure --server waitress
 }
 
-@test "an app that asks the internet has no way out, and says so" {
+@test "an app that needs the internet cannot reach it, and the error says so" {
 	app 'import urllib.request' 'def app(environ, start_response):' '    urllib.request.urlopen("http://1.1.1.1/", timeout=3)'
 	refused "Network is unreachable" measure --server waitress
 }
 
-@test "one that answers otherwise on a server is not measured there, and the others are" {
+@test "an app that answers differently on one server is measured only on the others" {
 	app 'import os' 'def app(environ, start_response):' '    start_response("200 OK", [("Content-Type", "text/plain")])' \
 		'    return [environ.get("SERVER_SOFTWARE", "").encode() if os.environ["SERVER"] == "cheroot" else b"always the same"]'
 	measure --server waitress,werkzeug,cheroot
@@ -42,7 +42,7 @@ APPS=bad
 	[[ $(count '"goodput": *[1-9]' "$run/records.jsonl") == 2 ]]
 }
 
-@test "one that leaks, forks and prints without end is held, and the run goes on to its report" {
+@test "limits hold an app that leaks memory, starts threads and logs without end, and the run ends with a report" {
 	app 'import os, sys, threading, time' 'kept = []' 'def app(environ, start_response):' \
 		'    kept.append(bytearray(1 << 20))' '    sys.stderr.write("x" * 100000 + "\n")' \
 		'    for _ in range(20):' '        threading.Thread(target=time.sleep, args=(60,), daemon=True).start()' \

@@ -1,12 +1,12 @@
 #!/usr/bin/env bats
-# What was wrong in the reference comparisons, done again on purpose: each ends as its own cause in the records, and no
-# figure of it is ranked.
+# Faults of the reference comparisons, reproduced on purpose: each gets its own cause in the records, and its figures are not
+# ranked.
 
 load ../end_to_end/common
 
 setup_file() {
 	copy_project "$BATS_FILE_TMPDIR/project"
-	# With its first request by hey it starts again, and takes its time to load: until then uvicorn does not listen.
+	# Restarts at the first request of hey and takes 4 s to load; until then uvicorn does not listen.
 	mkdir services/frameworks/sleeper
 	: >services/frameworks/sleeper/requirements.txt
 	: >services/locks/py313/framework-sleeper.txt
@@ -66,15 +66,15 @@ setup() {
 	hog=''
 }
 
-# shellcheck disable=SC2154 # common.bash finds docker
+# shellcheck disable=SC2154 # common.bash sets docker
 teardown() { [[ ! $hog ]] || "$docker" rm --force "$hog" >/dev/null 2>&1 || true; }
 
 teardown_file() { remove_images '^bench/uvicorn-sleeper-'; }
 
-# measure ARGUMENT...: a run without controls, whose log is shown where it fails.
+# measure ARGUMENT...: measures a run without controls; prints its log if it fails.
 measure() { scripts/matrix.sh --controls none "$@" 2>"$BATS_TEST_TMPDIR/log" || { cat "$BATS_TEST_TMPDIR/log" && return 1; }; }
 
-# caused TOOL CAUSE WORDS [SCENARIO]: the tool's record of the app is not valid, and says why.
+# caused TOOL CAUSE WORDS [SCENARIO]: the tool's record is invalid, with this cause and these words.
 caused() {
 	local record
 	record=$(grep "\"scenario\":\"${4:-}" "$(the_run)/records.jsonl" | grep -m1 "\"tool\":\"$1\"")
@@ -94,7 +94,7 @@ caused() {
 	grep -q '"loadgen_limits":{"nofile":"150"' "$(the_run)/records.jsonl"
 }
 
-@test "30 % of the answers are a 500 (wrk, ab, hey), or all are later than the timeout (wrk, hey, vegeta): errors" {
+@test "30 % of the answers are 500 (wrk, ab, hey), or all come after the timeout (wrk, hey, vegeta): errors" {
 	measure --preset late-or-500 --duration 1
 	local tool
 	for tool in wrk ab hey; do caused "$tool" errors "non2xx" errors-30; done
@@ -105,7 +105,7 @@ caused() {
 	(($(nproc) > 1)) || skip "server and client have one core here"
 	SERVER_CPUS=0 LOADGEN_CPUS=1 DATABASE_CPUS=0 measure --stack uvicorn-synthetic --scenario json --tool wrk --level 16 --duration 3 &
 	local run=$!
-	# While it warms up, and no longer than it is under load: the hog starves all that runs beside this test.
+	# Only from its warm-up to the end of its load, because the hog also starves other tests.
 	until compgen -G 'results/2*/raw/r01/*/prepare.txt' || ! kill -0 "$run"; do sleep 0.1; done
 	# shellcheck disable=SC2016 # the container's shell expands it
 	hog=$("$docker" run --detach --rm --init --network none --cpuset-cpus 1 --cpu-shares 16384 --entrypoint sh bench/loadgen \

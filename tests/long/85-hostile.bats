@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Servers that turn against a run: services that never end an answer (at once, or only under load), that are killed for want of
-# memory or lose their name. Each ends in time and with its cause, and the rest goes on.
+# Services that harm a run: they never finish an answer (from the start, or only under load), are killed because they run out of
+# memory, or lose their name. Each is stopped in time and gets its cause, and the rest is measured.
 
 load ../end_to_end/common
 
@@ -25,7 +25,7 @@ setup_file() {
 
 
 		def turn_against(connection):
-		    """Whoever asks gets no end, or none that is HTTP."""
+		    """Sends a response that never ends, or that is not valid HTTP."""
 		    kind = HOSTILE.partition("_")[0]
 		    connection.settimeout(5)
 		    if kind == "silent":
@@ -51,7 +51,7 @@ setup_file() {
 
 
 		def app(environ, start_response):
-		    """Answers as the contract says; hostile at once, or after a client without a name has asked 100 times."""
+		    """Follows the contract, but turns hostile at once, or after 100 requests without a User-Agent (wrk)."""
 		    global asked
 		    asked += "HTTP_USER_AGENT" not in environ
 		    if HOSTILE.endswith("_later") and asked > 100 or HOSTILE.endswith("_first"):
@@ -76,7 +76,7 @@ setup_file() {
 	}
 }
 
-# lose_name: takes a service off the network once it is under load, so that its name leads nowhere.
+# lose_name: disconnects a service from the network once it is under load, so that its name no longer resolves.
 lose_name() {
 	local container='' network i
 	for ((i = 0; i < 1200; i++)); do
@@ -96,7 +96,7 @@ setup() {
 
 teardown_file() { remove_images '^bench/gunicorn-sync-hostile-'; }
 
-# caused VALUE PATTERN: the record of this service is not valid, and a cause of it matches.
+# caused VALUE PATTERN: the record of this service is invalid, and one of its causes matches.
 caused() {
 	local record
 	record=$(grep "HOSTILE=$1\"" "$run_folder/records.jsonl")
@@ -105,7 +105,7 @@ caused() {
 	grep -qE "$2" <<<"$record"
 }
 
-@test "a service that never ends an answer is not loaded, and it is said what came of asking it" {
+@test "a service that never finishes an answer is not loaded, and curl's error is reported" {
 	cat "$BATS_FILE_TMPDIR/log"
 	caused silent_first 'did not start.*no answer in 6 s \(curl: \(28\)'
 	caused headers_first 'did not start.*no answer in 6 s \(curl: '
@@ -115,20 +115,20 @@ caused() {
 	caused huge_first 'did not start.*no answer in 6 s \(curl: \(28\)'
 }
 
-@test "one that begins with that under load has its cause, and keeps nobody waiting" {
+@test "one that starts this under load gets a cause, and does not block the run" {
 	local kind
 	for kind in silent headers half length garbage huge; do
 		caused "${kind}_later" '"cause":"(errors|server|client fault|output|arithmetic)"'
 	done
 }
 
-@test "a service that is killed for want of memory says so: at its start, and under load" {
+@test "a service that runs out of memory is reported so, at its start and under load" {
 	caused starved '"outcome":"out of memory".*killed at its container.s limit of memory'
 	caused memory_later '"cause":"out of memory","detail":"[^"]*killed at the container.s limit of memory'
 	[[ $(grep -c '^| out of memory |' "$run_folder/report.md") -ge 1 ]]
 }
 
-@test "a service whose name leads nowhere any more has a cause" { caused nameless '"causes":\[\{"cause":'; }
+@test "a service whose name no longer resolves gets a cause" { caused nameless '"causes":\[\{"cause":'; }
 
 @test "the rest is measured, and nothing is left" {
 	grep 'HOSTILE=none"' "$run_folder/records.jsonl" | grep -q '"valid":true'

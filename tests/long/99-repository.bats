@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Uvicorn's own repository, with a history of eight commits of which one does not build and one slows each request: a pull request is
-# judged as action.yml has it, and the commit is found.
+# A repository of uvicorn with eight commits, of which one does not build and one slows each request: action.yml judges a pull
+# request, and a bisection finds the commit.
 
 load ../end_to_end/common
 load ../support/runner
@@ -17,7 +17,7 @@ setup_file() {
 	git clone --quiet --depth 2 --branch request "file://$BATS_FILE_TMPDIR/uvicorn" "$BATS_FILE_TMPDIR/workspace"
 }
 
-# make_repository FOLDER: from the sdist of the release that the lock pins, in the commits v1 to v8; branch request is a merge of v6 into v5.
+# make_repository FOLDER: commits v1 to v8, from the sdist of the release that the lock pins; branch request merges v6 into v5.
 make_repository() {
 	local version python cycle=uvicorn/protocols/http/httptools_impl.py number
 	version=$(sed -n 's/^uvicorn==\([^ ]*\) .*/\1/p' services/locks/py313/server-uvicorn.txt)
@@ -54,14 +54,14 @@ setup() {
 	before=$(everything)
 }
 
-# everything: what must be as it was.
+# everything: prints the state that must not change.
 everything() {
 	git -C "$BATS_FILE_TMPDIR/uvicorn" status --short --branch
 	git -C "$BATS_FILE_TMPDIR/uvicorn" worktree list
 	"$docker" ps --all --quiet --filter "label=com.docker.compose.project.working_dir=$PWD"
 }
 
-@test "a pull request that slows is judged by the action: a comment, and a status that fails it" {
+@test "the action judges a slow pull request: a comment, and a status that fails it" {
 	local status=0 outputs
 	cd "$BATS_FILE_TMPDIR/workspace"
 	mkdir "$BATS_TEST_TMPDIR/runner"
@@ -76,7 +76,7 @@ everything() {
 	[[ $(everything) == "$before" ]]
 }
 
-@test "the commit that slows is bisected, past one that does not build and those that change nothing" {
+@test "the bisection finds the slow commit, past one that does not build and those that change nothing" {
 	local slow
 	slow=$(git -C "$BATS_FILE_TMPDIR/uvicorn" rev-parse v6)
 	scripts/bisect.sh v1 v8 --package "$BATS_FILE_TMPDIR/uvicorn" --stack uvicorn-asgi --scenario json --rounds 6 | tee "$BATS_TEST_TMPDIR/said"

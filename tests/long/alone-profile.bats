@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The function that makes a service slower is named by the profile. Alone, as samples beside other tests are of a service that waits.
+# The profile names the function that makes a service slower. Runs alone: beside other tests, samples show a service waiting for CPU.
 
 load ../end_to_end/common
 
@@ -18,10 +18,10 @@ setup() {
 	run_folder=$(the_run)
 }
 
-# why: what report.md says of the causes.
+# why: prints the part of report.md about causes.
 why() { sed -n '/^## Why/,/^## Setup/p' "$run_folder/report.md"; }
 
-@test "the profile names the function that is slower, in report and page" {
+@test "the profile names the slower function, in report and page" {
 	for _ in 1 2; do
 		why
 		! why | grep -q 'was not sampled: it had to wait for a CPU' || scripts/matrix.sh --quiet --resume "$run_folder"
@@ -31,7 +31,7 @@ why() { sed -n '/^## Why/,/^## Setup/p' "$run_folder/report.md"; }
 	grep -q '<div id="flames"' "$run_folder/index.html"
 }
 
-@test "its raw files are the user's, and no container is left" {
+@test "its raw files belong to the user, and no container is left" {
 	local stacks
 	for stacks in "$run_folder"/raw/profiles/*/busy-50/wrk-c8/w1/*; do [[ -s $stacks/stacks.txt && -s $stacks/meta.json ]]; done
 	[[ ${stacks%/busy*} == *slower-40us* && ! -e $run_folder/profiles.jsonl ]]

@@ -1,1 +1,1 @@
-"""Decisions of the code that are broken on purpose, to see whether the unit tests notice."""
+"""Mutation tests: break decisions of the code on purpose, to see whether the unit tests notice."""

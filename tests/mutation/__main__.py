@@ -1,9 +1,9 @@
 """Breaks decisions of the code, one at a time in a copy of the project, and prints which of them the unit tests catch.
 
-    python3 -m tests.mutation [NUMBER...]     those of mutants.py, from 1; without a number all
+    python3 -m tests.mutation [NUMBER...]     mutants by their number in mutants.py, from 1; default: all
 
-A mutant is caught when a test fails, or does not end in time, which is then said. The tests must pass without any: they
-are run first. Exit status 0: enough are caught; 1: not enough; 2: tests fail by themselves, or a mutant is out of date.
+A mutant is caught if a test fails or does not end in time. The tests are run without mutants first, and must pass. Exit
+status 0: enough are caught; 1: not enough; 2: tests fail without a mutant, or a mutant is out of date.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from tests.mutation.mutants import MUTANTS, Mutant
 
 ROOT = Path(__file__).resolve().parents[2]
 LEAST = 18
-"""How many of the twenty have to be caught."""
+"""How many of the twenty must be caught."""
 AT_A_TIME = 2
 MOST_S = 600
-"""Seconds for the tests of one mutant: far more than they take, so that a busy machine catches none."""
+"""Seconds for the tests of one mutant: far more than they take, so that a busy machine does not count as a catch."""
 PYTEST = ("pytest", "-x", "-p", "no:cacheprovider", "--no-header")
 FAILED = re.compile(r"(?:FAILED|ERROR) (\S+::\S+)|not ok \d+ (.+)")
 
 
 class OutOfDateError(Exception):
-    """The code is not what a mutant was written for."""
+    """The code has changed since a mutant was written, or its tests fail without it."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -61,7 +61,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def copy_project(to: Path) -> Path:
-    """All that unit tests read; without runs."""
+    """Copies everything that unit tests read, without runs."""
     shutil.copytree(ROOT, to, ignore=shutil.ignore_patterns(".git", "results", "__pycache__", ".*_cache"))
     (to / "results").mkdir()
     return to
@@ -83,14 +83,14 @@ def mutated(root: Path, mutant: Mutant) -> str:
 
 
 def by_kind(tests: Iterable[str]) -> list[list[str]]:
-    """Tests for pytest and for bats apart, where there are any."""
+    """The tests grouped into those for pytest and those for bats, without empty groups."""
     ordered = sorted(set(tests))
     shell = [test for test in ordered if test.endswith(".bats")]
     return [kind for kind in ([test for test in ordered if test not in shell], shell) if kind]
 
 
 def failure_in(copies: SimpleQueue[Path], tests: Sequence[str], most_s: int) -> str | None:
-    """The first of these tests that fails in a copy that nobody uses; None where all pass."""
+    """The first of these tests that fails, in a free copy; None if all pass."""
     copy = copies.get()
     try:
         return failure(copy, tests, most_s)
@@ -115,10 +115,10 @@ def judge(copies: SimpleQueue[Path], mutant: Mutant) -> bool:
 
 
 def failure(copy: Path, tests: Sequence[str], most_s: int) -> str | None:
-    """The first test that fails in a copy, or that they take longer than `most_s`; None where all pass."""
+    """The first test that fails in this copy, or a line that they took longer than `most_s`; None if all pass."""
     for kind in by_kind(tests):
         command = [*(("bats", "--tap") if kind[0].endswith(".bats") else PYTEST), *kind]
-        # Bytecode is known by its source's size and second, which a mutant may share.
+        # No bytecode: Python identifies it by size and mtime (s) of the source, which may be equal for a mutant.
         env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
         process = subprocess.Popen(
             command,

@@ -1,4 +1,4 @@
-"""The twenty decisions that are broken, each by one replacement in one file, and the tests that should notice."""
+"""The twenty mutants: each breaks one decision by one replacement in a file, and names the tests that should notice."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """`old` stands in `file` exactly once; `tests` are paths of pytest's, or of bats's where they end so."""
+    """`old` must occur in `file` exactly once; `tests`: paths for pytest, or for bats if they end in .bats."""
 
     name: str
     file: str

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# action.yml step by step, as a runner has it, in the clone of another repository; its runs are made up. No network, no container.
+# The steps of action.yml, executed like a GitHub runner in a clone of another repository, with fake runs. No network, no container.
 
 bats_require_minimum_version 1.5.0
 
@@ -10,7 +10,7 @@ setup_file() {
 	copy_project "$BATS_FILE_TMPDIR/project" docs
 	local support
 	support=$(realpath "$BATS_TEST_DIRNAME/../support")
-	# A run in which the head does as many requests a second as $FAKE/head says, and the base 4000.
+	# A fake run: $FAKE/head has the head's requests/s, the base has 4000.
 	cat >"$BATS_FILE_TMPDIR/project/scripts/matrix.sh" <<-EOS
 		#!/usr/bin/env bash
 		set -Eeuo pipefail
@@ -21,7 +21,7 @@ setup_file() {
 	EOS
 	chmod +x "$BATS_FILE_TMPDIR/project/scripts/matrix.sh"
 	export GIT_CONFIG_GLOBAL=/dev/null GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
-	# The merge that GitHub makes of a pull request, whose base has gone on since it began.
+	# Like GitHub's merge commit for a pull request whose base branch has moved on.
 	git init --quiet --initial-branch main "$BATS_FILE_TMPDIR/origin"
 	cd "$BATS_FILE_TMPDIR/origin" || return
 	mkdir src
@@ -44,13 +44,13 @@ setup() {
 	head=$(git rev-parse HEAD) base=$(git rev-parse HEAD^1)
 }
 
-# action STATUS INPUT=VALUE...: the whole of it ends with this.
+# action STATUS INPUT=VALUE...: runs all steps, which must end with this status.
 action() {
 	python3 "$root/tests/support/action_steps.py" "$root/action.yml" "${@:2}" >"$FAKE/steps"
 	run "-$1" --separate-stderr run_action "$BATS_FILE_TMPDIR/project" "$FAKE" "$FAKE/steps"
 }
 
-@test "a slower head: a comment, its place and the verdict, and a status that fails the pull request" {
+@test "a slower head: outputs the comment's path and the verdict, and a status that fails the pull request" {
 	echo 3200 >"$FAKE/head"
 	action 1 package=src 'selection=--stack  uvicorn-asgi --scenario json' max-time=7 setup=true
 	local at=$BATS_FILE_TMPDIR/project/results/3200
@@ -71,7 +71,7 @@ verdict=slower" ]]
 	[[ $(tr '\n' ' ' <"$FAKE/words") == "--package $PWD@$base --package $PWD@$head --max-time 30 " ]]
 }
 
-@test "without policies nothing fails; one that is none is refused before anything is measured" {
+@test "without policies nothing fails; an unknown policy is refused before anything is measured" {
 	echo 3200 >"$FAKE/head"
 	action 2 fail-on=slowest
 	# shellcheck disable=SC2154 # bats sets it
@@ -84,12 +84,12 @@ verdict=slower" ]]
 	echo 4000 >"$FAKE/head"
 	action 0 base=HEAD^2
 	grep -qx "$PWD@$(git rev-parse HEAD^2)" "$FAKE/words"
-	# No merge by GitHub: the commit that the event has.
+	# Without GitHub's merge commit: the base commit of the event.
 	GITHUB_REF=refs/heads/main action 0 "github.event.pull_request.base.sha=$(git rev-parse HEAD^2)"
 	grep -qx "$PWD@$(git rev-parse HEAD^2)" "$FAKE/words"
 }
 
-# refuses MESSAGE INPUT=VALUE...: its last line, after git's own words, and nothing is measured.
+# refuses MESSAGE INPUT=VALUE...: MESSAGE is the last line (git may print others before), and nothing is measured.
 refuses() {
 	action 2 "${@:2}"
 	# shellcheck disable=SC2154 # bats sets it
@@ -110,7 +110,7 @@ refuses() {
 
 @test "no input is run by bash" {
 	echo 4000 >"$FAKE/head"
-	# shellcheck disable=SC2016 # nobody is to expand it
+	# shellcheck disable=SC2016 # must not be expanded
 	action 0 'selection=$(touch made) `touch made`; touch made *' 'max-time=1; touch made'
 	# shellcheck disable=SC2016
 	grep -qx '\$(touch' "$FAKE/words" && grep -qx '\*' "$FAKE/words"
@@ -122,14 +122,14 @@ refuses() {
 
 refuses_input() { for name in package base fail-on; do action 2 "$name=$1"; done; }
 
-@test "the documented workflow is one that GitHub takes, and gives the action inputs that it has" {
+@test "the documented workflow is valid, and uses only inputs that the action has" {
 	cd "$BATS_TEST_TMPDIR"
 	git init --quiet .
 	mkdir -p .github/workflows .bench
 	cp "$root/action.yml" .bench/
 	cp "$root/docs/github-actions-package.yml" .github/workflows/bench.yml
 	actionlint
-	# It does look.
+	# actionlint does check the inputs.
 	sed -i 's/max-time: 30/most-time: 30/' .github/workflows/bench.yml
 	run -1 actionlint
 	[[ $output == *'input "most-time" is not defined in action'* ]]

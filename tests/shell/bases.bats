@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Base images: which ones are had, and how, with a docker and a mmdebstrap that only pretend.
-# shellcheck disable=SC2317 # what scripts/lib/bases.sh calls
+# Base images: which ones the scripts get and how, with a fake docker and a fake mmdebstrap.
+# shellcheck disable=SC2317 # scripts/lib/bases.sh calls these functions
 
 bats_require_minimum_version 1.5.0
 
@@ -14,7 +14,7 @@ setup() {
 	# shellcheck source=scripts/lib/bases.sh
 	source "$project/scripts/lib/bases.sh"
 	docker=pretended_docker
-	# These take the place of what was read just now.
+	# Override what was just sourced.
 	timeout() { "${@:2}"; }
 	debian_family() { true; }
 	need_mmdebstrap() { true; }
@@ -22,7 +22,7 @@ setup() {
 	registry='python:3.13-slim debian:trixie-slim'
 }
 
-# Images are files; what `registry` has can be pulled.
+# Local images are files; the images in `registry` can be pulled.
 pretended_docker() {
 	local name
 	case "$1 $2" in
@@ -33,13 +33,13 @@ pretended_docker() {
 
 local_machine() { printf '%s\n' LOCAL_PYTHON_IMAGE=bench-python LOCAL_PYPY_IMAGE=bench-pypy >"$local_file"; }
 
-@test "setup needs Debian and the default Python alone" {
+@test "setup needs only Debian and the default Python" {
 	[[ $(setup_bases) == $'debian:trixie-slim\npython:3.13-slim' ]]
 	local_machine
 	[[ $(setup_bases) == $'bench-debian:trixie-slim\nbench-python:3.13-slim' ]]
 }
 
-@test "a registry: what it has is pulled, what it lacks is said and remembered" {
+@test "with a registry: images that it has are pulled, others are reported and remembered" {
 	run -0 --separate-stderr missing_bases python:3.13-slim python:3.12-alpine
 	[[ $output == python:3.12-alpine ]]
 	# shellcheck disable=SC2154 # bats sets it
@@ -49,13 +49,13 @@ local_machine() { printf '%s\n' LOCAL_PYTHON_IMAGE=bench-python LOCAL_PYPY_IMAGE
 	grep -qx 'MISSING_BASES=python:3.12-alpine pypy:3.11-slim' "$local_file"
 }
 
-@test "nothing is said of bases that are here" {
+@test "bases that are here are not mentioned" {
 	touch "$BATS_TEST_TMPDIR/images/python_3.13-slim"
 	run -0 missing_bases python:3.13-slim
 	[[ -z $output && ! -e $local_file ]]
 }
 
-@test "no registry: each base from the release that has its Python, once" {
+@test "without a registry: each base is built once, from the Debian release that has its Python" {
 	((EUID == 0)) || skip "only root makes bases"
 	local_machine
 	run -0 missing_bases bench-python:3.15-slim bench-pypy:3.11-slim bench-python:3.9-slim
@@ -65,14 +65,14 @@ bench-python:3.15-slim forky python3.15 python3.15-venv
 bench-python:3.9-slim bullseye python3.9 python3.9-venv' ]]
 }
 
-@test "no registry and no way to make bases: a line that says so" {
+@test "without a registry and without a way to build bases: a line that says so" {
 	local_machine
 	debian_family() { false; }
 	run -0 --separate-stderr missing_bases bench-python:3.15-slim
 	[[ $output == bench-python:3.15-slim && $stderr == 'base image bench-python:3.15-slim: no registry answers,'* ]]
 }
 
-# registry_with NAME DIGEST: what a client asks and pulls goes to $BATS_TEST_TMPDIR/asked; other names are unknown.
+# registry_with NAME DIGEST: a fake registry that knows only NAME; the client's commands go to $BATS_TEST_TMPDIR/asked.
 registry_with() {
 	local name=$1 digest=$2
 	eval "known_docker() {
@@ -87,7 +87,7 @@ registry_with() {
 	docker=known_docker
 }
 
-@test "bases are locked by the digests of their registry; what it does not give keeps its own, and is said" {
+@test "bases are locked by their registry's digests; bases without an answer keep their old digest and get a warning" {
 	printf 'pypy:3.11-slim\tsha256:kept\n' >"$base_lock"
 	given=sha256:$(printf 'a%.0s' {1..64})
 	registry_with python:3.13-slim "$given"
@@ -98,7 +98,7 @@ registry_with() {
 	grep -q ' debian:trixie-slim$' "$BATS_TEST_TMPDIR/asked"
 }
 
-@test "a base is pulled by its locked digest and gets its name; one without a lock by its tag" {
+@test "a base is pulled by its locked digest and tagged with its name; one without a lock is pulled by its tag" {
 	registry_with python:3.13-slim sha256:given
 	printf 'python:3.13-slim\tsha256:given\n' >"$base_lock"
 	pull python:3.13-slim
@@ -108,7 +108,7 @@ tag python:3.13-slim@sha256:given python:3.13-slim
 pull -q python:3.12-slim' ]]
 }
 
-@test "a base that is here and not the locked one is said" {
+@test "a local base that differs from the locked one gets a warning" {
 	registry_with python:3.13-slim sha256:given
 	printf 'python:3.13-slim\tsha256:given\npypy:3.11-slim\tsha256:other\n' >"$base_lock"
 	run -0 name_other_bases python:3.13-slim pypy:3.11-slim python:3.9-slim

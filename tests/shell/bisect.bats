@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# scripts/bisect.sh in a package's repository of eight commits. The measurements are made up: what scripts/matrix.sh says and ends
-# with, and what its run means, follows from the commit's subject. No network, no container.
+# scripts/bisect.sh in a package's repository of eight commits, with fake measurements: output, status and verdict of
+# scripts/matrix.sh depend on the commit's subject. No network, no container.
 
 bats_require_minimum_version 1.5.0
 
@@ -9,7 +9,7 @@ load project
 setup_file() {
 	copy_project "$BATS_FILE_TMPDIR/project"
 	mkdir "$BATS_FILE_TMPDIR/bin"
-	# The newer one of both packages decides; $FAKE/KIND has how matrix.sh ends, and what it says.
+	# The newer package decides; $FAKE/KIND has the status and output of matrix.sh.
 	cat >"$BATS_FILE_TMPDIR/project/scripts/matrix.sh" <<-'EOS'
 		#!/usr/bin/env bash
 		set -Eeuo pipefail
@@ -30,7 +30,7 @@ setup_file() {
 			echo "results/$kind/report.md"
 		fi
 	EOS
-	# What a run means, in the place of `bench bisect`.
+	# Replaces `bench bisect`, which judges a run.
 	cat >"$BATS_FILE_TMPDIR/bin/python3" <<-'EOS'
 		#!/usr/bin/env bash
 		[[ "$*" == '-m bench bisect '* ]] || exec "$PYTHON" "$@"
@@ -75,10 +75,10 @@ setup() {
 	kinds same same same same slower slower slower slower
 }
 
-# kinds KIND...: of the commits, in their order.
+# kinds KIND...: the kinds of the commits, in order.
 kinds() { printf 'c%s\n' "${@/#/$'\t'}" | awk -F'\t' '{ print "c" NR " " $2 }' >"$FAKE/kinds"; }
 
-# bisects STATUS GOOD BAD: scripts/bisect.sh ends with this, and leaves nothing of itself; sets output and stderr.
+# bisects STATUS GOOD BAD: scripts/bisect.sh ends with this status and leaves nothing behind; sets output and stderr.
 bisects() {
 	local before after
 	before=$(state_of)
@@ -87,7 +87,7 @@ bisects() {
 	[[ $before == "$after" && -z $(ls -A "$TMPDIR") ]]
 }
 
-# state_of: what a user sees of the package's repository.
+# state_of: the state of the package's repository that a user sees.
 state_of() {
 	git -C "$pkg" status --short --branch
 	git -C "$pkg" worktree list
@@ -95,7 +95,7 @@ state_of() {
 	[[ ! -e $pkg/.git/BISECT_START ]]
 }
 
-@test "the commit that slows is found, around one that does not build" {
+@test "the slow commit is found, although another one does not build" {
 	kinds same same same unbuilt same slower slower slower
 	bisects 0 v1 v8
 	local slow
@@ -105,26 +105,26 @@ state_of() {
 	grep -qE '^[0-9a-f]{7} c5: good: no difference shown, \+0.1 %; results/same$' <<<"$output"
 	grep -qx "$slow is the first bad commit" <<<"$output"
 	[[ ${lines[-1]} =~ ^[0-9a-f]{7}\ c6:\ bad:\ slower ]]
-	# As it was asked for, always beside the same good commit; the last --max-time holds.
+	# With the given options, always together with the same good commit.
 	[[ $(grep -c . "$FAKE/calls") == $(grep -cF -- "--package $pkg/src@$(git -C "$pkg" rev-parse v1) --package $pkg/src@" "$FAKE/calls") ]]
 	run ! grep -qvE -- ' --controls none --max-time 10 --stack uvicorn-asgi --rounds 6$' "$FAKE/calls"
-	# Whole difference first; no commit twice.
+	# The whole difference is measured first, and no commit twice.
 	grep -m1 . "$FAKE/calls" | grep -qF "@$(git -C "$pkg" rev-parse v8) "
 	[[ $(sort -u "$FAKE/calls" | wc -l) == $(wc -l <"$FAKE/calls") ]]
 }
 
-@test "a commit that changes nothing of the package is good" {
+@test "a commit that does not change the package is good" {
 	kinds same equal equal equal equal equal slower slower
 	bisects 0 v1 v8
 	[[ $output == *' c4: good: the same files'* && ${lines[-1]} == *' c7: bad: slower'* ]]
 }
 
-@test "two commits that follow each other: nothing more is measured" {
+@test "adjacent commits: nothing more is measured" {
 	bisects 0 v4 v5
 	[[ $(wc -l <"$FAKE/calls") == 1 && $output == *'is the first bad commit'*'c5: bad: slower'* ]]
 }
 
-@test "where skipped commits leave several, they are named" {
+@test "if skipped commits leave several candidates, they are listed" {
 	kinds same same open open open open slower slower
 	bisects 1 v1 v8
 	[[ $output == *'The first bad commit could be any of:'* && $output == *'c4: skip: not enough data, -9.0 %; results/open'* ]]
@@ -133,7 +133,7 @@ state_of() {
 	run ! grep -qx "$(git -C "$pkg" rev-parse v8)" <<<"$output"
 }
 
-@test "what is neither the commit's fault nor a verdict ends it" {
+@test "an error that is not the commit's fault ends the bisection" {
 	local kind
 	for kind in gone lost full; do
 		kinds same same same "$kind" slower slower slower slower
@@ -157,7 +157,7 @@ state_of() {
 	[[ ${lines[-1]} == *' c4: abort: the Docker daemon does not answer' ]]
 }
 
-@test "there has to be something to bisect" {
+@test "no bisection without a difference, without a bad commit that builds, or of several comparisons" {
 	kinds same same same same same same same same
 	bisects 2 v1 v8
 	[[ -z $output && $stderr == *'bench: nothing to bisect: bad is not shown to be slower than good' && $(wc -l <"$FAKE/calls") == 1 ]]
@@ -180,7 +180,7 @@ state_of() {
 	kinds same same same hangs slower slower slower slower
 	local before after pid status=0
 	before=$(state_of)
-	# As a shell in the foreground would start it: bash ignores interrupts in what it starts in the background.
+	# With job control, as bash otherwise starts background jobs with interrupts ignored.
 	set -m
 	scripts/bisect.sh v1 v8 --package "$pkg/src" >"$BATS_TEST_TMPDIR/out" 2>&1 3>&- &
 	pid=$!
@@ -194,7 +194,7 @@ state_of() {
 	[[ $before == "$after" && -z $(ls -A "$TMPDIR") ]]
 }
 
-# refuses MESSAGE ARGUMENT...: one line, and nothing is measured.
+# refuses MESSAGE ARGUMENT...: fails with this one line, and nothing is measured.
 refuses() {
 	local before after
 	before=$(state_of)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# scripts/compare.sh on a copy of the project with a history of its own: what it checks out, hands to matrix.sh and leaves.
+# scripts/compare.sh on a copy of the project with its own git history: what it checks out, passes to matrix.sh and leaves behind.
 # No network, no container.
 
 bats_require_minimum_version 1.5.0
@@ -11,7 +11,7 @@ setup_file() {
 	copy_project "$project" docs examples .gitignore
 	cd "$project" || return
 	export GIT_CONFIG_GLOBAL=/dev/null GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
-	# In the place of matrix.sh: what it was called with, and what is checked out meanwhile; then what `stub` was given.
+	# Replaces matrix.sh: records its arguments and what is checked out, then runs the commands given to `stub`.
 	cp scripts/matrix.sh "$BATS_FILE_TMPDIR/matrix.sh"
 	cat >scripts/matrix.sh <<-'EOS'
 		#!/usr/bin/env bash
@@ -44,18 +44,18 @@ setup() {
 	stub ''
 }
 
-# stub COMMANDS: what matrix.sh does.
+# stub COMMANDS: what the fake matrix.sh does.
 stub() { printf '%s\n' "$1" >"$BATS_FILE_TMPDIR/stub"; }
 
 teardown() { [[ -z $(left) ]]; }
 
-# left: what is there that a call of compare.sh has made.
+# left: what a call of compare.sh has left behind.
 left() {
 	git worktree list --porcelain | grep '^worktree ' | sed 1d
 	find results -mindepth 1 -maxdepth 1 -name '.*' -not -name .gitkeep
 }
 
-# refuses MESSAGE ARGUMENT...: one line that ends with MESSAGE; nothing is called.
+# refuses MESSAGE ARGUMENT...: fails with one line that ends with MESSAGE; matrix.sh is not called.
 refuses() {
 	rm -f called
 	run -2 --separate-stderr scripts/compare.sh "${@:2}"
@@ -65,17 +65,17 @@ refuses() {
 	[[ -z $(left) ]]
 }
 
-@test "each ref is checked out while matrix.sh runs, and then gone" {
+@test "each ref is checked out while matrix.sh runs, and removed afterwards" {
 	run -0 scripts/compare.sh before HEAD --stack uvicorn-starlette
 	[[ $(head -n2 called) == $'--stack\nuvicorn-starlette' && $(tail -n1 called) == --sides=results/.refs-* ]]
 	[[ $(cut -f1,2,6 sides) == $'before\tbefore\t0\nHEAD\thead\t0' ]]
 	[[ $(cut -f3 sides | tail -n1) == head-$(git rev-parse HEAD | cut -c1-7) && $(cut -f4 sides | head -n1) == $(git rev-parse before) ]]
 	[[ $(grep -c '/0/project/services/frameworks/bottle/' files) -gt 1 && $(grep -c '/1/project/services/frameworks/bottle/' files) == 0 ]]
-	# And nothing that no service is made of.
+	# Only files that services are made of are checked out.
 	[[ $(grep -cvE '/project/(services/|\.env$)' files) == 0 ]]
 }
 
-@test "the plan has each service from both sides, and what one lacks is left out with a line" {
+@test "the plan has each service at both refs; services missing at one ref are left out, with a message" {
 	# shellcheck disable=SC2016 # for the stub
 	stub 'shift $(($# - 1)); python3 -m bench plan "$@" --stack uvicorn-starlette,waitress-bottle --scenario json'
 	BENCH_CONTAINERS=1 run -0 --separate-stderr scripts/compare.sh before HEAD
@@ -90,7 +90,7 @@ refuses() {
 	rm -r results/2*
 }
 
-@test "a matrix that cannot be read is named with its ref" {
+@test "if a ref's matrix.toml is invalid, the error names the ref" {
 	# shellcheck disable=SC2016 # for the stub
 	stub 'python3 -m bench list "$@"'
 	run -2 --separate-stderr scripts/compare.sh before broken
@@ -103,11 +103,11 @@ refuses() {
 	run -0 --separate-stderr scripts/compare.sh sync gevent
 	[[ $(head -n2 <<<"$output" | cut -d' ' -f1) == $'gunicorn-sync-flask-py313-debian-sync\ngunicorn-gevent-flask-py313-debian-gevent' ]]
 	[[ $(grep '^WORKER_CLASS' envs) == $'WORKER_CLASS=sync\nWORKER_CLASS=gevent' ]]
-	# What is measured for the answer, with a few seconds before it for containers, takes no more than four minutes.
+	# The measurements for the answer, including a few seconds to start containers, take at most four minutes.
 	[[ $(tail -n1 <<<"$output") =~ ' to '([0-9]+)' min' ]] && ((BASH_REMATCH[1] <= 4))
 }
 
-@test "WORKTREE is what is not committed, new files too, and leaves work tree and index as they were" {
+@test "WORKTREE is the uncommitted state with new files; work tree and index are not changed" {
 	local before
 	echo '# later' >>services/frameworks/starlette/app.py
 	echo new >services/frameworks/starlette/new.txt
@@ -131,7 +131,7 @@ refuses() {
 	git reset --quiet
 }
 
-@test "names of refs that cannot be names of services" {
+@test "ref names that are not valid in service names" {
 	git branch --force 'a/B_c' before
 	git branch --force 'a-b-c' HEAD
 	run -0 scripts/compare.sh a/B_c a-b-c
@@ -161,7 +161,7 @@ refuses() {
 	refuses "'empty' has no services/matrix.toml: there is nothing to measure" before empty
 }
 
-@test "a folder that is no clone is refused" {
+@test "a folder that is not a git clone is refused" {
 	cp -r "$PWD" "$BATS_TEST_TMPDIR/copy"
 	cd "$BATS_TEST_TMPDIR/copy"
 	rm -rf .git
@@ -169,7 +169,7 @@ refuses() {
 	[[ ${#lines[@]} == 1 && $output == "compare.sh: $PWD is not in a git clone, which two refs need: fatal: not a git repository"* ]]
 }
 
-@test "a hook of git may call it" {
+@test "it works when called from a git hook" {
 	GIT_DIR=$PWD/.git GIT_INDEX_FILE=$PWD/.git/nowhere GIT_PREFIX=services/ run -0 scripts/compare.sh before HEAD
 	[[ $(git -C "$PWD" status --porcelain | grep -cv '^??') == 0 ]]
 }
@@ -180,7 +180,7 @@ refuses() {
 	[[ $output == results/x/report.md && -z $stderr ]]
 }
 
-# interrupted SIGNAL: what a call ends with that has the signal while matrix.sh runs.
+# interrupted SIGNAL: sends the signal to a call while matrix.sh runs; the call must end with 130, after matrix.sh.
 interrupted() {
 	local pid status=0 i
 	rm -f called ended
@@ -195,7 +195,7 @@ interrupted() {
 	[[ $status == 130 && -e ended ]]
 }
 
-@test "after Ctrl-C or SIGTERM nothing is left, and matrix.sh has ended by itself" {
+@test "after Ctrl-C or SIGTERM nothing is left, and matrix.sh could clean up" {
 	interrupted INT
 	[[ -z $(left) ]]
 	interrupted TERM
@@ -204,7 +204,7 @@ interrupted() {
 @test "images of the refs are removed, but not those that another call is using" {
 	local mark
 	mark=$(git rev-parse before | cut -c1-7)
-	# In the place of docker, which copy_project has: a list of what is asked.
+	# Replaces the fake docker of copy_project: records its calls.
 	mv "$BENCH_DOCKER" "$BENCH_DOCKER.real"
 	cat >"$BENCH_DOCKER" <<-EOS
 		#!/usr/bin/env bash
@@ -227,7 +227,7 @@ interrupted() {
 	mv "$BENCH_DOCKER.real" "$BENCH_DOCKER"
 }
 
-@test "what a killed call has left is removed by the next one, and what is in use is not" {
+@test "the next call removes what a killed call has left, unless it is still in use" {
 	local pid other i
 	# shellcheck disable=SC2016 # for the stub
 	stub 'echo $$ >pid; exec sleep 60'
@@ -239,23 +239,23 @@ interrupted() {
 	kill -KILL "$pid"
 	wait "$pid" || true
 	run -0 --separate-stderr scripts/compare.sh before HEAD
-	[[ -z $stderr && $(left | wc -l) == 3 ]] # two worktrees and their folder: matrix.sh still measures
+	[[ -z $stderr && $(left | wc -l) == 3 ]] # two worktrees and their folder, as matrix.sh is still measuring
 	kill "$other"
-	# In a container nobody may wait for an orphan, which stays as a zombie.
+	# In a container, an orphan may stay as a zombie if nobody waits for it.
 	while grep -qs '^State:[[:space:]]*[^Z[:space:]]' "/proc/$other/status"; do sleep 0.05; done
 	rm pid
 	run -0 --separate-stderr scripts/compare.sh before HEAD
 	[[ $stderr == 'removing what is left of two refs: results/.refs-'* ]]
 }
 
-# saved RUN: a run of two refs that was cut, whose refs are gone.
+# saved RUN: creates an interrupted run of two refs whose checkouts are gone.
 saved() {
 	stub "mkdir -p results/$1/refs; cp results/.refs-*/{repository,paths,sides.tsv,changed} results/$1/refs/"
 	scripts/compare.sh before HEAD
 	stub ''
 }
 
-@test "a run that goes on has the same commits at the same place again" {
+@test "a resumed run has the same commits checked out at the same place" {
 	saved a-run
 	cp sides first
 	run -0 scripts/compare.sh --resume results/a-run/ --max-time 5
@@ -274,14 +274,14 @@ saved() {
 	rm -r results/a-run first
 }
 
-@test "a run whose commit is gone says so" {
+@test "resuming a run whose commit is gone is refused" {
 	saved b-run
 	sed -i "s/$(git rev-parse HEAD)/1234567890123456789012345678901234567890/" results/b-run/refs/sides.tsv
 	refuses "commit 123456789012 is no longer in $PWD: start a new run" --resume b-run
 	rm -r results/b-run
 }
 
-@test "matrix.sh --resume of such a run checks its refs out again" {
+@test "matrix.sh --resume hands a run of two refs over to compare.sh" {
 	mkdir -p results/c-run/refs
 	printf '#!/usr/bin/env bash\necho "$@"\n' >scripts/compare.sh
 	cp "$BATS_FILE_TMPDIR/matrix.sh" scripts/matrix.sh
@@ -290,7 +290,7 @@ saved() {
 	rm -r results/c-run
 }
 
-@test "an app of one's own at two refs of its repository" {
+@test "the user's own app at two refs of its repository" {
 	local shop=$BATS_TEST_TMPDIR/shop
 	mkdir -p "$shop/src"
 	git -C "$BATS_TEST_TMPDIR" init --quiet shop
@@ -306,7 +306,7 @@ saved() {
 	refuses 'HEAD and HEAD are equal in src: there is nothing to compare' HEAD HEAD --app "$shop/src" main:app
 	git -C "$shop" mv src/main.py main.py
 	run -0 scripts/compare.sh HEAD WORKTREE --app "$shop" main:app
-	[[ $(sed -n 2p called) == */0/shop/ ]] # the folder's name is the app's
+	[[ $(sed -n 2p called) == */0/shop/ ]] # the app is named after the folder
 }
 
 @test "the documented workflow plans one table for each scenario, with the old version first" {
@@ -314,8 +314,8 @@ saved() {
 	export STACK=uvicorn-starlette BASE=before
 	# shellcheck disable=SC2016 # for the stub
 	stub 'python3 -m bench list "$@"'
-	# The command as it is written there, its lines joined.
-	# shellcheck disable=SC2016 # no expansion is meant
+	# The command from that file, with its lines joined.
+	# shellcheck disable=SC2016 # must not be expanded
 	words=$(sed -n '/report=\$(scripts\/compare.sh/,/)$/p' docs/github-actions.yml | tr -d '\\\n' | sed 's/.*report=\$(\(.*\))$/\1/')
 	eval "$words" >plan
 	[[ $(head -n4 plan | cut -d' ' -f1,3) == 'uvicorn-starlette-py313-debian-before json
@@ -331,7 +331,7 @@ table in turns: queries-20-raw  wrk  c32  2 services' ]]
 uvicorn-starlette-py313-debian-head json' ]]
 }
 
-@test "every script and policy that docs name is there" {
+@test "every script and policy that the docs name exists" {
 	local script
 	grep -ohE '\bscripts/[a-z-]+\.sh' docs/ci.md docs/exports.md docs/github-actions.yml | sort -u >scripts.named
 	[[ $(wc -l <scripts.named) -ge 3 ]]

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Which Docker the scripts find, where none is in order. The tests' image has no Docker.
+# The scripts' search for Docker, if none or only an unsuitable one is installed. The tests' image has no Docker.
 
 bats_require_minimum_version 1.5.0
 
@@ -12,13 +12,13 @@ setup() {
 	run ! command -v docker
 }
 
-# client <<<SCRIPT: a docker that does this.
+# client <<<SCRIPT: installs a fake docker.
 client() {
 	{ echo '#!/usr/bin/env bash' && cat; } >"$bin/docker"
 	chmod +x "$bin/docker"
 }
 
-# client_with COMPOSE [BUILDX_STATUS]: one whose Compose has this version.
+# client_with COMPOSE [BUILDX_STATUS]: installs a fake docker whose Compose has this version.
 client_with() {
 	client <<-EOS
 		case "\$1 \$2" in
@@ -29,7 +29,7 @@ client_with() {
 	EOS
 }
 
-# refused WORDS: the scripts end with status 2 and one line with these words.
+# refused WORDS: matrix.sh ends with status 2 and a single line that has WORDS.
 refused() {
 	run -2 "$root/scripts/matrix.sh" --list
 	echo "$output"
@@ -55,9 +55,9 @@ refused() {
 	refused "the Docker daemon does not answer"
 }
 
-@test "Ctrl-C while the daemon is asked is no daemon that does not answer" {
+@test "Ctrl-C while asking the daemon is not reported as a daemon that does not answer" {
 	local pid status=0
-	# As Docker's client does, which takes an interrupt for an error of its own.
+	# Like Docker's client, which exits with an error when interrupted.
 	client <<-EOS
 		case "\$1 \$2" in
 		'compose version') echo 2.40.0 ;;

@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
-# A clone and runs whose names hold what a shell, a Compose file or a path could take for something else. No container.
+# A clone and runs whose names have characters that are special in a shell, a Compose file or a path. No container.
 
 bats_require_minimum_version 1.5.0
 
 load project
 
-# shellcheck disable=SC2016 # none of it is to be expanded
+# shellcheck disable=SC2016 # must not be expanded
 hostile=$'a \'q" $(touch pwned) `touch pwned` *;& \\ -x \u05d0\u202e'
 
 setup_file() {
@@ -31,13 +31,13 @@ setup() {
 
 teardown() { [[ -z $(find "$BATS_FILE_TMPDIR" "$BATS_TEST_TMPDIR" -name 'pwned*') ]]; }
 
-# refused WORDS COMMAND...: status 2, and one line with WORDS in it.
+# refused WORDS COMMAND...: status 2 and a single line that has WORDS.
 refused() {
 	run -2 "${@:2}"
 	[[ ${#lines[@]} == 1 && $output == *"$1"* ]] || { echo "$output" && false; }
 }
 
-@test "reports, exports and comparisons in such a clone, of such runs" {
+@test "reports, exports and comparisons work in such a clone, with such runs" {
 	local name
 	for name in one "$clone/results/$named" results/-x; do
 		run -0 "$clone/scripts/report.sh" "$name"
@@ -49,7 +49,7 @@ refused() {
 	"$clone/scripts/compare-runs.sh" --check "$named" results/-x
 }
 
-@test "a run that is none is named in one line, whatever it is called" {
+@test "an unknown run is reported in one line, whatever its name" {
 	local name
 	# shellcheck disable=SC2016
 	for name in -y ../.. '' '$(touch pwned)' $'x\ny'; do
@@ -61,7 +61,7 @@ refused() {
 	refused "cannot go on: rename it" "$clone/scripts/matrix.sh" --resume results/-x
 }
 
-@test "words of a selection that a shell could run are names that there are not" {
+@test "shell commands in a selection are treated as unknown names" {
 	# shellcheck disable=SC2016
 	refused "unknown stack '\$(touch pwned)'" "$clone/scripts/matrix.sh" --list --stack '$(touch pwned)'
 	refused "unknown service" "$clone/scripts/verify.sh" ';touch pwned'
@@ -73,7 +73,7 @@ refused() {
 	NOFILE='a[$(touch pwned)]' refused "is not a number above 0" "$clone/scripts/matrix.sh" --list
 }
 
-@test "a path with a colon, which no engine mounts, is refused in one line" {
+@test "a path with a colon, which Docker cannot mount, is refused in one line" {
 	mkdir -p "$BATS_TEST_TMPDIR/a:b"
 	cp -r "$clone" "$BATS_TEST_TMPDIR/a:b/"
 	refused "Docker mounts no folder with ':' in its path" "$BATS_TEST_TMPDIR/a:b/clone/scripts/report.sh" one

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# A run that is ended before it measures anything, by its script. Kills under load: tests/unit/driver/test_hold.py.
+# A run whose script gets a hangup before it measures anything. Kills under load: tests/unit/driver/test_hold.py.
 
 bats_require_minimum_version 1.5.0
 
@@ -7,7 +7,7 @@ load project
 
 teardown() { [[ ! ${script:-} ]] || kill -KILL -- "-$script" 2>/dev/null || true; }
 
-@test "a hangup ends a script before there is anything to go on with: in the plan, and when the run's folder is opened" {
+@test "a hangup ends a script before there is anything to resume: during planning, and when the run's folder is opened" {
 	local status call i
 	cd "$BATS_TEST_TMPDIR"
 	copy_project "$PWD/clone"

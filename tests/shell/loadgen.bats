@@ -36,7 +36,7 @@ pretend() { # TOOL <SCRIPT
 	chmod +x "$bin/$1"
 }
 
-# What every request of curl's gets from now on: ERROR STATUS BODY.
+# answer ERROR STATUS BODY: what every request of curl gets from now on.
 answer() {
 	printf '%s' "$3" >"$BATS_TEST_TMPDIR/answer"
 	pretend curl <<-EOS
@@ -48,7 +48,7 @@ answer() {
 	EOS
 }
 
-# write_step <LINES: the step file of these lines of a plan.
+# write_step <LINES: writes the step file from these lines of a plan.
 write_step() {
 	PYTHONPATH=$root python3 -c '
 import json, os, sys
@@ -57,14 +57,14 @@ from bench.drive.step_file import write_step
 write_step(Path(sys.argv[1]), [json.loads(line) for line in sys.stdin], os.environ)' "$run_dir"
 }
 
-# A line of a plan that differs from the usual by the JSON object given.
+# line CHANGE: a line of a plan: the defaults, changed by a JSON object.
 line() {
 	jq -nc --argjson change "$1" '{id: "r01-0001", service: "svc", scenario: "json", method: "GET", path: "/json", body: null,
 		tool: "wrk", level: "c64", connections: 64, count: null, rate: null, duration_s: 5.0, timeout_s: 10.0, threads: 1,
 		warmup_s: 1.0, dir: "raw/cell"} + $change'
 }
 
-# Makes that line the step.
+# plan CHANGE: writes that line as the step.
 plan() { line "$1" | write_step; }
 
 command_of() {
@@ -75,7 +75,7 @@ command_of() {
 # tool_json FILTER [DIR]
 tool_json() { jq -r "$1" "${2:-$dir}/tool.json"; }
 
-@test "POST: the body goes through a file of the measurement" {
+@test "POST: the body is in a file of the measurement" {
 	local post='"method":"POST","path":"/echo","body":"{\"a\":1}"'
 	[[ $(command_of "{\"tool\":\"ab\",$post}") == *" -p $dir/request-body -T application/json "* ]]
 	[[ $(command_of "{\"tool\":\"hey\",$post}") == *" -m POST -T application/json -D $dir/request-body "* ]]
@@ -85,7 +85,7 @@ tool_json() { jq -r "$1" "${2:-$dir}/tool.json"; }
 	[[ $(<"$dir/request-body") == '{"a":1}' ]]
 }
 
-@test "an unexpected failure names file, line and error, and has status 1" {
+@test "an unexpected error is reported with file and line, and status 1" {
 	plan '{}'
 	PROC_ROOT=$BATS_TEST_TMPDIR/no-proc run -1 "$measure" run "$run_dir"
 	[[ ${lines[-1]} =~ ^measure:\ kernel_counters\.py:[0-9]+:\ FileNotFoundError:\ .*no-proc/stat ]]
@@ -129,8 +129,8 @@ tool_json() { jq -r "$1" "${2:-$dir}/tool.json"; }
 	[[ -z $(find "$dir" -name '.*.tmp') ]]
 }
 
-@test "run: how long the tool's threads waited for a CPU, and which CPUs there are" {
-	# By its own name, which a script has where no env starts it.
+@test "run: records how long the tool's threads waited for a CPU, and which CPUs there are" {
+	# #!/bin/bash rather than env, so that the process is named wrk.
 	# shellcheck disable=SC2016 # expanded in it
 	printf '%s\n' '#!/bin/bash' '[[ $1 == -v ]] || { for i in {1..20}; do sleep 0.05; done; echo out; }' >"$bin/wrk"
 	plan '{}'
@@ -142,7 +142,7 @@ tool_json() { jq -r "$1" "${2:-$dir}/tool.json"; }
 	run -1 pgrep --full "measure run $run_dir"
 }
 
-@test "run: vegeta's results are saved, and both reports made of them" {
+@test "run: vegeta's results are saved, with both reports" {
 	plan '{"tool":"vegeta","rate":5,"connections":null}'
 	run -0 "$measure" run "$run_dir"
 	[[ $(<"$dir/results.bin") == 'target: GET http://svc:8080/json' ]]
@@ -152,7 +152,7 @@ tool_json() { jq -r "$1" "${2:-$dir}/tool.json"; }
 	[[ $(tool_json '[.tool_version, .stdin] | join(" ")') == '12.13.0 GET http://svc:8080/json' ]]
 }
 
-# A vegeta whose server answers in 2 ms up to CAPACITY requests/s, and in 80 ms above.
+# pretend_capacity CAPACITY: a fake vegeta, whose server answers in 2 ms up to CAPACITY requests/s, and in 80 ms above.
 pretend_capacity() {
 	pretend vegeta <<-EOS
 		option() { local words=" \$* "; words=\${words#* \$name }; echo "\${words%% *}"; }
@@ -177,7 +177,7 @@ pretend_capacity() {
 
 knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"raw/r01/0001/json/vegeta-knee-p99-50ms/w1/svc"'
 
-@test "prepare: the knee is found, and every trial saved; run loads at it" {
+@test "prepare: finds the knee and saves every trial; run loads at the knee" {
 	pretend_capacity 700
 	plan "{$knee}"
 	local found=$run_dir/raw/r01/0001/json/vegeta-knee-p99-50ms/w1/svc
@@ -189,7 +189,7 @@ knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"r
 	[[ $(tool_json '.argv | join(" ")' "$found") == 'vegeta attack -rate 677 -duration 8s '* && -e $found/trials/08-677-8/results.bin ]]
 }
 
-@test "prepare: a later round takes the rate of the first, and trials of a cut one are not mixed in" {
+@test "prepare: a later round uses the rate of the first one, and ignores trials of an interrupted search" {
 	pretend_capacity 600
 	local first=$run_dir/raw/r01/0001/json/vegeta-knee-p99-50ms/w1/svc
 	local later=${first/r01/r02}
@@ -205,7 +205,7 @@ knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"r
 	[[ $(jq .rate "${first/knee/knee50}/knee.json") == "$(jq '.rate * 0.5 | floor' "$first/knee.json")" ]]
 }
 
-@test "prepare: a share without a knee, and a trial that fails, are one line and status 12" {
+@test "prepare: a share without a knee, and a trial that fails, give one line and status 12" {
 	pretend_capacity 600
 	plan "{$knee,\"knee_share\":0.5}"
 	run -12 "$measure" prepare "$run_dir"
@@ -216,13 +216,13 @@ knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"r
 	[[ ${lines[-1]} == 'measure: vegeta ended with status 1 in a trial of 500/s' ]]
 }
 
-@test "command and run of a knee: the first trial before the search, nothing without one" {
+@test "before the search for a knee, command prints the first trial, and run fails" {
 	[[ $(command_of "{$knee}") == 'vegeta attack -rate 500 -duration 10s '* ]]
 	run -12 "$measure" run "$run_dir"
 	[[ $output == 'measure: no rate was found for '* ]]
 }
 
-@test "a tool that hangs whatever it is asked, its version too, keeps nobody waiting" {
+@test "a tool that hangs even when asked for its version does not block" {
 	pretend wrk <<<'sleep 60'
 	plan '{"duration_s":1,"timeout_s":1}'
 	run -0 timeout 20 "$measure" argv "$run_dir"
@@ -246,7 +246,7 @@ knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"r
 	[[ $("$measure" command "$run_dir") == *http://svc:8080/json ]]
 }
 
-@test "run: a missing tool is the load tool's failure" {
+@test "run: a missing tool counts as a failure of the load tool" {
 	local name
 	rm "$bin/hey"
 	for name in bash env python3 timeout; do
@@ -258,7 +258,7 @@ knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"r
 	[[ $(tool_json .exit_status) == 127 && $(<"$dir/output.txt") == *hey* ]]
 }
 
-@test "run: an earlier attempt's files do not pass for this one's" {
+@test "run: files of an earlier attempt are not mistaken for this one's" {
 	mkdir -p "$dir" && echo old | tee "$dir/tool.json" "$dir/output.txt" >"$dir/results.bin"
 	pretend wrk <<<"[[ \$1 == -v ]] || { kill -KILL \$PPID && sleep 1; }"
 	plan '{}'
@@ -266,7 +266,7 @@ knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"r
 	[[ $(tool_json .exit_status) == 137 && ! -s $dir/output.txt && ! -e $dir/results.bin ]]
 }
 
-@test "run: a folder that cannot be written fails before the load" {
+@test "run: an unwritable folder is reported before the load" {
 	pretend wrk <<<"touch '$BATS_TEST_TMPDIR/ran'"
 	plan '{}'
 	mkdir -p "$dir" && mkdir "$dir/.tool.json.tmp"
@@ -274,7 +274,7 @@ knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"r
 	[[ $output == "measure: cannot write 64 KiB to $dir" && ! -e $BATS_TEST_TMPDIR/ran ]]
 }
 
-@test "prepare: a good answer, how long it took, a warm-up, its answers, and both times" {
+@test "prepare: prints when the service was ready and warm, how long the first answer took, and the warm-up's answers" {
 	pretend hey <<<"echo \"\$*\" >'$BATS_TEST_TMPDIR/warm-up'; echo '[200] 1 responses'"
 	plan '{}'
 	run -0 "$measure" prepare "$run_dir"
@@ -283,7 +283,7 @@ knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"r
 	[[ $(<"$BATS_TEST_TMPDIR/warm-up") == '-c 8 -t 15 -disable-redirects -z 1s http://svc:8080/json' ]]
 }
 
-@test "prepare: a server's error may pass while it starts" {
+@test "prepare: a server error during the start is retried" {
 	pretend curl <<-EOS
 		[[ -e '$BATS_TEST_TMPDIR/up' ]] && status=200 || status=503
 		touch '$BATS_TEST_TMPDIR/up'
@@ -294,7 +294,7 @@ knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"r
 	[[ $output == ready* ]]
 }
 
-@test "a curl that cannot run is no wrong answer of the service" {
+@test "a curl that cannot run is not taken for a wrong answer of the service" {
 	pretend curl <<<'echo "curl: bad interpreter" >&2; exit 127'
 	plan '{}'
 	READY_TIMEOUT=1 run -10 "$measure" prepare "$run_dir"
@@ -303,7 +303,7 @@ knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"r
 	[[ $(tool_json '.health_after | tojson') == '{"status":null,"time_s":null,"error":"curl: bad interpreter"}' ]]
 }
 
-@test "run: reports that cannot be saved are the load tool's failure, and what there is stays" {
+@test "run: reports that cannot be saved count as a failure of the load tool; existing files stay" {
 	pretend vegeta <<-'EOS'
 		case $1 in
 		-version) echo "Version: v12.13.0" ;;
@@ -318,20 +318,20 @@ knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"r
 	[[ $(<"$dir/output.txt") == $'no space left\nreport text' ]]
 }
 
-@test "run: the load begins at the moment that several load generators have agreed on, and says when that was" {
+@test "run: the load begins at the time agreed between load generators, and records that time" {
 	plan '{}'
 	local start
 	start=$(($(date +%s%N) + 1500000000))
 	START_AT=$start "$measure" run "$run_dir"
 	[[ $(tool_json ".start_ns >= $start and .start_ns < $start + 5e9") == true && $(tool_json .start_at_ns) == "$start" ]]
-	# One that is too late begins at once.
+	# A load generator that is too late starts immediately.
 	START_AT=1767225600000000000 "$measure" run "$run_dir"
 	[[ $(tool_json '.start_ns - (.start_at_ns | tonumber) > 1e9') == true ]]
 	START_AT=tomorrow run -2 "$measure" run "$run_dir"
 	[[ $output == *"START_AT='tomorrow' is no time"* ]]
 }
 
-@test "merge: outputs of several load generators as one, in their order; of all, or of none" {
+@test "merge: joins the outputs of all load generators in order, or of none" {
 	plan '{"loadgens": 2, "server": "s", "framework": "f", "python": "3.13", "base": "debian", "package": null, "round": 1, "position": 1}'
 	"$measure" run "$run_dir" client_2
 	run -12 "$measure" merge "$run_dir"

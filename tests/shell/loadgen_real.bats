@@ -74,7 +74,7 @@ setup() {
 	dir=$BATS_TEST_TMPDIR/raw/r01/0001/json/wrk-c8/w1/svc
 }
 
-# Prepares and runs the measurement that differs from the usual by the JSON object given.
+# run_entry CHANGE: prepares and runs the default measurement, changed by a JSON object.
 run_entry() {
 	jq -nc --arg url "http://${HOST:-127.0.0.1}:8080" --argjson change "$1" '{url: $url, id: "r01-0001", service: "svc", scenario: "json", method: "GET", path: "/json", body: null,
 		tool: "wrk", level: "c8", connections: 8, count: null, rate: null, duration_s: 1, timeout_s: 2, threads: 1,
@@ -95,36 +95,36 @@ without() { [[ $(grep -c "$1" "$dir/output.txt") == 0 ]]; }
 
 healthy() { [[ $(jq -c '[.exit_status, .health_after.status]' "$dir/tool.json") == '[0,200]' ]]; }
 
-@test "wrk for a time, with and without keep-alive" {
+@test "wrk for a duration, with and without keep-alive" {
 	run_entry '{"warmup_s":0.2}'
 	healthy && (($(sed -n 's/^ *\([0-9]*\) requests in .*/\1/p' "$dir/output.txt") > 100))
 	run_entry '{"keepalive":false}'
 	healthy && without 'Socket errors\|Non-2xx'
 }
 
-@test "ab by count: the server saw exactly that many, and the first answer's and the health check's" {
+@test "ab by count: the server saw exactly that many requests, plus those of first answer and health check" {
 	run_entry '{"tool":"ab","path":"/ab","connections":4,"count":200,"duration_s":null}'
 	healthy && [[ $(field 'Complete requests:') == 200 && $(field 'Keep-Alive requests:') == 200 && $(seen /ab) == 202 ]]
 }
 
-@test "ab for a time lasts that time, whatever its default count" {
+@test "ab for a duration runs that long, whatever its default count" {
 	run_entry '{"tool":"ab"}'
 	healthy && [[ $(field 'Failed requests:') == 0 && $(field 'Complete requests:') != 50000 ]]
 	jq --exit-status --null-input "$(field 'Time taken for tests:') | . >= 1"
 }
 
-@test "hey by count, for a time, and held to a rate" {
+@test "hey by count, for a duration, and limited to a rate" {
 	run_entry '{"tool":"hey","path":"/hey","count":200,"duration_s":null}'
 	healthy && grep -q '\[200\].200 responses' "$dir/output.txt" && [[ $(seen /hey) == 202 ]]
 	run_entry '{"tool":"hey"}'
 	healthy && grep -q '\[200\].' "$dir/output.txt"
 	run_entry '{"tool":"hey","rate":80,"path":"/held"}'
-	# 80 and what else is sent; as fast as it goes it would be a thousand.
+	# 80, plus first answer and health check; without the limit it would be a thousand.
 	healthy && (($(seen /held) > 8 && $(seen /held) <= 100))
 }
 
-# A busy machine makes vegeta late, and the requests of its delay are never sent.
-@test "vegeta at a rate: what it reports as sent reached the server, and its reports agree" {
+# On a busy machine vegeta starts late and never sends the requests of that delay.
+@test "vegeta at a rate: the requests that it reports as sent reached the server, and its reports agree" {
 	run_entry '{"tool":"vegeta","connections":null,"rate":100,"path":"/vegeta"}'
 	local sent
 	sent=$(jq .requests "$dir/output.json")
@@ -135,7 +135,7 @@ healthy() { [[ $(jq -c '[.exit_status, .health_after.status]' "$dir/tool.json") 
 	[[ $(vegeta report -type=json "$dir/results.bin") == $(<"$dir/output.json") ]]
 }
 
-@test "two vegetas at once: they begin together, and vegeta's report of both counts what the server saw" {
+@test "two vegetas start at the same time, and vegeta's report of both counts what the server saw" {
 	local start sent
 	run_entry '{"tool":"vegeta","connections":null,"rate":101,"path":"/two","loadgens":2,"server":"s","framework":"f","python":"3.13","base":"debian",
 		"package":null,"round":1,"position":1}'
@@ -160,14 +160,14 @@ healthy() { [[ $(jq -c '[.exit_status, .health_after.status]' "$dir/tool.json") 
 	[[ $(jq -c '[.requests > 40, .status_codes["0"] > 20]' "$dir/output.json") == '[true,true]' ]]
 }
 
-@test "vegeta: when each request left and what it took, as vegeta's own report has it" {
+@test "vegeta: send lag and latencies agree with vegeta's own report" {
 	run_entry '{"tool":"vegeta","connections":null,"rate":200}'
 	jq --exit-status '.requests > 50 and .rate == 200 and .workers == 600 and .in_flight_max >= 1
 		and .lag_s.p50 <= .lag_s.p99 and .lag_s.p99 <= .lag_s.max' "$dir/lag.json"
 	[[ $(jq '[.requests, (.counts | add), .max_ns] | tojson' "$dir/latencies.json") == "$(jq '[.requests, .requests, .latencies.max] | tojson' "$dir/output.json")" ]]
 }
 
-@test "POST with a body that a shell or curl might take for something else" {
+@test "POST with a body that has special characters for a shell or curl" {
 	local post='"method":"POST","path":"/echo","body":"{\"a\":\"@'\''\"}"'
 	run_entry "{\"tool\":\"ab\",$post}" && healthy && without Non-2xx
 	run_entry "{\"tool\":\"hey\",$post,\"warmup_s\":0.2}" && healthy && without '\[400\]'
@@ -175,7 +175,7 @@ healthy() { [[ $(jq -c '[.exit_status, .health_after.status]' "$dir/tool.json") 
 	healthy && [[ $(jq -c '.status_codes | keys' "$dir/output.json") == '["200"]' ]]
 }
 
-@test "versions are read from the tools" {
+@test "tool versions are recorded" {
 	run_entry '{}' && [[ $(jq -r .tool_version "$dir/tool.json") =~ ^debian/4\.[0-9.]+ ]]
 	run_entry '{"tool":"ab","count":8,"duration_s":null}' && [[ $(jq -r .tool_version "$dir/tool.json") =~ ^2\.[0-9]+$ ]]
 	run_entry '{"tool":"hey","count":8,"duration_s":null}' && [[ $(jq -r .tool_version "$dir/tool.json") =~ ^0\.[0-9]+\.[0-9]+ ]]
@@ -183,7 +183,7 @@ healthy() { [[ $(jq -c '[.exit_status, .health_after.status]' "$dir/tool.json") 
 	grep -q "vegeta/v12 v$(jq -r .tool_version "$dir/tool.json") " "$BATS_TEST_DIRNAME/../../loadgen/go.mod"
 }
 
-@test "the real counters move while a tool runs" {
+@test "the kernel's counters increase while a tool runs" {
 	run_entry '{}'
 	[[ $(jq '[.after, .before] | map(.proc_stat / " " | map(tonumber? // 0) | add) | .[0] > .[1]' "$dir/tool.json") == true ]]
 	jq --exit-status '.after | (.loadgen // {} | length) + (.missing // {} | length) > 0' "$dir/tool.json"
@@ -196,21 +196,21 @@ healthy() { [[ $(jq -c '[.exit_status, .health_after.status]' "$dir/tool.json") 
 	[[ $output == *'expected status 200, got 404'* && ! -e $dir ]]
 }
 
-@test "half an answer is none, and one of 10 GB is not read" {
+@test "half an answer does not count, and one of 10 GB is not read" {
 	READY_TIMEOUT=1 run -10 run_entry '{"path":"/half"}'
 	[[ $output == *'gave no answer in 1 s: curl: (18) '* && ! -e $dir ]]
 	READY_TIMEOUT=1 run -10 run_entry '{"path":"/huge"}'
 	[[ $output == *'gave no answer in 1 s: curl: (63) '* && ! -e $dir ]]
 }
 
-@test "a name that is not known, a port that nobody listens on: did not start" {
+@test "an unknown host name or a closed port: did not start" {
 	HOST=nobody.invalid READY_TIMEOUT=1 run -10 run_entry '{}'
 	[[ $output == *'gave no answer in 1 s: curl: (6) '* ]]
 	HOST=127.0.0.2 READY_TIMEOUT=1 run -10 run_entry '{}'
 	[[ $output == *'gave no answer in 1 s: curl: (7) '* ]]
 }
 
-@test "a full disk: the tool's failure is saved, and what was written stays" {
+@test "a full disk: the tool's failure is recorded, and written files stay" {
 	[[ -w /dev/shm && $(stat --file-system --format=%T /dev/shm) == tmpfs ]]
 	local small room
 	small=$(mktemp --directory --tmpdir=/dev/shm)
@@ -224,7 +224,7 @@ healthy() { [[ $(jq -c '[.exit_status, .health_after.status]' "$dir/tool.json") 
 	[[ $status == 12 && $(jq .exit_status "$dir/tool.json") == 1 && -s $dir/results.bin ]]
 }
 
-@test "a server that dies under load: the output is kept and the health check says so" {
+@test "a server that dies under load: the output is kept, and the health check shows it" {
 	run run_entry '{"tool":"hey","path":"/die","connections":4}'
 	[[ $status == 0 && $(jq -r .health_after.error "$dir/tool.json") == 'curl: (7) '* ]]
 	grep -q 'connection refused' "$dir/output.txt"

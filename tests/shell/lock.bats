@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# scripts/lock.sh, with a Docker that only notes what it is to run.
+# scripts/lock.sh with a fake Docker that only records what it should run.
 
 bats_require_minimum_version 1.5.0
 
@@ -13,13 +13,13 @@ setup() {
 	lock=$BATS_TEST_DIRNAME/../../scripts/lock.sh
 }
 
-@test "a lock is made by uv, in a container with no more rights than it needs" {
+@test "uv makes a lock, in a container with minimal rights" {
 	run -0 "$lock" --check flask
 	[[ $(tail -n 4 "$ASKED") == $'uv=='*$'\nlock\n--check\nflask' ]]
 	[[ $(grep -cxE -e '--read-only|--cap-drop|ALL|no-new-privileges' "$ASKED") == 4 ]]
 }
 
-@test "--audit asks pip-audit, pinned, and its status is the script's" {
+@test "--audit runs a pinned pip-audit and ends with its status" {
 	STATUS=3 run -3 "$lock" --audit flask
 	[[ $(tail -n 3 "$ASKED") == $'pip-audit==2.'*$'\naudit\nflask' ]]
 	STATUS=1 run -1 "$lock" --audit

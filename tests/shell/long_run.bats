@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# What scripts/harness-cost.sh samples of the scripts, with a run that only pretends.
-# shellcheck disable=SC2317 # what the script calls
+# How scripts/harness-cost.sh samples the scripts, with a fake run.
+# shellcheck disable=SC2317 # the script calls these functions
 
 setup() {
 	# shellcheck source=tests/lib/long_run.sh
@@ -9,7 +9,7 @@ setup() {
 	root=$PWD work=$PWD
 }
 
-@test "each sample of a run has its name, also before it has said it" {
+@test "each sample has the name of its run, even before the run has printed it" {
 	mkdir -p results/old
 	touch results/old/meta.json samples
 	echo results/old >log
@@ -26,7 +26,7 @@ setup() {
 	[[ $(sort -u samples) == 'new 1' && $(<run) == "$PWD/results/new" ]]
 }
 
-@test "the processes of matrix.sh are sampled under its name, and no other bash is" {
+@test "processes of matrix.sh are sampled under its name, those of other scripts are not" {
 	mkdir scripts
 	printf '%s\n' '#!/usr/bin/env bash' 'sleep 8; :' | tee scripts/matrix.sh >scripts/other.sh
 	chmod +x scripts/*.sh
@@ -34,7 +34,7 @@ setup() {
 	local pid=$! other
 	scripts/other.sh 3>&- &
 	other=$!
-	# Other tests have scripts of that name too.
+	# By pid, because other tests run scripts of that name too.
 	for _ in {1..50}; do
 		run name_scripts
 		! grep "^$pid " <<<"$output" >mine || break

@@ -1,12 +1,12 @@
 #!/usr/bin/env bats
-# The loop over a run: which verbs of the driver scripts/measure.sh calls, and how it ends. The driver only pretends.
+# The loop over a run: which verbs scripts/measure.sh calls, and how it ends, with a fake driver.
 
 bats_require_minimum_version 1.5.0
 
 setup() {
 	cd "$BATS_TEST_TMPDIR" || return
 	mkdir bin
-	# Each verb ends with the next status of its file, and with 0 where there is none.
+	# Each verb ends with the next status in its file, or with 0 if there is none.
 	cat >bin/python3 <<-EOS
 		#!/usr/bin/env bash
 		echo "\${*:4}" >>"$PWD/calls"
@@ -20,17 +20,17 @@ setup() {
 	measure=$BATS_TEST_DIRNAME/../../scripts/measure.sh
 }
 
-# calls: all verbs, in a line.
+# calls: prints all calls in one line.
 calls() { tr '\n' ' ' <calls; }
 
-@test "a run is built, begun, verified, measured to its last step, profiled and reported" {
+@test "a run is built, started, verified, measured to its last step, profiled and reported" {
 	run -0 --separate-stderr "$measure" a-run
 	[[ $(calls) == 'build a-run begin a-run verify a-run next a-run measure a-run measure a-run profile a-run report a-run ' ]]
 	# shellcheck disable=SC2154 # bats sets it
 	[[ $stderr == $'results/a-run\nCPUs: server 0, load generator 1, database 2' ]]
 }
 
-@test "the time that is left is the plan's, or that of the call; once it is up, nothing is profiled" {
+@test "the time limit is the plan's, or the call's; once the time is up, nothing is profiled" {
 	echo 4 >next
 	MAX_TIME_S=60 run -0 "$measure" a-run
 	[[ $(calls) == *'verify a-run next a-run --max-time 60 report a-run ' ]]
@@ -48,7 +48,7 @@ calls() { tr '\n' ' ' <calls; }
 	[[ $(calls) == *'next a-run profile a-run report a-run ' ]]
 }
 
-@test "a verb that fails has said why, and ends the run with its status" {
+@test "a verb that fails ends the run with its status and without another message" {
 	local verb
 	for verb in build begin verify next measure profile report; do
 		echo 7 >"$verb"
@@ -59,12 +59,12 @@ calls() { tr '\n' ' ' <calls; }
 	done
 }
 
-@test "what docker-compose has started is neither built nor begun" {
+@test "with docker-compose up bench, nothing is built or started" {
 	BENCH_ENGINE=composed run -0 "$measure" a-run
 	[[ $(calls) == 'verify a-run next a-run '* && $output == results/a-run ]]
 }
 
-@test "a run that nobody holds is not measured" {
+@test "a run that is not held is not measured" {
 	unset BENCH_HELD
 	run -2 "$measure" a-run
 	[[ $output == 'measure.sh: a run is measured by scripts/matrix.sh; see --help' && ! -e calls ]]

@@ -1,7 +1,8 @@
 # shellcheck shell=bash
-# A copy of the project in which scripts run the tools' commands right here, without Docker. Only declares.
+# A copy of the project whose scripts run the tools' commands directly, without Docker. Only declares.
 
-# copy_project FOLDER NAME...: these files and folders of the project, writable, with a Docker that in_tools is content with.
+# copy_project FOLDER NAME...: copies the project's core and these files and folders, writable, and sets up a fake Docker that runs
+# the command of in_tools directly.
 copy_project() {
 	local to=$1 fake=$1-docker
 	mkdir -p "$to/results"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What scripts/publish.sh and scripts/branches.sh leave behind, and what they leave where they fail. No network, no container.
+# What scripts/publish.sh and scripts/branches.sh create, and what remains if they fail. No network, no container.
 
 bats_require_minimum_version 1.5.0
 
@@ -17,7 +17,7 @@ setup() {
 	export GIT_CONFIG_GLOBAL=/dev/null GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
 }
 
-# make_run NAME: a folder with all files that a run has.
+# make_run NAME: creates a folder with all files of a run.
 make_run() {
 	mkdir -p "results/$1/raw/r01"
 	local name
@@ -26,7 +26,7 @@ make_run() {
 	done
 }
 
-@test "a published run has what people read, and an archive of what it is rebuilt from" {
+@test "a published run has the files that people read, and an archive to rebuild the rest" {
 	make_run one
 	run -0 --separate-stderr scripts/publish.sh one first
 	# shellcheck disable=SC2154 # bats sets it
@@ -36,12 +36,12 @@ make_run() {
 	cmp results/one/report.md results/published/first/report.md
 	run -0 python3 -c 'import sys, tarfile; print(*tarfile.open(sys.argv[1]).getnames(), sep="\n")' results/published/first/raw.tar.xz
 	[[ $output == $'raw\nraw/r01\nraw/r01/tool.json\nplan.jsonl\nservices.yml\nknobs.env\nsources.json' ]]
-	# By its path too, and to the same bytes.
+	# Given by its path, the result is the same byte for byte.
 	scripts/publish.sh results/one second
 	diff -r results/published/first results/published/second
 }
 
-@test "logs of requests are the same, and not compressed twice" {
+@test "request logs are unchanged, and not compressed twice" {
 	make_run one
 	seq 100000 | gzip >results/one/raw/r01/requests.tsv.gz
 	touch --date=@1000000000 results/one/raw/r01/requests.tsv.gz
@@ -53,14 +53,14 @@ make_run() {
 	cmp <(seq 100000) <(zcat results/one/raw/r01/requests.tsv.gz)
 }
 
-@test "an app in this project is published with its path from here" {
+@test "the path of an app inside this project is published relative to the project" {
 	make_run one
 	printf '%s\n' '"options": [' "\"$PWD/examples/shop\"," "\"main:app\"" '],' "\"project\": \"$PWD\"" >results/one/run.json
 	scripts/publish.sh one app
 	[[ $(<results/published/app/run.json) == $'"options": [\n"examples/shop",\n"main:app"\n],\n"project": ""' ]]
 }
 
-@test "of nodes their kinds are published, and not how they are reached" {
+@test "the kinds of nodes are published, but not how to reach them" {
 	make_run one
 	printf '%s\n' $'server\tone\tssh://root@one\t198.51.100.1\t2 CPUs' >results/one/nodes-ever.tsv
 	echo 'overlay: 0.97 of the host' >results/one/network-cost.txt
@@ -70,7 +70,7 @@ make_run() {
 	[[ $output == *network-cost.txt* && $output != *nodes-ever* ]]
 }
 
-@test "verdicts of more than 1 MiB are in the archive" {
+@test "verdicts larger than 1 MiB go into the archive" {
 	make_run one
 	echo small >results/one/verdicts.jsonl
 	scripts/publish.sh one small
@@ -82,7 +82,7 @@ make_run() {
 		results/published/large/raw.tar.xz
 }
 
-@test "nothing is published of a run that lacks something, or under a name that is taken" {
+@test "an incomplete run, or one with a name that is taken, is not published" {
 	make_run one
 	run -2 scripts/publish.sh nope first
 	[[ $output == "publish.sh: 'nope' is not a run with a report: build one with scripts/report.sh" ]]
@@ -98,7 +98,7 @@ make_run() {
 	[[ $(ls -A results/published) == first ]]
 }
 
-@test "branches differ in one line; a change that is not committed stays where it is" {
+@test "the branches differ in one line; an uncommitted change stays where it is" {
 	git init --quiet --initial-branch main && git add .env scripts && git commit --quiet --message all
 	echo '# mine' >>.env
 	run -0 scripts/branches.sh
@@ -112,7 +112,7 @@ make_run() {
 	[[ $output == $'branch sync exists already\nbranch gevent exists already' && $(git rev-parse sync gevent) == "$before" ]]
 }
 
-@test "where the commit fails there is no branch, and no work tree" {
+@test "if the commit fails, no branch and no work tree is left" {
 	run -2 scripts/branches.sh
 	[[ $output == 'branches.sh: this folder is not a git clone with a commit: git clone the project first' ]]
 	git init --quiet --initial-branch main && git add .env scripts && git commit --quiet --message all

@@ -11,7 +11,7 @@ setup() {
 	cp -r services "$BATS_TEST_TMPDIR/before"
 }
 
-# refuses STATUS MESSAGE ARGUMENT...: one line that ends with MESSAGE, and nothing left behind.
+# refuses STATUS MESSAGE ARGUMENT...: fails with one line that ends with MESSAGE, and writes nothing.
 refuses() {
 	run -"$1" --separate-stderr scripts/scaffold.sh "${@:3}"
 	# shellcheck disable=SC2154 # bats sets it
@@ -20,7 +20,7 @@ refuses() {
 	diff -r "$BATS_TEST_TMPDIR/before" services
 }
 
-# stacks_with NAME: the stacks of which it is the server or the framework, one a line.
+# stacks_with NAME: prints the stacks with this server or framework, one per line.
 stacks_with() {
 	python3 -c 'import sys
 from bench.matrix.load import load_matrix
@@ -28,7 +28,7 @@ services = load_matrix().services
 print(*dict.fromkeys(s.stack for s in services if sys.argv[1] in (s.server.name, s.framework.name)), sep="\n")' "$1"
 }
 
-# added: what services/ has more than before, lines of matrix.toml as they are; what it has less begins with "-".
+# added: prints files and lines added to services/; removed ones begin with "-".
 added() { diff -rU0 "$BATS_TEST_TMPDIR/before" services | sed -E '/^(diff|---|\+\+\+|@@) /d; s|^Only in services/||; s/^\+//'; }
 
 @test "a framework: two files, one line, its services, three steps" {
@@ -69,16 +69,16 @@ added() { diff -rU0 "$BATS_TEST_TMPDIR/before" services | sed -E '/^(diff|---|\+
 	run -1 grep -x new-one-starlette stacks
 }
 
-@test "both in turn, with the same name" {
+@test "a server and a framework with the same name" {
 	scripts/scaffold.sh server new-one
 	scripts/scaffold.sh framework new-one
 	[[ $(added | grep -c '^new-one = ') == 2 ]]
 	stacks_with new-one >stacks
-	# The stack of a server and a framework of one name has that name.
+	# A stack whose server and framework have the same name has that name.
 	grep -qx uvicorn-new-one stacks && grep -qx new-one-starlette stacks && grep -qx new-one stacks
 }
 
-@test "no file says NAME any more" {
+@test "the placeholder NAME is replaced in all files" {
 	local kind interface files
 	for kind in server framework; do
 		for interface in asgi wsgi; do

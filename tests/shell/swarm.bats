@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# scripts/swarm.sh with a fake Docker that has contexts of three nodes and one that does not answer.
+# scripts/swarm.sh with a fake Docker that has contexts for three nodes, and one that does not answer.
 
 bats_require_minimum_version 1.5.0
 load project
@@ -11,7 +11,7 @@ setup() {
 	mv "$BENCH_DOCKER.source" "$BENCH_DOCKER.plain.source"
 	cat >"$BENCH_DOCKER" <<-'EOS'
 		#!/usr/bin/env bash
-		# managers: those of NODES that answer as managers; WRONG: the node whose images are others.
+		# MANAGERS: the nodes that answer as managers; BROKEN: a manager that then fails; WRONG: a node with different images.
 		set -euo pipefail
 		echo "$*" >>"$0.calls"
 		here=default
@@ -52,15 +52,15 @@ setup() {
 
 called() { grep -c -e "$1" "$BENCH_DOCKER.calls" || true; }
 
-@test "which context is whose is found out, beside one that does not answer" {
+@test "contexts are matched with nodes, although one does not answer" {
 	run -0 scripts/swarm.sh roles
 	[[ ${#lines[@]} == 3 && ${lines[0]} == 'support one one 198.18.64.9 2 CPUs, 8.0 GiB, linux/x86_64' ]]
 	[[ $output == *"server three three "* ]]
-	# Nothing of it stays beside the results.
+	# No temporary file stays in results/.
 	[[ $(ls -A results) == '' ]]
 }
 
-@test "another manager is asked where the first one fails, and nothing is done without one" {
+@test "another manager is asked if the first one fails; without a manager nothing is done" {
 	BROKEN=one run -0 scripts/swarm.sh label three server
 	[[ $(called '^--context two node update --label-add bench.role=server three$') == 1 ]]
 	MANAGERS='' run -1 scripts/swarm.sh roles
@@ -69,7 +69,7 @@ called() { grep -c -e "$1" "$BENCH_DOCKER.calls" || true; }
 	[[ $output == *"no Docker context reaches a manager"* ]]
 }
 
-@test "a node has one role or several, or none; what is no role is refused before the swarm is told" {
+@test "a node has one role, several or none; an unknown role is refused before the swarm is changed" {
 	scripts/swarm.sh label one support loadgen
 	[[ $(called 'node update --label-add bench.role=loadgen+support one$') == 1 ]]
 	scripts/swarm.sh label one
@@ -82,7 +82,7 @@ called() { grep -c -e "$1" "$BENCH_DOCKER.calls" || true; }
 	[[ $output == *"node nobody is not labelled"* ]]
 }
 
-@test "a registry of one's own: images are pushed from here, nodes pull by digest, and none is started" {
+@test "the user's own registry: images are pushed from here, nodes pull by digest, and no registry is started" {
 	export BENCH_REGISTRY=registry.example.org/x
 	scripts/swarm.sh up
 	[[ $(called ' run ') == 0 && $(called 'stack deploy') == 0 ]]
@@ -92,18 +92,18 @@ called() { grep -c -e "$1" "$BENCH_DOCKER.calls" || true; }
 		[[ $(called "^--context $node pull --quiet registry.example.org/x/bench/upstream@sha256:1$") == 1 ]]
 		[[ $(called "^--context $node tag registry.example.org/x/bench/upstream@sha256:1 bench/upstream$") == 1 ]]
 	done
-	# Nodes that have it are left alone.
+	# Nodes that have the image do not pull again.
 	scripts/swarm.sh send bench/upstream
 	[[ $(called ' pull --quiet') == 3 ]]
 }
 
-@test "a node that gets another image than the one that is here is an error" {
+@test "a node that pulls an image that differs from the local one is an error" {
 	BENCH_REGISTRY=registry.example.org/x WRONG=two run ! scripts/swarm.sh send bench/upstream
 	[[ $output == *"context two gets another bench/upstream than the one that is here"* ]]
 	[[ $(called '^--context two tag') == 0 ]]
 }
 
-@test "arguments that mean nothing" {
+@test "invalid arguments" {
 	for words in '' 'lable one' 'check --seconds' 'check --seconds 0' 'roles all' 'label' 'send' 'up mysql' 'down now'; do
 		# shellcheck disable=SC2086 # words
 		run -2 scripts/swarm.sh $words

@@ -1,8 +1,7 @@
-"""Prints a composite action as bash: a call of `step` for each of its steps, and of `result` for each output.
+"""Translates a composite action to bash: a call of `step` for each step, and of `result` for each output.
 
-runner.bash has both. `python3 tests/support/action_steps.py action.yml [INPUT=VALUE]...`; `github.*=VALUE` among them
-is of the event. Refused are an input that the action has not, an expression that is not known here, and any in what
-bash runs.
+runner.bash defines both. `python3 tests/support/action_steps.py action.yml [INPUT=VALUE]...`; arguments of the form
+`github.*=VALUE` describe the event. Refuses unknown inputs, unknown expressions, and expressions inside bash code.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ def script(action: Mapping[str, Any], given: Mapping[str, str]) -> str:
 
 
 def bash_word(text: str, known: Mapping[str, str], ids: set[str]) -> str:
-    """A value of the file as one word of bash; outputs of earlier steps are looked up when it runs."""
+    """A value of the file as one word of bash; outputs of earlier steps are looked up at run time."""
     parts = EXPRESSION.split(text)
     if any("${{" in literal for literal in parts[::2]):
         raise SystemExit(f"an expression that is not known here: {text}")
@@ -59,7 +58,7 @@ def bash_word(text: str, known: Mapping[str, str], ids: set[str]) -> str:
 
 
 def main(argv: list[str]) -> None:
-    """As the module's text says."""
+    """Print the bash code of an action."""
     action = YAML(typ="safe").load(Path(argv[0]))
     print(script(action, dict(word.split("=", 1) for word in argv[1:])), end="")
 

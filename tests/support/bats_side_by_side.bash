@@ -2,15 +2,15 @@
 #
 # Usage: tests/support/bats_side_by_side.bash JOBS FILE...
 #
-# Runs bats test files, JOBS at a time, each whole in one process, and prints one stream of TAP. Those that are given first begin
-# first. (`bats --jobs` needs GNU parallel, and runs the tests of a file side by side, too.) Exit status 1 when one fails.
+# Runs bats test files in the given order, JOBS at a time and each in a single process, and prints one stream of TAP. Exit status 1
+# if a test fails. (`bats --jobs` needs GNU parallel, and also runs the tests of one file in parallel.)
 set -Eeuo pipefail
 
 jobs=$1 work=$(mktemp -d)
 shift
 trap 'rm -rf "$work"' EXIT
 
-# run_files FILE...: one after the other, each that no other process has taken.
+# run_files FILE...: runs the files that no other process has taken, one after the other.
 run_files() {
 	local file name
 	for file; do
@@ -22,7 +22,7 @@ run_files() {
 
 for ((job = 0; job < jobs; job++)); do run_files "$@" & done
 wait
-# The plan may be the last line.
+# Join them to one TAP stream; its plan may come last.
 cat "$work"/*.tap | awk '/^1\.\.[0-9]+$/ { next } /^(not )?ok [0-9]/ { sub(/[0-9]+/, ++n) } { print } END { print "1.." n }'
 mapfile -t passed < <(compgen -G "$work/*/passed")
 ((${#passed[@]} == $#))

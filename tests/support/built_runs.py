@@ -1,4 +1,4 @@
-"""A run with one measurement of each tool, and what `build` makes of a run."""
+"""A synthetic run with one measurement of each tool, and the records that `build` writes for a run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bench.records.record import Record, load
 
 
 def write_a_run_of_each_tool(folder: Path) -> Path:
-    """All in order."""
+    """Writes a run without faults."""
     levels = {"wrk": "c64", "hey": "c64", "ab": "c16n1000", "vegeta": "r500"}
     lines = [entry(tool=tool, level=level, number=number) for number, (tool, level) in enumerate(levels.items(), 1)]
     write_run(folder, lines)

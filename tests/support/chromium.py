@@ -1,4 +1,4 @@
-"""The browser of the tests' image, and how it starts without a sandbox, a GPU or a network."""
+"""The browser in the tests' image, and its arguments to start without sandbox, GPU and background network use."""
 
 CHROMIUM = "/usr/bin/chromium"
 ARGUMENTS = ("--no-sandbox", "--disable-background-networking", "--disable-dev-shm-usage", "--disable-gpu")

@@ -1,4 +1,4 @@
-"""Raw files of measurements that several load generators made at once: no figure in them was measured."""
+"""Synthetic raw files of measurements by several load generators."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def write_clients(
     clocks: Sequence[str] = (),
     after: Mapping[str, int | str] | None = None,
 ) -> None:
-    """What each left at its rate; `tools` changes the tool.json of some (from 1), `clocks` are lines of clients.tsv."""
+    """Writes each one's files for its rate; `tools`: changes of tool.json by number; `clocks`: lines of clients.tsv."""
     planned = measurement_of(line)
     assert isinstance(planned, Measurement)
     for number, (share, rate) in enumerate(zip(shares(planned), rates, strict=True), 1):
@@ -37,7 +37,7 @@ def write_clients(
 
 
 def one_record(folder: Path) -> Record:
-    """The record of a run of one measurement."""
+    """The record of a run with a single measurement."""
     assert build_verb([str(folder)]) == 0
     (record,) = load((folder / "records.jsonl").read_text().splitlines())
     return record

@@ -1,7 +1,7 @@
-"""Runs of one table in turns whose verdicts follow from the rates that are asked for: no figure in them was measured.
+"""Synthetic runs of one table in turns; the given rates determine the verdicts.
 
-`python3 tests/support/compared_runs.py FOLDER BASE_RATE [HEAD_RATE [ROUNDS [SPREAD]]]` writes and builds one; without
-HEAD_RATE the head's image did not build.
+`python3 tests/support/compared_runs.py FOLDER BASE_RATE [HEAD_RATE [ROUNDS [SPREAD]]]` writes a run and builds its
+report; without HEAD_RATE, the head's image did not build.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ BASE, HEAD = "aiohttp", "tornado"
 def in_turns(
     folder: Path, rates: Mapping[str, float], rounds: int = 4, stacks: tuple[str, ...] = (), spread: float = 0.002
 ) -> Path:
-    """From raw files: services with these successes in a second of turns, all of the same CPU time.
+    """Writes raw files of services with these successes per second, all with the same CPU time.
 
-    Each round they are further apart, by `spread`; of `stacks`, those without a rate have no figure.
+    Each round they are further apart by `spread`. Those of `stacks` without a rate have no figure.
     """
     stacks = stacks or tuple(rates)
     lines = [line for number in range(1, rounds + 1) for line in block(number, stacks)]
@@ -51,7 +51,7 @@ def build_failed(folder: Path, stack: str, detail: str = "no wheel") -> None:
 
 
 def main(argv: list[str]) -> None:
-    """As the module's text says."""
+    """Write and build a run."""
     folder, base, head, rounds, spread = (*argv, *("", "4", "0.002")[len(argv) - 2 :])
     rates = {BASE: float(base)} | ({HEAD: float(head)} if head else {})
     in_turns(Path(folder), rates, int(rounds), (BASE, HEAD), float(spread))

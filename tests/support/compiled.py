@@ -1,7 +1,7 @@
-"""Runs a command whose Python processes compile each module of the project once: compiled.py COMMAND...
+"""Runs a command whose Python processes compile each module of the project only once: compiled.py COMMAND...
 
-The project is read-only there, so what is compiled goes to PYTHONPYCACHEPREFIX. That hides what is compiled of Python
-and its packages already, which is linked there first.
+The project is mounted read-only, so bytecode goes to PYTHONPYCACHEPREFIX. This setting hides the existing bytecode of
+Python and its packages, so that is linked into the folder first.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 
 def link_all(prefix: str) -> None:
-    """What is compiled of Python and of its packages, in the places where it is looked for with this prefix."""
+    """Links the bytecode of Python and its packages to where Python looks for it with this prefix."""
     sys.pycache_prefix = None
     for top in {sysconfig.get_path("stdlib"), sysconfig.get_path("purelib")}:
         for source in Path(top).rglob("*.py"):

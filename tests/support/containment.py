@@ -1,10 +1,10 @@
-"""How every container of this project is confined: the rules, and the one list of exceptions from them.
+"""Checks that every container of this project is confined: the rules, and the one list of exemptions from them.
 
     docker compose --profile '*' config --format json | containment.py PROJECT
     docker inspect CONTAINER... NETWORK... | containment.py PROJECT
 
-Prints a line for each fault, or how many containers were read; the status is 1 where there is a fault. PROJECT is the
-folder that containers may see, read-only. What no rule knows is a fault too.
+Prints a line for each fault, or the number of containers; the status is 1 if there is a fault. PROJECT is the folder
+that containers may mount read-only. Settings that no rule covers are faults too.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from bench.own_app.compose_file import CAPABILITIES, REFUSED
 
 INHIBIT = "com.docker.network.bridge.inhibit_ipv4"
 TOOLS = "tools"
-"""Stands for the containers in which the scripts run a command: they have no name, and no network."""
+"""Stands for the containers in which scripts run a command: these have no name and no network."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exemption:
-    """A fault that containers of a name (a glob) may have, and why."""
+    """A fault that containers with this name (a glob) may have, and the reason."""
 
     container: str
     fault: str
@@ -63,7 +63,7 @@ SECRETS = PurePosixPath("/run/secrets")
 
 
 def faults(service: Mapping[str, Any], networks: Mapping[str, Any], project: str) -> Iterator[str]:
-    """What speaks against a service as Compose has resolved it, without a look at exemptions."""
+    """The faults of a service resolved by Compose, ignoring exemptions."""
     if service.get("read_only") is not True:
         yield "its root is writable"
     if "ALL" not in (service.get("cap_drop") or ()):
@@ -98,7 +98,7 @@ def faults(service: Mapping[str, Any], networks: Mapping[str, Any], project: str
 
 
 def _closed(network: Mapping[str, Any] | None) -> bool:
-    """Whether a network leads nowhere: not outside, and not to the host."""
+    """Whether a network reaches neither the outside nor the host."""
     network = network or {}
     return network.get("internal") is True and (network.get("driver_opts") or {}).get(INHIBIT) == "true"
 
@@ -118,9 +118,9 @@ def _mount_faults(volume: Mapping[str, Any], project: str) -> Iterator[str]:
 
 
 def inspected(container: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """A container as `docker inspect` shows it: its name, and the service of a Compose file that it could be of."""
+    """Converts a container of `docker inspect` to its name and the equivalent service of a Compose file."""
     host, labels = container["HostConfig"], container["Config"].get("Labels") or {}
-    # An image that Compose built has its labels too.
+    # Images built by Compose have its labels too.
     service = labels.get("com.docker.compose.service")
     name = TOOLS if "bench.run" in labels else service or container["Name"].removeprefix("/")
     mode = host.get("NetworkMode") or ""
@@ -147,7 +147,7 @@ def inspected(container: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
             }
             for one in container.get("Mounts") or ()
         ],
-        # The engine masks parts of /proc and /sys in all but privileged containers.
+        # The engine masks parts of /proc and /sys unless a container is privileged.
         "privileged": host.get("Privileged") or not host.get("MaskedPaths"),
         "devices": host.get("Devices"),
         "device_cgroup_rules": host.get("DeviceCgroupRules"),
@@ -164,7 +164,7 @@ def inspected(container: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
 
 
 def read(document: Any) -> tuple[list[tuple[str, Mapping[str, Any]]], dict[str, Any]]:
-    """(containers, networks) of what Compose or `docker inspect` printed."""
+    """(containers, networks) from the output of Compose or `docker inspect`."""
     if isinstance(document, Mapping):
         return list(document["services"].items()), dict(document.get("networks") or {})
     networks = {
@@ -178,7 +178,7 @@ def read(document: Any) -> tuple[list[tuple[str, Mapping[str, Any]]], dict[str, 
 def unexempted(
     containers: Iterable[tuple[str, Mapping[str, Any]]], networks: Mapping[str, Any], project: str
 ) -> Iterator[str]:
-    """A line for each fault that no exemption names."""
+    """A line for each fault without an exemption."""
     for name, service in containers:
         for fault in faults(service, networks, project):
             if not any(one.fault == fault and fnmatchcase(name, one.container) for one in EXEMPTIONS):
@@ -188,7 +188,7 @@ def unexempted(
 def unneeded(
     containers: Iterable[tuple[str, Mapping[str, Any]]], networks: Mapping[str, Any], project: str
 ) -> Iterator[str]:
-    """A line for each exemption of a container that is there and has no such fault; the tools are of several kinds."""
+    """A line for each exemption that an existing container no longer needs; not for TOOLS, which differ."""
     have: dict[str, set[str]] = {}
     for name, service in containers:
         have.setdefault(name, set()).update(faults(service, networks, project))
@@ -198,7 +198,7 @@ def unneeded(
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Judge what is on standard input."""
+    """Check the containers on standard input."""
     containers, networks = read(json.load(sys.stdin))
     found = [line for judge in (unexempted, unneeded) for line in judge(containers, networks, arguments[0])]
     print(*found or [f"{len(containers)} containers are confined"], sep="\n")

@@ -1,4 +1,4 @@
-"""CPU time, for tests that hold one cost against another: how fast the machine is must not decide."""
+"""CPU time, for tests that compare costs independently of the machine's speed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 def cpu_of(action: Callable[[], object], tries: int = 3) -> float:
-    """Seconds of this process's CPU that `action` takes, the least of the tries: what else runs only adds."""
+    """CPU seconds of this process for `action`: the minimum of the tries, because other programs can only add to it."""
     used = []
     for _ in range(tries):
         begin = time.process_time()

@@ -1,4 +1,4 @@
-"""Stands in for the docker command line inside of the driver: notes what is asked, and answers what it was told."""
+"""A fake for the driver's calls of docker: records each call and gives configured answers."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ Answer = Callable[[str], Done]
 
 
 class Docker:
-    """`calls`: each command line, by words. `containers`: what runs, by name, and how; `envs`: the environment of
-    each call.
+    """`calls`, `envs`, `stdins`: command line, environment and input of each call. `containers`: state by name.
+
+    Of several answers that match a call, the latest one applies.
     """
 
     def __init__(self) -> None:
@@ -29,19 +30,19 @@ class Docker:
         self._answers: list[tuple[str, Answer]] = [("inspect --format {{index", self.inspect)]
 
     def says(self, part: str, out: str = "", status: int = 0) -> None:
-        """What every command is answered from now on that has this in it."""
+        """From now on, commands that contain `part` have this output and status."""
         self.does(part, lambda _: Done(status, out, ""))
 
     def does(self, part: str, answer: Answer) -> None:
-        """What is done then."""
+        """From now on, commands that contain `part` call `answer`."""
         self._answers.append((part, answer))
 
     def runs(self, *names: str, **how: Any) -> None:
-        """These containers are there from now on."""
+        """From now on, these containers exist."""
         self.containers.update(dict.fromkeys(names, how))
 
     def asked(self, *parts: str) -> list[str]:
-        """The calls that have all of this in them."""
+        """The calls that contain all of these parts."""
         return [call for call in self.calls if all(part in call for part in parts)]
 
     def __call__(self, argv: Sequence[str], *, check: bool = True, log: Path | None = None, **options: Any) -> Done:
@@ -58,14 +59,14 @@ class Docker:
         return done
 
     def inspect(self, call: str) -> Done:
-        """What is said of containers."""
+        """Answers `docker inspect` of containers."""
         names = call.split("{{end}} ")[1].split()
         found = [line_of(name, **self.containers[name]) for name in names if name in self.containers]
         return Done(int(len(found) < len(names)), "".join(found), "")
 
 
 def line_of(name: str, *, pid: int = 7, running: bool = True, killed: bool = False) -> str:
-    """What the driver asks of a container of the project `p`."""
+    """The driver's facts about a container of project `p`, as a line of `docker inspect`."""
     service = name.removeprefix("p-").removesuffix("-1")
     words = {True: "true", False: "false"}
     facts = (service, f"id-{service}", f"sha256:{service}", pid, words[running], words[killed], 0)
@@ -74,7 +75,7 @@ def line_of(name: str, *, pid: int = 7, running: bool = True, killed: bool = Fal
 
 @pytest.fixture
 def docker(monkeypatch: pytest.MonkeyPatch) -> Docker:
-    """In the place of every command of the driver."""
+    """Replaces every command of the driver."""
     fake = Docker()
     monkeypatch.setattr(module, "run", fake)
     monkeypatch.setenv("BENCH_ENGINE_KIND", "docker")
@@ -86,7 +87,7 @@ SETTINGS = {"SERVER_CPUS": "0", "LOADGEN_CPUS": "1", "NOFILE": "1024", "BENCH_SU
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    """Services a and b, and a server `there` that already runs."""
+    """A run with services a and b, and a target named there."""
     services = {name: Service(image=f"bench/{name}", base="base", settings="A=1 B=2") for name in ("a", "b")}
     services["there"] = Service(url="http://127.0.0.1:8000")
     host = Host(services, ("loadgen", "postgres", "upstream"))

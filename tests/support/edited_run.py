@@ -1,4 +1,4 @@
-"""A run with a measurement of each kind, as the loop leaves them: raw files with their sha256 in meta.json."""
+"""A synthetic run with a measurement of each kind, recorded as by the measuring loop, with sha256 in meta.json."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RATE = 1000
 
 
 def write_run_of_each_kind(folder: Path) -> Path:
-    """wrk, hey, ab and vegeta, a knee, and two windows of two services in turns."""
+    """Writes measurements of wrk, hey, ab and vegeta, a knee, and two windows of two services in turns."""
     levels = {"wrk": "c64", "hey": "c64", "ab": "c16n1000", "vegeta": "r500"}
     alone = [entry(tool=tool, level=level, number=number) for number, (tool, level) in enumerate(levels.items(), 1)]
     alone.append(entry(tool="vegeta", level=KNEE, number=5))

@@ -1,6 +1,6 @@
-"""Events whose counts are known, as records: no figure in them was measured.
+"""Synthetic records of events with known counts.
 
-`python tests/support/event_runs.py FOLDER` writes a run of them to look at.
+`python tests/support/event_runs.py FOLDER` writes a run of them for a look at its report.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def event(
     gone: bool = False,
     **changes: Any,
 ) -> EventRecord:
-    """`lost` requests in the second after the action, or from then on all that are left (`gone`)."""
+    """Loses `lost` requests after the action, or with `gone` all later ones."""
     package = changes.pop("package", None)
     count = sent or 0
     lost = count - int(RATE * BEFORE_S) if gone else lost
@@ -101,7 +101,7 @@ def cannot(service: str, name: str, case: str, why: str, **more: Any) -> EventRe
 
 
 def releases(losses: Sequence[int] = (3, 5, 7, 4, 6), *, sent: int = 1000) -> list[EventRecord]:
-    """Two releases of gunicorn, one of which loses so many requests at a reload in each round."""
+    """Two releases of gunicorn; the first loses this many requests at a reload in each round, the second none."""
     return [
         event("gunicorn", package=f"gunicorn=={version}", round=number, sent=sent, lost=lost)
         for version, each in (("26.1.0", losses), ("27.0.1", [0] * len(losses)))
@@ -110,7 +110,7 @@ def releases(losses: Sequence[int] = (3, 5, 7, 4, 6), *, sent: int = 1000) -> li
 
 
 def bad_day(rounds: int = 7) -> list[EventRecord]:
-    """One cell for each kind of finding."""
+    """Records with a cell for each kind of finding."""
     found: list[EventRecord | None] = []
     for number in range(1, rounds + 1):
         found += [
@@ -180,7 +180,7 @@ SERVERS = ("gunicorn", "uvicorn", "granian", "hypercorn", "waitress", "uwsgi", "
 
 
 def every_event() -> list[EventRecord]:
-    """Each case of each event, of eight servers, one round."""
+    """Each case of each event for eight servers, in one round."""
     phases = tuple(Action(f"{times} times the capacity", at_s) for times, at_s in ((1.5, 2.0), (3, 4.0), (0.5, 8.0)))
     swaps = tuple(Action(f"SIGTERM to container {number}", 3.0 * number, 2.2) for number in (1, 2))
     slow = tuple(Action(f"{2**step} silent connections", 2.0 + step) for step in range(7))
@@ -211,7 +211,7 @@ def services_of(records: Iterable[EventRecord]) -> dict[str, dict[str, Any]]:
 
 
 def defaults_of(records: Iterable[EventRecord]) -> dict[str, dict[str, dict[str, Any]]]:
-    """As run.json has them, of no server: three with the same default, one of which was given another value."""
+    """Made-up defaults in the form of run.json; gunicorn was given another timeout than the others."""
 
     def entry(name: str, value: str, given: str | None = None) -> dict[str, Any]:
         return {"value": value, "given": given, "source": f"https://example.org/{name}"}
@@ -228,7 +228,7 @@ def defaults_of(records: Iterable[EventRecord]) -> dict[str, dict[str, dict[str,
 
 
 def write_events(folder: Path, records: Sequence[EventRecord], **facts: Any) -> Path:
-    """A run of these records alone."""
+    """Writes a run that has only these records."""
     folder.mkdir(parents=True, exist_ok=True)
     facts = {"run": folder.name, "preset": "bad-day", "title": "A bad day", "rounds": 5} | facts
     facts |= {"schema": 1, "services": services_of(records)}

@@ -1,4 +1,4 @@
-"""A service on a real port that keeps the whole contract, or breaks it in one named way."""
+"""A fake service on a real port that follows the contract, or breaks it in one named way."""
 
 import sys
 import threading
@@ -15,15 +15,15 @@ from bench.contract.client import Clock
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
-    request_queue_size = 128  # with the default of five, a burst waits a second for the next try
+    request_queue_size = 128  # with the default of five, connections of a burst are retried only after a second
 
     def handle_error(self, request: object, client_address: object) -> None:
-        if not isinstance(sys.exception(), ConnectionError):  # which a lie or a client that gives up raises
+        if not isinstance(sys.exception(), ConnectionError):  # a lie, or a client that gave up
             super().handle_error(request, client_address)
 
 
 class FakeService:
-    """Listens on a free port of 127.0.0.1; `lie` is what it does wrong, `clock` what it waits by."""
+    """Listens on a free port of 127.0.0.1; `lie`: what it does wrong; `clock`: the clock for its waits."""
 
     def __init__(self, lie: str = "", clock: Clock | None = None) -> None:
         self.clock = clock or SimulatedClock()

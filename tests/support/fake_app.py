@@ -1,4 +1,4 @@
-"""The application of the fake service: the whole contract, or all but what `lie` names."""
+"""The app of the fake service: follows the contract except for what `lie` names."""
 
 import html
 import json
@@ -14,11 +14,11 @@ from bench.contract.client import Clock
 
 
 class Refused(Exception):
-    """A status and its body."""
+    """An error answer: its status and body."""
 
 
 class FakeApp:
-    """Answers the routes of the contract; `lie` is what it does wrong, if anything."""
+    """Answers the routes of the contract; `lie`: what it does wrong, if anything."""
 
     def __init__(self, lie: str, clock: Clock) -> None:
         self.lie = lie
@@ -28,7 +28,7 @@ class FakeApp:
         self.upstream_failed = False
         self.guard = threading.Lock()
         self.free_at = 0.0
-        self.takes: Callable[[float], float] = lambda ms: ms  # milliseconds of a wait for so many
+        self.takes: Callable[[float], float] = lambda ms: ms  # requested -> actual wait in ms
 
     def answer(self, method: str, url: SplitResult, body: bytes) -> tuple[str, bytes]:  # noqa: PLR0911, PLR0912
         """The media type and body; raises `Refused` for an error."""
@@ -117,7 +117,7 @@ class FakeApp:
         return self.json({"duration": ms / 1 if lie == "a float" else str(ms) if lie == "a string" else ms})
 
     def wait(self, ms: float) -> None:
-        """Sleep; a service that serves one request at a time starts when the one before is done."""
+        """Sleep; a service that serves one request at a time starts after the previous one is done."""
         ms = self.takes(ms)
         with self.guard:
             begin = now = self.clock.monotonic_ns() / 1e9

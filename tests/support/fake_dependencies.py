@@ -1,4 +1,4 @@
-"""The database and upstream of the fake service, in memory, with the verifier's view of them."""
+"""In-memory database and upstream of the fake service, with the interface for the verifier."""
 
 import random
 import threading
@@ -29,9 +29,9 @@ ADDITIONAL = (0, "Additional fortune added at request time.")
 
 
 class FakeDatabase(Database):
-    """World, Fortune, data and their counters.
+    """The tables World, Fortune and data, and their counters.
 
-    The verifier may read what others change only while it keeps them out: an AssertionError otherwise.
+    AssertionError if the verifier reads data that others may change without holding the lock.
     """
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class FakeDatabase(Database):
         self.data: list[int] = []  # the transaction of each row
         self.counted = [0, 0, 0]
         self.locks: list[bool] = []
-        self.held: bool | None = None  # whether the lock that is held is exclusive
+        self.held: bool | None = None  # whether the held lock is exclusive; None: not held
         self.guard = threading.Lock()
         self.transactions = 0
 
@@ -94,7 +94,7 @@ class FakeDatabase(Database):
 
 
 class FakeUpstream(Upstream):
-    """Upstream and its control port."""
+    """The upstream and its control port."""
 
     def __init__(self) -> None:
         self.requests = 0

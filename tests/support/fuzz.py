@@ -1,7 +1,7 @@
-"""Property tests on damaged input: a short run that is the same each time, or a long one.
+"""Property tests on damaged input: a short deterministic run, or a long random one.
 
-`FUZZ_SECONDS=600 pytest tests/unit -k fuzz -s` gives each of them that long, with another seed for every 200 examples.
-What it finds is kept in the test's `kept`.
+`FUZZ_SECONDS=600 pytest tests/unit -k fuzz -s` runs each of them that long, with a new seed for every 200 examples.
+Add what it finds to the test's `kept`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LIMITS = settings(
 def fuzz(
     strategy: st.SearchStrategy[Any], *, examples: int, kept: Sequence[Any] = ()
 ) -> Callable[[Callable[[Any], None]], Callable[[], None]]:
-    """A test of one value: `examples` of the strategy's, the same each time, and those that are kept."""
+    """Decorates a test of one value: runs it with `examples` of the strategy, always the same, and with `kept`."""
 
     def decorate(test: Callable[[Any], None]) -> Callable[[], None]:
         tried = itertools.count()
@@ -36,7 +36,7 @@ def fuzz(
             next(tried)
             test(value)
 
-        # What hypothesis calls it where it fails.
+        # The name that hypothesis prints if it fails.
         counted.__name__ = counted.__qualname__ = test.__name__
         counted.__module__ = test.__module__
 
@@ -83,7 +83,7 @@ ODD_VALUES: tuple[Any, ...] = (
 
 @st.composite
 def damaged_text(draw: st.DrawFn, text: str) -> str:
-    """The text after one to five edits of the kinds that files suffer."""
+    """The text after one to five edits that imitate damaged files."""
     for _ in range(draw(st.integers(1, 5))):
         at, length = draw(st.integers(0, len(text))), draw(st.integers(0, 30))
         lines = text.split("\n")
@@ -112,7 +112,7 @@ def damaged_text(draw: st.DrawFn, text: str) -> str:
 
 
 def with_number(text: str, at: int, number: str) -> str:
-    """The text with another number in place of the first one after `at`."""
+    """The text with the first number after `at` replaced."""
     begin = next((place for place in range(at, len(text)) if text[place].isdecimal()), len(text))
     end = next((place for place in range(begin, len(text)) if text[place] not in "0123456789."), len(text))
     return text[:begin] + number + text[end:]
@@ -120,7 +120,7 @@ def with_number(text: str, at: int, number: str) -> str:
 
 @st.composite
 def damaged_value(draw: st.DrawFn, value: Any) -> Any:
-    """The JSON value with one to three of its parts replaced, removed or added."""
+    """The JSON value after one to three parts were replaced, removed or added."""
     for _ in range(draw(st.integers(1, 3))):
         value = _damaged(draw, value)
     return value
@@ -144,7 +144,7 @@ def _damaged(draw: st.DrawFn, value: Any) -> Any:
 
 
 def damaged_json(text: str) -> st.SearchStrategy[str]:
-    """A JSON text whose value, or whose text, was damaged."""
+    """The JSON text with its value or its text damaged."""
     return st.one_of(damaged_value(json.loads(text)).map(json.dumps), damaged_text(text))
 
 

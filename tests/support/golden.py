@@ -1,15 +1,15 @@
-"""Texts that are kept as files: after a wanted change run the test with GOLDEN=write, and read the diff."""
+"""Golden files: after an intended change, run the test with GOLDEN=write and review the diff."""
 
 import os
 from collections.abc import Mapping
 from pathlib import Path
 
 Said = Mapping[str, str | list[str] | tuple[str, ...]]
-"""What is said in each case: a sentence, or several."""
+"""The sentence or sentences of each case."""
 
 
 def same_as(golden: Path, text: str) -> None:
-    """Compare a text with the file that has it."""
+    """Compare a text with its golden file."""
     if os.environ.get("GOLDEN") == "write":
         golden.parent.mkdir(exist_ok=True)
         golden.write_text(text)
@@ -17,7 +17,7 @@ def same_as(golden: Path, text: str) -> None:
 
 
 def cases(found: Said) -> str:
-    """The name of each case, then a line for each sentence."""
+    """The name of each case, followed by one line per sentence."""
     parts = []
     for case, said in found.items():
         lines = [said] if isinstance(said, str) else [*said]

@@ -1,4 +1,4 @@
-"""Runs with something in every form of table, as raw files."""
+"""Synthetic runs, as raw files, that fill every form of table."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def summary(folder: Path) -> None:
             continue  # failed to build
         if line["server"] == "bjoern" and line["scenario"] == "delay-20" and line["tool"] == "hey":
             continue  # not run
-        # Of answers that wait for 20 ms, 32 connections get 1,600 a second at most.
+        # With answers that take 20 ms, 32 connections get at most 1,600 per second.
         most = 500 + 40 * line["position"] if line["scenario"] == "delay-20" else 1000 + 100 * line["position"]
         rps = 200 if line["rate"] else most
         bad = 40 if line["server"] == "bjoern" and line["scenario"] == "json" else 0
@@ -157,7 +157,7 @@ def latency(folder: Path) -> None:
         share = 0.7 if line["level"].startswith("knee70") else None
         stack = "aiohttp" if line["server"] == "aiohttp" else "uvicorn-asgi"
         asked = line | {"rate": round(0.7 * knees["aiohttp"]) if share else knees[stack]}
-        # aiohttp's third round is above the limit.
+        # aiohttp's third round exceeds the limit.
         slow = 80_000_000 if stack == "aiohttp" and line["round"] == 3 and not share else 9_000_000
         write_measurement(folder, asked, output_of(asked, asked["rate"]))
         for name, text in sent_on_time(10 * asked["rate"], asked["rate"], slow).items():

@@ -1,4 +1,4 @@
-"""Rankings of tables in turns whose differences are known exactly."""
+"""Synthetic rankings of tables in turns with exactly known differences."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def place(server: str, framework: str = "flask", python: str = "3.13", **changes
 
 
 def ranking(speeds: Mapping[str, float], metric: Metric = Metric.CPU, same: float = 0.02, look: int = 8) -> Ranking:
-    """A ranking of services of these speeds; closer than `same` they are not told apart."""
+    """A ranking of services with these speeds; differences below `same` are not shown."""
     names = sorted(speeds, key=lambda name: -speeds[name])
     contrasts = []
     for number, a in enumerate(speeds):
@@ -39,12 +39,12 @@ def ranking(speeds: Mapping[str, float], metric: Metric = Metric.CPU, same: floa
 
 
 def sentences_of(found: Ranking, places: Mapping[str, Coordinates] | None = None) -> tuple[str, ...]:
-    """The sentences on a ranking whose services keep their names."""
+    """The sentences about a ranking, with services by their full names."""
     return sentences(found, places or {}, {row.service: row.service for row in found.rows})
 
 
 def rungs(speeds: Mapping[str, float], metric: Metric = Metric.CPU) -> tuple[Ranking, dict[str, Coordinates]]:
-    """Releases of one package, each a service that is named as its version."""
+    """Releases of one package, each a service named after its version."""
     places = {version: place("gunicorn-sync", "wsgi", package=f"gunicorn=={version}") for version in speeds}
     found = ranking(speeds, metric)
     figures = {row.service: Figure(1e6 / speeds[row.service], 990, 1010) for row in found.rows}

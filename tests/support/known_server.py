@@ -1,6 +1,6 @@
-"""The server of known behaviour (services/frameworks/synthetic/bad_day.py) under an event, without Docker.
+"""The server with known behaviour (services/frameworks/synthetic/bad_day.py) under an event, without Docker.
 
-The client, the watch of the driver, the raw files and the record are those of a run; only the container is none.
+Client, driver, raw files and record are real; only the container is replaced by a process.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ DELAYED = ("/?duration=50", b'{"duration":50}')
 
 @dataclass
 class Server:
-    """A server of known behaviour; what its workers have counted goes to `told`."""
+    """A server with known behaviour; its workers write their counts to `told`."""
 
     host: str
     port: int
@@ -68,7 +68,7 @@ class Server:
 
 
 class OnThisMachine(PretendEngine):
-    """Its service is a process here."""
+    """An engine whose service is a process on this machine."""
 
     cannot_act = ""
 
@@ -78,7 +78,7 @@ class OnThisMachine(PretendEngine):
 
     @property
     def pid(self) -> int:
-        """Of the first of them; 0 where there is none."""
+        """The pid of the first server; 0 if there is none."""
         return self.servers[0].process.pid if self.servers else 0
 
     def processes(self, service: str) -> Processes:
@@ -109,13 +109,13 @@ class OnThisMachine(PretendEngine):
 
 
 def _own_memory(pid: int) -> int:
-    """Bytes that it shares with no file."""
+    """Bytes of anonymous memory of a process."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return next((int(line.split()[1]) << 10 for line in lines if line.startswith("RssAnon")), 0)
 
 
 def happened(root: Path, event: Event, known: Known) -> tuple[EventRecord, dict[str, int]]:
-    """(the record of the event, what the server's own workers have counted, as far as they could say it)."""
+    """(the record of the event, the counts of the server's workers, as far as these could write them)."""
     path, body = PATHS.get(event.name, DELAYED)
     hosts = [f"127.0.0.{number}" for number in (2, 3)] if event.proxy else [""]
     with serving(root, known, event.environment, hosts) as (started, port):
@@ -132,7 +132,7 @@ def happened(root: Path, event: Event, known: Known) -> tuple[EventRecord, dict[
 
 
 def under_event(root: Path, event: Event, engine: Engine, asked: tuple[int, str, bytes]) -> EventRecord:
-    """The record of what serves on this machine; `asked` is its port, a path, and what is answered there."""
+    """The record of an event on a server on this machine; `asked`: its port, a path, and the expected answer."""
     port, path, body = asked
     line = entry("gunicorn-sync-wsgi", "delay-50") | {"tool": "sockets", "level": event.level, "event": as_dict(event)}
     line |= {"dir": f"raw/r01/0001/delay-50/sockets-{event.level}/w1/{line['service']}", "connections": None}
@@ -154,7 +154,7 @@ def under_event(root: Path, event: Event, engine: Engine, asked: tuple[int, str,
 def serving(
     root: Path, known: Known, more: Mapping[str, str], hosts: Sequence[str] = ("",)
 ) -> Iterator[tuple[list[Server], int]]:
-    """The server, or one at each of these addresses, with its port; it has ended afterwards."""
+    """Starts a server at each of these addresses; yields them with their port, and ends them afterwards."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

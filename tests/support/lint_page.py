@@ -1,8 +1,8 @@
 """Lints and checks the format of the page's JavaScript with Biome: `python3 tests/support/lint_page.py`.
 
-The files in bench/page/app share one scope: the page has them as one function. They are linted as that function, since
-in a file alone every name from another one is undeclared, and every function for another one unused. A position in the
-function is printed as one in the file that it comes from.
+The files in bench/render/page/app share one scope, because the page joins them to one function. They are linted as that
+function: in single files, names from other files would be undeclared, and functions for other files unused. Positions
+are printed relative to the original file.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def main() -> int:
 
 
 def located(output: str, script: str, files: list[Path]) -> str:
-    """Biome's output with positions in the app's files instead of the script's."""
+    """Biome's output with positions in the app's files instead of in the joined script."""
     text = app()
     starts = {file: text[: text.index(file.read_text())].count("\n") + 1 for file in files}
 

@@ -1,4 +1,4 @@
-"""An engine that only pretends, for the measuring loop: loads leave what `make_loop` made, and the planner is real."""
+"""A fake engine for the measuring loop: loads write the files that `make_loop` has made; the planner is real."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ from driver.steps.next import next_step
 
 
 class LoopEngine(NotingEngine):
-    """`said`: exit status and last words of what is done: `prepare`, `run`, `run r01-0002`, `client 2`, `merge` or
-    `next`. `ended_now` is what all services need and has ended by now.
+    """`said`: exit status and last line of `prepare`, `run`, `run r01-0002`, `client 2`, `merge` or `next`.
+
+    `ended_now`: dependencies that have ended.
     """
 
     def __init__(self, root: Path) -> None:
@@ -81,7 +82,7 @@ class LoopEngine(NotingEngine):
         return Done(status, last, "")
 
     def _load(self, verb: str, step: Mapping[str, Any], failed: int, last: str) -> None:
-        """As bench/load/verbs.py leaves it: one that has failed before is left alone."""
+        """Writes the files of bench/load/verbs.py; skips services that have failed before."""
         services = self.run.folder / step["dir"] / "services"
         for name in step["services"]:
             file = services / f"{name}.status"
@@ -134,7 +135,7 @@ class LoopEngine(NotingEngine):
 
 
 def loop(engine: LoopEngine, max_time_s: str = "") -> int:
-    """As scripts/measure.sh goes on, until nothing is left or the time is up; the exit status of that."""
+    """Runs the loop of scripts/measure.sh until nothing is left or the time is up; its last exit status."""
     asked: Any = engine
     status = next_step(asked, max_time_s)
     while not status:
@@ -143,7 +144,7 @@ def loop(engine: LoopEngine, max_time_s: str = "") -> int:
 
 
 def metas(root: Path) -> dict[str, dict[str, Any]]:
-    """What is whole, by its folder below raw/, without the hashes."""
+    """meta.json of all complete measurements by folder below raw/, without hashes."""
     raw = root / "results/a-run/raw"
     found = {str(file.parent.relative_to(raw)): json.loads(file.read_text()) for file in sorted(raw.rglob("meta.json"))}
     for meta in found.values():
@@ -152,5 +153,5 @@ def metas(root: Path) -> dict[str, dict[str, Any]]:
 
 
 def outcomes(root: Path) -> list[tuple[str, str]]:
-    """Outcome and detail of each, in the order of their folders."""
+    """(outcome, detail) of each measurement, in the order of their folders."""
     return [(meta["outcome"], meta["detail"]) for meta in metas(root).values()]

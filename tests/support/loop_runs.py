@@ -1,4 +1,4 @@
-"""Runs for a loop without containers: what `python3 -m bench next` is asked, and the raw files that a host leaves."""
+"""Synthetic runs for the measuring loop without containers: plans, calls of `python3 -m bench next`, and raw files."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ LOADED = {"timeout_s": 2, "path": "/json", "seconds": 10}
 
 
 def solo(stack: str, number: int, round_number: int = 1, **changes: Any) -> dict[str, Any]:
-    """A line of the plan that can be loaded."""
+    """A line of the plan for a solo measurement."""
     return in_step(entry(stack, number=number, round=round_number, **LOADED) | changes)
 
 
 def in_step(line: dict[str, Any]) -> dict[str, Any]:
-    """In the folder of a step of its own."""
+    """The line, in the folder of its own step."""
     window = f"{line['scenario']}/{line['tool']}-{line['level']}/w1/{line['service']}"
     return line | {"dir": f"raw/r{line['round']:02}/{line['position']:04}/{window}"}
 
 
 def null(number: int, round_number: int = 1) -> dict[str, Any]:
-    """A line for the null server."""
+    """A line of the plan for the null server."""
     return solo("aiohttp", number, round_number, mode="null", service="null")
 
 
 def block(
     round_number: int, stacks: Sequence[str], scenarios: Sequence[str] = ("json",), number: int = 1, windows: int = 1
 ) -> list[dict[str, Any]]:
-    """The lines of one block of a round: a table for each scenario."""
+    """The lines of one block of a round, with a table for each scenario."""
     unit, folder = f"r{round_number:02}-b{number}", f"raw/r{round_number:02}/b{number}"
     lines = []
     for scenario in scenarios:
@@ -57,7 +57,7 @@ def block(
 
 
 def at_rate(lines: Iterable[Mapping[str, Any]], level: str = "share50") -> list[dict[str, Any]]:
-    """The lines of a block's services at a common rate, given those of a table in turns."""
+    """From the lines of a table in turns, those of the same services at a common rate."""
     rated = []
     for line in lines:
         load = {"tool": "vegeta", "level": level, "connections": None, "mode": "rate", "turn_s": None}
@@ -68,7 +68,7 @@ def at_rate(lines: Iterable[Mapping[str, Any]], level: str = "share50") -> list[
 
 
 def tables_of(lines: Iterable[Mapping[str, Any]], rounds: int = 4, looks: Sequence[int] = ()) -> list[dict[str, Any]]:
-    """What run.json says of the tables in turns that these lines are of."""
+    """The tables in turns of these lines, as in run.json."""
     found: dict[tuple[Any, ...], dict[str, Any]] = {}
     for line in lines:
         cell = {key: line[key] for key in ("scenario", "tool", "level")}
@@ -81,7 +81,7 @@ def tables_of(lines: Iterable[Mapping[str, Any]], rounds: int = 4, looks: Sequen
 def write_window(
     folder: Path, line: Mapping[str, Any], rate: float, bad: int = 0, cpu_s: float | None = 0.9, **tool: Any
 ) -> None:
-    """The raw files of one service's turns, 1 s in all, as bench.load leaves them; `tool` changes tool.json."""
+    """Writes the raw files of one service's turns (1 s in total), like bench.load; `tool` changes tool.json."""
     cpu_ns = {"loadgen": 10**8, "postgres": 0, "upstream": 0}
     if cpu_s is not None:
         cpu_ns[line["service"]] = round(cpu_s * 1e9)
@@ -95,7 +95,7 @@ def write_window(
     }
     turns |= {"host_ticks": [50, 0, 55, 95, 0, 0, 0, 0], "each_ns": [], "missing": {}}
     limits = {"nofile": 16384, "cpus": 1, "host_cpus": 2}
-    # wrk's own clock goes on while it is stopped.
+    # wrk's clock runs on while wrk is stopped.
     output = output_of(dict(line) | {"duration_s": 8.0}, rate / 8, bad).replace("Running 8s", "Running 3600s", 1)
     write_measurement(
         folder, line, output, tool={"turns": turns | dict(tool.pop("turns", {})), "limits": limits} | tool
@@ -107,7 +107,7 @@ def write_window(
 
 
 def finish_block(folder: Path, lines: Sequence[Mapping[str, Any]], rates: Mapping[str, float], **seen: Any) -> None:
-    """What the driver leaves of a block; services without a rate have no window."""
+    """Writes the driver's files of a block; services without a rate have no window."""
     services = folder / step_folder(lines[0]["dir"]) / "services"
     services.mkdir(parents=True, exist_ok=True)
     for line in lines:
@@ -120,7 +120,7 @@ def finish_block(folder: Path, lines: Sequence[Mapping[str, Any]], rates: Mappin
 
 
 def finish(folder: Path, lines: Sequence[Mapping[str, Any]], rates: Iterable[float], **seen: Any) -> None:
-    """What the driver leaves at the end of a step that went well, and what differs in what it saw."""
+    """Writes the driver's files of a successful step; `seen` changes finished.json."""
     for line, rate in zip(lines, rates, strict=False):
         write_measurement(folder, line, output_of(line, rate))
         (folder / line["dir"] / "meta.json").unlink()
@@ -139,12 +139,12 @@ def finish(folder: Path, lines: Sequence[Mapping[str, Any]], rates: Iterable[flo
 
 
 def write_finished(folder: Path, **seen: Any) -> None:
-    """What the driver saw of a step."""
+    """Writes finished.json, the driver's view of a step."""
     (folder / FILE).write_text(json.dumps(as_json(Finished(**{"begin_ns": 1} | seen))))
 
 
 def make_loop(root: Path, plan: Sequence[Mapping[str, Any]], rates: Iterable[float]) -> None:
-    """results/a-run, and in `made` what its loads leave (9999: with answers that are errors, 0: nothing)."""
+    """Writes results/a-run, and the files of its loads to `made` (rate 9999: with error answers, 0: none)."""
     folder, made = root / "results/a-run", root / "made"
     blocks = [line for line in plan if line.get("mode") == "turns"]
     for place in (folder, made):
@@ -167,18 +167,18 @@ FACTS = {"image": "bench/x", "base_image": "python:3.13-slim", "framework": "fla
 
 
 def ask(folder: Path, capsys: pytest.CaptureFixture[str], elapsed: float, *options: str) -> tuple[int, list[str]]:
-    """Exit status and lines of `next`; a loop's first call has `--begin`."""
+    """Exit status and output lines of `next`; a loop's first call has `--begin`."""
     status = main(["next", str(folder), "--elapsed", str(elapsed), *options])
     said = capsys.readouterr()
     return status, (said.out + said.err).splitlines()
 
 
 def step_id(folder: Path) -> str:
-    """The step that is to be loaded."""
+    """The id of the next step."""
     return str(step_of(folder)["id"])
 
 
 def step_of(folder: Path) -> Mapping[str, Any]:
-    """What the driver reads of it."""
+    """The driver's part of the next step."""
     host: Mapping[str, Any] = json.loads((folder / STEP).read_text())["host"]
     return host

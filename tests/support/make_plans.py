@@ -1,4 +1,4 @@
-"""Plans of the project's own matrix, on a machine that has Debian's images and one CPU for servers."""
+"""Plans of the project's own matrix, on a machine that has only Debian's images and one CPU for servers."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ HERE = Variant(
 
 
 def plan(*vary: str, settings: dict[str, str] | None = None, **wanted: Any) -> Plan:
-    """The plan of a selection with these knobs; `settings` besides those of `HERE`."""
+    """The plan of a selection with these knobs; `settings` extend those of `HERE`."""
     here = replace(HERE, settings={**HERE.settings, **(settings or {})})
     return make_plan(here, Selection(vary=tuple(map(parse_knob, vary)), **wanted))
 
 
 def told(wanted: Callable[[], Plan]) -> list[str]:
-    """A plan in lines: its services and pairs, what is loaded how, and what is left out; or why there is none.
+    """A plan as lines: its services and pairs, loads, and what is left out; or the error.
 
-    Lists of all that the matrix has are left out: an entry more must not change a test.
+    Without lists of everything in the matrix, because a new entry must not change a test.
     """
     try:
         made = wanted()

@@ -1,6 +1,6 @@
-"""Makes results folders for tests: no figure in them was measured.
+"""Makes synthetic results folders for tests.
 
-`python tests/support/make_run.py N FOLDER` writes one of N measurements, to time `python3 -m bench build FOLDER` with.
+`python tests/support/make_run.py N FOLDER` writes one with N measurements, to time `python3 -m bench build FOLDER`.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def entry(
 
 
 def output_of(line: Mapping[str, Any], rps: float, bad: int = 0) -> str:
-    """What the line's tool prints for so many answers a second, `bad` of them a 500."""
+    """What the line's tool prints for `rps` answers per second; `bad` answers in total are 500."""
     writers = {"wrk": _wrk, "hey": _hey, "ab": _ab, "vegeta": _vegeta}
     return writers[line["tool"]](line, rps, bad)
 
@@ -161,7 +161,7 @@ def _ab(line: Mapping[str, Any], rps: float, bad: int) -> str:
 
 
 def _vegeta(line: Mapping[str, Any], rps: float, bad: int) -> str:
-    """`rps` is what is sent."""
+    """`rps`: requests sent per second."""
     sent = round(rps * line["duration_s"])
     attack = round((line["duration_s"] - 1 / line["rate"]) * 1e9)
     wait, good = 1_000_000, sent - bad
@@ -185,7 +185,7 @@ def _vegeta(line: Mapping[str, Any], rps: float, bad: int) -> str:
 
 @cache
 def sent_on_time(requests: int, rate: float, tail_ns: int = 9_000_000) -> dict[str, str]:
-    """lag.json and latencies.json of as many requests, each at its time, with the percentiles that `_vegeta` prints."""
+    """lag.json and latencies.json of requests that were all sent in time, with the percentiles of `_vegeta`."""
     took = [*[1_900_000] * 50, *[3_000_000] * 40, *[4_000_000] * 5, *[tail_ns] * 4, 20_000_000]
     attack = Attack(
         array("q", (round(number * 1e9 / rate) for number in range(requests))),
@@ -196,7 +196,7 @@ def sent_on_time(requests: int, rate: float, tail_ns: int = 9_000_000) -> dict[s
 
 
 def write_run(folder: Path, lines: Sequence[Mapping[str, Any]], **facts: Any) -> Path:
-    """run.json, plan.jsonl and what was saved of each service; no measurement yet."""
+    """Writes run.json, plan.jsonl and the files about each service; no measurement yet."""
     folder.mkdir(parents=True, exist_ok=True)
     services = {line["service"]: line for line in lines}
     run = {
@@ -251,11 +251,11 @@ def write_measurement(
     database: Mapping[str, int | str] | None = None,
     whole: str = "",
 ) -> None:
-    """The raw files of a complete measurement; `tool`, `meta`, `after` and `database` change what is in their files.
+    """Writes the raw files of a complete measurement; `tool`, `meta`, `after` and `database` change their files.
 
-    `whole`: the folder of the measurement that a load generator has a share of.
+    `whole`: the folder of the whole measurement, if `line` is one load generator's share of it.
 
-    The host has one CPU. It was busy for 0.1 s more than what was measured took of it.
+    The host has one CPU, which was busy for 0.1 s more than the measured processes used.
     """
     saved = folder / line["dir"]
     saved.mkdir(parents=True, exist_ok=True)
@@ -303,7 +303,7 @@ def states_of(folder: Path, line: Mapping[str, Any]) -> dict[str, Path]:
 def write_states(
     folder: Path, line: Mapping[str, Any], name: str, before: Mapping[str, Any], change: Mapping[str, Any]
 ) -> None:
-    """The counters of a container before and after."""
+    """Writes the counters of a container before and after."""
     place = states_of(folder, line)[name]
     place.parent.mkdir(parents=True, exist_ok=True)
     place.with_name(f"{place.name}.before").write_text(_lines(before))
@@ -315,7 +315,7 @@ def _lines(counters: Mapping[str, Any]) -> str:
 
 
 def many(count: int) -> Iterable[dict[str, Any]]:
-    """Lines of a large plan over all tools."""
+    """Lines of a large plan with all tools."""
     loads = (("wrk", "c64"), ("hey", "c64"), ("ab", "c16n1000"), ("vegeta", "r500"))
     cells = itertools.product(range(1, 1000), ("json", "plaintext", "db-raw", "delay-20"), loads, SERVERS)
     for number, (round, scenario, (tool, level), stack) in enumerate(itertools.islice(cells, count), 1):

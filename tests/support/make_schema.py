@@ -1,4 +1,4 @@
-"""The JSON Schema of a record (draft 2020-12), from the dataclass: msgspec reads its types, the rest is its rules.
+"""The JSON Schema of a record (draft 2020-12): msgspec reads the types of the dataclass, this module adds the rules.
 
 `GOLDEN=write python -m pytest tests/unit/records/test_schema.py` writes docs/records.schema.json.
 """
@@ -25,7 +25,7 @@ LEAST_ONE = ("round", "position", "connections", "count", "slot", "window", "blo
 
 
 def schema() -> dict[str, Any]:
-    """The whole schema, of one line of records.jsonl."""
+    """The whole schema for one line of records.jsonl."""
     derived = msgspec.json.schema(Record)["$defs"]
     properties = {name: _field(name, value) for name, value in derived["Record"]["properties"].items()}
     cause = derived["Cause"]
@@ -56,7 +56,7 @@ def _field(name: str, derived: dict[str, Any]) -> dict[str, Any]:
 
 
 def _plain(derived: dict[str, Any]) -> dict[str, Any]:
-    """msgspec's schema of one field without its default, and `x or null` as one list of types."""
+    """msgspec's schema of one field, without its default and with `x or null` as one list of types."""
     found = {key: value for key, value in derived.items() if key != "default"}
     if "anyOf" in found:
         (kind,) = (option for option in found["anyOf"] if option != {"type": "null"})
@@ -65,7 +65,7 @@ def _plain(derived: dict[str, Any]) -> dict[str, Any]:
 
 
 def _exact(name: str, found: dict[str, Any]) -> dict[str, Any]:
-    """What the types do not say: the keys of mappings, where counting begins, the words of modes."""
+    """Adds what the types do not say: keys of mappings, minimum counts, names of modes."""
     exact = {
         "errors": _object(ERRORS),
         "latency_s": _object(dict.fromkeys(LATENCIES, NUMBER)),
@@ -81,12 +81,12 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def reasoned() -> list[str]:
-    """Names that stand in `nulls` when they are null."""
+    """Names that must be in `nulls` if they are null."""
     return [*FIGURES, *(f"errors.{k}" for k in ERROR_KINDS), *(f"latency_s.{k}" for k in LATENCIES)]
 
 
 def _reasons() -> list[dict[str, Any]]:
-    """Every figure has a value or a reason, and never both."""
+    """Every figure has either a value or a reason."""
     rules = []
     for name in reasoned():
         null: dict[str, Any] = {"type": "null"}
@@ -99,7 +99,7 @@ def _reasons() -> list[dict[str, Any]]:
 
 
 def _verdict() -> list[dict[str, Any]]:
-    """Valid is what was measured and has no cause against it."""
+    """A record is valid if it was measured and has no causes."""
     return [
         {
             "if": {"properties": {"valid": {"const": True}}},

@@ -1,14 +1,14 @@
 """Finds failures that bash hides in spite of `set -e`: python3 tests/support/masked_failures.py FILE...
 
-- A function that is called in a condition (`if f`, `while f`, `f &&`, `f ||`, `! f`), where bash ignores failures in
-  all of it: it has to pass on the failure of each of its commands (`|| return`), and so has what it calls.
+- A function that is called in a condition (`if f`, `while f`, `f &&`, `f ||`, `! f`). There, bash ignores `set -e` in
+  the whole function, so it and everything that it calls must pass on the failure of each command (`|| return`).
 - `<(f)`, `local x=$(f)`, `command "$(f)"`, `<<<"$(f)"`: the status of f is lost.
 
-Shellcheck's optional checks do not find them: check-set-e-suppressed looks only at files that say `set -e` themselves,
-which libraries do not, and complains of every question such as is_running; check-extra-masked-returns complains of each
-`$(nproc)`. The second rule here is about the project's functions, Docker, Python and git. What bats runs (.bats, and
-.bash beside them) is left out: it has rules of its own. A line that says `# failure ignored: WHY`, or the line before
-it, makes an exception. The syntax tree is that of `shfmt --to-json`.
+Shellcheck's optional checks are no substitute: check-set-e-suppressed looks only at files that contain `set -e`, which
+libraries do not, and reports every predicate such as is_running; check-extra-masked-returns reports each `$(nproc)`.
+The second rule applies to the project's functions, Docker, Python and git. Files run by bats (.bats, and .bash beside
+them) are skipped, because bats has its own rules. `# failure ignored: WHY` on the line, or on the line before, makes an
+exception. The syntax tree is that of `shfmt --to-json`.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ HARMLESS = frozenset(
 )
 """Commands that have no failure to lose."""
 HANDS_ON = frozenset({"attend", "in_background", "spawn", "check", "in_run", "on_its_own", "interval", "worker"})
-"""Functions that run the command which they are given."""
+"""Functions that run the command in their arguments."""
 MESSAGES = frozenset({"fail", "say", "warn"})
-"""What a message is made of need not succeed."""
+"""Functions for messages; commands in a message need not succeed."""
 IMPORTANT = frozenset({"docker", "git", "python3"})
 EXCEPTION = "# failure ignored: "
 
 
 @dataclass
 class Shell:
-    """All functions of the scripts, and what is found."""
+    """All functions of the scripts, and the findings."""
 
     functions: dict[str, list[tuple[str, Node]]] = field(default_factory=lambda: defaultdict(list))
     sources: dict[str, list[str]] = field(default_factory=dict)
@@ -49,23 +49,23 @@ class Shell:
     checking: set[str] = field(default_factory=set)
 
     def excused(self, file: str, line: int) -> bool:
-        """Whether the line, or the one before it, says why its failure does not matter."""
+        """Whether the line, or the one before it, explains why its failure does not matter."""
         return any(EXCEPTION in text for text in self.sources[file][max(line - 2, 0) : line])
 
     def report(self, file: str, node: Node, words: str) -> None:
-        """One finding, unless the line says why."""
+        """Adds a finding, unless the line is excused."""
         line = node["Pos"]["Line"]
         if not self.excused(file, line):
             self.found.add(f"{file}:{line}: {words}")
 
 
 def is_of_bats(file: Path) -> bool:
-    """Whether bats runs it."""
+    """Whether bats runs the file."""
     return file.suffix == ".bats" or (file.suffix == ".bash" and any(file.parent.glob("*.bats")))
 
 
 def main(files: Sequence[str]) -> int:
-    """Print what is found; 1 when that is anything."""
+    """Print all findings; 1 if there are any."""
     shell, trees = Shell(), {}
     for file in (name for name in files if not is_of_bats(Path(name))):
         text = Path(file).read_text()
@@ -84,7 +84,7 @@ def main(files: Sequence[str]) -> int:
 
 
 def walk(value: Any) -> Iterator[Node]:
-    """Every node below."""
+    """The node and all nodes below it."""
     if isinstance(value, dict):
         yield value
         for part in value.values():
@@ -95,7 +95,7 @@ def walk(value: Any) -> Iterator[Node]:
 
 
 def conditions(shell: Shell, file: str, node: Node) -> None:
-    """Report what loses failures in a condition."""
+    """Report commands whose failure is lost in a condition."""
     kind = node.get("Type")
     parts: list[list[Node]] = []
     if kind == "BinaryCmd" and node["Op"] in (AND, OR):
@@ -110,7 +110,7 @@ def conditions(shell: Shell, file: str, node: Node) -> None:
 
 
 def lost(shell: Shell, file: str, stmts: list[Node], *, tail: bool) -> Iterator[tuple[Node, str]]:
-    """The statements whose failure is lost where bash ignores it; `tail`: the last status is that of the whole."""
+    """Statements whose failure is lost if bash ignores failures; `tail`: the last status is that of the whole."""
     for index, stmt in enumerate(stmts):
         last = tail and index == len(stmts) - 1
         yield from _lost(shell, file, stmt, last=last)
@@ -150,7 +150,7 @@ def _bodies(cmd: Node) -> Iterator[list[Node]]:
 
 
 def _called(shell: Shell, stmt: Node) -> Iterator[tuple[Node, str]]:
-    """What the project's functions that a statement calls lose."""
+    """The failures lost in those of the project's functions that a statement calls."""
     cmd = stmt.get("Cmd") or {}
     if cmd.get("Type") != "CallExpr":
         return
@@ -173,7 +173,7 @@ def _called(shell: Shell, stmt: Node) -> Iterator[tuple[Node, str]]:
 
 
 def substitutions(shell: Shell, file: str, node: Node) -> None:
-    """Report commands whose status is lost with their output."""
+    """Report commands whose output is used but whose status is lost."""
     kind = node.get("Type")
     if kind == "ProcSubst":
         hidden = [node]
@@ -182,7 +182,7 @@ def substitutions(shell: Shell, file: str, node: Node) -> None:
     elif kind == "CallExpr":
         assigns = node.get("Assigns") or []
         hidden = list(_substs([node.get("Args") or [], assigns if node.get("Args") else assigns[:-1]]))
-        # Of several in one array, all but the last.
+        # In an array, the status of all but the last one is lost.
         hidden += [n for one in assigns[-1:] if one.get("Array") for n in list(_substs(one["Array"]))[:-1]]
     elif kind == "DeclClause":
         hidden = list(_substs(node.get("Args")))
@@ -207,7 +207,7 @@ def _matters(shell: Shell, name: str) -> bool:
 
 
 def _pure(shell: Shell, name: str) -> bool:
-    """Whether a function of the project has nothing in it that can fail."""
+    """Whether a function of the project contains nothing that can fail."""
     bodies = shell.functions.get(name, ())
     calls = (node for _, body in bodies for node in walk(body) if node.get("Type") == "CallExpr" and node.get("Args"))
     names = [name_of(call) for call in calls]
@@ -215,12 +215,12 @@ def _pure(shell: Shell, name: str) -> bool:
 
 
 def name_of(cmd: Node) -> str:
-    """The command that is called; `docker` for "$docker"."""
+    """The name of the called command; `docker` for "$docker"."""
     return literal(cmd["Args"][0]) if cmd.get("Args") else ""
 
 
 def literal(word: Node) -> str:
-    """A word without quotes; a parameter by its name."""
+    """A word without quotes; for a parameter its name."""
     for node in walk(word):
         if node.get("Type") == "ParamExp":
             return str(node["Param"]["Value"])

@@ -1,4 +1,4 @@
-"""Helpers of the tests that open index.html in a browser: they build it and read what it shows."""
+"""Helpers for tests that open index.html in a browser: build the page and read what it shows."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def column(page: Page, name: str) -> list[str]:
 
 
 def choose(page: Page, filter: str, *values: str) -> None:
-    """Chooses values of a filter, beside those that are chosen."""
+    """Selects values of a filter, in addition to those already selected."""
     choice = page.locator(f"#filter-{filter}")
     if choice.get_attribute("open") is None:
         choice.locator("summary").click()

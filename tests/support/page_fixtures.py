@@ -1,4 +1,4 @@
-"""Fixtures of the tests that open index.html in a browser; they load this file as a pytest plugin."""
+"""Fixtures for tests that open index.html in a browser; these load this file as a pytest plugin."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def opened(browser: Browser) -> Iterator[Opened]:
-    """Opens a page from the disk; afterwards checks that it requested no other file and logged nothing."""
+    """Opens a page from disk; afterwards checks that it requested no other file and logged nothing."""
     requested: list[str] = []
     logged: list[str] = []
     contexts: list[BrowserContext] = []

@@ -1,6 +1,6 @@
-"""Makes a run that has something for every picture of the page: no figure in it was measured.
+"""Makes a synthetic run with data for every chart of the page.
 
-`python tests/support/page_run.py FOLDER` writes it, to look at with `python3 -m bench build FOLDER`.
+`python tests/support/page_run.py FOLDER` writes it; `python3 -m bench build FOLDER` then builds its page.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def write(folder: Path) -> Path:
 
 
 class Clock:
-    """Windows one after the other, each with what the host's pressure was in it."""
+    """Consecutive windows, each with the host's CPU pressure."""
 
     def __init__(self) -> None:
         self.now_ns = 1_700_000_000 * 10**9
@@ -100,7 +100,7 @@ def _pressure(total: int) -> str:
 
 def _write_solo(folder: Path, line: Mapping[str, Any], rng: random.Random, clock: Clock) -> None:
     stack = "null" if line.get("mode") == "null" else line["service"].rpartition("-py")[0]
-    # The second round has another program in a few of its windows.
+    # In a few windows of the second round, another program uses the CPU.
     noisy = line["round"] == 2 and line["position"] in (12, 13, 14, 40)
     cpu_s = 0.5 + 1500 / SPEEDS.get(stack, 6000) / 3
     tool = clock.window(rng, cpu_s, foreign_s=0.6 if noisy else 0.0, steal=9 if noisy and line["position"] == 40 else 0)
@@ -109,7 +109,7 @@ def _write_solo(folder: Path, line: Mapping[str, Any], rng: random.Random, clock
     if stack == "null":
         write_measurement(folder, line, output_of(line, 16_000 * factor), cpu_s=cpu_s, tool=tool)
     elif line["tool"] == "wrk":
-        # Flask's own server answers one in fifty with a 500; two do not outlive their load.
+        # Flask's own server answers one in fifty requests with 500; tornado on Python 3.12 dies under load.
         bad = 60 if stack == "werkzeug-flask" else 0
         died = stack == "tornado" and line["python"] == "3.12"
         meta = {"outcome": "died", "detail": "exit status 139 under load"} if died else {}

@@ -1,4 +1,4 @@
-"""The raw samples, each with what its text tells."""
+"""The raw samples, each with its truth file."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def named(name: str) -> Sample:
 
 
 def figures(tree: Any, path: str = "") -> dict[str, Any]:
-    """The figures of an output by their paths, without the words about it."""
+    """The figures of a parsed output by path, without descriptive fields and nulls."""
     if isinstance(tree, dict):
         found: dict[str, Any] = {}
         for key, value in tree.items():

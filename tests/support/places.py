@@ -1,4 +1,4 @@
-"""Where tests find the project and what lies beside them."""
+"""Paths for tests: the project, samples and golden files."""
 
 from pathlib import Path
 

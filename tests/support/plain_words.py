@@ -1,4 +1,4 @@
-"""Phrases that a newcomer had to ask about, and where a text has them."""
+"""Finds phrases that newcomers did not understand."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ PHRASES = (
     "requests/s of it by",
     "is not shown to be faster",
 )
-"""Each was in a text that a newcomer had to ask about."""
+"""Each was in a text that a newcomer did not understand."""
 
 
 def found_in(text: str) -> list[str]:
-    """The phrases in it, also where lines of a paragraph, a comment or a string break them."""
+    """The phrases in a text, even if a line break in a paragraph, a comment or a string divides them."""
     joined = re.sub(r'"?\s*\n\s*(?:f?"|#|//)?\s*', " ", text).lower()
     return [phrase for phrase in PHRASES if phrase.lower() in joined]
 
 
 def signs_in(columns: list[str], rows: list[list[str]]) -> list[str]:
-    """Changes against the best with the sign of a better one: less CPU, or more requests/s."""
+    """Changes against the best service whose sign is wrong: none can have less CPU or more requests/s than the best."""
     found = []
     for place, name in enumerate(columns):
         worse = {"CPU against the best": "+0", "requests/s against the best": "-0"}.get(name)

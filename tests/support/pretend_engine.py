@@ -1,4 +1,4 @@
-"""An engine that only pretends, for what is done with services before their load; and a docker that does."""
+"""Fake engines for everything that happens to services before their load, and a fake docker."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from driver.run import Run
 def made_run(
     root: Path, *services: str, own_app: OwnApp | None = None, targets: Sequence[str] = (), **more: Any
 ) -> Run:
-    """A run of these services, and of servers that already run."""
+    """A run of these services, and of `targets`."""
     known = {
         name: Service(image=f"bench/{name}", build=name, base="python:3.13-slim", framework="flask", routes=("json",))
         for name in services
@@ -32,7 +32,7 @@ def made_run(
 
 
 def pretend_docker(folder: Path, monkeypatch: Any, script: str = "") -> Path:
-    """The file with its calls, a line each. What the script says is done with each of them."""
+    """Installs a fake docker that runs `script` at each call; returns the file with its calls, one per line."""
     calls, docker = folder / "docker.calls", folder / "docker"
     docker.write_text(f'#!/usr/bin/env bash\nprintf "%s\\n" "${{*//$\'\\n\'/ }}" >>{calls}\n{script}\n')
     docker.chmod(0o755)
@@ -42,10 +42,10 @@ def pretend_docker(folder: Path, monkeypatch: Any, script: str = "") -> Path:
 
 
 class NotingEngine(Engine):
-    """Notes what it is asked, in a file, as that may be done side by side by processes.
+    """Records its calls in a file, because several processes may call it in parallel.
 
-    `broken` does not start, `dead` has ended, `silent` gives no answer, and `lost` gives it at home alone. `when` says
-    what is done then, and `fails` what raises DockerError.
+    `broken` services do not start, `dead` ones have ended, `silent` ones give no answer, and `lost` ones answer only on
+    their own machine. `when`: a function to run at a call; `fails`: calls that raise DockerError.
     """
 
     def __init__(self, run: Run, **services: Iterable[str]) -> None:
@@ -57,7 +57,7 @@ class NotingEngine(Engine):
         self.when: dict[str, Callable[[], object]] = {}
 
     def calls(self, *first: str) -> list[str]:
-        """What was asked, of these alone if there are any."""
+        """The recorded calls, or only those that begin with one of these words."""
         file = self.run.root / "calls"
         lines = file.read_text().splitlines() if file.exists() else []
         return [line for line in lines if not first or line.split()[0] in first]
@@ -90,10 +90,10 @@ class NotingEngine(Engine):
 
 
 class PretendEngine(NotingEngine):
-    """Of all that is done before a load.
+    """Everything that happens before a load.
 
-    `verifier`: the exit statuses of a service's verifications, of its later ones 0. `revived` is what has ended by each
-    time that this is asked. `said` is what Python says to a verb.
+    `verifier`: exit statuses of a service's first verifications; later ones give 0. `revived`: dependencies that have
+    ended, for each call of `revive`. `said`: results of the verbs of `bench`.
     """
 
     def __init__(
@@ -160,7 +160,7 @@ class PretendEngine(NotingEngine):
         (folder / "verify.json").write_text("{}")
         statuses = list(self.verifier.get(service, ()))
         status = statuses[before] if before < len(statuses) else 0
-        # Cut by the engine, it has nothing to say.
+        # A verifier that was killed by the engine (126) writes no failure.
         if status not in (0, 126):
             (folder / "failure.json").write_text("{}")
         return Done(status, "1 check\n5 passed\n", "")

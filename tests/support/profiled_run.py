@@ -1,4 +1,4 @@
-"""Makes a run with --profile: tables in turns, and sampled stacks of their services. No figure in it was measured."""
+"""Makes a synthetic run with --profile: tables in turns, and sampled stacks of their services."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ def write_profiled(
     profiles: bool = True,
     **facts: Any,
 ) -> Path:
-    """A run whose tables are whole; of its profiles there are those of `stacks`."""
+    """Writes a run with complete tables, and profiles of `stacks`."""
     plan = [line for number in range(1, rounds + 1) for line in block(number, tuple(rates), windows=1)]
-    # Of a machine whose bias of turns is smaller than the difference of the two.
+    # A CPU whose bias of turns is smaller than the difference of the two services.
     host = {"cpu": "Intel(R) Xeon(R) Processor", "cpus": 2}
     known = {"tables_in_turns": tables_of(plan, rounds), "profile": True, "mode": "turns", "host": host}
     write_run(folder, plan, **(known | facts))
     for line in plan:
         stack = line["service"].removesuffix("-py313-debian")
-        # Each service varies in its own way.
+        # Each service varies differently.
         ripple = 1 + 0.004 * ((line["round"] * (3 if stack == "aiohttp" else 5)) % 7 - 3)
         write_window(folder, line, rates[stack] * ripple, cpu_s=0.9)
         meta = {"schema": 1, "id": line["id"], "outcome": "measured", "detail": ""}
@@ -51,12 +51,12 @@ def write_profiled(
 
 
 def first_of(plan: Sequence[Mapping[str, Any]], stack: str) -> Mapping[str, Any]:
-    """The first line of a service."""
+    """The first line of a stack."""
     return next(line for line in plan if line["service"].startswith(f"{stack}-py"))
 
 
 def write_profile(folder: Path, line: Mapping[str, Any], stacks: str, rate: float, said: str = SAMPLER) -> Path:
-    """The window of a service; its server used all of a CPU."""
+    """Writes the profiled window of a service whose server used a whole CPU."""
     planned = measurement_of(line)
     assert not isinstance(planned, str)
     window = window_of(planned).as_dict()

@@ -1,7 +1,7 @@
 """Runs pytest and prints the line coverage of bench/ and driver/, and the worst modules: python_coverage.py ARGUMENT...
 
-`--quiet` as the first: the coverage is only kept, in /coverage, for a later one with --cov-append. What tests run as a
-process of its own (`python3 -m bench ...`), and the shell tests, are not counted.
+With `--quiet` as the first argument, coverage is only saved in /coverage, for a later call with --cov-append. Code that
+tests run in a separate process (`python3 -m bench ...`) and the shell tests are not counted.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ WORST = 5
 
 
 def report(found: Mapping[str, Any]) -> Iterator[str]:
-    """The lines to print, of what `coverage json` wrote."""
+    """The lines to print, from the output of `coverage json`."""
     parts = {name: file["summary"] for name, file in found["files"].items() if file["summary"]["num_statements"]}
     yield "# modules of bench/ and driver/ with the lowest line coverage:"
     for name, part in sorted(parts.items(), key=lambda item: item[1]["percent_covered"])[:WORST]:
@@ -30,13 +30,13 @@ def report(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the tests, print what they executed, and end with their status."""
+    """Run the tests, print their coverage, and end with their status."""
     quiet = arguments[:1] == ["--quiet"]
     with tempfile.TemporaryDirectory() as folder:
         json_file = Path(folder) / "coverage.json"
-        # sys.monitoring costs next to nothing; a trace function would double the time.
+        # sys.monitoring has almost no overhead; a trace function would double the time.
         env = {**os.environ, "COVERAGE_CORE": "sysmon", "COVERAGE_FILE": "/coverage/data"}
-        # Threads of BLAS wait for each other busily, and the processes of pytest are more than the CPUs already.
+        # BLAS threads spin while they wait, and pytest already has more processes than there are CPUs.
         env["OPENBLAS_NUM_THREADS"] = "1"
         options = ["--cov=bench", "--cov=driver", f"--cov-report={'' if quiet else f'json:{json_file}'}"]
         status = subprocess.run(["pytest", *options, *arguments[quiet:]], env=env, check=False).returncode

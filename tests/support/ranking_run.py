@@ -1,6 +1,6 @@
-"""Makes a run measured in turns, its page and the rankings at its top: no figure in it was measured.
+"""Makes a synthetic run measured in turns, its page and the rankings at its top.
 
-`python tests/support/ranking_run.py FOLDER` writes its pages, to look at.
+`python tests/support/ranking_run.py FOLDER` writes its pages for a look at them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from bench.words.told import ToldRanking
 
 JSON_US = {"bjoern-wsgi": 92, "uvicorn-asgi": 131, "aiohttp": 133, "gunicorn-sync-wsgi": 198}
 JSON_US |= {"tornado": 231, "gunicorn-sync-flask": 372, "gunicorn-gevent-flask": 411, "werkzeug-flask": 1240}
-"""CPU time per request of /json."""
+"""CPU time per request of /json, in us."""
 DELAY = {"uvicorn-asgi": 764, "aiohttp": 760, "tornado": 755, "gunicorn-gevent-flask": 741}
 DELAY |= {"gunicorn-sync-wsgi": 48.9, "gunicorn-sync-flask": 48.7, "bjoern-wsgi": 48.6, "werkzeug-flask": None}
 """Requests/s of a route that waits for 20 ms."""
@@ -47,7 +47,7 @@ WAITING = (
 def ranking(
     given: Mapping[str, float | None], scenario: str, cpu: bool, sentences: Sequence[str], spread: float = 0.03
 ) -> ToldRanking:
-    """A table of the analysis; a service without a figure has no rank."""
+    """The ranking of a table; services without a figure have no rank."""
     known = {name: value for name, value in given.items() if value is not None}
     best = min(known.values()) if cpu else max(known.values())
     rows, tier, head = [], 1, 1.0
@@ -112,7 +112,7 @@ def without_a_figure(service: str) -> RankedRow:
 
 
 def changed(told: ToldRanking, number: int = 0, row: Mapping[str, Any] | None = None, **changes: Any) -> ToldRanking:
-    """With other values in the ranking, and in one of its rows."""
+    """The ranking with other values in it and in one of its rows."""
     rows = [*told.ranking.rows]
     rows[number] = replace(rows[number], **(row or {}))
     return replace(told, ranking=replace(told.ranking, rows=tuple(rows), **changes))
@@ -135,7 +135,7 @@ FRAMEWORKS = ("wsgi", "falcon", "bottle", "flask", "pyramid", "django", "hug", "
 
 
 def page(folder: Path, rankings: Sequence[ToldRanking], **facts: Any) -> Path:
-    """The page of a run with these rankings and two rounds in turns of their eight services."""
+    """The page of a run with these rankings, and two rounds in turns of eight services."""
     cells = [(name, told.ranking.scenario, "wrk", "c16") for told in two_tables() for name in told.labels.values()]
     lines = [entry(*cell, number=number, round=turn) for turn in (1, 2) for number, cell in enumerate(cells, 1)]
     title = "Quick look: eight services, two scenarios, four tools"
@@ -155,7 +155,7 @@ def page(folder: Path, rankings: Sequence[ToldRanking], **facts: Any) -> Path:
 
 
 def _in_turns(record: Record) -> Record:
-    """As measured in turns, where no tool's latency is the service's."""
+    """The record as if measured in turns, where tools cannot measure latency."""
     nulls = record.nulls | {f"latency_s.{name}": "measured in turns" for name in record.latency_s}
     return replace(record, mode="turns", causes=(), latency_s=dict.fromkeys(record.latency_s), nulls=nulls)
 

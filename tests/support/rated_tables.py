@@ -1,4 +1,4 @@
-"""Latencies of a table's services at its common rate: figures that are known, and were not measured."""
+"""Synthetic latencies of a table's services at its common rate."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ TAILS_MS = {
     "tornado": (0.9, 4.4),
     "gunicorn-sync-flask": (1.2, 9.8),
 }
-"""p50 and p99 of stacks, in ms."""
+"""(p50, p99) of stacks, in ms."""
 
 
 def distribution(
     p50_ms: float, p99_ms: float, requests: int = 1440, late: Sequence[str] = (), behind_ms: float | None = None
 ) -> Distribution:
-    """Ninety-seven in a hundred take p50, the others p99; from when due half as much again, and `behind_ms`."""
+    """97 % of the requests take p50, the others p99; measured from when they were due, 1.5 times that."""
     slow, of_p50, of_p99 = round(0.03 * requests), round(p50_ms * 1e6), round(p99_ms * 1e6)
     counts = {of_p50: requests - slow, of_p99: slow}
     if behind_ms is None:
@@ -50,7 +50,7 @@ def rounds_of(
     level: str = "share50",
     **how: Any,
 ) -> tuple[list[Record], dict[str, Distribution]]:
-    """The records of a service in these rounds, and their distributions by id."""
+    """The records of a service in these rounds, and its latency distributions by record id."""
     rng, records, found = random.Random(stack), list[Record](), dict[str, Distribution]()
     for number in rounds:
         made = record(stack, round=number, causes=causes, loadgen_cpu_s=0.24 * TURN_S)
@@ -68,7 +68,7 @@ def rated(
     services: Mapping[str, float] = SPEEDS,
     **how: Any,
 ) -> tuple[dict[str, Any], list[Record], AtCommonRates]:
-    """run.json, records and loads of a table of these services that were also loaded at a common rate."""
+    """(run.json, records, loads at a common rate) of a table of these services."""
     records, found = measured(services, 6), dict[str, Distribution]()
     for stack, own in tails_ms.items():
         more, distributions = rounds_of(stack, own, rounds, **how)
@@ -82,14 +82,14 @@ def rated(
 
 
 def rated_ranking(*how: Any, **named: Any) -> Ranking:
-    """The answer of such a table."""
+    """The ranking of such a table."""
     facts, records, loaded = rated(*how, **named)
     (found,) = judge_tables(facts, records, None, loaded)
     return found
 
 
 def rated_told(*how: Any, **named: Any) -> ToldRanking:
-    """The same in words."""
+    """The ranking of such a table, in words."""
     facts, records, loaded = rated(*how, **named)
     (found,) = tell(judge_tables(facts, records, None, loaded), facts, records)
     return found
@@ -99,7 +99,7 @@ LATE = (Cause("not the asked load", "late by 12 ms (p99)"),)
 
 
 def late_told(**how: Any) -> ToldRanking:
-    """aiohttp was always loaded too late: p99 of 2.2 ms as sent, 3.3 and 0.2 ms from when requests were due."""
+    """aiohttp was always loaded too late: p99 is 2.2 ms since sent, and 3.3 ms + 0.2 ms since due."""
     facts, records, loaded = rated({name: own for name, own in TAILS_MS.items() if name != "aiohttp"})
     how = {"rounds": range(2, 7), "spread": 0, "causes": LATE, "behind_ms": 0.2} | how
     more, distributions = rounds_of("aiohttp", TAILS_MS["aiohttp"], **how)

@@ -1,7 +1,7 @@
-"""Tries to open connections from inside of a container: python3 - HOST:PORT... < reach.py
+"""Tries to open connections from inside a container: python3 - HOST:PORT... < reach.py
 
-Prints a line for each, `HOST:PORT reached` or `HOST:PORT not reached (why)`. Where there is a way out of the
-container's own networks it says so, tries nothing, and ends with status 3.
+Prints one line each, `HOST:PORT reached` or `HOST:PORT not reached (why)`. If the container has a route out of its own
+networks, prints that instead and ends with status 3.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ NET = Path("/proc/net")
 
 
 def ways_out() -> Iterator[str]:
-    """Routes over a gateway, and addresses of IPv6, which could find their way by themselves."""
+    """Routes with a gateway, and IPv6 addresses, which could find a route by autoconfiguration."""
     for line in (NET / "route").read_text().splitlines()[1:]:
         interface, _, gateway = line.split()[:3]
         if gateway != "00000000":
@@ -26,7 +26,7 @@ def ways_out() -> Iterator[str]:
 
 
 def attempt(host: str, port: int) -> str:
-    """What comes of one connection."""
+    """The result of one connection attempt."""
     try:
         socket.create_connection((host, port), timeout=2).close()
     except OSError as error:
@@ -35,7 +35,7 @@ def attempt(host: str, port: int) -> str:
 
 
 def main(places: list[str]) -> int:
-    """Try them all."""
+    """Try all addresses."""
     if found := list(ways_out()):
         print("a way out:", ", ".join(found))
         return 3

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
-# Runs what action_steps.py prints as the runner of GitHub Actions would, in the folder that is the workspace. Only declares.
+# Runs the output of action_steps.py like a GitHub Actions runner, with the current folder as the workspace. Only declares.
 
-# run_action ACTION_FOLDER TEMPORARY_FOLDER FILE: the steps in FILE; the outputs are lines NAME=VALUE in TEMPORARY_FOLDER/results. Ends with
-# the status of the step that failed.
+# run_action ACTION_FOLDER TEMPORARY_FOLDER FILE: runs the steps in FILE and writes the outputs as NAME=VALUE lines to
+# TEMPORARY_FOLDER/results. Returns the status of the step that failed.
 run_action() {
 	local -A outputs=()
 	local action_path=$1 temporary=$2 action_status=0
@@ -12,7 +12,7 @@ run_action() {
 	return "$action_status"
 }
 
-# step ID CODE NAME=VALUE...: unless one before it has failed.
+# step ID CODE NAME=VALUE...: runs CODE with this environment, unless an earlier step has failed.
 step() {
 	local name value
 	((action_status == 0)) || return 0

@@ -1,8 +1,8 @@
 """Runs a command and prints which lines of the measuring loop it executed: shell_coverage.py COMMAND...
 
-The loop is scripts/matrix.sh, scripts/measure.sh, loadgen/bench and what they source. A line counts when a command
-starts on it, by shfmt's syntax tree, and was executed when bash's trace (trace.bash) has that command. What runs after
-`set +x` is not seen. (kcov does the same, but prints parts of commands of several lines among the tests' own output.)
+The loop is scripts/matrix.sh, scripts/measure.sh, loadgen/bench and what they source. A line counts if a command starts
+on it (by shfmt's syntax tree), and is covered if bash's trace (trace.bash) has that command. Code after `set +x` is
+not seen. (kcov does the same, but mixes parts of multi-line commands into the tests' output.)
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TRACED = re.compile(rb"^\++([^:\n]+):(\d+):", re.MULTILINE)
 
 
 def the_loop() -> list[str]:
-    """The files of the measuring loop, from the root of the project."""
+    """The files of the measuring loop, relative to the project."""
     found: set[str] = set()
     wanted = [*STARTS]
     while wanted:
@@ -39,7 +39,7 @@ def the_loop() -> list[str]:
 
 
 def commands(script: str) -> dict[int, int]:
-    """The first lines of all commands of a script, and the last line of each."""
+    """First line -> last line of all commands of a script."""
     done = subprocess.run(["shfmt", "--to-json"], input=script, capture_output=True, text=True, check=True)
     lines: dict[int, int] = {}
     for node in walk(json.loads(done.stdout)):
@@ -50,7 +50,7 @@ def commands(script: str) -> dict[int, int]:
 
 
 def executed(lines: Mapping[int, int], traced: set[int]) -> set[int]:
-    """The first lines of the commands that a trace has; bash gives some commands the number of a later line."""
+    """The first lines of the commands in a trace; bash traces some commands with the number of a later line."""
     return {
         first
         for first, last in lines.items()
@@ -59,7 +59,7 @@ def executed(lines: Mapping[int, int], traced: set[int]) -> set[int]:
 
 
 def traced_lines(folder: Path) -> dict[str, set[int]]:
-    """The line numbers of each file, by its path from the root of the project, in all traces of a folder."""
+    """The traced line numbers of each file (path relative to the project), from all traces of a folder."""
     found: dict[str, set[int]] = defaultdict(set)
     names: dict[bytes, str] = {}
     for trace in folder.iterdir():
@@ -71,7 +71,7 @@ def traced_lines(folder: Path) -> dict[str, set[int]]:
 
 
 def report(loop: Sequence[str], traced: Mapping[str, set[int]]) -> Iterator[str]:
-    """A line for each file, and the total."""
+    """The lines to print: one per file, and the total."""
     total = reached = 0
     for name in loop:
         lines = commands((ROOT / name).read_text())
@@ -83,7 +83,7 @@ def report(loop: Sequence[str], traced: Mapping[str, set[int]]) -> Iterator[str]
 
 
 def main(command: Sequence[str]) -> int:
-    """Run the command, print what it executed, and end with its status."""
+    """Run the command, print its coverage, and end with its status."""
     with tempfile.TemporaryDirectory() as folder:
         trace = Path(__file__).with_name("trace.bash")
         env = {**os.environ, "BASH_ENV": str(trace), "TRACES": folder}

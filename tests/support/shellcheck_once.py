@@ -1,7 +1,7 @@
-"""shellcheck of scripts that source each other: shellcheck_once.py [--jobs N] SCRIPT...
+"""Runs shellcheck on scripts that source each other: shellcheck_once.py [--jobs N] SCRIPT...
 
-`shellcheck -x` reads a sourced file again on every path that leads to it, which takes minutes here. Each script is
-checked in a copy of what it sources, in which a file is followed only where bash would come to it first.
+`shellcheck -x` reads a sourced file again on every path that leads to it, which takes minutes here. So each script is
+checked with copies of the files that it sources, in which every file is followed only once, where bash reads it first.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ DIRECTIVE = re.compile(r"(\s*# shellcheck source=)(\S+)\s*$")
 
 
 def followed_once(script: str) -> dict[str, str]:
-    """The texts of a script and of what it sources, by path; a file that was followed before is `/dev/null` there."""
+    """The texts of a script and of all that it sources, by path; repeated sources are replaced by /dev/null."""
     texts: dict[str, str] = {}
 
     def read(path: str) -> None:
@@ -38,7 +38,7 @@ def followed_once(script: str) -> dict[str, str]:
 
 
 def check(script: str) -> tuple[int, str]:
-    """Status and findings of shellcheck."""
+    """(status, findings) of shellcheck."""
     with tempfile.TemporaryDirectory() as folder:
         for path, text in followed_once(script).items():
             copy = Path(folder, path)

@@ -1,4 +1,4 @@
-"""A clock that only moves when everybody sleeps, so that tests of times are exact on any machine."""
+"""A clock that moves only when everybody sleeps, so that tests of times are exact on any machine."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -9,18 +9,18 @@ from bench.contract.client import Answer, Client, Clock, Request
 
 START = datetime(2026, 1, 5, 12, tzinfo=UTC)
 STUCK_AFTER = 60
-"""Real seconds after which a simulation that cannot go on fails its test."""
+"""Real seconds after which a stuck simulation fails its test."""
 
 
 class Abandoned(ConnectionError):
-    """Raised in who sleeps past a timer: the client has given up, and nobody waits for the answer."""
+    """Raised in a sleeper when a timer fires: the client has given up, and nobody waits for the answer."""
 
 
 class SimulatedClock(Clock):
     """The clock of a client and a server in one process.
 
-    Sleeping takes no time. Time moves on when as many sleep as requests are in flight: one, or as many as
-    `in_flight` says, so that concurrent requests wait concurrently however their threads are scheduled.
+    Sleeping takes no real time. Time advances once as many threads sleep as requests are in flight (one, or the number
+    given to `in_flight`), so that concurrent requests wait concurrently however their threads are scheduled.
     """
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class SimulatedClock(Clock):
 
     @contextmanager
     def in_flight(self, count: int) -> Iterator[None]:
-        """So many requests are about to be made at once."""
+        """While this is open, `count` requests are made concurrently."""
         with self._changed:
             self._in_flight = count
         try:
@@ -77,13 +77,13 @@ class SimulatedClock(Clock):
                 self._in_flight = 1
 
     def one_done(self) -> None:
-        """One of the requests in flight has its answer."""
+        """One of the requests in flight was answered."""
         with self._changed:
             self._in_flight = max(1, self._in_flight - 1)
             self._changed.notify_all()
 
     def _advance(self) -> None:
-        """To the next moment at which someone wakes or a timer is due."""
+        """Moves to the next moment at which a sleeper wakes or a timer is due."""
         self._now = max(self._now, min([*self._wakes, *(due for due, _ in self._timers)]))
         due = [timer for timer in self._timers if timer[0] <= self._now and self._now not in self._wakes]
         for timer in due:

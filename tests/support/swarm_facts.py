@@ -1,4 +1,4 @@
-"""A swarm as `docker node inspect` describes it."""
+"""A synthetic swarm in the format of `docker node inspect`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from driver.nodes.swarm import Swarm, nodes_of_inspect
 
 
 def inspected(name: str, label: str | None = None, **changed: Any) -> dict[str, Any]:
-    """One node, ready and active; `changed` has `state`, `availability`, `address`, `manager`, `cpus`, `engine`."""
+    """A node, ready and active; `changed`: `state`, `availability`, `address`, `manager`, `cpus`, `engine`."""
     labels = {} if label is None else {"bench.role": label}
     node: dict[str, Any] = {
         "ID": f"id-{name}",
@@ -30,7 +30,7 @@ THREE = (inspected("alpha", "support"), inspected("beta", "loadgen"), inspected(
 
 
 def swarm(nodes: tuple[dict[str, Any], ...] = THREE, *unreached: str) -> Swarm:
-    """These nodes, with a context for each that is called as it is, but for those that none reaches."""
+    """These nodes, each with a context of the same name, except `unreached` ones."""
     names = [node["Description"]["Hostname"] for node in nodes]
     contexts = {f"id-{name}": name for name in names if name not in unreached}
     return Swarm(nodes_of_inspect(nodes, contexts), names[0], tuple(names))

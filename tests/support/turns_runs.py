@@ -1,4 +1,4 @@
-"""Runs of tables in turns, as records with speeds that are known."""
+"""Synthetic runs of tables in turns, as records with known speeds."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def record(
     line: Mapping[str, Any] | None = None,
     **changes: Any,
 ) -> Record:
-    """One window of one service; `cpu_s` is CPU time per success."""
+    """The record of one window of a service; `cpu_s`: CPU time per success."""
     planned = dict(line or entry(stack, level="c16", round=round))
     names = ("service", "server", "framework", "python", "base", "package", "scenario", "tool", "level")
     successes = int(goodput * TURN_S)
@@ -102,7 +102,7 @@ def measured(
     scenario: str = "json",
     changes: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> list[Record]:
-    """Windows of services of these requests/s: `noise` is common to a window, `spread` each service's own in it."""
+    """Windows of services with these requests/s; `noise` is common to a window, `spread` is of each service."""
     rng, found = random.Random(seed), []
     for number in range(1, rounds + 1):
         for window in range(1, windows + 1):
@@ -117,7 +117,7 @@ def measured(
 
 
 def told_of(speeds: Mapping[str, float], rounds: int, most: int = 12, **how: Any) -> ToldRanking:
-    """The answer of one table of stacks, in words too."""
+    """The ranking of one table of stacks, with its words."""
     waits = how.pop("waits", False)
     names = [service_of(stack) for stack in speeds]
     (found,) = told_tables(facts_of(table(names, most, waits=waits)), measured(speeds, rounds, **how))
@@ -125,7 +125,7 @@ def told_of(speeds: Mapping[str, float], rounds: int, most: int = 12, **how: Any
 
 
 def ranking_of(speeds: Mapping[str, float], rounds: int, most: int = 12, **how: Any) -> Ranking:
-    """The answer of one table of stacks."""
+    """The ranking of one table of stacks."""
     return told_of(speeds, rounds, most, **how).ranking
 
 
@@ -135,13 +135,13 @@ def told_tables(
     absent: Mapping[str, str] | None = None,
     services: Mapping[str, ServiceFacts] | None = None,
 ) -> tuple[ToldRanking, ...]:
-    """The answers of a run's tables, in words too."""
+    """The rankings of a run's tables, with their words."""
     return tell(judge_tables(facts, records, absent), facts, records, services)
 
 
-# A user's own app on servers that differ in what can wait at once.
+# A user's own app on servers that differ in how many requests can wait at the same time.
 OWN_SPEEDS = {"granian-wsgi": 3000, "waitress": 2400, "gunicorn-sync": 900, "gunicorn-gevent": 880}
-"""By server; the app stands for a bare one."""
+"""Requests/s by server."""
 _GUNICORN = ("/opt/venv/bin/python3", "/opt/venv/bin/gunicorn", "--config", "/app/server/gunicorn.conf.py")
 _STARTED: Mapping[str, Sequence[str]] = {
     "granian-wsgi": ("granian", "server.drained:app", "--workers", "2", "--blocking-threads", "8"),
@@ -154,7 +154,7 @@ _STARTED: Mapping[str, Sequence[str]] = {
 def own_app_run(
     speeds: Mapping[str, float] = OWN_SPEEDS, rounds: int = 6, **app: Any
 ) -> tuple[dict[str, Any], ToldRanking, dict[str, ServiceFacts]]:
-    """run.json, the answer in words, and the facts about the services of a run of one's own app with 2 workers."""
+    """(run.json, the ranking with its words, facts about services) of a run of a user's own app with 2 workers."""
     names = {server: service_of(f"{server}-wsgi") for server in speeds}
     matrix = load_matrix(ROOT / "services/matrix.toml")
     own = {"name": "shop", "app": "main:app", "options": ["--app", "/home/a/bench/my shop", "main:app"]}
@@ -190,7 +190,7 @@ def report_of(folder: Path, records: Sequence[Record], *tables: Mapping[str, Any
 
 
 def write_turns(folder: Path) -> str:
-    """report.md of two tables: ties, a service that only gives errors, one that only its load generator bounds."""
+    """report.md of two tables: ties, a service that gives only errors, and one limited only by its load generator."""
     speeds = {"gunicorn-gevent-flask": 1900, "gunicorn-sync-flask": 1000, "uvicorn-asgi": 5400, "aiohttp": 5380}
     speeds["tornado"] = 3000
     errors, bound = [Cause("errors", "40 of 400 | got 500")], [Cause("loadgen-bound", "wrk's CPUs were 99 % busy")]

@@ -8,7 +8,7 @@ setup_file() { start_nodes 3; }
 teardown_file() {
 	cd "$project" || return
 	DOCKER_CONFIG='' tests/swarm/nodes.sh down
-	# Nothing is left of it: folder, networks, rule, cgroups, processes.
+	# Nothing is left: folder, mounts, networks, firewall rule, cgroups.
 	[[ ! -e $NODES_HOME ]]
 	run -1 grep -rqsF "$NODES_HOME" /proc/self/mounts
 	[[ $(ip netns list) != *bench-nodes-${NODES_SUBNET##*.}-* ]]
@@ -17,14 +17,14 @@ teardown_file() {
 	[[ -z $(find /sys/fs/cgroup -type d -name "bench-nodes-${NODES_SUBNET##*.}*") ]]
 }
 
-# base_on_node_3 IMAGE: of an image that was built on it and added nothing.
+# base_on_node_3 IMAGE: describes the base of an image on node 3; the image itself stands for its base.
 base_on_node_3() {
 	printf '#!/usr/bin/env bash\nexec docker --context bench-node-3 "$@"\n' >"$BATS_TEST_TMPDIR/node-3"
 	chmod +x "$BATS_TEST_TMPDIR/node-3"
 	BENCH_DOCKER=$BATS_TEST_TMPDIR/node-3 python3 -c 'import sys; from driver.engines.provenance import describe_base; print(describe_base(*sys.argv[1:]), end="")' "$1" "$1"
 }
 
-@test "a swarm without roles is refused, and roles are given" {
+@test "a swarm without roles is refused, and roles can be assigned" {
 	run -1 scripts/swarm.sh check
 	[[ $output == *"stop: server: no node has this role"* && $output == *"stop: loadgen"* && $output == *"stop: support"* ]]
 	scripts/swarm.sh label bench-node-1 loadgen support
@@ -52,7 +52,7 @@ base_on_node_3() {
 	[[ $(node 1 network ls --filter name=bench-check --quiet) == '' ]]
 }
 
-@test "images reach every node by digest through the swarm's own registry, which listens on loopback alone" {
+@test "every node gets images by digest through the swarm's own registry, which listens only on loopback" {
 	scripts/swarm.sh up upstream
 	scripts/swarm.sh send bench/upstream
 	here=$(docker image inspect --format '{{.Id}}' bench/upstream)
@@ -63,14 +63,14 @@ base_on_node_3() {
 	done
 	run -0 node 1 service inspect bench_registry --format '{{.Spec.EndpointSpec.Mode}} {{.Spec.TaskTemplate.Placement.Constraints}} {{.Endpoint.Ports}}'
 	[[ $output == 'dnsrr [node.labels.bench.role == loadgen+support] []' ]]
-	# What a run writes down of a base has the digest that its registry gave it.
+	# A run records the digest that the registry gave to a base image.
 	run -0 base_on_node_3 bench/upstream
 	[[ $output =~ ^'{"name": "bench/upstream", "id": "'"$here"'", "repo_digests": ["127.0.0.1:5000/bench/upstream@sha256:'[0-9a-f]{64}'"]}'$ ]]
-	# The network of a run has no way out, and the registry is not in it.
+	# A run's network is internal, and the registry is not in it.
 	[[ $(node 1 network inspect bench_bench --format '{{.Internal}} {{.Attachable}} {{.Driver}} {{.Options}}') == 'true true overlay '* ]]
 	[[ $(node 1 network inspect bench_bench --format '{{.Options}}') != *encrypted* ]]
-	# A node hears of the names in a network some time after it has joined it.
-	# shellcheck disable=SC2016 # for the shell there
+	# After joining a network, a node learns the names in it with some delay.
+	# shellcheck disable=SC2016 # expanded on the node
 	run -0 node 3 run --rm --network bench_bench bench/registry bash -c 'reached() { timeout 3 bash -c "</dev/tcp/$1" 2>/dev/null; }
 		for ((i = 0; i < 20; i++)); do ! reached upstream/8080 || break; sleep 1; done
 		for at in upstream/8080 registry/5000; do reached "$at" && echo "$at reached" || echo "$at not"; done'
@@ -78,13 +78,13 @@ base_on_node_3() {
 	[[ $output == $'upstream/8080 reached\nregistry/5000 not' ]]
 }
 
-@test "a base is pulled by the digest that its registry gave, also after its tag has moved" {
+@test "a base is pulled by its locked digest, even after its tag has moved" {
 	copy=$BATS_TEST_TMPDIR/project name=127.0.0.1:5000/python:3.13-slim
 	mkdir "$copy"
 	cp -r driver scripts services .env "$copy"
 	rm -f "$copy/services/.env"
 	export PYTHON_IMAGE=127.0.0.1:5000/python PYPY_IMAGE=127.0.0.1:5000/pypy DEBIAN_IMAGE=127.0.0.1:5000/debian:trixie-slim
-	# What asks a registry is the client, which is to be where that registry is.
+	# Not the daemon but the client asks the registry, so it must run in the registry's network.
 	export BENCH_DOCKER=$BATS_TEST_TMPDIR/docker
 	printf '#!/usr/bin/env bash\nexec ip netns exec %s docker --context bench-node-3 "$@"\n' "bench-nodes-${NODES_SUBNET##*.}-3" >"$BENCH_DOCKER"
 	chmod +x "$BENCH_DOCKER"
@@ -109,7 +109,7 @@ base_on_node_3() {
 	node 3 image rm "$name"
 }
 
-@test "a node that was cut is missed, comes back, and nothing is left of the registry in the end" {
+@test "a lost node is noticed and comes back; at the end nothing is left of the registry" {
 	tests/swarm/nodes.sh cut 3
 	until_state 1 3 down
 	run -1 scripts/swarm.sh check --seconds 1

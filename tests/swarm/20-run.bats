@@ -1,10 +1,9 @@
 #!/usr/bin/env bats
-# A run on a real swarm (nodes.sh): the nodes that it needs are lost one after the other, and nothing measured is lost or counted
-# twice.
+# A run on a real swarm (nodes.sh): its nodes are lost one after the other, and no measurement is lost or counted twice.
 
 load on_nodes
 
-# Four nodes, of which 1 to 3 are managers; the first one leads, and has no role.
+# Four nodes: 1 to 3 are managers; node 1 is the leader and has no role.
 setup_file() {
 	start_nodes 4
 	scripts/swarm.sh label bench-node-2 loadgen
@@ -12,20 +11,20 @@ setup_file() {
 	scripts/swarm.sh label bench-node-4 server
 }
 
-# comes_back I: the node, and the swarm knows it.
+# comes_back I: restarts the node and waits until the swarm sees it as ready.
 comes_back() {
 	tests/swarm/nodes.sh start "$1"
 	until_state 3 "$1" ready
 }
 
-# until_step: the run has made one.
+# until_step: waits until the run has finished a step.
 until_step() { until_said '^\[1/'; }
 
-@test "load generator, server and the leading manager are cut while it measures: it stops and goes on, also with a node that joined late in the place of a drained one; each measurement is recorded once" {
+@test "a run survives the loss of load generator, server and leader, and a replaced node; each measurement is recorded once" {
 	measure --swarm --stack uvicorn-asgi,hypercorn-asgi --scenario json --tool wrk --level 16 --rounds 6 --controls none
 	until_step
 	grep -q '^nodes: server bench-node-4, load generator bench-node-2, database bench-node-3; ' "$log"
-	# Hardened there as here; no container of the run is on any other engine.
+	# Containers are as hardened as on one machine, and none of the run is on another engine.
 	node 4 ps --filter "name=bench-$run_name" --format '{{.Names}}' >"$BATS_TEST_TMPDIR/there"
 	grep -q counters-server "$BATS_TEST_TMPDIR/there"
 	[[ $(docker --context default ps --quiet --filter "label=com.docker.compose.service=loadgen" --filter "name=bench-$run_name") == '' ]]
@@ -48,7 +47,7 @@ until_step() { until_said '^\[1/'; }
 	(($(measured) > whole))
 	comes_back 4
 
-	# It is drained, and one that joins late serves; then the swarm needs a new leader.
+	# Drain node 4 and let a new node serve; then take the leader away.
 	node 3 node update --availability drain bench-node-4
 	tests/swarm/nodes.sh add 5
 	scripts/swarm.sh label bench-node-5 server
@@ -61,13 +60,13 @@ until_step() { until_said '^\[1/'; }
 
 	recorded_once bench-node-4 bench-node-5
 	nothing_left 2 3 4 5
-	# The swarm keeps a network until all nodes that were in it have said that they are not; the command was in the run's last words.
+	# The swarm keeps a network until all its nodes have left it; the run's last message has the command to remove it then.
 	comes_back 1
 	until_gone
 	rm -rf "results/$run_name"
 }
 
-# until_gone: the run's network, as its last words say how.
+# until_gone: removes the run's network with the command from its last message, retrying until it works.
 until_gone() {
 	local tries left
 	for ((tries = 0; tries < 60; tries++)); do

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Blocks side by side on two pairs of nodes of a real swarm (nodes.sh), of which one is lost in the middle. All nodes are on one
-# machine: no figure of such a run means anything.
+# Blocks in parallel on two pairs of nodes of a real swarm (nodes.sh), one of which is lost in between. All nodes are on one
+# machine, so the figures of such a run mean nothing.
 
 load on_nodes
 
@@ -11,7 +11,7 @@ setup_file() {
 	for i in 4 5; do scripts/swarm.sh label "bench-node-$i" server; done
 }
 
-# until_loaded N: the load generator of that node has a block under load.
+# until_loaded N: waits until the load generator on node N is loading a block.
 until_loaded() {
 	local tries
 	for ((tries = 0; tries < 480; tries++)); do
@@ -22,7 +22,7 @@ until_loaded() {
 	return 1
 }
 
-# facts_of: `NODE UNIT BEGIN END` of each block that is whole.
+# facts_of: prints `NODE UNIT BEGIN END` of each block.
 facts_of() {
 	python3 - "results/$run_name" <<-'EOS'
 		import json, pathlib, sys
@@ -36,11 +36,11 @@ facts_of() {
 	EOS
 }
 
-@test "two blocks at once, each on a pair of nodes: what one has measured stays when the other is lost, and all is measured once" {
+@test "two blocks in parallel on two pairs of nodes: if one pair is lost, the other's results stay, and everything is measured once" {
 	measure --swarm --stack uvicorn-asgi,hypercorn-asgi --vary BACKLOG=64,128,256,512,1024 --scenario json --tool wrk --level 16 --rounds 2 --controls none
 	until_said '^\[2/'
 	grep -q '^2 pairs of nodes side by side: bench-node-4 with load generator bench-node-2; bench-node-5 with load generator bench-node-3$' "$log"
-	# A network, a database and a load generator for each of them.
+	# Each has its own network, database and load generator.
 	[[ $(node 1 ps --quiet --filter label=com.docker.compose.service=postgres | wc -l) == 2 ]]
 	[[ $(node 1 network ls --filter "name=bench-$run_name" --format '{{.Name}}' | sort -u | wc -l) == 2 ]]
 	until_loaded 3
@@ -50,7 +50,7 @@ facts_of() {
 	ends_with 1
 	grep -q 'node bench-node-5 (server) is lost: what it was measuring is not recorded' "$log"
 
-	# The other block came to its end, and is recorded by the next call.
+	# The other block was finished, and the next call records it.
 	tests/swarm/nodes.sh start 5
 	until_state 1 5 ready
 	measure --resume "$run_name"
@@ -63,7 +63,7 @@ facts_of() {
 	recorded_once bench-node-4 bench-node-5
 	[[ $(wc -l <"results/$run_name/plan.jsonl") == 20 ]]
 
-	# The two blocks of the first round were under way at once, on two nodes.
+	# The two blocks of the first round overlapped, on two nodes.
 	facts_of >"$BATS_TEST_TMPDIR/facts"
 	cat "$BATS_TEST_TMPDIR/facts"
 	[[ $(wc -l <"$BATS_TEST_TMPDIR/facts") == 4 ]]
@@ -76,8 +76,8 @@ facts_of() {
 	rm -rf "results/$run_name"
 }
 
-@test "windows alone on two pairs of nodes, of which one loses its database: it is started again, and all is measured once" {
-	# All nodes are one machine, where each pair is the other one's noise.
+@test "solo windows on two pairs of nodes: a killed database is started again, and everything is measured once" {
+	# On one machine, each pair is noise for the other.
 	export MAX_STEAL=999 MAX_FOREIGN_CPU=999 MAX_LOADGEN_WAIT=999
 	measure --swarm --mode solo --stack uvicorn-asgi,hypercorn-asgi --scenario json --tool wrk --level 16 --rounds 2 --duration 5
 	until_said '^\[1/'

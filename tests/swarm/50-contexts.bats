@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# A run on two machines without a swarm, by two Docker contexts (nodes.sh up 2 --plain).
+# A run on two machines without a swarm, through two Docker contexts (nodes.sh up 2 --plain).
 
 load on_nodes
 
@@ -14,10 +14,10 @@ measure() {
 		--scenario json --tool wrk --level c16 --rounds 2 "${@:4}"
 }
 
-# values KEY FILE: of a key, in the lines of a file.
+# values KEY FILE: prints the values of a key in a file of JSON lines.
 values() { sed -nE "s/^.*[{,] ?\"$1\": ?\"([^\"]*)\".*/\1/p" "$2"; }
 
-# left NODE: containers, volumes and networks of runs.
+# left NODE: prints ids of containers, and of volumes and networks of runs.
 left() {
 	local kind
 	for kind in container volume network; do
@@ -26,7 +26,7 @@ left() {
 	node "$1" ps --all --quiet
 }
 
-@test "what cannot be measured there is refused before anything is planned" {
+@test "bad addresses and contexts are refused before anything is planned" {
 	local runs
 	runs=$(ls results)
 	run -2 measure bench-node-2 bench-node-1 0.0.0.0
@@ -36,25 +36,25 @@ left() {
 	[[ $(ls results) == "$runs" && ! $(left 1)$(left 2) ]]
 }
 
-@test "an address that the server's machine does not have ends the run, and nothing is left" {
+@test "a run with an address that the server's machine does not have fails, and nothing is left" {
 	run -1 measure bench-node-2 bench-node-1 "$NODES_SUBNET.77" --duration 1
 	[[ $output == *"cannot assign requested address"* && $output == *"the counters of node bench-node-2 cannot be read"* ]]
 	[[ ! $(left 1)$(left 2) && $output =~ results/[0-9]+-[0-9]+-all ]]
 	rm -r "${BASH_REMATCH[0]}"
 }
 
-@test "services are measured through ports at the one address, and nothing is left on either machine" {
-	# A context's name, and a URL.
+@test "services are measured through ports at the given address, and nothing is left on either machine" {
+	# One machine by the name of its context, the other by URL.
 	measure bench-node-2 "unix://$NODES_HOME/1/docker.sock" "$address" >"$BATS_TEST_TMPDIR/report" 2>"$BATS_TEST_TMPDIR/said" &
 	measuring=$!
-	# What is published while it runs: at no other address, and of no other container.
+	# Record what is published during the run: only the services' containers, and only at this address.
 	published='' listening=''
 	# shellcheck disable=SC2016 # Docker's own variables
 	format='{{$n := index .Config.Labels "com.docker.compose.service"}}{{range $p, $b := .HostConfig.PortBindings}}{{range $b}}{{$n}} {{$p}} {{.HostIp}} {{.HostPort}}
 {{end}}{{end}}'
 	while kill -0 "$measuring" 2>/dev/null; do
 		ids=$(node 2 ps --quiet) || true
-		# shellcheck disable=SC2086 # an id each
+		# shellcheck disable=SC2086 # one word per id
 		[[ ! $ids ]] || published+=$(node 2 inspect --format "$format" $ids 2>/dev/null)$'\n' || true
 		listening+=$(ip netns exec "bench-nodes-${NODES_SUBNET##*.}-2" ss --listening --tcp --numeric --no-header 2>/dev/null | awk '{ print $4 }')$'\n'
 		sleep 0.5
@@ -68,7 +68,7 @@ left() {
 	done
 	[[ $published != *postgres* && $published != *upstream* && $listening == *"$address:2100"* && $listening != *"0.0.0.0:21"* ]]
 	results=$(dirname "$(<"$BATS_TEST_TMPDIR/report")")
-	# Every planned measurement, once.
+	# Every planned measurement exists once.
 	planned=$(values id "$results/plan.jsonl" | sort)
 	[[ $planned && $(values id "$results/records.jsonl" | sort) == "$planned" ]]
 	[[ $(values node "$results/records.jsonl" | sort -u) == bench-node-2 && $(values outcome "$results/records.jsonl" | sort -u) == measured ]]
@@ -77,7 +77,7 @@ left() {
 	rm -r "$results"
 }
 
-# ssh_to I: an ssh daemon on this machine, whose sessions have that node's engine; and a client that knows it. Sets `url`.
+# ssh_to I: starts an ssh daemon whose sessions use node I's engine, and puts an ssh client for it on PATH. Sets `url`.
 ssh_to() {
 	local folder=$BATS_FILE_TMPDIR/ssh port=2229
 	mkdir -p "$folder/bin" /run/sshd
@@ -96,7 +96,7 @@ ssh_to() {
 
 teardown() { [[ ! -s $BATS_FILE_TMPDIR/ssh/pid ]] || kill "$(<"$BATS_FILE_TMPDIR/ssh/pid")"; }
 
-@test "the server's machine by ssh" {
+@test "the server's machine can be given as an ssh URL" {
 	command -v sshd >/dev/null || skip "there is no sshd here (openssh-server)"
 	ssh_to 2
 	run -0 measure "$url" bench-node-1 "$address" --server uvicorn --rounds 1

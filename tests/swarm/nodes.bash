@@ -7,23 +7,23 @@ source "${BASH_SOURCE[0]%/*}/../../scripts/lib/engine.sh"
 nodes_home=${NODES_HOME:-/tmp/bench-nodes}
 nodes_subnet=${NODES_SUBNET:-198.18.64}
 nodes_pool=${NODES_POOL:-198.18.128.0/20}
-# Names of this set of nodes alone: its third number.
+# Names that are unique to this set of nodes, by the third number of its subnet.
 nodes_bridge=bench-br${nodes_subnet##*.}
 nodes_cgroup=bench-nodes-${nodes_subnet##*.}
 
-# on_node I ARGUMENT...: that node's Docker.
+# on_node I ARGUMENT...: runs docker on node I.
 on_node() { DOCKER_CONFIG=$nodes_home/config "$docker" --context "bench-node-$1" "${@:2}"; }
 
-# nodes_up N PLAIN: in a swarm, unless PLAIN is not empty.
+# nodes_up N PLAIN: starts N nodes and joins them to a swarm, unless PLAIN is set.
 nodes_up() {
 	local i began=$SECONDS
 	[[ ! -e $nodes_home ]] || fail 2 "$nodes_home is there already: tests/swarm/nodes.sh down"
 	mkdir -p "$nodes_home/config"
-	# What began is ended, whatever fails.
+	# If anything fails, remove everything again.
 	trap 'nodes_down' EXIT
 	ip link add "$nodes_bridge" type bridge
 	ip link set "$nodes_bridge" up
-	# Bridged packets, too, pass the host's chain, whose policy Docker sets to DROP.
+	# Bridged packets also pass the host's FORWARD chain, whose policy Docker sets to DROP.
 	iptables -I FORWARD -i "$nodes_bridge" -o "$nodes_bridge" -j ACCEPT
 	for ((i = 1; i <= $1; i++)); do node_up "$i"; done
 	for ((i = 1; i <= $1; i++)); do node_answers "$i"; done
@@ -32,14 +32,14 @@ nodes_up() {
 	say "$1 nodes: $((SECONDS - began)) s"
 }
 
-# node_up I: it may not answer yet.
+# node_up I: starts node I, which may not answer yet.
 node_up() {
 	node_network "$1"
 	node_daemon "$1"
 	DOCKER_CONFIG=$nodes_home/config "$docker" context create "bench-node-$1" --docker "host=unix://$nodes_home/$1/docker.sock" >/dev/null
 }
 
-# nodes_join N: one swarm; a lost node is noticed after three heartbeats.
+# nodes_join N: joins all nodes to one swarm. A lost node is noticed after three heartbeats.
 nodes_join() {
 	local i role
 	on_node 1 swarm init --advertise-addr "$nodes_subnet.1" --default-addr-pool "$nodes_pool" --dispatcher-heartbeat 2s >/dev/null
@@ -56,7 +56,7 @@ node_join() {
 
 node_netns() { echo "$nodes_cgroup-$1"; }
 
-# node_network I: a network of its own, whose eth0 is at the bridge.
+# node_network I: creates node I's network namespace, with eth0 on the bridge.
 node_network() {
 	local netns inside=(ip -n "$nodes_cgroup-$1")
 	netns=$(node_netns "$1")
@@ -69,14 +69,14 @@ node_network() {
 	"${inside[@]}" route add default via "$nodes_subnet.254"
 }
 
-# node_daemon I: its first process takes all others of the node with it, and the last of them all mounts. Another containerd of
-# this machine, and what other daemons keep in /run/docker, are out of its sight. (`ip netns exec` would hide the cgroups.)
+# node_daemon I: starts the daemon in its own namespaces: killing its first process ends all processes and removes all mounts of the
+# node. It cannot see this machine's containerd or other daemons' files in /run/docker. (`ip netns exec` would hide the cgroups.)
 node_daemon() {
 	local own=$nodes_home/$1 netns hidden
 	netns=$(node_netns "$1")
 	mkdir -p "$own"
 	rm -rf "$own/docker.sock" "$own/exec" "$own/dockerd.pid"
-	# shellcheck disable=SC2016 # for the shell there
+	# shellcheck disable=SC2016 # expanded by that shell
 	hidden='echo "$1" >/proc/sys/kernel/hostname && mkdir -p /run/containerd /run/docker && mount -t tmpfs tmpfs /run/containerd &&
 		mount -t tmpfs tmpfs /run/docker && exec docker-init -- dockerd "${@:2}"'
 	setsid nsenter "--net=/run/netns/$netns" unshare --mount --propagation slave --uts --pid --fork --kill-child --mount-proc \
@@ -96,11 +96,11 @@ node_answers() {
 	fail 1 "node $1 does not answer"
 }
 
-# node_end I: with all its processes, as without power.
+# node_end I: kills node I with all its processes, like a power failure.
 node_end() {
 	local pid tries
 	pid=$(cat "$nodes_home/$1/pid" 2>/dev/null) || return 0
-	# Of another process under that number nothing is known.
+	# Do not kill another process that has reused the pid.
 	grep -qzxF -- "$nodes_home/$1/data" "/proc/$pid/cmdline" 2>/dev/null || return 0
 	for ((tries = 0; tries < 100; tries++)); do
 		kill -KILL "$pid" 2>/dev/null || return 0

@@ -2,19 +2,19 @@
 #
 # Usage: tests/swarm/nodes.sh up N [--plain] | add I | down | cut I | start I
 #
-# Real swarm nodes on one machine, as root: N Docker daemons (2 to 5), each with network, mounts, processes and host name
-# of its own, on one bridge. Where there are three or more, three are managers.
+# Real swarm nodes on one machine (needs root): N Docker daemons (2 to 5) on one bridge, each with its own network, mounts,
+# processes and host name. With three or more nodes, three are managers.
 #
-#   up N      starts nodes 1 to N, joins them to one swarm (--plain: to none), and prints where the Docker contexts
-#             bench-node-I are
+#   up N      starts nodes 1 to N, joins them to one swarm (--plain: to none), and prints the folder with the Docker
+#             contexts bench-node-I
 #   add I     starts node I, which joins the swarm of node 1 as a worker
-#   down      ends them and removes whatever they have left; also after a failure, and when there are none
-#   cut I     node I loses network and power: nothing on it ends in order
-#   start I   node I comes back, with what its disk has
+#   down      stops all nodes and removes everything that they have left; also after a failure, or if there are none
+#   cut I     node I loses network and power, without a clean shutdown
+#   start I   node I comes back with its disk
 #
 # NODES_HOME (/tmp/bench-nodes)    folder of data, logs and contexts
-# NODES_SUBNET (198.18.64)         the nodes' own network, /24: node I has address NODES_SUBNET.I
-# NODES_POOL (198.18.128.0/20)     where the swarm takes the subnets of its overlay networks from
+# NODES_SUBNET (198.18.64)         the nodes' network, a /24: node I has address NODES_SUBNET.I
+# NODES_POOL (198.18.128.0/20)     address pool for the swarm's overlay networks
 set -Eeuo pipefail
 # shellcheck source=tests/swarm/nodes.bash
 source "${BASH_SOURCE[0]%/*}/nodes.bash"

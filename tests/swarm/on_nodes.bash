@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What the tests on nodes of their own (nodes.sh) share. Only declares.
+# Shared by tests that start their own nodes (nodes.sh). Only declares.
 
 bats_require_minimum_version 1.5.0
 
@@ -8,7 +8,7 @@ export BENCH_SUBNET=${BENCH_SUBNET:-198.18.143.0/24}
 
 project=$BATS_TEST_DIRNAME/../..
 
-# start_nodes N [--plain]: and what docker and the scripts need to reach them.
+# start_nodes N [--plain]: starts nodes, and lets docker and the scripts reach them.
 start_nodes() {
 	cd "$project" || return
 	tests/swarm/nodes.sh down
@@ -28,15 +28,15 @@ setup() {
 
 node() { docker --context "bench-node-$1" "${@:2}"; }
 
-# measure WORD...: in the background; what it says goes into $log. Sets `matrix`.
+# measure WORD...: starts scripts/matrix.sh in the background, with output to $log. Sets `matrix`.
 measure() {
-	# Before the run begins: until_said would find what the last one said.
+	# Empty it here: otherwise until_said might find output of the previous run.
 	: >"$log"
 	scripts/matrix.sh "$@" >"$log" 2>&1 3>&- &
 	matrix=$!
 }
 
-# until_said WORDS: the run has said it. Sets `run_name`.
+# until_said WORDS: waits until the run has printed WORDS. Sets `run_name`.
 until_said() {
 	local tries
 	for ((tries = 0; tries < 2400; tries++)); do
@@ -51,7 +51,7 @@ until_said() {
 	return 1
 }
 
-# until_state BY I STATE: so the manager BY says of a node.
+# until_state BY I STATE: waits until manager BY reports this state of node I.
 until_state() {
 	local tries
 	for ((tries = 0; tries < 120; tries++)); do
@@ -61,7 +61,7 @@ until_state() {
 	return 1
 }
 
-# ends_with STATUS: the run.
+# ends_with STATUS: waits for the run, which must end with this status.
 ends_with() {
 	local ended=0
 	wait "$matrix" || ended=$?
@@ -69,10 +69,10 @@ ends_with() {
 	((ended == $1))
 }
 
-# measured: how many measurements are whole.
+# measured: prints the number of complete measurements.
 measured() { find "results/$run_name/raw" -name meta.json | wc -l; }
 
-# recorded_once NODE...: each planned measurement is recorded as measured, and once, on these server nodes.
+# recorded_once NODE...: each planned measurement is recorded exactly once, as measured, and these are the server nodes.
 recorded_once() {
 	local ids records=results/$run_name/records.jsonl
 	ids=$(sed 's/.*"id":"\([^"]*\)".*/\1/' "$records" | sort)
@@ -82,7 +82,7 @@ recorded_once() {
 	run -1 grep -q 'was edited\|was removed' "$records"
 }
 
-# nothing_left I...: of the run's containers and volumes, on these nodes.
+# nothing_left I...: these nodes have no containers and volumes of the run.
 nothing_left() {
 	local i
 	for i; do
