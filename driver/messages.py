@@ -212,7 +212,7 @@ def read(path: Path) -> Mapping[str, Any] | None:
 
 def _message(kind: type[Message], data: Any) -> Message:
     if not isinstance(data, Mapping):
-        raise MessageError(f"{kind.__name__}: {data!r} is no object")
+        raise MessageError(f"{kind.__name__}: {data!r} is not an object")
     known = {one.name for one in fields(kind)}
     values: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value for key, value in data.items() if key in known

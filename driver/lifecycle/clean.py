@@ -250,8 +250,8 @@ def images_lines(images: Images) -> list[str]:
         line("images that a newer build has replaced", "replaced"),
         line("images of services", "service"),
         *([line("base images and the harness's", "base", "harness")] if images["base"] or images["harness"] else []),
-        line("kept: images of ours that were not asked for", "kept"),
-        line("kept: images that an interrupted run goes on with", "resumable"),
+        line("kept: our images that were not selected", "kept"),
+        line("kept: images that an interrupted run needs", "resumable"),
         line("not ours: images without our labels (or built before there were any)", "other"),
         f"build cache of this engine: {cache} beside the layers of images, which it keeps when these are removed",
     ]

@@ -45,7 +45,7 @@ def become_writer(run: Run, place: str = "") -> None:
             words = f"process {pid}: wait for it, or end it (kill {pid})"
             raise Failure(USER, f"{run.name} is being measured since {since} by {words}")
         if not attempt:
-            say(f"waiting for what is left of process {pid}, which measured {run.name} and was killed")
+            say(f"waiting until the children of process {pid} end, which measured {run.name} and was killed")
         time.sleep(WAIT_S)
     else:
         end_writers(run)

@@ -111,7 +111,7 @@ def need_machines(run: Run, resume: bool) -> None:
         if found != kept:
             raise Failure(
                 USER,
-                f"the machines are others than those that the run began with: {_words(found)}, and not {_words(kept)}",
+                f"these are not the machines that the run began with: {_words(found)}, not {_words(kept)}",
             )
     need_far_compose(run)
     say(f"server and database: {server.name}, at {server.address}; load generator: {loadgen.name}; not encrypted")

@@ -72,7 +72,7 @@ def copy_images(context: str, images: Sequence[str]) -> None:
 def need_same(context: str, image: str, reference: str) -> None:
     """Failure if the image there is not the one here."""
     if not has_image(context, image, reference):
-        raise Failure(RUN, f"context {context} gets another {image} than the one that is here")
+        raise Failure(RUN, f"context {context} has another {image} than this machine")
 
 
 def _image_there(context: str, reference: str) -> str | None:
@@ -121,7 +121,7 @@ def remove_registry(swarm: Swarm) -> None:
         return _left_of_stack(swarm) == []
 
     if not in_time(is_gone, 100, 0.3):
-        raise Failure(RUN, f"of the stack {STACK} there is still: {', '.join(_left_of_stack(swarm) or ())}")
+        raise Failure(RUN, f"stack {STACK} is not removed yet: {', '.join(_left_of_stack(swarm) or ())}")
 
 
 def _push_images(root: Path, swarm: Swarm, images: Sequence[str]) -> Mapping[str, str]:
@@ -133,7 +133,7 @@ def _push_images(root: Path, swarm: Swarm, images: Sequence[str]) -> Mapping[str
     if not prefix:
         supports = swarm.machines("support")
         if not supports:
-            raise Failure(RUN, "no node that supports can be used: scripts/swarm.sh check")
+            raise Failure(RUN, "no usable node has the role support: see scripts/swarm.sh check")
         prefix, pusher = f"127.0.0.1:{PORT}", supports[0].context
         copy_images(pusher, images)
     references = {}
@@ -266,7 +266,7 @@ def _overlay(network: Mapping[str, Any]) -> dict[str, Any]:
 def _service(name: str, service: Mapping[str, Any], label: str, images: Mapping[str, str]) -> dict[str, Any]:
     strange = sorted(service.keys() - {*KEPT, *MOVED, *LEFT_OUT, *IGNORED})
     if strange:
-        raise Failure(USER, f"service {name}: what becomes of {', '.join(strange)} in a stack is not decided")
+        raise Failure(USER, f"service {name}: {', '.join(strange)} cannot be turned into a stack's settings")
     made = {key: service[key] for key in KEPT if service.get(key) is not None}
     made["image"] = images.get(service["image"], service["image"])
     limits = {"memory": str(service["mem_limit"]), "pids": int(service["pids_limit"])}

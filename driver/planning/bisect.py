@@ -90,7 +90,7 @@ def read_request(argv: Sequence[str]) -> tuple[list[str], str, list[str]]:
                 raise Failure(USER, "--package takes one folder, once; see --help")
             package = words.pop(0)
         elif word in NOT_HERE:
-            raise Failure(USER, f"{word} is not for a bisection; see --help")
+            raise Failure(USER, f"a bisection takes no {word}; see --help")
         elif word == "--quiet":
             os.environ["BENCH_QUIET"] = "1"
         else:
@@ -184,7 +184,7 @@ def _judge(bisection: Bisection, commit: str) -> str:
         try:
             judged = bench(ROOT, "bisect", measured.run, f"--whole={bisection.whole}").strip()
         except (Failure, SystemExit) as error:
-            raise Failure(NOT_MEASURED, f"the bisection was broken off: {error}") from error
+            raise Failure(NOT_MEASURED, f"the bisection stopped: {error}") from error
     elif measured.status != USER or ": the wheels cannot be built: " in words:
         judged = f"abort: {words}"
     elif ": equal sides: " in words:
@@ -205,7 +205,7 @@ def _bisect(bisection: Bisection) -> int:
         commit = asked(tree, "rev-parse", "--verify", "BISECT_HEAD")
         verdict = "bad" if commit == bisection.bad else _judge(bisection, commit)
         if verdict not in ("good", "bad", "skip"):
-            raise Failure(NOT_MEASURED, "the bisection was broken off; its last line says why")
+            raise Failure(NOT_MEASURED, "the bisection stopped; its last line says why")
         done = git(tree, "bisect", verdict)
     if done.status:
         several = done.out.find("There are only")

@@ -75,7 +75,7 @@ def main(argv: list[str]) -> int:
     saved = ROOT / "results" / Path(resume).name / "refs"
     if argv[:1] == ["--resume"]:
         if not resume or not saved.is_dir():
-            raise Failure(USER, f"'{argv[1] if len(argv) > 1 else ''}' is no run of two refs")
+            raise Failure(USER, f"'{argv[1] if len(argv) > 1 else ''}' is not a run of two refs")
     else:
         refs, app, selection = read_request(argv)
     (ROOT / "results").mkdir(exist_ok=True)

@@ -80,9 +80,7 @@ def missing_bases(root: Path, names: Iterable[str]) -> set[str]:
     finally:
         end(process)
     if process.returncode:
-        raise Failure(
-            USER if process.returncode == USER else RUN, "the base images cannot be had; the lines above say why"
-        )
+        raise Failure(USER if process.returncode == USER else RUN, "no base images; the lines above say why")
     return set(out.decode().split())
 
 

@@ -51,7 +51,7 @@ get_bases() {
 	list=$(setup_bases)
 	mapfile -t names <<<"$list"
 	for name in "${names[@]}"; do get_base "$name" & done
-	for name in "${names[@]}"; do wait -n || fail 1 "a base image cannot be had; the lines above say why"; done
+	for name in "${names[@]}"; do wait -n || fail 1 "a base image is missing; the lines above say why"; done
 	name_other_bases "${names[@]}"
 }
 

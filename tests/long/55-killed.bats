@@ -57,7 +57,7 @@ nothing_left() {
 @test "if no service answers, the run ends with status 1 and says so" {
 	cat "$BATS_FILE_TMPDIR/first.log"
 	[[ $(<"$BATS_FILE_TMPDIR/status") == 1 && $(<"$BATS_FILE_TMPDIR/said") == "$run_folder/report.md" ]]
-	[[ $(tail -n1 "$BATS_FILE_TMPDIR/first.log") == "matrix.sh: none of the 2 services could be measured; report.md says why; what is measured is kept in $run_folder; scripts/matrix.sh --resume ${run_folder##*/} goes on" ]]
+	[[ $(tail -n1 "$BATS_FILE_TMPDIR/first.log") == "matrix.sh: none of the 2 services could be measured; report.md says why; what is measured is kept in $run_folder; scripts/matrix.sh --resume ${run_folder##*/} continues it" ]]
 	[[ $(metas "$run_folder") == '' ]]
 	nothing_left
 }
@@ -86,7 +86,7 @@ nothing_left() {
 	cat "$log"
 	((status == 130))
 	nothing_left 1
-	[[ $(tail -n1 "$log") == "interrupted; what is measured is kept in $run_folder; scripts/matrix.sh --resume ${run_folder##*/} goes on" ]]
+	[[ $(tail -n1 "$log") == "interrupted; what is measured is kept in $run_folder; scripts/matrix.sh --resume ${run_folder##*/} continues it" ]]
 }
 
 @test "if its database is killed, the resumed run recovers and ends with each measurement once" {

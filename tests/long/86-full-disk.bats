@@ -26,7 +26,7 @@ fill_up() {
 	run scripts/matrix.sh --stack gunicorn-sync-wsgi --rounds 2 --duration 1 --scenario json --tool wrk --level 8 --controls none
 	echo "$status: $output"
 	wait
-	[[ $status == 1 && ${lines[-1]} == *'No space left on device'*"; what is measured is kept in results/2"*"scripts/matrix.sh --resume "*' goes on' ]]
+	[[ $status == 1 && ${lines[-1]} == *'No space left on device'*"; what is measured is kept in results/2"*"scripts/matrix.sh --resume "*' continues it' ]]
 	local run
 	run=$(the_run)
 	[[ -z $(containers_of "$run") ]]

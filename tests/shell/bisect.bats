@@ -139,7 +139,7 @@ state_of() {
 		kinds same same same "$kind" slower slower slower slower
 		bisects 3 v1 v8
 		# shellcheck disable=SC2154 # bats sets it
-		[[ ${lines[-1]} == *' c4: abort: '* && $stderr == *'bisect.sh: the bisection was broken off; '* && $output != *'first bad'* ]]
+		[[ ${lines[-1]} == *' c4: abort: '* && $stderr == *'bisect.sh: the bisection stopped; '* && $output != *'first bad'* ]]
 	done
 	kinds same same same odd slower slower slower slower
 	bisects 3 v1 v8
@@ -216,5 +216,5 @@ refuses() {
 	refuses "'v8' and 'main' are the same commit" v8 main --package "$pkg"
 	refuses "'v8' does not lead to 'v1': give the good commit first, and one that the bad one descends from" v8 v1 --package "$pkg"
 	refuses "'other' does not lead to 'v8': give the good commit first, and one that the bad one descends from" other v8 --package "$pkg"
-	refuses '--resume is not for a bisection; see --help' v1 v8 --package "$pkg" --resume a-run
+	refuses 'a bisection takes no --resume; see --help' v1 v8 --package "$pkg" --resume a-run
 }

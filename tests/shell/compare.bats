@@ -151,7 +151,7 @@ refuses() {
 	refuses '--package does not go with two refs; see --help' before HEAD --package aiohttp==3.13.5
 	refuses "--app: there is no folder './nowhere'" before HEAD --app ./nowhere main:app
 	refuses '--app needs a folder and MODULE:CALLABLE, such as --app ./shop main:app' before HEAD --app ./shop
-	refuses "'nothing' is no run of two refs" --resume nothing
+	refuses "'nothing' is not a run of two refs" --resume nothing
 	refuses '--resume does not go with two refs; see --help' before HEAD --resume x
 	git -c core.hooksPath=/dev/null commit --quiet --allow-empty --message same
 	refuses 'HEAD and HEAD~1 are equal in services, .env: there is nothing to compare' HEAD HEAD~1

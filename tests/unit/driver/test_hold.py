@@ -21,7 +21,7 @@ from pretend_engine import pretend_docker
 from driver.files import save_json
 from driver.messages import HOST, Host, Service, as_json
 
-GOES_ON = "what is measured is kept in results/a-run; scripts/matrix.sh --resume a-run goes on"
+GOES_ON = "what is measured is kept in results/a-run; scripts/matrix.sh --resume a-run continues it"
 LOOP = """
 for name in a b; do
     { $DOCKER exec "$name" load; echo "$name ended with $?" >>failures; } &
@@ -184,7 +184,7 @@ def test_where_the_guard_is_killed_too_the_next_call_ends_what_is_left(holder: H
         os.kill(pid, signal.SIGKILL)
     process.wait()
     assert holder.writers()
-    words = f"waiting for what is left of process {process.pid}, which measured a-run and was killed\n"
+    words = f"waiting until the children of process {process.pid} end, which measured a-run and was killed\n"
     assert holder.held() == (0, words)
     assert not holder.writers() and not (holder.root / "failures").exists()
 
