@@ -44,7 +44,8 @@ def main(argv: list[str]) -> int:
         return hold(run, command, kept)
     become_writer(run)
     plan = run.folder / "plan.jsonl"
-    note = f"{kept}; scripts/matrix.sh --resume {run.name} continues it" if plan.exists() and plan.stat().st_size else ""
+    planned = plan.exists() and plan.stat().st_size
+    note = f"{kept}; scripts/matrix.sh --resume {run.name} continues it" if planned else ""
     return hold(run, command, note, partial(_begin, run, options.swarm, options.resume))
 
 
