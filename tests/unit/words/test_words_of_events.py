@@ -367,7 +367,7 @@ def findings_of_events() -> Said:
 
 
 def test_what_matters_comes_first_and_the_rest_is_folded() -> None:
-    """Of each event the first loss, then who never came back, then what grows, then all else."""
+    """Services that never came back, then the first loss of each event, then what grows, then all else."""
     records = [
         *(event("a", case=case, lost=5) for case in ("keep-alive", "new connections")),
         event("a", "killed", "", lost=2, extras={"restored_s": 9.0}),
@@ -378,7 +378,7 @@ def test_what_matters_comes_first_and_the_rest_is_folded() -> None:
     ]
     told = told_of(records)
     assert len(told.findings) == MOST_SENTENCES and (*told.findings, *told.more_findings) == told.sentences
-    begins = ["A reload of a with keep-alive", "A killed worker", "A hung worker", "Never came back", "Memory grows"]
+    begins = ["Never came back", "A reload of a with keep-alive", "A killed worker", "A hung worker", "Memory grows"]
     for words, begin in zip(told.findings, begins, strict=False):
         assert words.startswith(begin)
     second = next(place for place, words in enumerate(told.sentences) if "new connections" in words)
