@@ -122,7 +122,7 @@ class Server:
     reads: tuple[str, ...] = ()
     """Globs of environment variables that its program reads besides those in its `start`."""
     development: str | None = None
-    """Where its documentation says that it is not meant for production, the quote."""
+    """The quote from its documentation, if that says that it is not meant for production."""
     notes: Notes | None = None
     reload: Reload | None = None
     defaults: Mapping[str, Default] = field(default_factory=dict)

@@ -122,7 +122,7 @@ class Event:
     documented: str = ""
     """What the server's documentation says about the event, with its source."""
     most_rounds: int = 0
-    """Only the first rounds of a run have it, this many; 0: all."""
+    """How many of a run's first rounds have it; 0: all rounds."""
     most_beside: int = MOST_BESIDE
     """The most services under it at once; 1 if it takes all of the CPU, or something else that the services share."""
     apart_s: float = 0.5

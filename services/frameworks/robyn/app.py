@@ -6,7 +6,7 @@ templates   "Templating" (JinjaTemplate)
 database    "Modeling Routes" (SQLAlchemy, a sessionmaker without autoflush)
 lifespan    "Middlewares, Events and Websockets" (Handling Events)
 
-Rust sends what a handler returns: dictionaries and lists through orjson, text as it is.
+Rust sends what a handler returns: dictionaries and lists through orjson, text unchanged.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """The contract as a bare RSGI application: one dictionary of routes, no framework.
 
-Forms, from Granian's RSGI specification (docs/spec/RSGI.md) and of what its author would pick:
+Forms, from Granian's RSGI specification (docs/spec/RSGI.md), and for the rest what an author would choose:
 JSON        orjson's README (dumps), sent by response_bytes()
 templates   jinja.palletsprojects.com, "API" (Basics)
 database    "RSGI" (__rsgi_init__: before the worker serves)
