@@ -126,10 +126,8 @@ def _line(planned: Measurement, raw: Raw, record: Record | None) -> Line:
 
 def _keeps(source: Run, planned: Measurement) -> bool:
     """Whether a line keeps its record: not for events; for solo windows, only if the run may skip rounds of a cell."""
-    return not planned.event and _matters(source, planned)
-
-
-def _matters(source: Run, planned: Measurement) -> bool:
+    if planned.event:
+        return False
     return planned.mode != "solo" or (whole(source.facts.get("rounds")) or 0) > BOUND_AFTER
 
 
