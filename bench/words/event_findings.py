@@ -52,7 +52,7 @@ Named = Mapping[str, EventCell]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A sentence and its weight, one of LOST to KNOWN."""
+    """A sentence and its weight, one of GONE to KNOWN."""
 
     event: str
     weight: int
