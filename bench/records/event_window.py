@@ -22,6 +22,8 @@ KEPT, CLOSED = "kept", "closed"
 """Kinds of log lines: a request on a kept-alive connection; a connection not used because it was seen to be closed."""
 LATE_S = 0.05
 """If the client's p99 of sending delays is above this, it was starved, and the window does not count."""
+RELEASE_S = 0.5
+"""How long the responses of a burst may keep the client busy once they are released."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,9 +287,27 @@ class Window:
             return None
         return (seen[-1][1] - seen[0][1]) * (end - begin) / (seen[-1][0] - seen[0][0])
 
+    @property
+    def late(self) -> float | None:
+        """p99 of the delay with which the client sent its requests, in seconds; None if it sent none.
+
+        Without the moment after a burst is released: all of its responses arrive at once then, which keeps the client
+        busy and is no fault of its own. The health checks that a burst may delay were sent before.
+        """
+        ends = [[row.end for row in rows if row.good and row.end] for size, rows in self.bursts.items() if size]
+        released = [min(one) for one in ends if one]
+        return percentile(
+            99,
+            [
+                row.begun - row.due
+                for row in self.log
+                if row.begun is not None and not row.kind and not any(0 <= row.due - at < RELEASE_S for at in released)
+            ],
+        )
+
     def causes(self) -> Iterable[str]:
         """Why the window does not count."""
-        late = percentile(99, [row.begun - row.due for row in self.log if row.begun is not None and not row.kind])
+        late = self.late
         # File descriptors after a reload do not depend on when requests leave.
         if late is not None and late > LATE_S and not self.event.repeats:
             yield f"the client was starved: 1 % of its requests left {late * 1000:.0f} ms late or more"

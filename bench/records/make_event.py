@@ -12,7 +12,7 @@ from bench.plan.events.event import ENDED, SWEPT
 from bench.plan.measurement import Measurement
 from bench.records.event import NEEDS, Ended, EventRecord
 from bench.records.event_figures import figures
-from bench.records.event_window import Row, Window, percentile, read_log, read_slow
+from bench.records.event_window import Row, Window, read_log, read_slow
 from bench.records.growth import Part, parts_of, points
 from bench.run.reader import Raw, Run, read_raw
 from bench.tools.sockets import CAPACITY, EVENTS, PROXY, REQUESTS, SLOW
@@ -112,9 +112,7 @@ def _measured(empty: EventRecord, window: Window, capacity: float | None) -> Eve
         exit_s=window.exit_s,
         memory_before_bytes=window.memory_before,
         memory_peak_bytes=window.memory_peak,
-        late_p99_s=percentile(
-            99, [row.begun - row.due for row in window.log if row.begun is not None and not row.kind]
-        ),
+        late_p99_s=window.late,
         causes=tuple(window.causes()),
         timeline=tuple(window.timeline()),
         points=tuple(points(window)),

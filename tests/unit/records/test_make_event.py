@@ -36,7 +36,7 @@ def write(
     event: Event,
     requests: Sequence[Request],
     *,
-    late: float = 0.0,
+    late: float | Callable[[float], float] = 0.0,
     rates: Sequence[tuple[float, float]] = ((10.0, 10.0),),
     kinds: Sequence[str] = (),
     workers: Sequence[int] = (),
@@ -53,7 +53,8 @@ def write(
     folder.mkdir(parents=True)
     lines = ["\t".join(COLUMNS)]
     for number, (due, takes, fate) in enumerate(requests):
-        begun, end = round((due + late) * S), "" if takes is None else round((due + takes) * S)
+        after = late(due) if callable(late) else late
+        begun, end = round((due + after) * S), "" if takes is None else round((due + takes) * S)
         kind = kinds[number] if kinds else ""
         worker = workers[number] if workers else 0
         lines.append("\t".join(map(str, (kind, round(due * S), begun, begun, "", end, 1, 1, fate, 200, worker, 0))))
@@ -129,6 +130,22 @@ def test_descriptors_over_reloads_do_not_depend_on_when_requests_leave(tmp_path:
     (reloads,) = (case for case in EVENTS["memory"].cases if case.repeats)
     record = made(tmp_path, reloads, steady(10.0), late=0.06)
     assert record.late_p99_s == pytest.approx(0.06) and not record.causes
+
+
+@pytest.mark.parametrize(("late_at", "counts"), [(5.7, True), (4.0, False)])
+def test_a_burst_that_is_released_keeps_the_client_busy_and_does_not_starve_it(
+    tmp_path: Path, late_at: float, counts: bool
+) -> None:
+    """Health checks that leave late just after all of a burst was answered are no fault; while it is held, they are."""
+    needs = replace(EVENTS["exhausted"].cases[0].needs, steps=(4,))  # type: ignore[type-var]
+    event = replace(EVENTS["exhausted"].cases[0], needs=needs)
+    requests = [*steady(10.0), *((4.1, 1.5, "answered") for _ in range(4))]
+    kinds = [*[""] * 100, *["needs 4"] * 4]
+    record = made(
+        tmp_path, event, requests, kinds=kinds, actions=[], late=lambda due: 0.2 * (0 <= due - late_at < 0.35)
+    )
+    assert record.extras["checks_4"] == 15
+    assert (not record.causes) == counts, record.causes
 
 
 def test_a_request_without_an_end_is_unaccounted_for(tmp_path: Path) -> None:
