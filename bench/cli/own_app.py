@@ -99,7 +99,7 @@ def _services(options: argparse.Namespace) -> dict[str, Any]:
     resolved = json.loads(options.compose_resolved.read_text())
     services = own_services(resolved, str(Path(options.compose).parent), options.compose_links.splitlines())
     if names := left_out(resolved):
-        print(f"--compose: not taken over: {', '.join(names)}", file=sys.stderr)
+        print(f"--compose: ignored: {', '.join(names)}", file=sys.stderr)
     return services
 
 

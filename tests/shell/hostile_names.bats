@@ -57,8 +57,8 @@ refused() {
 		[[ $name == -* || ! $name ]] || refused "unknown run " "$clone/scripts/report.sh" "$name"
 		refused "unknown run " "$clone/scripts/export.sh" csv "$name"
 	done
-	refused "cannot go on: rename it" "$clone/scripts/matrix.sh" --resume "$named"
-	refused "cannot go on: rename it" "$clone/scripts/matrix.sh" --resume results/-x
+	refused "cannot resume '" "$clone/scripts/matrix.sh" --resume "$named"
+	refused "cannot resume '" "$clone/scripts/matrix.sh" --resume results/-x
 }
 
 @test "shell commands in a selection are treated as unknown names" {

@@ -141,8 +141,8 @@ added() { diff -rU0 "$BATS_TEST_TMPDIR/before" services | sed -E '/^(diff|---|\+
 @test "bad calls" {
 	refuses 2 "a server or a framework? see --help"
 	refuses 2 "'thing' is neither server nor framework; see scripts/scaffold.sh --help" thing new-one
-	refuses 2 "a name is needed, and at most an interface after it; see scripts/scaffold.sh --help" server
-	refuses 2 "a name is needed, and at most an interface after it; see scripts/scaffold.sh --help" server new-one asgi more
+	refuses 2 "give a name, and optionally an interface; see scripts/scaffold.sh --help" server
+	refuses 2 "give a name, and optionally an interface; see scripts/scaffold.sh --help" server new-one asgi more
 	refuses 2 "interface 'rsgi' is neither asgi nor wsgi: start with one of them, then edit the line in services/matrix.toml" server new-one rsgi
 }
 

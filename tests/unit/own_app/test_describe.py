@@ -251,7 +251,7 @@ def test_an_app_is_measured_from_both_refs_on_one_server_unless_more_are_named(w
     assert plan.refs is not None and plan.refs["notes"] == []
     more, _, _ = plan_of(parse_selection([*words, "--server", "waitress,cheroot"]))
     assert [len(table.cells) for table in more.tables] == [4]
-    with pytest.raises(UserError, match="--target is no side of two refs"):
+    with pytest.raises(UserError, match="--target does not go with two refs"):
         plan_of(parse_selection([*words, "--target", "http://127.0.0.1:1"]))
 
 

@@ -197,7 +197,7 @@ def test_the_options_take_several_and_one_word_for_all(capsys: pytest.CaptureFix
     assert [(one.host, one.owned) for one in options.running] == [("127.0.0.1", False), ("server.example", True)]
     with pytest.raises(UserError, match="is not this machine"):
         parse_selection(["--target", "http://server.example"])
-    with pytest.raises(UserError, match="goes with --target URL"):
+    with pytest.raises(UserError, match="needs --target URL"):
         parse_selection([OWNED])
 
 
