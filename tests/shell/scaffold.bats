@@ -132,8 +132,8 @@ added() { diff -rU0 "$BATS_TEST_TMPDIR/before" services | sed -E '/^(diff|---|\+
 }
 
 @test "existing names" {
-	refuses 2 "there is a framework 'flask' already: services/frameworks/flask" framework flask
-	refuses 2 "there is a server 'uvicorn' already: services/servers/uvicorn" server uvicorn
+	refuses 2 "there is already a framework 'flask': services/frameworks/flask" framework flask
+	refuses 2 "there is already a server 'uvicorn': services/servers/uvicorn" server uvicorn
 	rm -r services/frameworks/flask "$BATS_TEST_TMPDIR/before/frameworks/flask"
 	refuses 2 "services/matrix.toml already has 'flask' in [frameworks]" framework flask
 }

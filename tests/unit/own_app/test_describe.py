@@ -56,7 +56,7 @@ def test_a_folder_called_like_a_framework_or_a_server_is_not_mistaken_for_it(giv
         ({"app": "../main:app"}, "is not MODULE:CALLABLE"),
         ({"app": "main:app; rm"}, "is not MODULE:CALLABLE"),
         ({"app": "other:app"}, "has no module 'other'; it has: main"),
-        ({"app": "main:application"}, "does not tell what it speaks: give --interface wsgi, asgi, aiohttp or tornado"),
+        ({"app": "main:application"}, "does not show its interface: give --interface wsgi, asgi, aiohttp or tornado"),
         ({"interface": "cgi"}, "unknown interface 'cgi'"),
         ({"pythons": ("2.7",)}, "unknown Python '2.7'"),
     ],
