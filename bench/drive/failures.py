@@ -16,7 +16,7 @@ from bench.run import spoiled
 from bench.run.reader import RUNNING_ANSWERS
 from bench.validity.measurement_rules import OUT_OF_MEMORY
 
-KILLED = "killed at its container's limit of memory"
+KILLED = "killed at its container's memory limit"
 """What is said of a service before what else is known of its failure."""
 LONGEST = 300
 """Characters of a detail that comes from a log."""
