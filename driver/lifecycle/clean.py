@@ -253,7 +253,7 @@ def images_lines(images: Images) -> list[str]:
         line("kept: our images that were not selected", "kept"),
         line("kept: images that an interrupted run needs", "resumable"),
         line("not ours: images without our labels (or built before there were any)", "other"),
-        f"build cache of this engine: {cache} beside the layers of images, which it keeps when these are removed",
+        f"build cache of this engine: {cache}, plus the layers of images, which it keeps after these are removed",
     ]
 
 

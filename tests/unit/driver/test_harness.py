@@ -63,6 +63,6 @@ def test_images_of_another_source_are_built_again(docker: Docker, capsys: Captur
     (call,) = docker.asked("build --progress plain loadgen postgres upstream")
     assert (docker.envs[docker.calls.index(call)] or {})["BENCH_SOURCE"] == source_of(ROOT)
     docker.says("build --progress", "no such package\n", status=1)
-    with pytest.raises(Failure, match=r"the harness does not build; the end of .* is above"):
+    with pytest.raises(Failure, match=r"the harness cannot be built; the end of .* is above"):
         main(["build"])
     assert capsys.readouterr().err.splitlines()[-1] == "no such package"

@@ -131,7 +131,7 @@ esac"""
     engine = Nodes(run.on_lane(2))
     (tmp_path / "running").write_text("true\n")
     words = (
-        "^the load generator on load-2 does not reach the counters: bench: counters-support does not answer: timed out$"
+        "^the load generator on load-2 cannot reach the counters: bench: counters-support does not answer: timed out$"
     )
     with pytest.raises(Failure, match=words):
         engine.start(["a"], loadgens=1)
