@@ -159,7 +159,7 @@ def test_another_version_of_a_package_is_a_service_of_its_own() -> None:
 def test_what_a_framework_lacks_has_a_reason() -> None:
     proxy = next(s for s in MATRIX.services if s.framework.name == "proxy-py")
     assert proxy.lacking(MATRIX.routes["json"]) is None
-    assert "no way to wait" in str(proxy.lacking(MATRIX.routes["db-raw"]))
+    assert "cannot wait" in str(proxy.lacking(MATRIX.routes["db-raw"]))
 
 
 def test_what_is_offered_narrows_what_is_lacking(tmp_path: Path) -> None:
