@@ -76,5 +76,5 @@ refused() {
 @test "a path with a colon, which Docker cannot mount, is refused in one line" {
 	mkdir -p "$BATS_TEST_TMPDIR/a:b"
 	cp -r "$clone" "$BATS_TEST_TMPDIR/a:b/"
-	refused "Docker mounts no folder with ':' in its path" "$BATS_TEST_TMPDIR/a:b/clone/scripts/report.sh" one
+	refused "Docker cannot mount a folder with ':' in its path" "$BATS_TEST_TMPDIR/a:b/clone/scripts/report.sh" one
 }

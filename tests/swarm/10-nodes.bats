@@ -105,7 +105,7 @@ base_on_node_3() {
 	[[ -z $output$stderr ]]
 	node 3 tag bench/registry "$name"
 	run -0 name_other_bases "$name"
-	[[ $output == "base image $name is not the one that services/locks/bases.tsv names"* ]]
+	[[ $output == "base image $name is not the one in services/locks/bases.tsv"* ]]
 	node 3 image rm "$name"
 }
 
