@@ -127,7 +127,7 @@ def audit_verb(argv: Sequence[str]) -> int:
         print(f"{'=='.join(one.pin)}: {', '.join(one.names)}; {fixed}; in {', '.join(sorted(where))}")
     if len(answer.unknown) == answer.asked:
         print(
-            f"the vulnerability service knows none of {answer.asked} pins: it is not reachable from here",
+            f"the vulnerability service knows none of {answer.asked} pins: it is probably not reachable from here",
             file=sys.stderr,
         )
         return UNKNOWN

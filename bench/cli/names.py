@@ -129,7 +129,7 @@ def _events(matrix: Matrix) -> Named:
         cannot = {
             one.server.name for one in matrix.usual if any(isinstance(kind.on(e, one, reads), str) for e in kind.cases)
         }
-        yield name, kind.title + (f"; not: {joined(sorted(cannot))}" if cannot else "")
+        yield name, kind.title + (f"; not for {joined(sorted(cannot))}" if cannot else "")
 
 
 LISTS: Mapping[str, Callable[[Matrix], Named]] = {

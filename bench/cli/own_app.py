@@ -252,5 +252,5 @@ def _changed(recorded: str, client: Client, asked: Mapping[str, Target]) -> tupl
         except NoAnswer as error:
             return "does not answer", f"{right.target}: {error}"
         if words:
-            return "failed verification", f"{right.target}: first {right.words()}; here {words}"
+            return "failed verification", f"{right.target}: at first {right.words()}; now {words}"
     return "", ""

@@ -67,7 +67,7 @@ def _choose_lanes(run: Run, usable: Sequence[Node]) -> None:
     if len(lanes) > 1:
         say(f"{len(lanes)} pairs of nodes side by side: {'; '.join(lane.words for lane in lanes)}")
     if left_out:
-        say(f"left out, as figures of other nodes are not compared: {'; '.join(left_out)}")
+        say(f"left out, because figures of different nodes are not compared: {'; '.join(left_out)}")
 
 
 def save_lanes(run: Run, lanes: Sequence[Lane]) -> None:

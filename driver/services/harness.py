@@ -19,10 +19,10 @@ NOT_BUILT = 3
 """Exit status of `harness check`."""
 LONGEST_S = 86400
 LACKS = {
-    "no-cpuset": "this engine pins no container to CPUs (rootless without the cpuset controller): server, load "
+    "no-cpuset": "this engine cannot pin containers to CPUs (rootless without the cpuset controller): server, load "
     "generator and database share them (docs/engines.md)",
     "no-memory": "this engine cannot limit memory: MEMORY has no effect (docs/engines.md)",
-    "podman": "podman: containers reach what listens on this host, at their network's first address (docs/engines.md)",
+    "podman": "podman: containers can reach this host's ports, at their network's first address (docs/engines.md)",
     "elsewhere": "the engine is in another machine (Docker Desktop, a virtual machine): memory and CPU time of "
     "services are null (docs/engines.md)",
 }

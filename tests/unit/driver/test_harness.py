@@ -20,10 +20,10 @@ Capture = pytest.CaptureFixture[str]
     ("kind", "told"),
     [
         ("docker", ("5.4.2", [])),
-        ("podman", ("5.4.2 (podman)", ["podman: containers reach what listens on this host"])),
+        ("podman", ("5.4.2 (podman)", ["podman: containers can reach this host's ports"])),
         (
             "rootless no-cpuset no-memory",
-            ("5.4.2 (rootless no-cpuset no-memory)", ["this engine pins", "this engine limits"]),
+            ("5.4.2 (rootless no-cpuset no-memory)", ["this engine cannot pin", "this engine cannot limit"]),
         ),
         ("elsewhere", ("5.4.2 (elsewhere)", ["the engine is in another machine"])),
     ],

@@ -77,7 +77,7 @@ def test_an_option_without_its_value_is_refused(words: str, why: str) -> None:
         ("--server-context a", "belong together: give all three"),
         (" ".join([*CONTEXTS, "--swarm"]), "without a swarm"),
         (" ".join([*CONTEXTS, "--resume", "r"]), "--resume uses the machines"),
-        (" ".join([*CONTEXTS, "--loadgens=2"]), "only --swarm gives"),
+        (" ".join([*CONTEXTS, "--loadgens=2"]), "--loadgens on several machines needs --swarm"),
         (" ".join([*CONTEXTS, "--target", "http://x"]), "--target works on this machine only"),
         ("--swarm --target=http://x", "--target works on this machine only"),
         ("--swarm --profile", "--profile works on this machine only"),

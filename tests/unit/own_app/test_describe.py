@@ -189,7 +189,7 @@ def test_the_plan_of_an_app_is_a_table_in_turns_and_with_a_p99_a_knee_for_each_s
     for wrong in (["--preset", "quick"], ["--stack", "aiohttp"], ["--p99", "soon"], ["--cpu-hour-price", "-1"]):
         with pytest.raises(UserError):
             plan_of(parse_selection([*words, *wrong]))
-    with pytest.raises(UserError, match="give --app too"):
+    with pytest.raises(UserError, match="needs --app"):
         plan_of(parse_selection(["--p99", "50ms"]))
 
 
