@@ -171,9 +171,7 @@ def test_a_port_that_is_closed_stops() -> None:
     ports = [Port("alpha", "beta", 7946, True), Port("beta", "alpha", 2377, True)]
     assert said(of_ports(ports)) == ["ok: ports: 2377/tcp, 7946/tcp reached between all nodes with a role"]
     ports[1] = replace(ports[1], open=False)
-    assert said(of_ports(ports)) == [
-        "stop: beta: cannot reach alpha at 2377/tcp (the swarm's managers): open it there"
-    ]
+    assert said(of_ports(ports)) == ["stop: beta: cannot reach alpha at 2377/tcp (the swarm's managers): open it there"]
 
 
 @pytest.mark.parametrize(
