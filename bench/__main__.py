@@ -22,11 +22,14 @@ _MODULES = {
     "compare": "comparable compare pr-comment bisect",
 }
 VERBS = {verb: module for module, verbs in _MODULES.items() for verb in verbs.split()}
-"""verb -> its module in cli/, which is imported when the verb is asked for, so that a quick verb stays quick."""
+"""verb -> its module in cli/, which is imported only when the verb is called, so that quick verbs stay quick."""
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run one verb: 0 done, 1 something failed, 2 with one line for what the user can fix, 130 for Ctrl-C."""
+    """Run one verb and return the exit status.
+
+    0: done; 1: something failed; 2: an error that the user can fix, printed in one line; 130: Ctrl-C.
+    """
     if not argv or argv[0] not in VERBS:
         print(f"bench: unknown verb; there are: {', '.join(VERBS)}", file=sys.stderr)
         return 2

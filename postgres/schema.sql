@@ -1,4 +1,4 @@
--- The tables behind the HTTP contract's database routes. Loaded once, at image build, in one transaction.
+-- The tables behind the HTTP contract's database routes. Loaded once, when the image is built, in one transaction.
 
 CREATE TABLE world (
     id integer PRIMARY KEY,
@@ -35,13 +35,13 @@ CREATE TABLE data (
     created_at timestamptz NOT NULL DEFAULT now()
 );
 
--- The password is set from the secret at each start: until then nobody can log in over the network.
+-- Each start sets the password from the secret; until then, nobody can log in over the network.
 CREATE ROLE bench LOGIN;
 GRANT SELECT, UPDATE ON world TO bench;
 GRANT SELECT ON fortune TO bench;
 GRANT SELECT, INSERT ON data TO bench;
 
--- For the verifier: how many statements a request really sent.
+-- For the verifier, which counts the statements that a request really sends.
 CREATE EXTENSION pg_stat_statements;
 GRANT pg_read_all_stats TO bench;
 GRANT EXECUTE ON FUNCTION pg_stat_statements_reset TO bench;

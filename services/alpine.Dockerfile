@@ -1,8 +1,8 @@
 # One image for each service: a framework's app on its server, on an Alpine base.
 #
-# Build context: services/. The same build arguments and layers as debian.Dockerfile, for musl. Only
-# wheels, except for what locks/pyXYZ/musl.txt names: it has no musl wheel and is built from source, with
-# a compiler if BUILD_PACKAGES brings one, else without its optional C parts.
+# Build context: services/. The same build arguments and layers as debian.Dockerfile, for musl. Everything is installed from
+# wheels, except the packages in locks/pyXYZ/musl.txt: they have no musl wheel and are built from source, with a compiler if
+# BUILD_PACKAGES has one, else without their optional C parts.
 ARG PYTHON_IMAGE=python
 ARG PYTHON=3.13
 FROM ${PYTHON_IMAGE}:${PYTHON}-alpine
@@ -33,8 +33,8 @@ RUN --mount=type=cache,target=/root/.cache/pip,id=pip-musl \
     --mount=type=bind,source=locks/${LOCKS}/framework-${FRAMEWORK}.txt,target=/lock.txt \
     pip install --quiet --no-deps --require-hashes --requirement /musl.txt --requirement /lock.txt
 
-# The compiler for a server without a wheel is installed and removed in one layer. Alpine's package
-# versions are those of the base's release (DL3018); PACKAGE is NAME==VERSION (DL3013).
+# The compiler for a server without a wheel is installed and removed in one layer. Alpine's package versions are not pinned
+# beyond the base's release (DL3018); PACKAGE is NAME==VERSION (DL3013).
 ARG SERVER
 ARG PACKAGE=""
 ARG BUILD_PACKAGES=""
@@ -66,12 +66,12 @@ INSTALL
 
 COPY common common/
 COPY frameworks/${FRAMEWORK} ./
-# Not COPY, whose error would be about a checksum; the check above names WORKER_CLASS.
+# Not COPY: for a missing server it reports a checksum, before the check above can name WORKER_CLASS.
 RUN --mount=type=bind,source=servers,target=/servers cp -r "/servers/$SERVER" server && python3 -m compileall -q /app
 
 # At run time the root is read-only, and the user has no home directory.
 ENV FRAMEWORK=${FRAMEWORK} SERVER=${SERVER} HOME=/tmp
 USER 65534:65534
-# By which scripts/clean.sh tells that an image is this project's.
+# scripts/clean.sh recognises this project's images by it.
 LABEL bench.image=service
 CMD ["/app/server/start"]

@@ -1,20 +1,21 @@
 # One image for each service: a framework's app on its server, on a Debian base.
 #
-# Build context: services/. PYTHON_IMAGE may be a mirror of the official images (python, pypy), with Python
-# in /usr/local, or a local base with the same tags, with Debian's Python. Layers are ordered from what most
-# services share to what changes most often.
+# Build context: services/. PYTHON_IMAGE is a mirror of the official images (python, pypy), with Python in /usr/local, or a local
+# base with the same tags, with Debian's Python. Layers are ordered from what most services share to what changes most often.
 #
-# The stage `with-wheel` puts another version of a package (--package) on the image, from a wheel that is a build context of its
-# own. The stage `own-app` puts one's own app (scripts/matrix.sh --app) on the image of a server with a bare app: its locked
-# requirements and its folder are build contexts of their own.
+# Other targets, with additional build contexts:
+#   with-wheel  another version of a package (--package) on top of the image, from the wheel in `package-wheel`
+#   own-app     a user's own app (scripts/matrix.sh --app) on top of the image of a server with a bare app, from its locked
+#               requirements in `app-locks` and its folder in `app-source`
+#   app-lock    the lock of an app's requirements in `app-requirements`
 #
-# Debian's package versions are those of the base's release (DL3008), and the shell is bash, which hadolint
-# takes for sh (SC3054, SC3060).
+# Debian's package versions are not pinned beyond the base's release (DL3008), and the shell is bash, which hadolint takes for
+# sh (SC3054, SC3060).
 # hadolint global ignore=DL3008,SC3054,SC3060
 ARG PYTHON_IMAGE=python
 ARG PYTHON=3.13
 
-# Placeholders for build contexts of these names.
+# Placeholders for the additional build contexts.
 FROM scratch AS app-source
 FROM scratch AS app-locks
 FROM scratch AS app-requirements
@@ -34,8 +35,8 @@ ENV PATH=/opt/venv/bin:$PATH \
 WORKDIR /app
 RUN python3 -m venv /opt/venv
 
-# Drivers, then framework, then server: each lock is complete and consistent with those before it. Where
-# possible a layer mounts only its own lock, so that a change of another does not invalidate it.
+# Drivers, then framework, then server: each lock is complete and consistent with those before it. If possible, a layer mounts
+# only its own lock, so that a change in another lock does not invalidate it.
 ARG LOCKS=py313
 ARG STYLE
 RUN --mount=type=cache,target=/root/.cache/pip \
@@ -47,7 +48,7 @@ if [[ $LOCKS-$STYLE != pypy*-sync ]]; then
     "${locked[@]}"
     exit
 fi
-# PyPy's psycopg2 is psycopg2cffi, which has no wheels, under psycopg2's name (its README, "Installation").
+# On PyPy, psycopg2cffi serves as psycopg2 (its README, "Installation"); it has no wheels.
 export DEBIAN_FRONTEND=noninteractive
 apt-get -qq update
 apt-get -qq install --yes --no-install-recommends libpq5
@@ -67,8 +68,8 @@ RUN --mount=type=cache,target=/root/.cache/pip \
     --mount=type=bind,source=locks/${LOCKS}/framework-${FRAMEWORK}.txt,target=/lock.txt \
     pip install --quiet --no-deps --require-hashes --requirement /lock.txt
 
-# The compiler for a server without a wheel is installed and removed in one layer, with the headers that
-# an official image has and Debian's Python lacks.
+# The compiler for a server without a wheel is installed and removed in one layer, together with Python's headers, which
+# official images have and Debian's Python does not.
 ARG SERVER
 ARG PYTHON
 ARG PACKAGE=""
@@ -90,7 +91,7 @@ fi
 if ((${#build[@]} + ${#run[@]})); then
     export DEBIAN_FRONTEND=noninteractive
     apt-get -qq update
-    # Separately, so that a runtime library is marked as installed by itself, not as some -dev package's dependency.
+    # Separately, so that a runtime library is marked as installed by itself and not as a -dev package's dependency.
     for packages in run build; do
         declare -n names=$packages
         apt-get -qq install --yes --no-install-recommends "${names[@]}"
@@ -117,19 +118,18 @@ INSTALL
 
 COPY common common/
 COPY frameworks/${FRAMEWORK} ./
-# Not COPY, whose error would be about a checksum; the check above names WORKER_CLASS.
+# Not COPY: for a missing server it reports a checksum, before the check above can name WORKER_CLASS.
 RUN --mount=type=bind,source=servers,target=/servers cp -r "/servers/$SERVER" server && python3 -m compileall -q /app
 
 # At run time the root is read-only, and the user has no home directory.
 ENV FRAMEWORK=${FRAMEWORK} SERVER=${SERVER} HOME=/tmp
 USER 65534:65534
-# By which scripts/clean.sh tells that an image is this project's.
+# scripts/clean.sh recognises this project's images by it.
 LABEL bench.image=service
 CMD ["/app/server/start"]
 
-# What of one's own app changes most often: its folder, in one layer that all servers of a Python share, which without times
-# is the same however often it is made (BuildKit may make it once for each of several builds at a time). Files that only
-# their owner may read are made readable: the app runs as another user.
+# The app's folder, as one layer that all servers of a Python share. File times are fixed, so that the layer is identical even if
+# BuildKit makes it several times for parallel builds. Files become readable for all, because the app runs as another user.
 FROM ${PYTHON_IMAGE}:${PYTHON}-slim AS app-folder
 SHELL ["/bin/bash", "-euo", "pipefail", "-c"]
 RUN --mount=type=bind,from=app-source,target=/from \
@@ -150,11 +150,11 @@ pip freeze >/app/packages.txt
 REQUIREMENTS
 
 COPY own/app.py ./
-# A folder that the copying makes, as /srv would be, has the time of day.
+# Copied to /, because a folder that COPY itself creates (/srv) would get the current time.
 COPY --link --from=app-folder /layer /
 USER 65534:65534
 
-# A package's wheel in the place of the version that the locks pin. What it needs beyond them comes from the package index.
+# A package's wheel instead of the version that the locks pin. Additional dependencies come from the package index.
 FROM service AS with-wheel
 USER 0:0
 RUN --mount=type=cache,target=/root/.cache/pip --mount=type=bind,from=package-wheel,target=/wheel <<'WHEEL'
@@ -171,7 +171,7 @@ WHEEL
 
 USER 65534:65534
 
-# The lock of an app's requirements (driver/planning/own_app.py asks for it): requirements.in or pyproject.toml.
+# The lock of an app's requirements.in or pyproject.toml, for driver/planning/own_app.py.
 FROM ${PYTHON_IMAGE}:${PYTHON}-slim AS resolved
 ARG UV
 RUN --mount=type=cache,target=/root/.cache/pip python3 -m venv /opt/uv && /opt/uv/bin/pip install --quiet "$UV"
@@ -183,5 +183,5 @@ RUN --mount=type=cache,target=/root/.cache/uv --mount=type=bind,from=app-require
 FROM scratch AS app-lock
 COPY --from=resolved /requirements.txt /
 
-# Without a target: a service of the matrix.
+# The default target: a service of the matrix.
 FROM service

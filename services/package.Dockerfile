@@ -1,18 +1,20 @@
-# Wheels of what scripts/matrix.sh --package was given, for one Python.
+# Builds the wheels for scripts/matrix.sh --package, for one Python.
 #
-# Build context: a folder for each --package, by its number (driver/planning/packages.py): `releases` with what the package index is
-# asked for, a requirement or NAME==last:COUNT a line; a wheel or an sdist; or `source/`, of which `subfolder` is built.
-# Result: NUMBER-INDEX/ for each of them with the wheel, or error.txt where there is none.
+# Build context (from driver/planning/packages.py): a numbered folder for each --package, with one of
+#   releases   what to ask the package index for, one per line: a requirement, or NAME==last:COUNT
+#   FILE       a wheel or an sdist
+#   source/    a source tree; if there is a file `subfolder`, the part of the tree to build
+# Result: a folder NUMBER-INDEX/ for each version, with the wheel, or with error.txt if there is none.
 #
-# Debian's package versions are those of the base's release (DL3008), and the shell is bash, which hadolint
-# takes for sh (SC3010, SC3054, SC3060).
+# Debian's package versions are not pinned beyond the base's release (DL3008), and the shell is bash, which hadolint takes for
+# sh (SC3010, SC3054, SC3060).
 # hadolint global ignore=DL3008,SC3010,SC3054,SC3060
 ARG PYTHON_IMAGE=python
 ARG PYTHON=3.13
 FROM ${PYTHON_IMAGE}:${PYTHON}-slim AS wheels
 
 SHELL ["/bin/bash", "-euo", "pipefail", "-c"]
-# A build that is repeated is to give the same wheel.
+# SOURCE_DATE_EPOCH: repeated builds should give the same wheel.
 ENV PATH=/opt/venv/bin:$PATH \
     PIP_DISABLE_PIP_VERSION_CHECK=1 \
     PIP_NO_INPUT=1 \
@@ -36,14 +38,14 @@ git config --system --add safe.directory '*'
 python3 -m venv /opt/venv
 TOOLS
 
-# What the index has may be otherwise at another time.
+# A new value asks the package index again, whose content changes with time.
 ARG ASKED_AT
 RUN --mount=type=cache,target=/root/.cache/pip --mount=type=bind,target=/items \
     --mount=type=cache,target=/var/cache/apt,sharing=locked \
     --mount=type=cache,target=/var/lib/apt/lists,sharing=locked <<'WHEELS'
 echo "asked at $ASKED_AT" >/asked
 
-# wheel FOLDER WHAT: the wheel of it; false, with pip's words in error.txt, where there is none.
+# wheel FOLDER WHAT: make the wheel of WHAT; fails if there is none, with pip's output in error.txt.
 wheel() {
     mkdir -p "/out/$1"
     pip wheel --quiet --no-deps --wheel-dir "/out/$1" "$2" >"/out/$1/error.txt" 2>&1 && rm "/out/$1/error.txt" && return
@@ -51,12 +53,12 @@ wheel() {
     return 1
 }
 
-# newest NUMBER FIRST NAME COUNT: the last releases, each older than the one before it; the oldest gets the lowest index.
+# newest NUMBER FIRST NAME COUNT: the last COUNT releases, newest first; the oldest gets the lowest index.
 newest() {
     local left made version below=''
     for ((left = $4; left > 0; left--)); do
         if ! wheel "$1-$(($2 + left))" "$3$below"; then
-            # There may be fewer of them.
+            # There may be fewer releases than COUNT.
             echo "$3==last:$4" >"/out/$1-$(($2 + left))/requirement"
             ((left == $4)) || rm -r "/out/$1-$(($2 + left))"
             return 0
@@ -67,7 +69,7 @@ newest() {
     done
 }
 
-# source FOLDER ITEM: from a copy, as builds write beside what they read; with Rust where there is a Cargo.toml.
+# source_wheel FOLDER ITEM: from a copy, because builds write into their source; with Rust if there is a Cargo.toml.
 source_wheel() {
     local subfolder=''
     [[ ! -s $2/subfolder ]] || subfolder=/$(<"$2/subfolder")

@@ -1,1 +1,1 @@
-"""Verbs of `python3 -m bench`: arguments in, printing and exit status out. Nobody imports this package."""
+"""Verbs of `python3 -m bench`: arguments in, printing and exit status out. No other package imports this one."""

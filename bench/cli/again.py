@@ -1,4 +1,4 @@
-"""A run that is repeated (`again`) or goes on (`find`, `resume`), and what its repetition needs of it."""
+"""Repeating a run (`again`) or resuming it (`find`, `resume`), and what a repetition takes over from the run."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ MACHINE = frozenset(
     {"BENCH_REGISTRY", "BENCH_SUBNET", "COMPOSE_SERVICES", "SELECTION"}
     | {"PYTHON_IMAGE", "PYPY_IMAGE", "DEBIAN_IMAGE", "ALPINE_PYTHON_IMAGE"}
 )
-"""Settings that are this machine's, and not taken over; SELECTION is in the command."""
+"""Settings that a repetition does not take over, because they depend on the machine; SELECTION is in the command."""
 WITHOUT_VALUE = (OWNED, "--profile", "--no-latency")
 CHOOSING = tuple(
     f"--{name}" for name in ("preset", "stack", "framework", "server", "python", "base", "package", "vary", "target")
 )
-"""What chooses services."""
+"""Options that choose services."""
 
 
 def again_verb(argv: Sequence[str]) -> int:
-    """`again RUN [SELECTION]`: print what repeats it, as JSON; options of SELECTION replace the run's own.
+    """`again RUN [SELECTION]`: print what is needed to repeat the run, as JSON; options in SELECTION override its own.
 
-    `selection`, `bases` (its base images), `folder`, and of a user's own app `own_options` and `own_app`.
+    Keys: `selection`, `bases` (its base images), `folder`; for a user's own app also `own_options` and `own_app`.
     """
     then = read_then(argv[0] if argv else "")
     if then.facts.get("refs"):
@@ -61,10 +61,10 @@ def again_verb(argv: Sequence[str]) -> int:
 
 
 def repeated(command: Sequence[str], seed: int, otherwise: Sequence[str]) -> list[str]:
-    """The words of the repeated selection: an option of the repetition replaces the old one."""
+    """The words of the repeated selection; options in `otherwise` replace the old ones."""
     asked = {flag for flag, _ in _options(otherwise)}
     if "--target" in asked:
-        # Whoever owned the one server need not own the other.
+        # Owning the old server does not mean owning the new one.
         asked.add(OWNED)
     kept = [(flag, words) for flag, words in _options(command) if flag not in asked]
     words = [word for _, words in kept for word in words] + list(otherwise)
@@ -72,13 +72,13 @@ def repeated(command: Sequence[str], seed: int, otherwise: Sequence[str]) -> lis
 
 
 def chooses_the_same(command: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether two selections ask for the same services, in these words."""
+    """Whether two selections choose services with the same words."""
     first, second = ([one for one in _options(words) if one[0] in CHOOSING] for words in (command, other))
     return first == second
 
 
 def _options(words: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """(option, its words)."""
+    """(option, its words) of each option."""
     rest = iter(words)
     for word in rest:
         flag, mark, _ = word.partition("=")
@@ -87,7 +87,7 @@ def _options(words: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def read_then(name: str) -> Then:
-    """A run that is repeated; UserError where there is none of that name, or its run.json cannot be read."""
+    """The run to repeat; UserError if there is no such run, or its run.json cannot be read."""
     folder = find_run(name, "run.json")
     facts = as_object(read_bytes(f"{folder}/run.json") or b"")
     if facts is None:
@@ -109,7 +109,7 @@ def read_then(name: str) -> Then:
 
 
 def _layers(folder: Path) -> list[str]:
-    """The layers of a service's image, from `docker image inspect`."""
+    """The layers of a service's image, from the saved output of `docker image inspect`."""
     try:
         value = json.loads(read_bytes(f"{folder}/image.json") or b"null")
     except (ValueError, RecursionError):
@@ -119,13 +119,13 @@ def _layers(folder: Path) -> list[str]:
 
 
 def settings_then(then: Then) -> Mapping[str, str]:
-    """The settings of a run that its repetition takes over."""
+    """The settings that a repetition takes over from the run."""
     knobs = mapping(then.facts.get("knobs"))
     return {name: str(value) for name, value in knobs.items() if name in SETTINGS and name not in MACHINE}
 
 
 def check_services(then: Then, command: Sequence[str], matrix: Matrix) -> None:
-    """UserError where the same selection no longer has a service that it had, as the matrix has none like it."""
+    """UserError if the selection is the same, but the matrix no longer has one of the services that it chose."""
     if not chooses_the_same(then.command, command):
         return
     there = {(s.stack, s.python, s.base) for s in matrix.services}
@@ -141,7 +141,7 @@ def check_services(then: Then, command: Sequence[str], matrix: Matrix) -> None:
 def again_lines(
     then: Then, facts: Mapping[str, Any], plan: Iterable[str], services: Iterable[Service], own_app: Path | None
 ) -> list[str]:
-    """What differs now, a line each; `facts` and `plan` are run.json and plan.jsonl of the repetition."""
+    """The differences from the repeated run, a line each; `facts`, `plan`: run.json and plan.jsonl of the new run."""
     locks = own_app / "locks" if own_app else None
     pins = {service.name: pins_of(service, locks) for service in services if not service.url}
     lines = [json.loads(line) for line in plan]
@@ -149,17 +149,17 @@ def again_lines(
 
 
 def _bases(text: str) -> Layers:
-    """`NAME=LAYER,LAYER...` for each base image that is here."""
+    """The layers of the base images on this machine, from `NAME=LAYER,LAYER...` for each."""
     pairs = (word.rpartition("=") for word in text.split())
     return {name: layers.split(",") for name, _, layers in pairs if name and layers}
 
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
-"""What Compose takes in the name of a project."""
+"""What Compose allows as a project's name."""
 
 
 def find_verb(argv: Sequence[str]) -> int:
-    """`find RUN`: print where in results/ a run given by name or path is; UserError where it is elsewhere."""
+    """`find RUN`: print the path, within results/, of a run given by name or path; UserError if it is elsewhere."""
     print(in_results(argv[0] if argv else "").relative_to(RESULTS))
     return 0
 
@@ -167,8 +167,8 @@ def find_verb(argv: Sequence[str]) -> int:
 def resume_verb(argv: Sequence[str]) -> int:
     """`resume --run=RUN [--max-time MINUTES]`: print the run's name and, if given, the time limit in seconds.
 
-    UserError where the project or the plan has changed since: figures of two versions are never mixed, and what is
-    started is what was planned.
+    UserError if the project or the plan has changed: figures of two versions are never mixed, and only what was planned
+    is started.
     """
     parser = Parser("matrix.sh --resume RUN")
     parser.add_argument("--run", default="")

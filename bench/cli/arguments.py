@@ -19,7 +19,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def parse_selection(argv: Sequence[str]) -> argparse.Namespace:
-    """The parsed options: lists as tuples, `max_time` in seconds; UserError where one is wrong."""
+    """The parsed options: lists as tuples, `max_time` in seconds; UserError if one is wrong."""
     parser = Parser("matrix.sh")
     parser.add_argument("--preset")
     for flag in ("stack", "framework", "server", "base", "package", "scenario", "tool", "level", "python", "event"):
@@ -53,7 +53,7 @@ def parse_selection(argv: Sequence[str]) -> argparse.Namespace:
         raise UserError(f"{OWNED} needs --target URL")
     options.running = tuple(parse_running(text, owned=options.owned) for text in options.target)
     options.wheels = read_wheels(options.packages_in) if options.packages_in else None
-    # A user's own app, packages, two refs and a run that is repeated have entries of their own.
+    # In run.json, own apps, packages, refs and a repeated run have separate entries.
     hidden = ("--images=", "--quiet", "--own-app=", "--packages-in=", "--own-head=", "--sides=", "--again=")
     options.command_line = [word for word in argv if not word.startswith(hidden)]
     return options

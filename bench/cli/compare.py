@@ -1,4 +1,4 @@
-"""Verbs that compare: runs with one another, the two sides of a pull request, the commits of a bisection."""
+"""Verbs that compare runs, the two sides of a pull request, and the commits of a bisection."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from bench.words.runs import commit_words, compatibility_lines, contrast_words, 
 
 
 def comparable_verb(argv: Sequence[str]) -> int:
-    """`comparable A B`: print what differs in their conditions; 0 if their figures may be compared, else 1."""
+    """`comparable A B`: print how the conditions of two runs differ; 0 if their figures may be compared, else 1."""
     if len(argv) != 2:
         raise UserError("--check takes two runs, such as: scripts/compare-runs.sh --check RUN OTHER")
     verdict = compatibility_of(*(read_facts(str(find_judged(name))) for name in argv))
@@ -56,7 +56,7 @@ def compare_verb(argv: Sequence[str]) -> int:
 def pr_comment_verb(argv: Sequence[str]) -> int:
     """`pr-comment RUN [RUN] [--fail-on POLICY]...`: print the comment; 1 if a policy is violated.
 
-    `pr-comment --check [--fail-on POLICY]...`: UserError if that is none.
+    `pr-comment --check [--fail-on POLICY]...`: only check the policies; UserError if one is invalid.
     """
     parser = Parser("pr-comment.sh")
     parser.add_argument("runs", nargs="*")
@@ -75,9 +75,10 @@ def pr_comment_verb(argv: Sequence[str]) -> int:
 
 
 def bisect_verb(argv: Sequence[str]) -> int:
-    """`bisect RUN`: print the bad commit's difference from the good one, and its words; UserError if it is not slower.
+    """`bisect RUN`: print how much slower the bad commit is than the good one, as a number and in words.
 
-    `bisect RUN --whole DIFFERENCE`: print whether another commit is good, bad, skip or abort, a colon, and why.
+    UserError if it is not slower. `bisect RUN --whole DIFFERENCE`: print `good`, `bad`, `skip` or `abort` for another
+    commit, then a colon and why; DIFFERENCE is the number printed before.
     """
     parser = Parser("bisect.sh")
     parser.add_argument("run")

@@ -1,4 +1,4 @@
-"""Verbs in the load generator's container: counters of other machines, a tool's output."""
+"""Verbs in the load generator's container: CPU counters of other machines, and a tool's parsed output."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from bench.tools import TOOLS, parse
 
 
 def counters_verb(argv: Sequence[str]) -> int:
-    """`counters FILE`: answer a far load generator; FILE has a line `NAME<tab>FOLDER` of each container."""
+    """`counters FILE`: serve CPU counters to remote load generators; FILE has `NAME<tab>FOLDER` lines of containers."""
     (file,) = words_of(argv, "counters FILE")
     serve(lambda: _answer(_folders(Path(file)))).serve_forever()
     return 0
 
 
 def counters_reached_verb(argv: Sequence[str]) -> int:
-    """`counters-reached ADDRESS...`: wait for each reader (HOST or HOST:PORT) to answer from here."""
+    """`counters-reached ADDRESS...`: wait until each reader (HOST or HOST:PORT) can be reached from here."""
     if not argv:
         raise UserError("usage: python3 -m bench counters-reached ADDRESS...")
     for address in argv:

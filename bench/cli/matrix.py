@@ -1,4 +1,4 @@
-"""What services/matrix.toml is made into, and what is kept beside it: Compose files, locks, own binds, new entries."""
+"""Verbs for services/matrix.toml and the files that go with it: Compose files, locks, own binds, new entries."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from bench.matrix.new_entry import scaffold
 
 
 def generate_verb(argv: Sequence[str]) -> int:
-    """`generate FILE`: print docs/catalogue.md, or that file of services/, as the matrix says."""
+    """`generate FILE`: print the generated text of catalogue.md (in docs/) or of a file of services/."""
     texts = {
         "compose.yml": compose_file,
         "bench.yml": bench_file,
@@ -73,7 +73,7 @@ def scaffold_verb(argv: Sequence[str]) -> int:
 def lock_verb(argv: Sequence[str]) -> int:
     """`lock [--check] [--upgrade] [NAME...]`, in services/: write the locks; 1 if --check finds one out of date.
 
-    With NAMEs only the locks of these servers and frameworks are made.
+    With NAMEs, only the locks of these servers and frameworks.
     """
     parser = Parser("lock.sh")
     parser.add_argument("--check", action="store_true")
@@ -97,13 +97,13 @@ def lock_verb(argv: Sequence[str]) -> int:
 
 
 UNKNOWN = 3
-"""The exit status where not all pins could be looked up, and none of the others has a known vulnerability."""
+"""The exit status if some pins could not be looked up, and the others have no known vulnerability."""
 
 
 def audit_verb(argv: Sequence[str]) -> int:
-    """`audit [NAME...]`, in services/: print what is known; 1 if anything is, 3 if not all pins could be looked up.
+    """`audit [NAME...]`, in services/: print known vulnerabilities; 1 if there are any, 3 if pins are unknown.
 
-    With NAMEs only the locks of these servers, frameworks and packages; else all, and those of the project itself.
+    With NAMEs, only the locks of these servers, frameworks and packages; else all, and those of the project itself.
     """
     parser = Parser("lock.sh --audit")
     parser.add_argument("names", nargs="*")
@@ -143,7 +143,7 @@ def _owner(lock: Path) -> str:
 
 
 def own_binds_verb(argv: Sequence[str]) -> int:
-    """`own-binds [SERVER...]`: a line for each server, `SERVER<tab>SERVICE<tab>START`: a service whose image has it."""
+    """`own-binds [SERVER...]`: print `SERVER<tab>SERVICE<tab>START` per server; SERVICE's image contains the server."""
     matrix, table = load_matrix(), load_listeners()
     if missing := [name for name in argv if name not in table]:
         raise unknown("server", missing[0], table, LISTENERS.as_posix())
@@ -158,7 +158,10 @@ def own_binds_verb(argv: Sequence[str]) -> int:
 
 
 def own_binds_read_verb(argv: Sequence[str]) -> int:
-    """`own-binds-read <SERVER<tab>JSON`: print the table with what was read; UserError where a server could not be."""
+    """`own-binds-read`: print listeners.toml with the options from `SERVER<tab>JSON` lines on standard input.
+
+    UserError if a server could not be read.
+    """
     words_of(argv, "own-binds-read")
     read = {}
     for line in sys.stdin:
@@ -172,9 +175,9 @@ def own_binds_read_verb(argv: Sequence[str]) -> int:
 
 
 def sample_verb(argv: Sequence[str]) -> int:
-    """`sample SEED`: print services that are worth verifying on every change, space-separated.
+    """`sample SEED`: print services to verify on every change, space-separated.
 
-    On the default Python: every server and every framework, in as few services as possible. On each other Python: one
+    On the default Python, every server and every framework in as few services as possible; on every other Python, one
     service. The seed decides which.
     """
     (seed,) = words_of(argv, "sample SEED")
@@ -191,14 +194,14 @@ def sample_verb(argv: Sequence[str]) -> int:
 
 
 def _each_once(services: Sequence[Service], seed: str) -> list[Service]:
-    """Each framework, on a server that no other one has; then the bare app of each server that is left."""
+    """Each framework, if possible on a server of its own; then each remaining server with a bare app."""
     on: dict[str, list[Service]] = {}
     of: dict[str, list[Service]] = {}
     for service in services:
         on.setdefault(service.framework.name, []).append(service)
         of.setdefault(service.server.name, []).append(service)
     chosen: list[Service] = []
-    # Those with the fewest servers first: the others find one more easily.
+    # Frameworks with few servers choose first: the others have more choice.
     for name in sorted(on, key=lambda name: len(on[name])):
         taken = {service.server.name for service in chosen}
         chosen.append(_drawn([s for s in on[name] if s.server.name not in taken] or on[name], seed, name))
@@ -209,5 +212,5 @@ def _each_once(services: Sequence[Service], seed: str) -> list[Service]:
 
 
 def _drawn(services: Sequence[Service], seed: str, name: str) -> Service:
-    """One of them. Other names have no part in it, so that a new framework leaves most of the sample as it was."""
+    """One of them, depending only on seed and name, so that a new framework changes little of the sample."""
     return random.Random(f"{seed} {name}").choice(services)

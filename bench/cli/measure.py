@@ -47,7 +47,7 @@ _HERE = str(Path(__file__).parents[1])
 
 
 def measure(argv: Sequence[str]) -> None:
-    """One verb; Failed where it ends with another status than 0."""
+    """Run one verb; raises Failed if it ends with a status other than 0."""
     if argv[:1] in (["-h"], ["--help"]):
         print(__doc__.strip())
         return
@@ -98,7 +98,7 @@ def _say(line: str) -> None:
 
 
 def _trace() -> None:
-    """Write every call of the project's functions, and every command, to stderr."""
+    """Trace every call of the project's functions, and every command, to stderr."""
 
     def call(frame: FrameType, event: str, _: Any) -> None:
         code = frame.f_code
@@ -114,14 +114,14 @@ def _trace() -> None:
 
 
 def main() -> int:
-    """Run the verb of the command line; one line on stderr where it fails."""
+    """Run the verb of the command line and return the exit status; if it fails, with one line on stderr."""
     if os.environ.get("BENCH_DEBUG") == "1":
         _trace()
     try:
         measure(sys.argv[1:])
     except KeyboardInterrupt:
         return INTERRUPTED
-    except Exception as error:  # whatever it is, the last line names it
+    except Exception as error:  # the last line on stderr always says what went wrong
         sys.setprofile(None)
         print(f"measure: {explained(error)}", file=sys.stderr)
         return error.status if isinstance(error, Failed) else UNEXPECTED

@@ -1,4 +1,4 @@
-"""`names WHAT`: the names that a selection takes, for `scripts/matrix.sh --list WHAT`."""
+"""`names WHAT`: the names that can be selected, for `scripts/matrix.sh --list WHAT`."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from bench.tools import TOOLS
 from bench.words.names import wait_words
 
 Named = Iterable[tuple[str, str]]
-"""Names, each with what it means."""
+"""(name, description) pairs."""
 
 
 def names_verb(argv: Sequence[str]) -> int:
-    """`names WHAT`: print the names, a line each with a few words on it."""
+    """`names WHAT`: print the names, one per line, with a short description."""
     what, *others = argv or [""]
     if what not in LISTS:
         raise unknown("list", what, LISTS)
@@ -39,7 +39,7 @@ def _presets(matrix: Matrix) -> Named:
 
 
 def _stacks(matrix: Matrix) -> Named:
-    """The worker model of its server; of one that never runs the cause."""
+    """Stacks with their server's worker model, or with the cause if they never run."""
     for stack, of_stack in grouped(matrix.services, lambda service: service.stack).items():
         causes = {service.skip for service in of_stack}
         yield stack, of_stack[0].server.model if None in causes else f"left out: {'; '.join(map(str, causes))}"
@@ -53,7 +53,7 @@ def _servers(matrix: Matrix) -> Named:
 
 
 def _frameworks(matrix: Matrix) -> Named:
-    """What it runs on, and its packages with their versions on the default Python."""
+    """Frameworks with the servers that they run on, and their packages' versions on the default Python."""
     for name, framework in matrix.frameworks.items():
         own = [server.name for server in matrix.servers.values() if {*server.serves} & {*framework.interfaces}]
         interfaces = [INTERFACES[one] for one in framework.interfaces if one in INTERFACES]
@@ -78,7 +78,7 @@ def _services(matrix: Matrix) -> Named:
 
 
 def _scenarios(matrix: Matrix) -> Named:
-    """The request, and what it waits for; N is any number."""
+    """Scenarios with their request and what it waits for; N stands for any number."""
     example = "20"
     for route in matrix.routes.values():
         if route.selftest:
@@ -103,7 +103,7 @@ def _levels_of(tool: str) -> list[str]:
 
 
 def _knobs(matrix: Matrix) -> Named:
-    """What it may be set to, and the servers that read it."""
+    """Knobs with their allowed values and the servers that read them."""
     reads = reader()
     every = {one.server.name for one in matrix.usual}
     for name, (_, allowed) in ALLOWED.items():
@@ -123,7 +123,7 @@ def _knobs(matrix: Matrix) -> Named:
 
 
 def _events(matrix: Matrix) -> Named:
-    """What is done, and the servers that have no way to do it."""
+    """Events with what is done, and the servers that cannot have them."""
     reads = reader()
     for name, kind in EVENTS.items():
         cannot = {
@@ -146,4 +146,4 @@ LISTS: Mapping[str, Callable[[Matrix], Named]] = {
     "knobs": _knobs,
     "events": _events,
 }
-"""By what `--list` takes: of each of `bench.core.errors.LISTED` the plural."""
+"""The lists, by the argument of `--list`: the plural of each of `bench.core.errors.LISTED`."""

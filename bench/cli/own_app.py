@@ -1,4 +1,4 @@
-"""Verbs for a user's own app and for servers that already run: what they are, and what they have to answer."""
+"""Verbs for a user's own app and for servers that already run: their descriptions and their expected responses."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ ANSWER_TIMEOUT_S = 15.0
 
 
 def own_app_verb(argv: Sequence[str]) -> int:
-    """`own-app OUT --folder DIR --app MODULE:CALLABLE ...`: check an app, describe it in OUT; print its Pythons.
+    """`own-app OUT --folder DIR --app MODULE:CALLABLE ...`: check an app, describe it in OUT, and print its Pythons.
 
-    OUT gets app.json and `requirements/`. Each line printed is a Python's label and its version. The paths of what is
-    read are those in this container, the names those on the host.
+    OUT gets app.json and `requirements/`. Each printed line is a Python's label and version. `--NAME` options are names
+    on the host; `--NAME-here`, `--source` and `--compose-resolved` are paths in this container.
     """
     parser = Parser("matrix.sh")
     parser.add_argument("out", type=Path)
@@ -87,7 +87,7 @@ def own_app_verb(argv: Sequence[str]) -> int:
 
 
 def _given(options: argparse.Namespace) -> Iterator[str]:
-    """The options for the app as words of the command line."""
+    """The options about the app, as words of the command line."""
     yield from ("--app", options.folder, options.app)
     for name in ("interface", "requirements", "targets", "expect", "env-file", "before", "compose"):
         if value := getattr(options, name.replace("-", "_")):
@@ -95,7 +95,7 @@ def _given(options: argparse.Namespace) -> Iterator[str]:
 
 
 def _services(options: argparse.Namespace) -> dict[str, Any]:
-    """The user's services as the run starts them; what is left out is said."""
+    """The user's services as the run starts them; prints which keys are ignored."""
     resolved = json.loads(options.compose_resolved.read_text())
     services = own_services(resolved, str(Path(options.compose).parent), options.compose_links.splitlines())
     if names := left_out(resolved):
@@ -104,10 +104,10 @@ def _services(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def own_answers_verb(argv: Sequence[str]) -> int:
-    """`own-answers record|check RUN SERVICE`: record the right answers of the app on a service, or compare its answers.
+    """`own-answers record|check RUN SERVICE`: record the app's responses on a service, or compare them on another.
 
-    Exit status: 0 done; 1 an answer is otherwise (`check`: failure.json of the service says which), or cannot be a
-    yardstick (`record`: the line printed says why).
+    Exit status: 0 done; 1 a response differs (`check`: see the service's failure.json) or cannot serve as a reference
+    (`record`: see the printed line).
     """
     what, name, service = words_of(argv, "own-answers record|check RUN SERVICE")
     run = find_run(name)
@@ -118,7 +118,7 @@ def own_answers_verb(argv: Sequence[str]) -> int:
 
 
 def own_trace_verb(argv: Sequence[str]) -> int:
-    """`own-trace LOG`: print the last traceback in it, and in the last line its exception; else its last line."""
+    """`own-trace LOG`: print the last traceback in the log, its exception on the last line, or else the last line."""
     (log,) = words_of(argv, "own-trace LOG")
     lines, words = trace_of((read_bytes(log) or b"").decode(errors="replace"))
     print("\n".join([*lines, words]) if lines else last_words(Path(log)))
@@ -179,21 +179,21 @@ def _request(target: Target) -> Request:
 
 
 def _answers(client: Client, target: Target) -> list[Answer]:
-    """What is recorded: several answers to one request."""
+    """Several responses to one request, to record what they have in common."""
     return [client.ask(_request(target)) for _ in range(TRIES)]
 
 
 def target_check_verb(argv: Sequence[str]) -> int:
-    """`target-check SELECTION`: UserError where a server of --target may not be measured beside one's own app."""
+    """`target-check SELECTION`: UserError if a server of --target cannot be measured beside a user's own app."""
     check_running(parse_selection(argv).running, alone=False)
     return 0
 
 
 def target_answers_verb(argv: Sequence[str]) -> int:
-    """`target-answers RUN NAME`: record the right answers of a server that already runs; later, compare them.
+    """`target-answers RUN NAME`: record the responses of a server that already runs; if already recorded, compare them.
 
-    UserError where it gives none that could be recorded. In a run that goes on, one that does not answer as recorded is
-    not loaded: exit status 1, and its failure.json says why.
+    UserError if its responses cannot be recorded. If a resumed run gets different responses, the server is not loaded:
+    exit status 1, and its failure.json says why.
     """
     given, name = words_of(argv, "target-answers RUN NAME")
     run = find_run(given)
@@ -219,7 +219,7 @@ def target_answers_verb(argv: Sequence[str]) -> int:
 
 
 def _asked(run: Path, planned: Sequence[Measurement]) -> dict[str, Target]:
-    """What it is asked in this run, by the request in words."""
+    """The requests to it in this run, by title."""
     if (run / FOLDER / FILE).exists():
         app = read_app(run / FOLDER)
         asked = [target for one in planned for target in app.targets_of(one.scenario)]
@@ -244,7 +244,7 @@ def _first_answers(client: Client, who: str, asked: Mapping[str, Target]) -> lis
 
 
 def _changed(recorded: str, client: Client, asked: Mapping[str, Target]) -> tuple[str, str]:
-    """(outcome, detail) of the first answer that is not as recorded; both empty where all are."""
+    """(outcome, detail) of the first response that differs from the recorded one; both empty if none does."""
     rights, _ = from_json(recorded)
     for right in rights:
         try:

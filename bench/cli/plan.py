@@ -1,4 +1,4 @@
-"""From a selection to a run's folder: `list`, `plan`, `contract`, `commands`; and a run that goes on."""
+"""Verbs that plan runs: from a selection to its list of cells or load tool commands, or to a run's folder."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from bench.tools import OPEN_LOOP
 from bench.words.advice import WantedRun, expectations
 
 UNKNOWN = HostState()
-# Estimates for the time before the first measurement, in seconds for each service.
+# Estimated seconds per service before the first measurement: verifying it, building its image.
 VERIFY_S, BUILD_S = 3.0, 15.0
 
 
@@ -95,9 +95,9 @@ def list_verb(argv: Sequence[str]) -> int:
 
 
 def plan_verb(argv: Sequence[str]) -> int:
-    """`plan SELECTION`: make results/RUN with all the files that a run begins with; print RUN.
+    """`plan SELECTION`: make results/RUN with all files that a run starts with; print RUN.
 
-    What may keep the run from an answer goes to standard error, a line each, unless `--quiet`.
+    Unless `--quiet`, whatever may keep the run from giving an answer goes to standard error, a line each.
     """
     options = parse_selection(argv)
     host = host_state()
@@ -108,7 +108,7 @@ def plan_verb(argv: Sequence[str]) -> int:
                 raise UserError(
                     f"--{name} needs containers of its own: use scripts/matrix.sh, not docker-compose up bench"
                 )
-        # Compose has just started the services: what is busy are these.
+        # Compose has just started the services: they are what keeps the host busy.
         host = replace(host, busy=None)
     folder = make_run(options, host=host)
     facts = json.loads((folder / "run.json").read_text())
@@ -121,7 +121,7 @@ def plan_verb(argv: Sequence[str]) -> int:
 
 
 def _left_out(facts: Mapping[str, Any], *, every: bool) -> Iterator[str]:
-    """A line for each service that is not measured at all, and one for all development servers (alone: not `every`)."""
+    """A line for all development servers, and with `every` one for each other service that is not measured at all."""
     skips = [skip for skip in facts["skipped"] if skip["scenario"] is None and skip["tool"] is None]
     for skip in skips if every else []:
         if skip["cause"] != DEVELOPMENT:
@@ -164,7 +164,7 @@ def commands_verb(argv: Sequence[str]) -> int:
             services = {line["id"]: line["service"] for line in step.lines}
             shares = {line["id"]: line.get("share") for line in step.lines}
             for name, load in step_loads.loads.items():
-                # What several load generators make together is no command.
+                # The combined load of several load generators is not a command.
                 if name not in step_loads.clients and step_loads.clients:
                     continue
                 if (share := shares.get(load.id)) and load.rate is None:
@@ -182,7 +182,7 @@ def commands_verb(argv: Sequence[str]) -> int:
 
 
 def package_pythons_verb(argv: Sequence[str]) -> int:
-    """`package-pythons SELECTION`: print the label and the version of each Python that is selected, a line each."""
+    """`package-pythons SELECTION`: print label and version of each selected Python, a line each."""
     options = parse_selection(argv)
     matrix, name = load_matrix(), options.preset or "all"
     resolve(read_settings(os.environ))
@@ -194,7 +194,7 @@ def package_pythons_verb(argv: Sequence[str]) -> int:
 
 
 def packages_verb(argv: Sequence[str]) -> int:
-    """`packages ITEMS OUT LABEL...`: check the wheels in OUT that were made of ITEMS, and describe them there."""
+    """`packages ITEMS OUT LABEL...`: check the wheels in OUT that were built from ITEMS; write OUT/packages.json."""
     parser = Parser("matrix.sh")
     parser.add_argument("items", type=Path)
     parser.add_argument("out", type=Path)
@@ -205,7 +205,7 @@ def packages_verb(argv: Sequence[str]) -> int:
 
 
 def make_run(options: argparse.Namespace, folder: Path | None = None, host: HostState = UNKNOWN) -> Path:
-    """Make the folder of a run (None: a new one in results/) with the files of its plan, and return it."""
+    """Make a run's folder (None: a new one in results/) with the files of its plan, and return it."""
     present = local_images(options.images)
     plan, matrix, settings = plan_of(options, present)
     app = read_app(options.own_app) if options.own_app else None
@@ -229,7 +229,7 @@ def make_run(options: argparse.Namespace, folder: Path | None = None, host: Host
 def facts_of(
     name: str, plan: Plan, matrix: Matrix, settings: Mapping[str, str], options: argparse.Namespace
 ) -> dict[str, Any]:
-    """run.json of a planned run, without what is expected of it; `again`: the run that it repeats, and what differs."""
+    """run.json of a planned run, without `expected`; its key `again` has the repeated run, and what differs from it."""
     seed = options.seed if options.seed is not None else int(settings["SEED"])
     facts = run_facts(name, plan, settings, seed, options)
     facts["services"] = service_facts(matrix, settings, plan.services, routes_to_verify(plan))
@@ -241,7 +241,7 @@ def facts_of(
 
 
 def wanted_of(plan: Plan, max_time_s: float | None, present: Collection[str] | None) -> WantedRun:
-    """What a plan's expectations need; `present` has the names of the local images (None: all are there)."""
+    """The input for a plan's expectations; `present` has the names of the local images (None: assume all)."""
     images = {f"{service.image}:latest" for service in plan.services if not service.url}
     missing = 0 if present is None else sum(image not in present for image in images)
     return WantedRun(
@@ -288,7 +288,7 @@ def plan_of(options: argparse.Namespace, present: Collection[str] | None = None)
 
 
 def _settings_of(options: argparse.Namespace, matrix: Matrix) -> dict[str, str]:
-    """The settings; of a run that is repeated its own, UserError where it cannot be."""
+    """The settings, taken over from the run if one is repeated; UserError if it cannot be repeated."""
     if not options.again:
         return read_settings(os.environ)
     check_services(options.again, options.command_line, matrix)
@@ -296,7 +296,7 @@ def _settings_of(options: argparse.Namespace, matrix: Matrix) -> dict[str, str]:
 
 
 def select_own_app(options: argparse.Namespace, app: OwnApp) -> OwnApp:
-    """Narrow the options to a user's own app; UserError for one that chooses something else."""
+    """Narrow the options to a user's own app; UserError for an option that selects something else."""
     if options.preset or options.frameworks or options.stacks or options.packages:
         raise UserError(
             "--app does not go with --preset, --stack, --framework and --package: choose servers with --server"
@@ -310,13 +310,13 @@ def _minutes(seconds: float) -> str:
 
 
 REFS = "refs"
-"""Of a run: what scripts/compare.sh checks its refs out with, when it goes on."""
+"""The folder of a run with what scripts/compare.sh needs to check the refs out again when it is resumed."""
 HEAD = "-head"
-"""The end of the name of the folder with the head's locks, beside that of the base."""
+"""The suffix of the folder with the head's locks, beside the base's."""
 
 
 def refs_of(options: argparse.Namespace, here: Variant) -> Refs | None:
-    """The two refs; None where none are compared. `here` has the base's app, if it is one of the user's own."""
+    """The two refs; None if none are compared. If a user's own app is measured, `here` has the base's."""
     if not options.sides:
         return None
     if options.target:
@@ -329,7 +329,7 @@ def refs_of(options: argparse.Namespace, here: Variant) -> Refs | None:
 
 
 def wanted_of_refs(options: argparse.Namespace, refs: Refs, wanted: Selection) -> Selection:
-    """What is measured: where no service is named, those that show the difference, for a few minutes at most."""
+    """The selection for two refs; if it names no services, those that show the difference, within a few minutes."""
     if wanted.preset or wanted.stacks or wanted.servers or (wanted.frameworks and not options.own_app):
         return wanted
     options.max_time = options.max_time or 60 * MINUTES
@@ -339,7 +339,7 @@ def wanted_of_refs(options: argparse.Namespace, refs: Refs, wanted: Selection) -
 
 
 def save_refs(options: argparse.Namespace, folder: Path) -> None:
-    """Keep in the run what checks the refs out again, and the locks of the head's app beside those of the base's."""
+    """Save in the run what is needed to check the refs out again, and the locks of the head's app."""
     if options.sides:
         (folder / REFS).mkdir()
         for name in ("repository", "paths", SIDES, CHANGED):

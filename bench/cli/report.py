@@ -1,4 +1,4 @@
-"""Verbs on runs that were measured: reports, the site of published ones, exports, and what a sampled worker did."""
+"""Verbs on measured runs: reports, the site of published runs, exports, and the profile of a worker."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ from bench.words.told import ToldRanking
 
 
 def build_verb(argv: Sequence[str]) -> int:
-    """`build RUN`: write records.jsonl, report.md and index.html; UserError where RUN is not a results folder.
+    """`build RUN`: write records.jsonl, report.md and index.html; UserError if RUN is not a results folder.
 
-    The answer in short goes to standard error, unless `--quiet`.
+    Unless `--quiet`, a summary goes to standard error.
     """
     parser = Parser("report.sh")
     parser.add_argument("--quiet", action="store_true")
     parser.add_argument("--width", type=int, default=WIDTH)
     parser.add_argument("--colors", action="store_true")
-    # A run's name may begin like an option.
+    # A run's name may start with a dash.
     wanted, names = parser.parse_known_args(argv)
     if len(names) != 1:
         raise UserError("usage: python3 -m bench build [--quiet] RUN")
@@ -55,7 +55,7 @@ def build_verb(argv: Sequence[str]) -> int:
 
 
 def _build(folder: Path) -> tuple[Run, Report, Sequence[ToldRanking]]:
-    """Write what is made of a run's raw files."""
+    """Write the files that are made from a run's raw files."""
     windows: list[WindowDetails] = []
     try:
         source, services, records, rankings = judge_run(folder, lambda raw: windows.append(window_details_of(raw)))
@@ -82,7 +82,7 @@ def _build(folder: Path) -> tuple[Run, Report, Sequence[ToldRanking]]:
 
 
 def site_verb(argv: Sequence[str]) -> int:
-    """`site FOLDER`: write a front page and, of each published run, its page with its raw files beside it."""
+    """`site FOLDER`: write a front page, and for each published run its page and raw files."""
     parser = Parser("site.sh")
     parser.add_argument("folder", type=Path)
     site: Path = parser.parse_args(argv).folder
@@ -95,7 +95,7 @@ def site_verb(argv: Sequence[str]) -> int:
 
 
 def _put(site: Path, frameworks: set[str], presets: Mapping[str, str], name: str) -> PublishedRun:
-    """Build a published run and put it into the site."""
+    """Build the page of a published run and put it into the site."""
     published = PUBLISHED / name
     folder = find_run(str(published))
     source, report, rankings = _build(folder)
@@ -112,7 +112,7 @@ def _put(site: Path, frameworks: set[str], presets: Mapping[str, str], name: str
 
 
 Exporter = Callable[[str, Run, Iterable[Record]], bytes]
-"""(name of the run, the run, its records) -> the file's bytes."""
+"""(name of the run, the run, its records) -> the exported file."""
 
 FORMATS: Mapping[str, str] = {
     "csv": "bench.export.columns:write_csv",
@@ -146,7 +146,10 @@ def export_verb(argv: Sequence[str]) -> int:
 
 
 def profile_verb(argv: Sequence[str]) -> int:
-    """`profile FILE PATH`: print CPU time (FILE.before, FILE.after) and samples (FILE.raw) under load of PATH."""
+    """`profile FILE PATH`: print where the CPU time went under load of PATH.
+
+    FILE.before and FILE.after have the worker's CPU times, FILE.raw the sampled stacks.
+    """
     if len(argv) != 2:
         raise UserError("profile takes a file without its extension and a path; see scripts/profile.sh --help")
     before, after, stacks = (Path(f"{argv[0]}.{name}").read_text() for name in ("before", "after", "raw"))

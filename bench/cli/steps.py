@@ -1,6 +1,6 @@
-"""Verbs for the loop on the host: the next step, and services that fail.
+"""Verbs for the measuring loop on the host: the next step, and services that fail.
 
-What `next` does not need is imported by the verbs that do, as it is called between any two windows.
+`next` is called between any two windows, so other verbs import what only they need themselves.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from bench.run.reader import read_run
 
 
 def next_verb(argv: Sequence[str]) -> int:
-    """`next RUN --elapsed SECONDS`: record the last step, print how far the run is, write the next to RUN/step.json.
+    """`next RUN --elapsed SECONDS`: record the last step, print the progress, write the next step to RUN/step.json.
 
-    SECONDS are those since the caller's script began, or `-`: they are read from standard input, once the step ended.
-    `--begin` is for the first call of a loop, with `--lanes N` for up to N steps side by side: those of lanes 2 to N
-    are in RUN/lanes/N/step.json. The exit status is 0 with a step, 3 when nothing is left, 4 when the time is up: the
-    last line printed then says how to go on.
+    SECONDS: the time since the caller's script started; `-` reads it from standard input after the step.
+    `--begin`: the first call of a loop; with `--lanes N`, up to N steps run side by side, and lanes 2 to N have their
+    step in RUN/lanes/N/step.json. Exit status: 0 there is a next step; 3 nothing is left; 4 the time is up, and the
+    last printed line says how to resume.
     """
     parser = Parser("next")
     parser.add_argument("run")
@@ -46,7 +46,7 @@ def next_verb(argv: Sequence[str]) -> int:
 
 
 def _seconds(word: str) -> float:
-    """The seconds; UserError where nobody tells them any more."""
+    """The seconds given, or read from standard input; UserError if that is closed or has no number."""
     told = sys.stdin.readline().strip() if word == "-" else word
     try:
         return float(told)
@@ -57,7 +57,7 @@ def _seconds(word: str) -> float:
 def profile_next_verb(argv: Sequence[str]) -> int:
     """`profile-next RUN [--begin]`: record the window that has ended, and write the next one to RUN/step.json.
 
-    The exit status is 0 with a window, whose words are printed, and 3 if none is left.
+    Exit status: 0 there is a next window, whose label is printed; 3 none is left.
     """
     from bench.drive.profile_steps import begin, next_window
 
@@ -94,7 +94,7 @@ def service_failed_verb(argv: Sequence[str]) -> int:
 
 
 def retry_verb(argv: Sequence[str]) -> int:
-    """`retry RUN`: have services verified again whose failure is not final; print which, in one line, if any."""
+    """`retry RUN`: let services whose failure is not final be verified again; print which, in one line, if any."""
     print(try_again(find_run(*words_of(argv, "retry RUN"))))
     return 0
 
@@ -106,7 +106,7 @@ def nothing_measured_verb(argv: Sequence[str]) -> int:
 
 
 def lanes_speed_up_verb(argv: Sequence[str]) -> int:
-    """`lanes-speed-up RUN`: print how much faster the run was on its pairs than on one."""
+    """`lanes-speed-up RUN`: print how much faster the run was on several pairs of machines than on one."""
     from bench.words.setup import speed_up_words
 
     print(speed_up_words(read_run(*words_of(argv, "lanes-speed-up RUN"))))

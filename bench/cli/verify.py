@@ -1,4 +1,4 @@
-"""Verbs on a running service: `verify` and `sockets`; and `summary` of a run's."""
+"""Verbs that check a running service, `verify` and `sockets`; and `summary` of a run's checks."""
 
 import argparse
 import contextlib
@@ -41,7 +41,7 @@ def verify_verb(argv: Sequence[str], clock: Clock | None = None) -> int:
     except KeyboardInterrupt:
         print("verify: interrupted; upstream is back to normal", file=sys.stderr)
         return INTERRUPTED
-    # verify.json last: it says that the service was verified, and must not without what failed.
+    # verify.json last: it marks the service as verified, so failure.json must exist before.
     if options.failure and result.failures:
         _write(options.failure, result.failure_json(), "--failure")
     if options.json:
@@ -78,7 +78,7 @@ def summary_verb(argv: Sequence[str]) -> int:
 
 
 def sockets_verb(argv: Sequence[str]) -> int:
-    """`sockets`: the options of the server on port 8080 of this network namespace, as JSON; or why there are none."""
+    """`sockets`: print the socket options of the server on port 8080 of this network namespace as JSON, or an error."""
     words_of(argv, "sockets")
     try:
         print(json.dumps({"options": read_sockets(8080)}))
@@ -194,7 +194,7 @@ def _write(file: Path, text: str, option: str) -> None:
 
 @contextlib.contextmanager
 def _sigterm_interrupts() -> Iterator[None]:
-    """SIGTERM interrupts as Ctrl-C does, so that upstream is restored."""
+    """Let SIGTERM interrupt like Ctrl-C, so that upstream's mode is restored."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield

@@ -1,5 +1,5 @@
 """The contract suite: one set of checks for every app, run before any load.
 
-`verify` runs the checks of one service, `results` reads what they gave for a whole run. A new route is two lines of
-`answers`: its path and its answer. A new check is one function of `checks`.
+`verify` runs the checks of one service, `results` reads the outcomes of a whole run. A new route needs two lines in
+`answers`: its path and its expected response. A new check is one function in `checks`.
 """

@@ -1,4 +1,4 @@
-"""The routes of the HTTP contract: the request for each, and the right answer. `Mismatch` is raised by a wrong one."""
+"""The routes of the HTTP contract, with the request and the expected response of each; others raise `Mismatch`."""
 
 import json
 import re
@@ -36,13 +36,13 @@ ROUTES = {
 SAMPLE = {"delay": 20, "simple-request": 20} | dict.fromkeys(
     ("create-data", "queries-raw", "queries-orm", "updates-raw", "updates-orm"), 3
 )
-"""n of each route that has one, for checks that need no particular number."""
+"""n of each route that has one, for checks that do not need a particular number."""
 
 ECHO_SAMPLE = b'{"name":"echo","nested":{"list":[1,2.5,null,true]},"text":"\xe3\x82\xa8\xe3\x82\xb3\xe3\x83\xbc"}'
 
 
 def path_of(route: str, n: int | str | None = None) -> str:
-    """The path of a route with n filled in (None: the sample), which may be no number at all."""
+    """The path of a route with n filled in (None: the sample); n may be text, to check invalid numbers."""
     return ROUTES[route].replace("{n}", str(SAMPLE.get(route, "") if n is None else n))
 
 
@@ -61,7 +61,7 @@ def needs(route: str) -> Literal["database", "upstream"] | None:
 
 
 class Mismatch(Exception):
-    """An answer is not what the contract says."""
+    """A response is not what the contract demands."""
 
     def __init__(self, expected: str, got: str) -> None:
         super().__init__(f"expected {expected}, got {got}")
@@ -70,7 +70,7 @@ class Mismatch(Exception):
 
 
 class TooLate(Mismatch):
-    """An answer was right, but took too long in every try; a busy machine may be the reason."""
+    """A response was right, but took too long in every try; a busy machine may be the reason."""
 
 
 def expect(holds: bool, expected: str, got: object) -> None:
@@ -81,7 +81,7 @@ def expect(holds: bool, expected: str, got: object) -> None:
 
 @contextmanager
 def about(what: str) -> Iterator[None]:
-    """Add what was requested to the text of a mismatch."""
+    """Add the request, `what`, to the text of a mismatch."""
     try:
         yield
     except Mismatch as mismatch:
@@ -89,7 +89,7 @@ def about(what: str) -> Iterator[None]:
 
 
 def brief(value: object) -> str:
-    """A value on one line of limited length."""
+    """A value on one short line, for messages."""
     text = value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else repr(value)
     text = " ".join(text.split())
     return text if len(text) <= 120 else f"{text[:100]}... ({len(text)} characters)"
@@ -106,7 +106,7 @@ MOST_DELAY_MS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The right answer to one request, with status 200; `check_body` raises `Mismatch` for a wrong body."""
+    """The expected response to a request, with status 200; `check_body` raises `Mismatch` for a wrong body."""
 
     media_type: str
     check_body: Callable[[bytes], None]
@@ -119,17 +119,17 @@ class Expected:
 
 
 def expected(route: str, n: int | None = None, body: bytes = ECHO_SAMPLE) -> Expected:
-    """The right answer to the `request_of` the same arguments."""
+    """The expected response to `request_of` with the same arguments."""
     return _ANSWERS[route](SAMPLE.get(route, 0) if n is None else n, body)
 
 
 def status_of(answer: Answer) -> str:
-    """The status as text, with the start of the body when it is an error."""
+    """The status as text, for an error with the start of the body."""
     return f"status {answer.status}" + (f" ({brief(answer.body)})" if answer.status >= 400 and answer.body else "")
 
 
 def check_content_type(answer: Answer, media_type: str) -> None:
-    """HTML must declare UTF-8; other types may, and may declare no other charset."""
+    """Raise `Mismatch` for a wrong content type. HTML must declare UTF-8; other types may, but no other charset."""
     values = answer.values("Content-Type")
     wanted = f"content type {media_type}" + ("; charset=utf-8" if media_type == "text/html" else "")
     expect(len(values) == 1, wanted, ", ".join(values) or "no Content-Type")
@@ -140,7 +140,7 @@ def check_content_type(answer: Answer, media_type: str) -> None:
 
 
 def check_headers(answer: Answer) -> None:
-    """Every answer, also an error, has each required header once and a body of known length."""
+    """Raise `Mismatch` unless each required header is there once and the body's length is known; also for errors."""
     for name in REQUIRED_HEADERS:
         values = answer.values(name)
         expect(len(values) == 1 and values[0].strip() != "", f"one {name} header", f"{len(values)}: {values}")
@@ -150,7 +150,7 @@ def check_headers(answer: Answer) -> None:
 
 
 def strict_json(body: bytes) -> Any:
-    """The value of a JSON text in UTF-8; `Mismatch` also for what Python's parser lets pass."""
+    """The value of a JSON text in UTF-8; `Mismatch` also for duplicate keys and NaN, which Python's parser accepts."""
 
     def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         value = dict(pairs)
@@ -168,7 +168,7 @@ def strict_json(body: bytes) -> Any:
 
 
 def world_rows(value: Any) -> list[tuple[int, int]]:
-    """(id, randomNumber) of each object in an answer, which is one object or an array of them."""
+    """(id, randomNumber) of each object in a response, which is an object or an array of them."""
     rows = value if isinstance(value, list) else [value]
     for row in rows:
         right = isinstance(row, dict) and row.keys() == {"id", "randomNumber"}
@@ -178,7 +178,7 @@ def world_rows(value: Any) -> list[tuple[int, int]]:
 
 
 def clamp(n: int) -> int:
-    """The number of rows in the answer to a request for n."""
+    """The number of rows in the response to a request for n."""
     return min(max(n, 1), MOST_ROWS)
 
 
@@ -214,7 +214,7 @@ def _echoed(body: bytes) -> Expected:
 
 
 def _upstream_delay(ms: int) -> Expected:
-    """Upstream's own answer, which names its default delay when 0 was requested."""
+    """Upstream's own response, which has its default delay if 0 was requested."""
 
     def check(value: Any) -> None:
         number = value.get("delay_ms") if isinstance(value, dict) and len(value) == 1 else None
@@ -279,7 +279,7 @@ _ID = re.compile(r"\s*[0-9]{1,9}\s*")
 
 
 def read_fortunes(page: bytes) -> list[tuple[int, str]]:
-    """(id, message) of each row; `Mismatch` when the page has no such table."""
+    """(id, message) of each row; `Mismatch` if the page has no such table."""
     table = _Table()
     try:
         table.feed(page.decode("utf-8"))
@@ -294,7 +294,7 @@ def read_fortunes(page: bytes) -> list[tuple[int, str]]:
 
 
 class _Table(HTMLParser):
-    """Collects the text of each `td`, by `tr`; a row of `th` alone is a heading and left out."""
+    """Collects the text of each `td`, by `tr`; rows with only `th` are headings and left out."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -324,17 +324,17 @@ class _Table(HTMLParser):
 
 FRAMEWORKS = Path("services/frameworks")
 _STATEMENT = re.compile(r"\{%.*?%\}|^[ \t]*%.*$", re.MULTILINE)
-"""A statement, in the syntax of Jinja2, Django and Tornado, or in Bottle's."""
+"""A statement, in the syntax of Jinja2, Django and Tornado, or of Bottle."""
 
 
 TEMPLATES = ("fortunes.*", "fortune.*")
-"""What the template of fortunes may be called; the first that is there is taken."""
+"""Names of the fortunes template; the first one found counts."""
 _CODE = {".py", ".pyc"}
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """The template of an app's fortunes; without one `name` is empty, and `there` has what is in the app's folder."""
+    """The fortunes template of an app. If there is none, `name` is empty and `there` lists the app's files."""
 
     name: str
     text: str
@@ -342,7 +342,7 @@ class Template:
 
 
 def find_template(framework: str, folder: Path = FRAMEWORKS) -> Template:
-    """The template of fortunes in the framework's folder."""
+    """The fortunes template in the framework's folder."""
     app = folder / framework
     found = [path for glob in TEMPLATES for path in sorted(app.rglob(glob)) if path.suffix not in _CODE]
     if found:
@@ -352,7 +352,7 @@ def find_template(framework: str, folder: Path = FRAMEWORKS) -> Template:
 
 
 def check_rendered(page: bytes, template: Template) -> None:
-    """Raise `Mismatch` unless the page starts and ends as the template does before and after its statements."""
+    """Raise `Mismatch` unless the page starts and ends like the template does before and after its statements."""
     called = f"a template called {' or '.join(TEMPLATES)} in the app's folder"
     expect(bool(template.name), called, f"none among its files: {first_of(template.there, 8) or 'there are none'}")
     parts = [_spaced(part) for part in _STATEMENT.split(template.text)]
@@ -365,5 +365,5 @@ def check_rendered(page: bytes, template: Template) -> None:
 
 
 def _spaced(text: str) -> str:
-    """With each run of white space as one space, to which some engines reduce it."""
+    """The text with each run of white space as one space, because some engines do that."""
     return " ".join(text.split())

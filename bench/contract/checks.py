@@ -32,9 +32,9 @@ from bench.contract.dependencies import Database, Mode, Statements, Upstream, up
 
 @dataclass(slots=True)
 class Target:
-    """One service; `concurrent` says whether it claims to serve requests concurrently (None: no claim to check).
+    """The service to check; `concurrent`: whether it claims to serve requests concurrently (None: no claim to check).
 
-    `template` is what its fortunes are rendered from (None: not checked).
+    `template`: the template of its fortunes (None: not checked).
     """
 
     client: Client
@@ -47,12 +47,12 @@ class Target:
     first_date: datetime | None = field(default=None, init=False)
 
     def ask_first(self, route: str) -> None:
-        """A first request, whatever its answer; raises `NoAnswer` where none comes."""
+        """Make the first request and keep its response, right or wrong; raises `NoAnswer` if there is none."""
         self.first = self.client.ask(request_of(route))
         self.first_at_ns, self.first_date = self.clock.monotonic_ns(), self.clock.now()
 
     def clock_was_set(self) -> bool:
-        """Whether somebody has set the time of day since the first answer."""
+        """Whether the system clock was set since the first response."""
         if self.first_date is None:
             return False
         passed = (self.clock.monotonic_ns() - self.first_at_ns) / 1e9
@@ -60,38 +60,38 @@ class Target:
 
     @property
     def clock(self) -> Clock:
-        """The clock that the client's times are from."""
+        """The client's clock."""
         return self.client.clock
 
     @property
     def tables(self) -> Database:
-        """The database, which a target has if one of its routes needs it."""
+        """The database; set if one of the target's routes needs it."""
         assert self.database is not None
         return self.database
 
     @property
     def external(self) -> Upstream:
-        """Upstream's control port, which a target has if one of its routes needs it."""
+        """Upstream's control port; set if one of the target's routes needs it."""
         assert self.upstream is not None
         return self.upstream
 
 
 BURST = 8
-"""Concurrent requests where a check counts what they cause."""
+"""Concurrent requests in checks that count their effects."""
 TRIES = 5
-"""Tries for an answer that comes in time."""
+"""Tries to get a response in time."""
 
 CheckFunction = Callable[[Target, str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A claim about some routes: `function(target, route)` raises `Mismatch` or `NoAnswer` where it is wrong.
+    """A claim about some routes: `function(target, route)` raises `Mismatch` or `NoAnswer` if it does not hold.
 
-    `alone`: no other verifier may use the tables during the check, which compares them or counts statements.
-    `concurrent`: only for services that claim to serve requests concurrently.
-    `last`: only for the first route, after all other checks.
-    `template`: only where the verifier was told which template the service renders.
+    - `alone`: no other verifier may use the tables meanwhile, because the check compares them or counts statements.
+    - `concurrent`: only for services that claim to serve requests concurrently.
+    - `last`: only for the first route, after all other checks.
+    - `template`: only if the verifier knows the template that the service renders.
     """
 
     name: str
@@ -103,7 +103,7 @@ class Check:
     template: bool
 
     def applies(self, route: str, target: Target, routes: list[str]) -> bool:
-        """Whether this is checked for `route`, one of the target's `routes`."""
+        """Whether to check `route`, one of the target's `routes`."""
         if (self.concurrent and not target.concurrent) or (self.template and target.template is None):
             return False
         return route in self.routes and (not self.last or route == routes[0])
@@ -116,7 +116,7 @@ CHECKS: list[Check] = []
 def check(
     *routes: str, alone: bool = False, concurrent: bool = False, last: bool = False, template: bool = False
 ) -> Callable[[CheckFunction], Check]:
-    """Make a function one of `CHECKS`, of these routes, named by the first line of its docstring."""
+    """Add a function to `CHECKS` for these routes; the first line of its docstring is the check's name."""
 
     def make(function: CheckFunction) -> Check:
         assert function.__doc__ and routes and set(routes) <= ROUTES.keys()
@@ -128,14 +128,14 @@ def check(
 
 
 def good(target: Target, route: str, n: int | None = None) -> Answer:
-    """The answer to a well-formed request, which must be right."""
+    """The response to a valid request, which must be right."""
     answer = target.client.ask(request_of(route, n))
     expected(route, n).check(answer)
     return answer
 
 
 def good_burst(target: Target, route: str, n: int) -> list[Answer]:
-    """The answers to `BURST` concurrent requests, which must all be right."""
+    """The responses to `BURST` concurrent requests, which must all be right."""
     answers = target.client.burst(request_of(route, n), BURST)
     for answer in answers:
         expected(route, n).check(answer)
@@ -143,7 +143,7 @@ def good_burst(target: Target, route: str, n: int) -> list[Answer]:
 
 
 def refused(answer: Answer, *statuses: int, request: str) -> None:
-    """The answer must be an error with one of these statuses and the required headers."""
+    """Raise `Mismatch` unless the response has one of these error statuses and the required headers."""
     wanted = " or ".join(map(str, statuses))
     expect(answer.status in statuses, f"status {wanted} for {request}", f"status {answer.status}")
     check_headers(answer)
@@ -152,7 +152,7 @@ def refused(answer: Answer, *statuses: int, request: str) -> None:
 def answer_time(
     measure: Callable[[], float], at_least: float, at_most: float, wanted: str = "", tries: int = TRIES
 ) -> None:
-    """No try may be shorter than `at_least` seconds, one must take `at_most`: other load can only add to a time."""
+    """No try may take less than `at_least` seconds, one must take at most `at_most`: load only makes tries slower."""
     for _ in range(tries):
         seconds = measure()
         expect(seconds >= at_least, f"at least {at_least:g} s", f"{seconds:.4f} s")
@@ -162,7 +162,7 @@ def answer_time(
 
 
 def final_count(clock: Clock, read: Callable[[], int], wanted: int) -> int:
-    """A counter's value after up to a second to reach `wanted`, and a moment more to exceed it."""
+    """A counter's value: waits up to a second for `wanted`, then a moment longer to see whether it goes beyond."""
     end = clock.monotonic_ns() + 1_000_000_000
     while read() < wanted and clock.monotonic_ns() < end:
         clock.sleep(0.02)
@@ -170,7 +170,7 @@ def final_count(clock: Clock, read: Callable[[], int], wanted: int) -> int:
     return read()
 
 
-# Every route: the answer, its headers, and errors for a wrong path or method.
+# Every route: the response, its headers, and errors for a wrong path or method.
 
 
 @check(*ROUTES)
@@ -213,7 +213,7 @@ def date_advances(target: Target, route: str) -> None:
         after = _date(target.client.ask(request_of(route)))
         if last or not target.clock_was_set():
             break
-        # What the service said before is of another time.
+        # The clock was set: the first Date no longer counts.
         target.ask_first(route)
     expect(after > before, f"a Date after {before:%H:%M:%S} two seconds later", f"{after:%H:%M:%S}")
     now = target.clock.now()
@@ -232,7 +232,7 @@ def _date(answer: Answer) -> datetime:
     return date
 
 
-# /?duration=MS: waits are real, no longer than requested, and concurrent where claimed.
+# /?duration=MS: waits are real, not longer than requested, and concurrent if the service claims that.
 
 
 @check("delay")
@@ -267,7 +267,7 @@ def concurrent_waits(target: Target, route: str) -> None:
     answer_time(slower, 0.500, 0.900)
 
 
-# The routes with a database: rows read, changed, added and rendered, and the statements for them.
+# The routes with a database: the rows read, changed, added and rendered, and the SQL statements.
 
 READS = ("db-raw", "db-orm", "queries-raw", "queries-orm")
 UPDATES = ("updates-raw", "updates-orm")
@@ -316,7 +316,7 @@ def updates_counted(target: Target, route: str) -> None:
     before = target.tables.world()
     wanted, answers, counted = _burst(target, route)
     rows = [dict(world_rows(json.loads(answer.body))) for answer in answers]
-    # A new random number may equal the old one, and an ORM then skips the write.
+    # A new random number may equal the old one, in which case an ORM skips the write.
     moved = sum(before.get(row) != number for answer in rows for row, number in answer.items())
     expect(counted.selects == wanted, f"{wanted} SELECTs on World", counted.selects)
     expect(moved <= counted.changed <= wanted, f"{moved} to {wanted} rows changed", counted.changed)
@@ -329,7 +329,7 @@ def updates_stored(target: Target, route: str) -> None:
     answered = world_rows(json.loads(good(target, route, 20).body))
     after = target.tables.world()
     for row, number in answered:
-        # A row that is drawn twice in one request has two numbers, one of which is stored.
+        # A row drawn twice in one request has two numbers in the response, and one of them is stored.
         given = [value for key, value in answered if key == row]
         expect(after.get(row) in given, f"randomNumber {number} stored in row {row}", after.get(row))
     others = {row for row in before if before[row] != after.get(row)} - dict(answered).keys()
@@ -376,7 +376,7 @@ def from_template(target: Target, route: str) -> None:
 
 
 def _burst(target: Target, route: str) -> tuple[int, list[Answer], Statements]:
-    """(rows requested, answers, statements) of a burst of right answers."""
+    """(rows requested, responses, statements) of a burst."""
     before = target.tables.statements()
     n = 5 if route in SAMPLE else 1
     answers = good_burst(target, route, n)
@@ -450,12 +450,12 @@ def _echoes(target: Target, route: str, body: bytes) -> None:
 
 
 def _sized(size: int) -> bytes:
-    """A JSON object of that many bytes."""
+    """A JSON object of `size` bytes."""
     frame = b'{"text":"%s"}'
     return frame % (b"x" * (size - len(frame % b"")))
 
 
-# /simple_request/MS: it waits for upstream, asks it once, and turns its failures into a 502.
+# /simple_request/MS: the service waits for upstream, asks it once, and turns its failures into a 502.
 
 
 @check("simple-request")
@@ -502,7 +502,7 @@ def recovers(target: Target, route: str) -> None:
 
 
 def _bad_gateway(target: Target, mode: Mode, within: float) -> None:
-    """A 502 whose body names the error must come within some seconds, which include slack for a busy machine."""
+    """A 502 whose body names the error must come in time; `within` is in seconds, with slack for a busy machine."""
     path = path_of("simple-request", 50)
 
     def seconds() -> float:

@@ -1,4 +1,4 @@
-"""An HTTP client that shows raw headers, keeps or renews its connection on request, and bounds every wait."""
+"""An HTTP client that shows raw headers, keeps its connection or opens a new one, and limits every wait."""
 
 import http.client
 import socket
@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 
 class Clock:
-    """The time that the verifier measures and waits by. Tests replace it with a simulated one."""
+    """The clock of the verifier. Tests replace it with a simulated one."""
 
     def monotonic_ns(self) -> int:
         """Nanoseconds since some fixed point."""
@@ -28,7 +28,7 @@ class Clock:
         time.sleep(seconds)
 
     def call_later(self, seconds: float, function: Callable[[], None]) -> Callable[[], None]:
-        """Call `function` after some seconds, from any thread. What is returned cancels that."""
+        """Call `function` after some seconds, from another thread; returns a function that cancels that."""
         timer = threading.Timer(seconds, function)
         timer.daemon = True
         timer.start()
@@ -36,20 +36,20 @@ class Clock:
 
 
 MAX_BODY = 4 * 1024 * 1024
-"""Longest body that is read, in bytes: a hundred times the contract's longest answer."""
+"""The longest body that is read, in bytes: a hundred times the contract's longest response."""
 
 
 class NoAnswer(Exception):
-    """There was no complete HTTP answer; the text says what happened instead."""
+    """There was no complete HTTP response; the text says what happened instead."""
 
 
 class TimedOut(NoAnswer):
-    """The answer was not complete when its time was up."""
+    """The response was not complete within the timeout."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One complete answer; `seconds` is from before connecting to the last byte of the body."""
+    """A complete response; `seconds` is the time from before connecting to the last byte of the body."""
 
     status: int
     headers: tuple[tuple[str, str], ...]
@@ -63,7 +63,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What to send; a body is sent with its length, as JSON unless the headers say what it is."""
+    """A request; a body is sent with its length, and as JSON unless `headers` has a Content-Type."""
 
     path: str
     method: str = "GET"
@@ -72,7 +72,7 @@ class Request:
 
 
 class Session:
-    """One connection, kept for the next request unless the server says that it closes it."""
+    """A connection, kept for the next request unless the server closes it."""
 
     def __init__(self, address: str, port: int, timeout: float, name: str, clock: Clock) -> None:
         self._connection = http.client.HTTPConnection(address, port, timeout=timeout)
@@ -81,18 +81,18 @@ class Session:
         self._clock = clock
 
     def ask(self, request: Request) -> Answer:
-        """Send the request and read the whole answer; raises `NoAnswer`, within the timeout."""
+        """Send the request and read the whole response; raises `NoAnswer`, at the latest after the timeout."""
         begin = self._clock.monotonic_ns()
         deadline = None
         try:
             if self._connection.sock is None:
                 self._connection.connect()
-            # A socket's own timeout restarts with every byte, so that a server that drips bytes would never time out.
+            # A socket's own timeout restarts with every byte: a server that drips bytes would never time out.
             deadline = _Deadline(self._connection.sock, self._timeout, self._clock)
             self._send(request)
             response = self._connection.getresponse()
             body = _read_body(response)
-            if deadline.passed:  # the end of a body without a length may be ours
+            if deadline.passed:  # our shutdown looks like the end of a body without a length
                 raise TimeoutError
         except (OSError, http.client.HTTPException, ValueError) as error:
             self.close()
@@ -113,12 +113,12 @@ class Session:
                 request.headers
             )
         try:
-            # Headers and body leave together: a server may answer and close as soon as it has the headers.
+            # Send headers and body together: a server may answer and close as soon as it has the headers.
             self._connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
             self._connection.request(request.method, request.path, body=request.body, headers=headers)
             self._connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 0)
         except (BrokenPipeError, ConnectionResetError):
-            # A server may refuse a body before it has read all of it: its answer counts, if there is one.
+            # A server may refuse a body before reading all of it: its response counts, if there is one.
             if request.body is None:
                 raise
 
@@ -129,7 +129,7 @@ class Session:
 
 @dataclass(slots=True)
 class Client:
-    """Sends requests to one service; `base_url` is `http://HOST:PORT`, `timeout` in seconds for each answer."""
+    """Sends requests to one service; `base_url` is `http://HOST:PORT`, `timeout` the seconds for each response."""
 
     base_url: str
     timeout: float = 10.0
@@ -149,9 +149,9 @@ class Client:
         self._host, self._port = parts.hostname, port
 
     def address(self) -> str:
-        """The service's IP address; its name where it does not resolve, and the first request then says why.
+        """The service's IP address; its name if that does not resolve, so that the first request says why.
 
-        Resolved once: for hundreds of requests Docker's name server would be busier than the service.
+        Resolved only once: with hundreds of requests, Docker's name server would be busier than the service.
         """
         if self._address is None:
             try:
@@ -192,7 +192,7 @@ class Client:
 
 
 class _Deadline:
-    """Ends a connection after some seconds, whatever has arrived until then."""
+    """Ends a connection after some seconds, even while bytes still arrive."""
 
     def __init__(self, connection: socket.socket, seconds: float, clock: Clock) -> None:
         self.passed = False
@@ -201,7 +201,7 @@ class _Deadline:
 
     def _end(self) -> None:
         self.passed = True
-        with suppress(OSError):  # already closed: nobody is waiting
+        with suppress(OSError):  # already closed
             self._connection.shutdown(socket.SHUT_RDWR)
 
 
@@ -211,7 +211,7 @@ def _read_body(response: http.client.HTTPResponse) -> bytes:
         body += chunk
         if len(body) > MAX_BODY:
             raise http.client.HTTPException(f"a body of more than {MAX_BODY} bytes")
-    if response.length:  # less than Content-Length announced
+    if response.length:  # bytes that Content-Length announced and that never came
         raise http.client.IncompleteRead(bytes(body), response.length)
     return bytes(body)
 

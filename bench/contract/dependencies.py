@@ -1,4 +1,4 @@
-"""The database and upstream as the verifier sees them: tables, statement counters, upstream's control port."""
+"""The verifier's access to the database and upstream: tables, statement counters, upstream's control port."""
 
 import json
 from collections.abc import Iterator
@@ -13,14 +13,14 @@ from bench.core.errors import UserError
 
 Mode = Literal["ok", "close", "hang", "error"]
 
-# Any number, the same for all verifiers.
+# An arbitrary number that all verifiers share.
 _LOCK_KEY = 0x62656E63
 _LOCK_TIMEOUT = "300s"
 
 
 @dataclass(frozen=True, slots=True)
 class Statements:
-    """Statements on World since some point: SELECTs, rows that they returned, rows that other statements changed."""
+    """Counters of statements on World: SELECTs, rows that they returned, rows that other statements changed."""
 
     selects: int
     selected: int
@@ -31,7 +31,7 @@ class Statements:
 
 
 class Database:
-    """The verifier's own view of the tables, over one connection; errors of the connection become `UserError`."""
+    """The tables as the verifier reads them, over a connection of its own; database errors become `UserError`."""
 
     def __init__(self, host: str, port: int, password: str) -> None:
         self._where = f"{host}:{port}"
@@ -60,7 +60,7 @@ class Database:
         return self._rows("SELECT id, message FROM fortune")
 
     def data_rows(self) -> int:
-        """Number of rows in `data`, the table that `/create_data` adds to."""
+        """Number of rows in `data`, to which `/create_data` adds."""
         return self._one("SELECT count(*) FROM data")
 
     def newest_data(self, count: int) -> int:
@@ -69,7 +69,7 @@ class Database:
         return self._one(f"SELECT count(DISTINCT xmin::text) FROM ({newest}) AS newest", count)
 
     def statements(self) -> Statements:
-        """The counters for World in `pg_stat_statements`, which include the caller's own queries."""
+        """The counters for World in `pg_stat_statements`, including this connection's own queries."""
         [row] = self._rows(
             r"""
             SELECT coalesce(sum(calls) FILTER (WHERE query ~* '^\s*select'), 0)::bigint,
@@ -117,7 +117,7 @@ class Database:
 
 
 class Upstream:
-    """Upstream's control port, for the service with this IP address."""
+    """Upstream's control port; counts and modes are those for the service with this IP address."""
 
     def __init__(self, control_url: str, address: str) -> None:
         self._client = Client(control_url, timeout=5)
@@ -125,7 +125,7 @@ class Upstream:
         self._address = address
 
     def count(self) -> int:
-        """Number of requests from the service so far."""
+        """Number of requests that the service has sent so far."""
         body = self._ask(Request(f"/count?of={self._address}"))
         try:
             return int(json.loads(body)["requests"])
@@ -135,7 +135,7 @@ class Upstream:
             ) from error
 
     def set_mode(self, mode: Mode) -> None:
-        """Choose how it answers the service from now on."""
+        """Set how upstream answers the service from now on."""
         self._ask(Request(f"/mode/{mode}?of={self._address}", "PUT"))
 
     def _ask(self, request: Request) -> bytes:
@@ -150,7 +150,7 @@ class Upstream:
 
 @contextmanager
 def upstream_mode(upstream: Upstream, mode: Mode) -> Iterator[None]:
-    """Upstream in another mode, restored at the end whatever happens."""
+    """Put upstream into another mode; at the end it is restored, whatever happens."""
     try:
         upstream.set_mode(mode)
         yield

@@ -1,4 +1,4 @@
-"""What the checks gave for each service of a run: as lines, as a table of failures, and as JUnit XML."""
+"""The results of the checks for each service of a run: as lines, as a table of failures, and as JUnit XML."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROUTE = "sockets"
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A check that was not made, and the reason."""
+    """A check that was skipped, and the reason."""
 
     check: str
     reason: str
@@ -30,7 +30,7 @@ class Skipped:
 
 
 def compare(read: Mapping[str, object], own: OwnBind | None, settings: Mapping[str, str]) -> Outcome | Skipped:
-    """The outcome for what the verb `sockets` has read of a service; `own` is None where none is written down."""
+    """The outcome for the output of the verb `sockets`; `own` is None if listeners.toml does not have the server."""
     if own is None:
         return Skipped(ROUTE, "its server's own bind is not in services/listeners.toml")
     if "unreadable" in read:
@@ -55,7 +55,7 @@ def _listed(options: Mapping[str, object], names: list[str]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceChecks:
-    """The checks of one service; `cause` says why it may not be loaded, and is empty when all passed."""
+    """The checks of one service; `cause` says why it may not be loaded, and is empty if all passed."""
 
     service: str
     checks: tuple[Outcome, ...]
@@ -69,7 +69,7 @@ class ServiceChecks:
 
 
 def read_services(run: Path, own_binds: Mapping[str, OwnBind], python: str) -> tuple[ServiceChecks, ...]:
-    """Every service of the run, also those that were never checked; the own binds were read on this Python."""
+    """Every service of the run, including those never checked; `python` is the Python on which own binds were read."""
     facts = json.loads((run / "run.json").read_text())
     knobs = facts.get("knobs", {})
     found = []
@@ -82,7 +82,7 @@ def read_services(run: Path, own_binds: Mapping[str, OwnBind], python: str) -> t
 
 
 def lines(service: ServiceChecks, *, quiet: bool) -> Iterator[str]:
-    """The service and its checks, one on each line; `quiet` leaves out what passed."""
+    """The service and its checks, one per line; `quiet` leaves out what passed."""
     if not quiet or service.cause:
         yield f"# {service.service}"
     for check in service.checks:
@@ -97,7 +97,7 @@ def lines(service: ServiceChecks, *, quiet: bool) -> Iterator[str]:
 
 
 def table(services: Sequence[ServiceChecks]) -> str:
-    """The services that failed, one in each row; empty when none did."""
+    """The services that failed, one per row; empty if none did."""
     rows = [("service", "failed", "first failure")]
     for one in services:
         if one.cause:
@@ -159,7 +159,7 @@ def _read(service: str, folder: Path, sockets: Outcome | Skipped | None) -> Serv
 def _socket_check(
     folder: Path, own: OwnBind | None, knobs: Mapping[str, str], other_python: str
 ) -> Outcome | Skipped | None:
-    """The check of its sockets, which were read from outside its container; None where it did not come to that."""
+    """The check of its sockets, which are read from outside its container; None if they were not read."""
     read = _object(folder / "sockets.json")
     if not read:
         return None
@@ -169,7 +169,7 @@ def _socket_check(
 
 
 def _stop_check(folder: Path) -> Iterator[Outcome]:
-    """The check that is made from outside the service's container: whether it ended by itself when told to stop."""
+    """The check, made from outside the service's container, whether it ended by itself after SIGTERM."""
     stop = _object(folder / "stop.json")
     if stop:
         status, seconds = stop["exit_status"], (stop["end_ns"] - stop["begin_ns"]) / 1e9
@@ -187,5 +187,5 @@ def _object(path: Path) -> Mapping[str, Any]:
 
 
 def _printable(text: str) -> str:
-    """`text` with escapes for what a terminal would act on and XML cannot hold."""
+    """`text` with control characters escaped, for terminals and XML."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)

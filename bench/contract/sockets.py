@@ -1,8 +1,8 @@
-"""The socket options of a running server, asked of the kernel: those of its listener and of a connection it accepted.
+"""The socket options of a running server: of its listener, and of a connection that it accepted.
 
-Runs in the process and network namespaces of the server's container, as root with the capability SYS_PTRACE: each
-process's descriptors are duplicated (pidfd_getfd, Linux 5.6) and asked themselves, so that it does not matter in which
-language and by which library they were set.
+Runs in the process and network namespaces of the server's container, as root with the capability SYS_PTRACE. It
+duplicates the descriptors of each process (pidfd_getfd, Linux 5.6) and asks the kernel for their options, so the
+server's language and libraries do not matter.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from pathlib import Path
 PROC = Path("/proc")
 _PIDFD_GETFD = 438
 _MOST_DESCRIPTORS = 1024
-"""How many of a process are tried. /proc/PID/fd could be listed only with one more capability (DAC_READ_SEARCH)."""
+"""Descriptors to try per process. To list /proc/PID/fd would take another capability (DAC_READ_SEARCH)."""
 _TIMEOUT_S = 10.0
 _KEPT_S = 0.3
-"""A connection that is still open so long after a response is kept."""
+"""A connection that is still open this long after a response counts as kept."""
 _TCP_INFO_BACKLOG_AT = 28
-"""In tcp_info: tcpi_sacked, which is the length of the accept queue if the socket listens (tcp(7))."""
+"""The offset of tcpi_sacked in tcp_info: for a listening socket, the length of its accept queue (tcp(7))."""
 _SOCKET, _TCP = socket.SOL_SOCKET, socket.IPPROTO_TCP
 _BOTH = {"keepalive": (_SOCKET, socket.SO_KEEPALIVE), "nodelay": (_TCP, socket.TCP_NODELAY)}
 _LISTENER = _BOTH | {
@@ -37,7 +37,7 @@ _LISTENER = _BOTH | {
     "fastopen": (_TCP, socket.TCP_FASTOPEN),
 }
 OPTIONS = ("backlog", *_LISTENER, "nonblocking", *(f"accepted_{name}" for name in _BOTH))
-"""What is read, in the order in which it is written down; `accepted_` is of a connection."""
+"""The options read, in the order in which they are saved; `accepted_` marks those of a connection."""
 
 
 class Unreadable(Exception):
@@ -45,11 +45,11 @@ class Unreadable(Exception):
 
 
 class NotFound(Exception):
-    """No process has the sockets that were looked for; the text says which."""
+    """No process has the sockets looked for; the text says which."""
 
 
 def read_sockets(port: int) -> dict[str, int]:
-    """Each of `OPTIONS` of the server on this port of 127.0.0.1, once it has accepted a connection."""
+    """The value of each of `OPTIONS`, of the server on this port of 127.0.0.1, once it has accepted a connection."""
     give_up = time.monotonic() + _TIMEOUT_S
     with closing(_kept_connection(port)) as client:
         while True:
@@ -63,7 +63,7 @@ def read_sockets(port: int) -> dict[str, int]:
 
 
 def _read(port: int, client: tuple[str, int]) -> dict[str, int]:
-    """The options of the sockets that are there: of the listener, and of the connection from this client."""
+    """The options found so far: of the listener, and of the connection from this client."""
     options: dict[str, int] = {}
     for one in _sockets():
         if one.getsockname()[1] != port:
@@ -92,7 +92,7 @@ def _peer(one: socket.socket) -> tuple[str, int] | None:
 
 
 def _kept_connection(port: int) -> socket.socket:
-    """A connection that the server holds open: after a response, or where it keeps none, in the middle of a request."""
+    """A connection that the server holds open: after a response, or if it closes that, in the middle of a request."""
     request = b"GET /json HTTP/1.1\r\nHost: localhost\r\n"
     client = _connect(port)
     try:
@@ -119,7 +119,7 @@ def _connect(port: int) -> socket.socket:
 
 
 def _sockets() -> Iterator[socket.socket]:
-    """A duplicate of each TCP socket of the processes here, for as long as it is looked at; a shared one comes once."""
+    """A duplicate of each TCP socket of the processes here, closed after use; sockets that they share come once."""
     seen = set()
     for pid in sorted(int(path.name) for path in PROC.iterdir() if path.name.isdecimal()):
         if pid == os.getpid():
@@ -152,7 +152,7 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def _duplicate(process: int, number: int) -> int | None:
-    """The process's descriptor of this number as one of this process; None if it has none."""
+    """A duplicate of descriptor `number` of another process (a pidfd); None if it has no such descriptor."""
     copy: int = _LIBC.syscall(_PIDFD_GETFD, process, number, 0)
     if copy >= 0:
         return copy

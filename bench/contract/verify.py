@@ -13,10 +13,10 @@ from bench.contract.client import NoAnswer, TimedOut
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """`expected` and `got` are None where the check passed.
+    """The outcome of a check on a route; `expected` and `got` are None if it passed.
 
-    Not part of the JSON: `late`, it failed only because an answer took too long, which may be the machine's fault;
-    `answered`, there was one.
+    Not in the JSON: `late`, whether it failed only because a response took too long, which may be the machine's fault;
+    `answered`, whether there was a response.
     """
 
     route: str
@@ -37,12 +37,12 @@ class Outcome:
 
 SCHEMA = 1
 MOST_TIMEOUTS = 3
-"""Timeouts after which the remaining checks fail without a request."""
+"""After this many timeouts, the remaining checks fail without a request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The outcomes for one service; `missing` holds the reason for each route that it does not offer."""
+    """The outcomes for one service; `missing` has the reason for each route that it does not offer."""
 
     outcomes: tuple[Outcome, ...]
     missing: dict[str, str]
@@ -54,16 +54,16 @@ class Result:
 
     @property
     def late(self) -> bool:
-        """Whether checks failed, and every one only because an answer took too long."""
+        """Whether there are failures, all only because a response took too long."""
         return bool(self.failures) and all(outcome.late for outcome in self.failures)
 
     @property
     def wrong(self) -> bool:
-        """Whether an answer was wrong. All else (none came, or too late) may be the machine's fault, and may pass."""
+        """Whether a response was wrong. Other failures (none came, or too late) may be the machine's fault."""
         return any(outcome.answered and not outcome.late for outcome in self.failures)
 
     def counts(self) -> dict[str, int]:
-        """The number of checks that passed and failed, and of routes that were skipped."""
+        """The numbers of checks passed and failed, and of routes skipped."""
         failed = len(self.failures)
         return {"passed": len(self.outcomes) - failed, "failed": failed, "skipped": len(self.missing)}
 
@@ -88,29 +88,29 @@ class Result:
 
 
 def failure_text(detail: str, *, outcome: str = "failed verification", final: bool = False) -> str:
-    """The text of failure.json; what is final is not verified again when a run goes on."""
+    """The text of failure.json; a `final` failure is not verified again when a run is resumed."""
     value = {"outcome": outcome, "detail": detail} | ({"final": True} if final else {})
     return json.dumps(value, ensure_ascii=False) + "\n"
 
 
 @dataclass(frozen=True, slots=True)
 class _GivenUp:
-    """Why no more requests are made."""
+    """Why no more requests are sent."""
 
     reason: str
     late: bool
 
 
 def verify(target: Target, routes: Sequence[str], missing: dict[str, str], tell: Callable[[str], None]) -> Result:
-    """Run the checks of these routes except the `missing` ones. Raises `UserError` for the harness's own faults."""
+    """Run the checks of these routes except the `missing` ones; UserError if the harness itself is at fault."""
     offered = [route for route in routes if route not in missing]
     for route, reason in missing.items():
         tell(f"skip - {route}: {reason}")
     wanted = [(check, route) for route in offered for check in CHECKS if check.applies(route, target, offered)]
-    # Checks that keep other verifiers out come together, so that these wait once.
+    # Checks that lock out other verifiers run together, so that those wait only once.
     wanted.sort(key=lambda pair: (pair[0].last, pair[0].alone))
     if target.upstream and "simple-request" in offered:
-        target.upstream.set_mode("ok")  # a verifier that was killed may have left another mode
+        target.upstream.set_mode("ok")  # a killed verifier may have left another mode
     given_up = _first_request(target, offered)
     outcomes = []
     for outcome in _outcomes(target, wanted, given_up):
@@ -152,7 +152,7 @@ def _run_check(check: Check, target: Target, route: str) -> tuple[Outcome, bool]
 
 
 def _first_request(target: Target, routes: list[str]) -> _GivenUp | None:
-    """Make a first request; the reason to make no other where it gets no answer."""
+    """Send the first request; if it gets no response, returns the reason to send no others."""
     try:
         for route in routes[:1]:
             with _lock(target, exclusive=False) if needs(route) == "database" else nullcontext():
@@ -163,5 +163,5 @@ def _first_request(target: Target, routes: list[str]) -> _GivenUp | None:
 
 
 def _lock(target: Target, exclusive: bool) -> AbstractContextManager[None]:
-    """Keep verifiers of other services from the tables, where there are any."""
+    """Lock the tables against verifiers of other services, if there is a database."""
     return target.database.lock(exclusive) if target.database else nullcontext()

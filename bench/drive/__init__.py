@@ -1,1 +1,1 @@
-"""While a run goes on: what the loop does next, what the driver is told of it, and the search for a knee."""
+"""The measuring loop of a run: which step comes next, what the driver needs for it, and what is recorded after it."""

@@ -1,4 +1,4 @@
-"""Decides the common rates of a table's services, once the first round has told their speeds."""
+"""Decides the common rates of a table's services, once the first round has shown their speeds."""
 
 from __future__ import annotations
 
@@ -26,13 +26,15 @@ from bench.tools import OPEN_LOOP
 from bench.validity.run_rules import MAX_OF_CEILING, NULL
 
 TELLS_SPEED = HARMLESS_TO_CPU | {"late responses"}
-"""Causes against a window that still tells about how many requests/s its service can take."""
+"""Causes against a window from which a service's speed can still be estimated."""
 LEAST_OF_BEST = 0.1
-"""A service is left out that would drag the rate below this share of the best one's, or of what the client can send."""
+"""A service slower than this share of the best one's speed, or of what the client can send, is left out.
+
+It would drag the common rate down."""
 
 
 def decide(source: Run, lines: Sequence[journal.Line]) -> None:
-    """Write the common rates of each table that has none yet, where the journal's lines tell its speeds."""
+    """Write the common rates of each table that has none yet and whose speeds are in the journal's lines."""
     run = Path(source.path)
     rated = [table for table in tables_of(source.facts) if table.shares]
     undecided = [table for table in rated if not (run / path_of(table.key)).exists()]
@@ -45,13 +47,13 @@ def decide(source: Run, lines: Sequence[journal.Line]) -> None:
 
 
 def of_knees(source: Run) -> bool:
-    """Whether common rates are shares of a knee, which has to be found first."""
+    """Whether some common rates are shares of a knee, which must be found first."""
     return any(parse_level(level).knee_share for table in tables_of(source.facts) for level in table.shares)
 
 
 def _knee(run: Path, scenario: str, limit_s: float) -> tuple[str, int] | None:
-    """The lowest knee of a scenario's services, and whose it is; None where none was found."""
-    # The loads of the load generator, which no other step of the loop needs, take long to import.
+    """The service with the lowest knee in a scenario, and that rate; None if no knee was found."""
+    # Slow to import, and no other step of the loop needs it.
     from bench.load.knee import slowest_knee
 
     with suppress(UserError):
@@ -61,9 +63,9 @@ def _knee(run: Path, scenario: str, limit_s: float) -> tuple[str, int] | None:
 
 
 def client_most(records: Iterable[Record]) -> float | None:
-    """The most requests/s that the open-loop tool is asked for: a half of what its CPUs allow; None if not known.
+    """The most requests/s to ask of the open-loop tool: half of what its CPUs allow; None if unknown.
 
-    The null server shows what a request costs the tool, which is so too where other programs made it late.
+    The null server shows how much CPU a request costs the tool, even if other programs made requests late.
     """
     for record in _of_client(records):
         if record.loadgen_busy_ratio and record.goodput and record.rate:
@@ -72,7 +74,7 @@ def client_most(records: Iterable[Record]) -> float | None:
 
 
 def knee_ceiling(records: Iterable[Record]) -> float | None:
-    """The requests/s up to which the open-loop tool itself keeps p99 far below a knee's limit; None if not known."""
+    """The requests/s up to which the open-loop tool itself keeps p99 far below a knee's limit; None if unknown."""
     return next((record.rate for record in _of_client(records) if record.level.startswith(SEARCHED)), None)
 
 
@@ -87,7 +89,10 @@ def rates_of(
     most: float | None,
     knee: Callable[[str, float], tuple[str, int] | None] = lambda *_: None,
 ) -> CommonRates:
-    """Pure: the common rates of a table; `knee` is the lowest one of a scenario's services, given the limit of p99."""
+    """Pure: the common rates of a table.
+
+    `most`: see `client_most`; `knee`: maps scenario and p99 limit to the service with the lowest knee, and its rate.
+    """
     speeds, left_out = _speeds(found)
     told = CommonRates(client=OPEN_LOOP, client_most=most, speeds=speeds, left_out=left_out)
     if most is None:
@@ -98,7 +103,7 @@ def rates_of(
         return replace(told, reason="no service has a speed: none has a valid window in the first round")
     levels = {name: parse_level(name) for name in found.table.shares}
     shares = {name: level.share or level.knee_share or 1.0 for name, level in levels.items()}
-    # At all shares the same services: at the largest one the client is the limit first.
+    # All shares must have the same services, so the largest share decides: there the client is the limit first.
     best = min(max(speeds.values()), most / max(shares.values()))
     slow = {name: speed for name, speed in speeds.items() if speed < LEAST_OF_BEST * best}
     left_out |= {
@@ -117,7 +122,7 @@ def rates_of(
         told,
         slowest=slowest,
         left_out=left_out,
-        # At a knee the client was on time and had CPU time left, which its load of the null server tells but roughly.
+        # A knee may exceed `most`, which is only an estimate: at the knee the client was on time and had CPU to spare.
         rates={level: _rounded(rate if level in found_knees else min(rate, most)) for level, rate in wanted.items()},
         capped=tuple(level for level, rate in wanted.items() if rate > most and level not in found_knees),
         knees={level: service for level, (service, _) in found_knees.items()},
@@ -125,7 +130,7 @@ def rates_of(
 
 
 def _speeds(found: TableRecords) -> tuple[dict[str, float], dict[str, str]]:
-    """The speed of each service in its first window that tells about what it can do, and why the others have none."""
+    """The speed of each service, from its first usable window; and for the others, why they have none."""
     speeds: dict[str, float] = {}
     unknown: dict[str, str] = {}
     for name in found.table.services:
@@ -143,13 +148,13 @@ def _speeds(found: TableRecords) -> tuple[dict[str, float], dict[str, str]]:
 
 
 def _rounded(rate: float) -> int:
-    """Down to two digits, which is precise enough, and easy to read."""
+    """Rounded down to two digits: precise enough, and easy to read."""
     unit = 10 ** max(0, math.floor(math.log10(max(rate, 1.0))) - 1)
     return max(1, int(rate // unit * unit))
 
 
 def with_rates(run: str, steps: Iterable[Step]) -> Iterator[Step]:
-    """The steps with their common rates; without the loads that have none."""
+    """The steps with their common rates, without loads at common rates that are not known."""
     known: dict[tuple[str, str, str], Mapping[str, Any] | None] = {}
     for step in steps:
         lines = []

@@ -1,4 +1,4 @@
-"""Services that are not loaded: why, in words, and which of them `--resume` tries again."""
+"""Services that are not loaded: why, and which of them `--resume` tries again."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from bench.run.reader import RUNNING_ANSWERS
 from bench.validity.measurement_rules import OUT_OF_MEMORY
 
 KILLED = "killed at its container's memory limit"
-"""What is said of a service before what else is known of its failure."""
+"""Put before the other details of a service's failure."""
 LONGEST = 300
-"""Characters of a detail that comes from a log."""
+"""The most characters of a detail taken from a log."""
 
 
 def _no_base(_folder: Path, image: str) -> tuple[str, str]:
@@ -41,7 +41,7 @@ def _no_answer(folder: Path, seconds: str) -> tuple[str, str]:
 
 
 def _not_verified(folder: Path, status: str) -> tuple[str, str]:
-    """The verifier itself writes failure.json where a check failed: here it was cut."""
+    """The verifier ended early; if a check fails, it writes failure.json itself."""
     words = last_words(folder / "verify.txt")
     return (
         "failed verification",
@@ -59,7 +59,7 @@ CAUSES: Mapping[str, Callable[[Path, str], tuple[str, str]]] = {
 
 
 def record_failure(folder: Path, cause: str, detail: str) -> str:
-    """Write failure.json of the service whose folder that is, for one of `CAUSES`; the outcome and its detail."""
+    """Write failure.json in a service's folder for one of `CAUSES`; returns the outcome and its detail."""
     path = folder / "failure.json"
     verified = cause == "verification" and path.exists()
     outcome, words = CAUSES[cause](folder, detail)
@@ -73,14 +73,17 @@ def record_failure(folder: Path, cause: str, detail: str) -> str:
 
 
 def out_of_memory(folder: Path) -> bool:
-    """Whether the kernel has killed a process of the service at its container's limit of memory, by state.txt."""
+    """Whether the kernel killed a process of the service at its container's memory limit, according to state.txt."""
     text = (read_bytes(str(folder / "state.txt")) or b"").decode(errors="replace")
     state = dict(words for line in text.splitlines() if len(words := line.split()) == 2)
     return state.get("oom_killed") == "true" or state.get("oom_kill", "0") != "0"
 
 
 def build_error(log: str) -> str:
-    """The last log line of the step that failed, which BuildKit repeats at the end behind their time; else its own."""
+    """The last log line of the build step that failed, or else the last line with an error.
+
+    BuildKit repeats the log of that step at the end, each line after its time.
+    """
     repeated = re.findall(r"^\d+\.\d+ +(.*\S)[ \t]*$", log, re.MULTILINE)
     errors = [line for line in log.splitlines() if "error" in line.lower() and not line.startswith("--")]
     found = repeated or errors
@@ -88,7 +91,7 @@ def build_error(log: str) -> str:
 
 
 def none_measured(run: Path) -> str:
-    """A line if every service of the run has failed, in its verification or in every load of it; else empty."""
+    """A line if every service of the run failed, in its verification or in all of its loads; else empty."""
     facts = mapping(as_object(read_bytes(str(run / "run.json")) or b""))
     names = list(mapping(facts.get("services")))
     failed = {name for name in names if (run / "raw/services" / name / "failure.json").exists()}
@@ -107,22 +110,22 @@ def none_measured(run: Path) -> str:
 
 FAILURE, VERIFIED = "failure.json", "verify.json"
 FINAL = "final"
-"""A key of failure.json: what is true there was no matter of luck."""
+"""A key of failure.json: if true, another try would fail, too."""
 INCOMPLETE = "incomplete"
-"""What a window's folder is called that was loaded without a service: DIR.incomplete-1, ..."""
+"""Part of the name of a window's folder that was set aside because a service was missing: DIR.incomplete-1, ..."""
 MOST_NAMES = 8
-"""Names in one line."""
+"""The most names in one line."""
 
 
 def failed_services(run: Path) -> dict[str, Mapping[str, Any]]:
-    """The services that are not loaded, with their failure.json."""
+    """The services that failed and are not loaded, with their failure.json."""
     names = mapping(as_object(read_bytes(str(run / "run.json")) or b"")).get("services")
     found = {name: read_bytes(str(run / "raw/services" / name / FAILURE)) for name in mapping(names)}
     return {name: mapping(as_object(text)) for name, text in found.items() if text is not None}
 
 
 def try_again(run: Path) -> str:
-    """Set aside what failures that are not final left; a line that says so, empty if there is none."""
+    """Set aside the files of failures that are not final; returns a line that says so, empty if there are none."""
     names = [name for name, failure in failed_services(run).items() if failure.get(FINAL) is not True]
     for name in names:
         _set_aside(run / "raw/services" / name)
@@ -139,9 +142,9 @@ def try_again(run: Path) -> str:
 
 
 def reopen(run: Path) -> None:
-    """Set aside the windows in turns without a service that is verified now: they are loaded again with it.
+    """Set aside windows in turns that lack a service which is verified now, so that they are loaded again with it.
 
-    It can only be compared with what was loaded in the same seconds.
+    The service can only be compared with others that were loaded at the same time.
     """
     steps = read_steps((run / "plan.jsonl").read_text())
     for window in sorted(missed_windows(run, steps, failed_services(run).keys())):
@@ -149,12 +152,12 @@ def reopen(run: Path) -> None:
 
 
 def missed_windows(run: Path, steps: Iterable[Step], failed: Collection[str]) -> set[Path]:
-    """The folders of windows that were measured in a block without one of its services, which has not failed."""
+    """The folders of windows that a block measured without one of its services that has not failed."""
     found: set[Path] = set()
     for step in steps:
         if not step.held:
             continue
-        # A load at a common rate may be left out of a block; it is made again with its table.
+        # Loads at common rates may be missing in a block; they are repeated with their table.
         turns = [line for line in step.lines if line.get("share_of") is None]
         outcomes = {line["id"]: _outcome(run, line) for line in turns}
         done = step.tables_in([name for name, outcome in outcomes.items() if outcome == MEASURED])
@@ -167,22 +170,22 @@ def missed_windows(run: Path, steps: Iterable[Step], failed: Collection[str]) ->
 
 
 def _outcome(run: Path, line: Mapping[str, Any]) -> str | None:
-    """Of a measurement; None where it has no meta.json."""
+    """The outcome of a measurement; None if it has no meta.json."""
     text = read_bytes(str(run / line["dir"] / "meta.json"))
     return None if text is None else str(mapping(as_object(text)).get("outcome"))
 
 
 def _set_aside(folder: Path) -> None:
-    """What the service left, into FOLDER/failed-N.
+    """Move a failed service's files into FOLDER/failed-N.
 
-    Of one that was verified before, or whose own answers were recorded, only why it was not loaded now: what it is
-    made of and has to answer stays what the run began with.
+    If it was verified before, or its responses were recorded, only failure.json: its image and its expected responses
+    stay those that the run began with.
     """
     passed = mapping(as_object(read_bytes(str(folder / VERIFIED)) or b"")).get("failed") == 0
     passed = passed or (folder / RUNNING_ANSWERS).exists()
     names = [FAILURE] if passed else [path.name for path in folder.iterdir() if not path.name.startswith("failed-")]
     kept = folder / f"failed-{1 + sum(1 for _ in folder.glob('failed-*'))}"
     kept.mkdir()
-    # failure.json last: whoever is cut before it begins again here.
+    # failure.json last: after an interruption, everything is set aside again.
     for name in sorted(names, key=lambda name: name == FAILURE):
         (folder / name).rename(kept / name)

@@ -1,7 +1,7 @@
-"""The end of a step: what the driver saw becomes the meta.json of each of its measurements.
+"""The end of a step: writes the meta.json of each of its measurements from what the driver saw.
 
-RUN/finished.json has exit statuses, times, images. What the load generator said is in the step's own folder. meta.json
-marks a measurement as whole and is written last.
+RUN/finished.json has exit statuses, times and images; the load generator's output is in the step's folder. meta.json
+marks a measurement as complete and is written last.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FILE = FINISHED
 
 
 def read_finished(folder: Path) -> Finished | None:
-    """What the driver saw of the last step of a run or a lane; None where there is no such file."""
+    """What the driver saw of the last step of a run or lane; None if there is no such file."""
     try:
         data = read(folder / FILE)
         return None if data is None else finished_of(data)
@@ -34,14 +34,14 @@ def read_finished(folder: Path) -> Finished | None:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """What a step lost that was no fault of its services: the outcome of its measurements, and the reason in words."""
+    """A step was lost, not through a fault of its services: the outcome of its measurements, and the reason."""
 
     outcome: Outcome
     words: str
 
 
 def lost_of(seen: Finished) -> Lost | None:
-    """What the step lost; None where nothing was."""
+    """Why the step was lost; None if it was not."""
     if seen.ended_dependencies:
         return Lost(Outcome.LOST, f"{', '.join(seen.ended_dependencies)} ended during it")
     if seen.unreached:
@@ -53,7 +53,7 @@ def lost_of(seen: Finished) -> Lost | None:
 
 
 def record_step(run: Path, step: Step, seen: Finished) -> None:
-    """Write what marks the step's measurements as whole; UserError where another step was seen."""
+    """Write meta.json of the step's measurements; UserError if the driver saw another step."""
     if seen.id != step.id:
         raise UserError(f"{run / FILE} is of step {seen.id}, not of {step.id}: remove it")
     for (name, meta), line in zip(metas(run, step, seen), step.lines, strict=True):
@@ -67,13 +67,13 @@ def record_step(run: Path, step: Step, seen: Finished) -> None:
 
 
 def metas(run: Path, step: Step, seen: Finished) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each measurement's folder in the run's, and its meta.json."""
+    """The folder of each measurement, relative to the run's, and the content of its meta.json."""
     for line in step.lines:
         name = line["service"]
         outcome, detail = _outcome(run, step, seen, line)
         meta = {"schema": 1, "id": line["id"], "outcome": outcome, "detail": detail, "begin_ns": seen.begin_ns}
         if not step.in_block:
-            # Of several that start side by side, each waits for the CPU that the others use.
+            # Only for a service alone: several that start side by side slow each other down.
             times = _times(run / step.dir / "services" / f"{name}.txt")
             meta |= {"image_id": seen.image_ids.get(name) or None, "started_ns": seen.started_ns.get(name)}
             meta |= {"ready_ns": times.get("ready"), "warm_ns": times.get("warm"), "loaded_ns": seen.loaded_ns}
@@ -81,15 +81,15 @@ def metas(run: Path, step: Step, seen: Finished) -> Iterator[tuple[str, dict[str
 
 
 def _outcome(run: Path, step: Step, seen: Finished, line: Mapping[str, Any]) -> tuple[str, str]:
-    """What became of a measurement, and a detail. What its service had measured before it failed stays."""
+    """The outcome of a measurement, and a detail. What was measured before its service failed still counts."""
     name, services = line["service"], run / step.dir / "services"
     if seen.status("start"):
         words = last_words(run / "raw/services" / name / "start.log")
         return Outcome.SILENT if line.get("url") else Outcome.NOT_STARTED, words
     said, status = services / f"{name}.txt", _saved_status(services / f"{name}.status")
     tool = as_object(read_bytes(str(run / line["dir"] / "tool.json")) or b"")
-    # Of a service alone the load's status is the measurement's; of several load generators, too. An event that the
-    # engine cannot have done was not begun.
+    # For a service alone, the load's exit status decides, also with several load generators. An event that the engine
+    # cannot do has not begun.
     begun = step.held or (step.in_block and "start" in seen.statuses)
     whole = tool is not None if begun else seen.statuses.get("run") == 0
     if whole and (
@@ -110,19 +110,19 @@ def _outcome(run: Path, step: Step, seen: Finished, line: Mapping[str, Any]) -> 
 
 
 def last_words(path: Path) -> str:
-    """The last line of a file that holds anything, as one line that a terminal can show; empty where there is none."""
+    """The last non-blank line of a file, made printable; empty if there is none."""
     lines = [line for line in _lines(path) if line.strip()]
     return "".join(mark if mark.isprintable() else " " for mark in lines[-1]) if lines else ""
 
 
 def _saved_status(path: Path) -> int:
-    """The exit status that was saved of a service, 0 where there is none; 12 (the load tool) where it is no number."""
+    """The saved exit status of a service; 0 if there is no file, TOOL_FAILED if it is not a number."""
     status = last_words(path)
     return int(status) if status.isdecimal() else TOOL_FAILED if path.exists() else 0
 
 
 def _times(path: Path) -> dict[str, int]:
-    """`ready NS` and `warm NS`, which loadgen/measure prints."""
+    """The times `ready NS` and `warm NS` that loadgen/measure has printed."""
     found = (line.split() for line in _lines(path))
     return {words[0]: int(words[1]) for words in found if len(words) == 2 and words[1].isdecimal()}
 

@@ -1,7 +1,7 @@
 """What a run has measured so far: one line for each measurement with a meta.json, and for each step that was tried.
 
-The journal spares a call the reading of all raw files. It holds nothing that they do not: it is rebuilt from them when
-the measuring begins or goes on, and it never outlives the call of scripts/matrix.sh that made it.
+The journal saves each call from reading all raw files. It has nothing that they do not have: it is rebuilt from them
+when measuring begins or resumes, and never outlives the call of scripts/matrix.sh that made it.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from bench.validity.run_rules import BOUND_AFTER, CellKey, apply_run_rules, boun
 FILE = "journal.tsv"
 TRIED, DONE, FAILED = "tried", "done", "failed"
 OPEN, SETTLED = "open", "settled"
-"""What a look at a table in turns came to: its lines have the table and the look instead of a measurement."""
+"""Results of a look at a table in turns; these lines have the table and the look instead of a measurement."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """`id` is finished. The record is kept where a later verdict or limit needs it."""
+    """A line of the journal. It has the measurement's record if a later verdict or limit needs it."""
 
     kind: str
     id: str
@@ -39,7 +39,7 @@ class Line:
     record: str = ""
 
     def text(self) -> str:
-        """The line as it is in the file; the record is JSON, which has no tabs."""
+        """The line in the file, separated by tabs: the record is JSON and has none."""
         return "\t".join((self.kind, self.id, self.mode, self.record)) + "\n"
 
 
@@ -53,30 +53,30 @@ def rebuild(source: Run) -> None:
 
 
 def append(source: Run, step: Step) -> list[Record]:
-    """Note that a step was tried, with what it has measured; returns its records, before the run's own limits."""
+    """Note that a step was tried, and its measurements; returns their records, before the rules of the whole run."""
     found = [(one, read_raw(source.path, one)) for one in source.planned if one.id in step.ids]
     made = {one.id: _record(source, one, raw) for one, raw in found if not one.event}
     lines = [_line(one, raw, made[one.id] if _keeps(source, one) else None) for one, raw in found if raw.meta]
     with (Path(source.path) / FILE).open("a") as file:
-        # A block is noted measurement by measurement, as some of its tables may have been put off.
+        # A block is noted measurement by measurement, because some of its tables may have been postponed.
         tried = step.ids if step.in_block else (step.id,)
         file.writelines(line.text() for line in (*lines, *(Line(TRIED, name) for name in tried)))
     return [*made.values()]
 
 
 def events(source: Run, step: Step) -> list[EventRecord]:
-    """The records of a step whose services are under an event; none of any other."""
+    """The records of a step whose services are under an event; empty for other steps."""
     found = [one for one in source.planned if one.id in step.ids and one.event]
     return [event_record(source.path, one, read_raw(source.path, one)) for one in found]
 
 
 def noise(source: Run, step: Step) -> str:
-    """What else used the host during a step of one measurement, or set its clock; empty if it was little."""
+    """What else used the host, or set its clock, during a step of one measurement; empty if negligible."""
     limits = noise_limits_of(mapping(source.facts.get("knobs")))
     (planned,) = (one for one in source.planned if one.id in step.ids)
     record = _record(source, planned, read_raw(source.path, planned))
     if record.knee_rate is not None:
-        # Noise makes a rate harder to hold, and it held.
+        # Noise makes a rate harder to hold, and the service held it.
         return ""
     return noise_of(record, limits) or next((one.detail for one in record.causes if one.cause == CLOCK), "")
 
@@ -93,9 +93,9 @@ def records(lines: Iterable[Line], modes: tuple[str, ...]) -> list[Record]:
 
 
 def settled(source: Run, lines: Sequence[Line]) -> set[tuple[str, str, str]]:
-    """The tables in turns that are not measured on: all of their contrasts are decided.
+    """The tables in turns that need no more rounds, because all of their contrasts are decided.
 
-    A look is judged once, and noted, since that takes a second.
+    Judging a look takes a second, so it is done once and noted.
     """
     found = reviewed(source, records(lines, ("turns", "null")))
     looks = {key: " ".join((*key, str(look))) for key, look in looks_reached(source.facts, found).items()}
@@ -110,12 +110,12 @@ def settled(source: Run, lines: Sequence[Line]) -> set[tuple[str, str, str]]:
 
 
 def bound(source: Run, lines: Iterable[Line]) -> Collection[CellKey]:
-    """The cells that their tool cannot load: they are not measured on."""
+    """The cells that their tool cannot load, and that need no more rounds."""
     return bound_cells(reviewed(source, records(lines, ("solo", "null")))).keys()
 
 
 def reviewed(source: Run, found: list[Record]) -> list[Record]:
-    """Records with the causes that only all of them together show."""
+    """The records, with causes added that show only in all of them together."""
     return apply_run_rules(found, noise_limits_of(mapping(source.facts.get("knobs"))), source.facts)
 
 
@@ -125,11 +125,9 @@ def _line(planned: Measurement, raw: Raw, record: Record | None) -> Line:
 
 
 def _keeps(source: Run, planned: Measurement) -> bool:
-    """Of solo windows, only those of a run that may leave out rounds of a cell."""
-    return not planned.event and _matters(source, planned)
-
-
-def _matters(source: Run, planned: Measurement) -> bool:
+    """Whether a line keeps its record: not for events; for solo windows, only if the run may skip rounds of a cell."""
+    if planned.event:
+        return False
     return planned.mode != "solo" or (whole(source.facts.get("rounds")) or 0) > BOUND_AFTER
 
 
@@ -139,5 +137,5 @@ def _record(source: Run, planned: Measurement, raw: Raw) -> Record:
 
 
 def finished_ids(lines: Iterable[Line]) -> set[str]:
-    """Measurements that are whole, and steps that this call has tried: neither is measured again."""
+    """Complete measurements, and steps that this call has tried: neither is measured again."""
     return {line.id for line in lines if line.kind in (TRIED, DONE)}

@@ -1,7 +1,7 @@
-"""What the measuring loop (driver/steps/next.py) asks between two steps.
+"""The call of the measuring loop (driver/steps/next.py) between two steps.
 
-One call records the step that has just ended, says how far the run is, decides the next step and writes it to
-RUN/step.json. Time comes from the caller, in seconds since its script began.
+It records the step that has just ended, reports progress, decides the next step and writes it to RUN/step.json. Time
+comes from the caller, in seconds since its script started.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ STEP, FINISHED, STOPPED = 0, 3, 4
 
 @dataclass(slots=True)
 class Shown:
-    """What this call shows, as of `now`: seconds since the caller's script began."""
+    """What this call prints, at the time `now`, in seconds since the caller's script started."""
 
     now: float
     screen: Screen
@@ -37,7 +37,7 @@ class Shown:
 def next_step(
     folder: Path, shown: Shown, *, begin: bool = False, max_time_s: float | None = None, lanes: int = 1
 ) -> int:
-    """The exit status: STEP, FINISHED or STOPPED."""
+    """Record the last step and prepare the next one; returns STEP, FINISHED or STOPPED."""
     state = run_state.begin(folder, shown.now, max_time_s, lanes) if begin else _after_load(folder, shown)
     status, state = _choose(folder, state, shown)
     if status == STEP:
@@ -56,7 +56,7 @@ def next_step(
 
 
 def _after_load(folder: Path, shown: Shown) -> RunState:
-    """With the steps that were under load behind."""
+    """The state after the steps of the last wave."""
     state = run_state.load(folder)
     if not state.wave:
         raise UserError(f"{folder.name}: no step was begun")
@@ -67,13 +67,13 @@ def _after_load(folder: Path, shown: Shown) -> RunState:
 
 
 def _after_step(folder: Path, source: Run, state: RunState, shown: Shown, at: Path) -> RunState:
-    """With the first step of the queue behind, whose lane has its folder `at`."""
+    """The state after the first step of the queue; `at` is the folder of its lane."""
     step = state.queue[0]
     if lost := run_state.record_finished(folder, step, at):
         if not (shown.screen.quiet or shown.screen.columns):
             shown.lines.append(f"{step.label}: to be measured again, because {lost}")
         return run_state.set_aside(folder, step, state, spoiled.LOST)
-    # A search repeats by itself, trial by trial, what noise has spoiled.
+    # Not for a search for a knee, which itself repeats trials that noise has spoiled.
     alone = not (step.held or step.tells_rates or step.finds_knee or step.first.get("event"))
     again = alone and step.seconds <= state.retry_s
     again = again and spoiled.may_be_noisy(folder / step.dir, null=step.mode == "null")
@@ -89,7 +89,7 @@ def _after_step(folder: Path, source: Run, state: RunState, shown: Shown, at: Pa
 
 
 def _choose(folder: Path, state: RunState, shown: Shown) -> tuple[int, RunState]:
-    """Status and state; where the status is STEP, the next step is the first one of the queue."""
+    """Exit status and state; with STEP, the next step is the first one of the queue."""
     while True:
         if not state.queue:
             state = run_state.next_round(read_run(str(folder)), state, shown.now)
@@ -105,7 +105,7 @@ def _choose(folder: Path, state: RunState, shown: Shown) -> tuple[int, RunState]
 
 
 def _behind(state: RunState, status: LiveStatus, shown: Shown) -> RunState:
-    """With the first step of the queue behind."""
+    """The state with the first step of the queue removed and its progress shown."""
     step, progress = state.queue[0], state.progress.after(state.queue[0], status)
     if not (shown.screen.quiet or shown.screen.columns):
         shown.lines.append(progress.log_line(step, status, shown.now))
@@ -113,7 +113,7 @@ def _behind(state: RunState, status: LiveStatus, shown: Shown) -> RunState:
 
 
 def _wave(folder: Path, state: RunState) -> dict[int, str]:
-    """The steps that are made next, by lane."""
+    """The ids of the next steps, by lane."""
     if state.lanes == 1:
         return {1: state.queue[0].id}
     steps = next_wave(state.queue, state.lane_of, lambda step: run_state.unverified(folder, step.services))
@@ -121,7 +121,7 @@ def _wave(folder: Path, state: RunState) -> dict[int, str]:
 
 
 def _write_wave(folder: Path, state: RunState) -> None:
-    """The files of the step of each lane that has one, and of no other."""
+    """Write the step files of each lane that has a step, and remove those of other lanes."""
     steps = {lane: state.step(id_) for lane, id_ in state.wave.items()}
     search = any(step.finds_knee for step in steps.values())
     ceiling = knee_ceiling(journal.records(journal.read(str(folder)), ("null",))) if search else None

@@ -1,8 +1,8 @@
-"""The windows of --profile, one by one: after the tables of a run, their services are sampled under their load.
+"""The profiling windows of --profile: after a run's tables, their services are sampled under load, one by one.
 
-They are not in plan.jsonl, as the verdicts say which services of a large table are sampled. RUN/profiles.jsonl has
-those that are left. The folder of a window gets its name once the window is whole. One that other programs kept from
-its CPU is made once more.
+The windows are not in plan.jsonl, because the verdicts decide which services of a large table are sampled.
+RUN/profiles.jsonl has those that are left. A window's folder gets its final name once the window is complete. A window
+that other programs kept from the CPU is repeated once.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from driver.messages import Finished
 
 QUEUE = "profiles.jsonl"
 AGAIN = "again"
-"""The key of a line whose window was made before."""
+"""The key of a line whose window is being repeated."""
 
 
 def begin(run: Path) -> list[str]:
-    """Write the queue: all windows that no earlier call has made. Returns what is said first.
+    """Write the queue, with all windows that no earlier call has completed; returns the lines to print first.
 
-    Windows that say nothing are made once more; what is left of them goes when the new ones are whole.
+    Windows without usable samples are repeated; their files are replaced when the new ones are complete.
     """
     (run / FINISHED).unlink(missing_ok=True)
     source = read_run(str(run))
@@ -63,7 +63,7 @@ def _under_way(window: Measurement) -> Measurement:
 
 
 def next_window(run: Path) -> str:
-    """Record the window that has ended, and write the next one to RUN/step.json; its words, empty if none is left."""
+    """Record the window that has ended, and write the next one to RUN/step.json; its label, empty if none is left."""
     steps = [*read_steps((run / QUEUE).read_text())]
     if steps and (seen := read_finished(run)) is not None:
         last = steps.pop(0)
@@ -79,7 +79,7 @@ def next_window(run: Path) -> str:
 
 
 def _is_to_be_repeated(run: Path, step: Step, seen: Finished) -> bool:
-    """Record a window that has ended."""
+    """Record a window that has ended; whether to repeat it."""
     record_step(run, step, seen)
     whole = step.dir.removesuffix(UNDER_WAY)
     shutil.rmtree(run / whole, ignore_errors=True)

@@ -1,7 +1,7 @@
-"""How far a run is, in words: what a step gave, and a line that is redrawn, or a line for each finished step.
+"""The progress of a run: the result of each step, and a line that is redrawn or a log line per finished step.
 
-A step is judged by the report's own parsers and validity rules, which see it and the null server's measurements so
-far, not the whole run: the report may refuse more, never less.
+A step is judged by the report's parsers and validity rules, but only from itself and the null server's measurements so
+far: the report may reject more, never less.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from bench.records.event import EventRecord
 from bench.records.record import Record
 
 LONGEST = 100
-"""Characters of `words`."""
+"""The most characters of `LiveStatus.words`."""
 
 
 @dataclass(frozen=True, slots=True)
 class LiveStatus:
-    """`words` hold the goodput where the window is valid, else the first cause; `short` leaves out its details."""
+    """The result of a step: `words` has the goodput if valid, else the first cause; `short` has no details."""
 
     valid: bool
     words: str
@@ -28,11 +28,11 @@ class LiveStatus:
 
 
 NOT_LOADED = LiveStatus(False, "not loaded", "not loaded")
-"""A step with a service that did not pass its verification."""
+"""The result of a step with a service that was not verified."""
 
 
 def live_status(records: Iterable[Record]) -> LiveStatus:
-    """Pure: one measurement's goodput, or how many windows of a block count."""
+    """Pure: the goodput of one measurement, or how many windows of a block are valid."""
     every = list(records)
     if every and every[0].mode == "turns":
         return _of_block(every)
@@ -46,7 +46,7 @@ def live_status(records: Iterable[Record]) -> LiveStatus:
 
 
 def event_status(records: Sequence[EventRecord]) -> LiveStatus:
-    """Of events what was lost, or why the first that does not count does not."""
+    """The requests lost under events, or why the first event that does not count does not."""
     counted = [record for record in records if record.counts]
     lost, sent = sum(record.lost for record in counted), sum(record.sent or 0 for record in counted)
     words = f"lost {lost:,} of {sent:,}" if counted else ""
@@ -63,7 +63,7 @@ def event_status(records: Sequence[EventRecord]) -> LiveStatus:
 
 
 def _of_block(records: Sequence[Record]) -> LiveStatus:
-    """How many windows of a block count, and why the first of the others does not."""
+    """How many windows of a block are valid, and why the first of the others is not."""
     refused = [record for record in records if not record.valid]
     words = f"{len(records) - len(refused)} of {len(records)} windows valid"
     if not refused:
@@ -84,7 +84,7 @@ RED, PLAIN = "\033[31m", "\033[0m"
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """Where progress is shown: `columns` of a terminal on which a line can be drawn in place, 0 for a log."""
+    """Where progress is shown; `columns`: the width of a terminal on which a line is redrawn, 0 for a log."""
 
     quiet: bool = False
     columns: int = 0
@@ -93,7 +93,7 @@ class Screen:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Counts of steps, expected seconds of those behind and ahead, and when the first one began."""
+    """Counts of steps, expected seconds of those done (`spent`) and to do (`left`), and when the first one began."""
 
     began: float
     count: int = 0
@@ -104,11 +104,11 @@ class Progress:
     last: str = ""
 
     def expect(self, seconds: float, steps: int) -> Progress:
-        """With so much ahead."""
+        """The progress with this many seconds and steps left."""
         return replace(self, count=self.done + steps, left=seconds)
 
     def after(self, step: Step, status: LiveStatus) -> Progress:
-        """With this step behind."""
+        """The progress after this step."""
         return replace(
             self,
             done=self.done + 1,
@@ -119,12 +119,12 @@ class Progress:
         )
 
     def expected(self, seconds: float, now: float) -> float:
-        """How much of what the plan expects can be done in `seconds`, as the steps behind really went."""
+        """How many planned seconds fit into `seconds`, judging by how long the steps done really took."""
         real = now - self.began
         return seconds * self.spent / real if self.spent and real > 0 else seconds
 
     def time_left(self, now: float) -> str:
-        """Minutes and seconds: what the plan expects, corrected by how long the steps behind really took."""
+        """Minutes and seconds left: what the plan expects, corrected by how long the steps done really took."""
         seconds = self.left * (now - self.began) / self.spent if self.spent else self.left
         return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
 
@@ -134,7 +134,7 @@ class Progress:
         return f"{done}; {self.not_valid} not valid, {self.time_left(now)} left"
 
     def drawing(self, now: float, under_load: str, screen: Screen) -> str:
-        """The state of the run on one line of the terminal; the colour says nothing that the words do not."""
+        """The progress on one line of the terminal; the colour adds no information."""
         bad = f"{self.not_valid} not valid"
         line = f"[{self.done}/{self.count}] {self.time_left(now)} left, {bad}"
         line += (f", last {self.last}" if self.last else "") + (f" | now {under_load}" if under_load else "")

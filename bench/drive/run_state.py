@@ -1,6 +1,6 @@
 """The state of the measuring loop between two calls: RUN/loop.json, and the journal beside it.
 
-Both belong to one call of scripts/matrix.sh. They are made when it begins to measure, from the run's raw files, and
+Both belong to one call of scripts/matrix.sh. They are made from the run's raw files when it begins to measure, and
 removed when it has nothing left to do.
 """
 
@@ -34,10 +34,12 @@ FILE = "loop.json"
 
 @dataclass(frozen=True, slots=True)
 class RunState:
-    """`queue` holds the steps of the round that are still to be measured; those of `wave`, by lane, are under load.
+    """The state of the loop.
 
-    `retry_s` is the time that is left for windows that noise of the host spoiled, in seconds. `lane_of` has the lane
-    of each step of the queue, where there are several.
+    - `queue`: the steps of the round that are still to be measured.
+    - `wave`: those under load, by lane.
+    - `retry_s`: the seconds left to repeat windows that noise on the host spoiled.
+    - `lane_of`: the lane of each step of the queue, if there are several lanes.
     """
 
     progress: Progress
@@ -49,16 +51,16 @@ class RunState:
     lane_of: Mapping[str, int] = field(default_factory=dict)
 
     def step(self, id_: str) -> Step:
-        """A step of the queue."""
+        """The step of the queue with this id."""
         return next(step for step in self.queue if step.id == id_)
 
     def with_first(self, step: Step) -> RunState:
-        """With this step as the first one of the queue."""
+        """The state with this step as the first one of the queue."""
         return replace(self, queue=(step, *(other for other in self.queue if other is not step)))
 
 
 def begin(folder: Path, now: float, max_time_s: float | None, lanes: int = 1) -> RunState:
-    """The state of a loop that begins: what an earlier one left behind is recorded first."""
+    """The state of a new loop, after recording what an earlier one left behind."""
     _record_last(folder)
     reopen(folder)
     source = read_run(str(folder))
@@ -69,7 +71,7 @@ def begin(folder: Path, now: float, max_time_s: float | None, lanes: int = 1) ->
 
 
 def set_aside(folder: Path, step: Step, state: RunState, cause: str = spoiled.SPOILED) -> RunState:
-    """With the first step of the queue to be measured again at the end of its round; its raw files stay."""
+    """The state with the first step at the end of the queue, to be measured again; its raw files are kept."""
     spoiled.set_aside(folder / step.dir, cause)
     queue = (*state.queue[1:], step)
     was = state.progress
@@ -79,9 +81,9 @@ def set_aside(folder: Path, step: Step, state: RunState, cause: str = spoiled.SP
 
 
 def next_round(source: Run, state: RunState, now: float) -> RunState:
-    """With the open steps of the next round. Tables that have their verdicts by now are not measured on.
+    """The state with the open steps of the next round, without tables that already have their verdicts.
 
-    Where the time does not suffice for all, those come first that get a look in it.
+    If time is limited, tables that can reach their next look come first.
     """
     steps = tuple(_of_verified(Path(source.path), read_steps((Path(source.path) / "plan.jsonl").read_text())))
     lines = journal.read(source.path)
@@ -91,12 +93,12 @@ def next_round(source: Run, state: RunState, now: float) -> RunState:
     bound = journal.bound(source, lines) if "solo" in modes and rounds > BOUND_AFTER else ()
     left = tuple(open_steps(steps, journal.finished_ids(lines), settled=settled, bound=bound))
     progress = state.progress.expect(sum(step.seconds for step in left), len(left))
-    # The tables first: they are the answer, and the time may be up before all is measured.
+    # The tables first: they are the answer, and there may not be time for everything.
     first = tuple(step for step in left if step.held)
     knees = of_knees(source)
     first = (*(step for step in left if step.tells_rates or (knees and step.finds_knee)), *first) if first else left
     if state.max_time_s is not None:
-        # Before any step, nothing shows yet how much faster several lanes are.
+        # Before the first step, assume that N lanes are N times as fast.
         times = 1 if progress.spent else state.lanes
         first = in_time(steps, first, times * progress.expected(state.max_time_s - now, now))
     decide(source, lines)
@@ -108,7 +110,7 @@ def next_round(source: Run, state: RunState, now: float) -> RunState:
 
 
 def _of_verified(folder: Path, steps: Iterable[Step]) -> Iterator[Step]:
-    """The steps, blocks without the services that are not loaded; of all others this is said when they come."""
+    """The steps; blocks leave out services that are not loaded. Other steps are skipped when it is their turn."""
     for step in steps:
         if not step.in_block:
             yield step
@@ -117,9 +119,9 @@ def _of_verified(folder: Path, steps: Iterable[Step]) -> Iterator[Step]:
 
 
 def record_finished(folder: Path, step: Step, at: Path) -> str:
-    """Record the step that the host has just brought to its end; its lane has its folder `at`.
+    """Record the step that the host has just finished; `at` is the folder of its lane.
 
-    Where something was lost that is no fault of its services, nothing is recorded, and that is returned, in words.
+    If the step was lost and can be repeated, nothing is recorded and the reason is returned.
     """
     seen = read_finished(at)
     if seen is None:
@@ -136,20 +138,20 @@ def _lost(folder: Path, step: Step, seen: Finished) -> str:
 
 
 def _record_last(folder: Path) -> None:
-    """Record the last step, of each lane, of a loop that was cut after its end and before it was recorded."""
+    """Record the last step of each lane, if a loop was interrupted between its end and its recording."""
     for at in lane_folders(folder):
         seen = read_finished(at)
         if seen is None:
             continue
         for step in read_steps((folder / "plan.jsonl").read_text()):
-            # What lost something that it needs is still to be measured.
+            # A lost step is measured again.
             if step.id == seen.id and not _lost(folder, step, seen):
                 record_step(folder, _as_loaded(at, step), seen)
         (at / FINISHED).unlink()
 
 
 def _as_loaded(at: Path, step: Step) -> Step:
-    """Of a block that was under load last, maybe not all that is planned was."""
+    """The step as it was loaded: maybe only a part of the planned block."""
     if not (at / LINES).exists():
         return step
     (loaded,) = read_steps((at / LINES).read_text()) or (step,)
@@ -157,7 +159,7 @@ def _as_loaded(at: Path, step: Step) -> Step:
 
 
 def unverified(folder: Path, services: Collection[str]) -> bool:
-    """Whether one of these services did not pass its verification, so that it is not loaded."""
+    """Whether one of these services failed, in its verification or before, and is not loaded."""
     return any((folder / "raw/services" / name / "failure.json").exists() for name in services)
 
 
@@ -182,7 +184,7 @@ def load(folder: Path) -> RunState:
 
 
 def remove(folder: Path) -> None:
-    """Leave nothing of the loop in the run's folder."""
+    """Remove the loop's files from the run's folder."""
     for at in lane_folders(folder):
         for name in (FILE, *FILES, journal.FILE):
             (at / name).unlink(missing_ok=True)

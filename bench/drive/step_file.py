@@ -1,5 +1,6 @@
-"""What a step of the plan is to those who make it: RUN/step.json, with a part for the driver and the loads for the load
-generator; and RUN/step.jsonl, its lines of the plan.
+"""Writes the files of a step: RUN/step.json and RUN/step.jsonl.
+
+step.json has a part for the driver, and the loads for the load generator; step.jsonl has the step's lines of the plan.
 """
 
 from __future__ import annotations
@@ -26,23 +27,23 @@ from driver.messages import Step as HostStep
 
 LINES = "step.jsonl"
 FILES = (STEP, LINES)
-"""All that a step has while it is made."""
+"""All files of a step under way."""
 GRACE_S = 10
 """Seconds that a load tool may take beyond its duration and timeout."""
 COUNT_DEADLINE_S = 600
-"""Seconds that a load by count may take."""
+"""Seconds that a load with a fixed number of requests may take."""
 ENDLESS_S = 3600
-"""The duration that a tool in turns is started with: it is told to end when it has had its turns."""
+"""The duration with which a tool in turns is started; it is stopped after its last turn."""
 PORT = 8080
 NAMES: Mapping[str, str] = MappingProxyType({})
-"""Of a run whose services are all reached by their names."""
+"""The addresses of a run whose services are all reached by name."""
 
 PlanLine = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long a load tool may take, in seconds: beyond its duration and timeout, and for a load by count."""
+    """Seconds that a load tool may take: beyond its duration and timeout, and for a fixed number of requests."""
 
     grace_s: float = GRACE_S
     count_s: float = COUNT_DEADLINE_S
@@ -55,9 +56,10 @@ def write_step(
     at: Path | None = None,
     ceiling: float | None = None,
 ) -> None:
-    """Write a step's files in RUN, or its lane's folder `at`. GRACE and COUNT_DEADLINE, in s, replace the defaults.
+    """Write a step's files to RUN or to its lane's folder `at`.
 
-    `ceiling`: the requests/s up to which knees are searched.
+    GRACE and COUNT_DEADLINE of `environ`, in seconds, override the defaults. `ceiling`: the requests/s up to which
+    knees are searched.
     """
     at = at or run
     host, loads = host_step(lines), loads_of(run, lines, environ)
@@ -68,7 +70,7 @@ def write_step(
 
 
 def _remove_earlier(run: Path, step: Step) -> None:
-    """What an earlier try left: its windows must not pass for those of this one."""
+    """Remove the files of an earlier try, which must not be taken for this one's."""
     for line in step.lines:
         shutil.rmtree(run / line["dir"], ignore_errors=True)
     for service in step.services:
@@ -77,7 +79,7 @@ def _remove_earlier(run: Path, step: Step) -> None:
 
 
 def host_step(lines: Sequence[PlanLine]) -> HostStep:
-    """What the driver has to know of the plan's lines of one step."""
+    """The driver's part of a step, from its lines of the plan."""
     first, step = lines[0], Step(tuple(lines))
     if len({line["id"] for line in lines}) != len(lines) or len(set(map(_unit, lines))) != 1:
         raise UserError(f"the plan's lines of {first['id']} are not one step")
@@ -95,7 +97,7 @@ def host_step(lines: Sequence[PlanLine]) -> HostStep:
 
 
 def _event(line: PlanLine) -> Event | None:
-    """What is done to the service of a line; UserError where the plan is of a version that had other events."""
+    """The event of a line, if any; UserError if the plan is from a version with other events."""
     try:
         return event_of(line["event"]) if line.get("event") else None
     except ValueError as problem:
@@ -103,7 +105,7 @@ def _event(line: PlanLine) -> Event | None:
 
 
 def doings_of(event: Event) -> Doings:
-    """What the driver does while an event's load goes on."""
+    """What the driver does during an event's load."""
     return Doings(
         event.actions,
         event.until,
@@ -121,7 +123,7 @@ def _unit(line: PlanLine) -> Any:
 
 
 def loads_of(run: Path, lines: Sequence[PlanLine], environ: Mapping[str, str]) -> StepLoads:
-    """The loads of the plan's lines of one step."""
+    """The loads of a step, from its lines of the plan."""
     patience = Patience(
         grace_s=_seconds(environ, "GRACE", GRACE_S), count_s=_seconds(environ, "COUNT_DEADLINE", COUNT_DEADLINE_S)
     )
@@ -133,7 +135,7 @@ def loads_of(run: Path, lines: Sequence[PlanLine], environ: Mapping[str, str]) -
 
 
 def client_names(line: PlanLine) -> list[str]:
-    """The names of what each of several load generators does; none where there is one."""
+    """The names of the loads of several load generators; empty if there is only one."""
     return [f"client_{number}" for number in range(1, len(_shares(line)) + 1)]
 
 
@@ -146,7 +148,7 @@ def _shares(line: PlanLine) -> list[PlanLine]:
 
 
 def load_of(line: PlanLine, patience: Patience, addresses: Mapping[str, str] = NAMES) -> StepLoad:
-    """The load of a line of the plan; `addresses` has services not reached by their names."""
+    """The load of a line of the plan; `addresses` has the services that are not reached by name."""
     service, timeout_s, event = line["service"], line.get("timeout_s"), _event(line)
     if timeout_s is None:
         raise UserError(f"{line['id']} of the plan has no timeout_s")
@@ -182,7 +184,7 @@ def load_of(line: PlanLine, patience: Patience, addresses: Mapping[str, str] = N
 
 
 def _checked(value: str) -> str:
-    """A text that a command line can hold."""
+    """The text; UserError if a command line cannot contain it."""
     try:
         value.encode()
     except UnicodeEncodeError as error:

@@ -1,4 +1,4 @@
-"""The steps of a plan: which are open, which are made if the time does not suffice for all, and on which lane."""
+"""The steps of a plan: which are open, which come first if time is limited, and on which lane they run."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from bench.plan.measurement import IN_BLOCKS, step_folder
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One measurement, or a block: its lines of plan.jsonl."""
+    """A measurement or a block, as its lines of plan.jsonl."""
 
     lines: tuple[Mapping[str, Any], ...]
 
     @property
     def first(self) -> Mapping[str, Any]:
-        """The line that speaks for all of them where they agree."""
+        """Its first line, for what all lines have in common."""
         return self.lines[0]
 
     @property
     def id(self) -> str:
-        """The measurement or the block."""
+        """The id of the block or measurement."""
         return str(self.first.get("unit", self.first["id"]))
 
     @property
     def mode(self) -> str:
-        """One of solo, null, turns and event."""
+        """The mode of its first line: solo, null, turns or event."""
         return str(self.first.get("mode", "solo"))
 
     @property
     def held(self) -> bool:
-        """Whether its loads are stopped for each other's turns."""
+        """Whether its loads take turns."""
         return self.mode == "turns"
 
     @property
     def in_block(self) -> bool:
-        """Whether its services are up side by side; else it is one measurement, alone."""
+        """Whether its services are up side by side; else it is a single measurement."""
         return self.mode in IN_BLOCKS
 
     @property
@@ -51,7 +51,7 @@ class Step:
 
     @property
     def finds_knee(self) -> bool:
-        """Whether it searches a knee, and does not confirm one or load a share of it."""
+        """Whether it searches for a knee; later rounds load at that rate, other levels at a share of it."""
         return self.round == 1 and self.first.get("knee_p99_s") is not None and self.first.get("knee_share") is None
 
     @property
@@ -61,12 +61,12 @@ class Step:
 
     @property
     def seconds(self) -> float:
-        """How long the plan expects it to take."""
+        """Its expected seconds, according to the plan."""
         return float(self.first.get("seconds", 0))
 
     @property
     def services(self) -> tuple[str, ...]:
-        """The service under load; all of a block."""
+        """The services under load: one, or all of a block."""
         return tuple(dict.fromkeys(line["service"] for line in self.lines))
 
     @property
@@ -77,7 +77,7 @@ class Step:
 
     @property
     def label(self) -> str:
-        """The step in words."""
+        """The step, to show in progress."""
         if self.held:
             tables = dict.fromkeys(" ".join(self.table_of(line)) for line in self.lines)
             return f"round {self.round}, {len(self.services)} services in turns: {', '.join(tables)}"
@@ -87,21 +87,21 @@ class Step:
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """Its measurements."""
+        """The ids of its measurements."""
         return tuple(line["id"] for line in self.lines)
 
     @property
     def dir(self) -> str:
-        """Its folder in the run's, which holds those of its measurements."""
+        """Its folder, relative to the run's, which contains those of its measurements."""
         return step_folder(str(self.first["dir"]))
 
     def tables_in(self, finished: Collection[str]) -> set[tuple[str, str, str]]:
-        """The tables of a block that were measured in it: one service that failed is no reason to load all again."""
+        """The tables of a block with a finished measurement: if only one service failed, they are not loaded again."""
         return {self.table_of(line) for line in self.lines if line["id"] in finished}
 
     @staticmethod
     def table_of(line: Mapping[str, Any]) -> tuple[str, str, str]:
-        """Scenario, tool and level of a line's table; a load at a common rate goes with the table that it is of."""
+        """Scenario, tool and level of a line's table; a load at a common rate belongs to the table with that rate."""
         tool, _, level = (line.get("share_of") or f"{line['tool']} {line['level']}").partition(" ")
         return line["scenario"], tool, level
 
@@ -111,7 +111,7 @@ class Step:
         services: Collection[str] = (),
         ids: Collection[str] = (),
     ) -> Step | None:
-        """A block without these tables, services and measurements; None where nothing is left."""
+        """The block without these tables, services and measurements; None if nothing is left."""
         kept = [
             line
             for line in self.lines
@@ -124,12 +124,12 @@ class Step:
 
 
 def read_steps(plan: str) -> tuple[Step, ...]:
-    """The steps of a plan.jsonl, in its order."""
+    """The steps of a plan.jsonl, in order."""
     return steps_of(json.loads(line) for line in plan.splitlines() if line.strip())
 
 
 def steps_of(lines: Iterable[Mapping[str, Any]]) -> tuple[Step, ...]:
-    """The steps of these lines: the lines of one `unit` belong together."""
+    """The steps of these lines; lines with the same `unit` form one step."""
     units: dict[str, list[Mapping[str, Any]]] = {}
     for line in lines:
         units.setdefault(line.get("unit", line["id"]), []).append(line)
@@ -145,16 +145,16 @@ def open_steps(
 ) -> Iterator[Step]:
     """The steps that are still to be measured.
 
-    `finished` holds measurements and steps that need no (second) try, `settled` the tables (scenario, tool, level) that
-    need no more rounds, which are left out of their blocks. `bound` are cells (service, scenario, tool, level) that
-    their tool cannot load.
+    - `finished`: ids of measurements and steps that need no (second) try.
+    - `settled`: tables (scenario, tool, level) that need no more rounds; blocks leave them out.
+    - `bound`: cells (service, scenario, tool, level) that their tool cannot load.
     """
     for step in steps:
         if step.held:
             if step.id not in finished and (left := step.without({*settled, *step.tables_in(finished)})):
                 yield left
         elif step.in_block:
-            # Each service has an event of its own: who has failed is tried again without the others.
+            # Each service has its own event: one that failed is tried again without the others.
             if left := step.without(ids=finished):
                 yield left
         elif step.id not in finished and not (step.mode == "solo" and step.cell in bound):
@@ -162,12 +162,12 @@ def open_steps(
 
 
 Table = tuple[str, str, str]
-"""Scenario, tool, level."""
+"""(scenario, tool, level)."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Open:
-    """What a table needs to its next look: `fresh` if it has no rounds beyond the last one, of `done`."""
+    """The seconds that a table with `done` rounds needs to its next look; `fresh`: it has none since the last look."""
 
     name: Table
     fresh: bool
@@ -176,7 +176,7 @@ class _Open:
 
 
 def in_time(planned: Sequence[Step], left: Sequence[Step], seconds: float) -> tuple[Step, ...]:
-    """The steps of `left` without the tables that get no look in `seconds`; all if none gets one."""
+    """The steps of `left` without the tables that reach no look within `seconds`; all steps if no table does."""
     rounds = _rounds(planned)
     opened = _rounds(left)
     found = [_open(name, sorted(opened[name].items()), len(rounds[name])) for name in opened]
@@ -190,7 +190,7 @@ def in_time(planned: Sequence[Step], left: Sequence[Step], seconds: float) -> tu
 
 
 def _rounds(steps: Iterable[Step]) -> dict[Table, dict[int, float]]:
-    """Expected seconds of each round of each table; tables share those of their blocks."""
+    """Expected seconds of each round of each table; a block's seconds are divided among its tables."""
     found: dict[Table, dict[int, float]] = {}
     for step in steps:
         for name, share in _shares(step).items():
@@ -225,14 +225,14 @@ Group = tuple[str, ...]
 
 
 def group_of(step: Step) -> Group:
-    """What stays together: a block, or the windows alone that differ in settings, package, tool and level at most."""
+    """What stays on one lane: a block, or the solo windows that differ only in settings, package, tool and level."""
     if step.mode != "solo":
         return (step.id,)
     return tuple(str(step.first[key]) for key in ("server", "framework", "python", "base", "scenario"))
 
 
 def dealt(steps: Sequence[Step], lanes: int, seed: str) -> dict[str, int]:
-    """The lane of each step of a round, so that all lanes have about the same to do."""
+    """The lane of each step of a round, so that all lanes have about the same amount of work."""
     groups: dict[Group, list[Step]] = {}
     for step in steps:
         groups.setdefault(group_of(step), []).append(step)
@@ -249,10 +249,10 @@ def dealt(steps: Sequence[Step], lanes: int, seed: str) -> dict[str, int]:
 
 
 def next_wave(queue: Sequence[Step], lane_of: Mapping[str, int], is_out: Callable[[Step], bool]) -> dict[int, Step]:
-    """The next step of each lane that has one. No service is in two of them: it has one log of its start.
+    """The next step of each lane that has one. No service is in two of them, because it has only one start log.
 
-    Shares of a knee come after all others of the first round, which look for it. `is_out`: the step has a service that
-    is not loaded.
+    Shares of a knee come after all other steps of the first round, which search for the knee. `is_out`: whether a step
+    has a service that is not loaded.
     """
     left = [step for step in queue if not is_out(step)]
     waits = any(step.round == 1 and not _needs_knee(step) for step in left)

@@ -1,7 +1,7 @@
-"""Known vulnerabilities of what the locks pin, as pip-audit has them from PyPI.
+"""Known vulnerabilities of the pinned packages, from PyPI through pip-audit.
 
-pip-audit asks for one version of a package at a time, and takes what its service does not know for free of faults, with
-status 0; here the two differ, and a service that knows nothing at all is one that is not reachable.
+pip-audit reports a version that PyPI does not know as free of vulnerabilities, with status 0. Here such pins are listed
+separately; if PyPI knows none of them, it is unreachable.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Pin = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Vulnerability:
-    """One that is known of a pin: its names, and the versions without it."""
+    """A known vulnerability of a pin: its identifiers, and the versions that fix it."""
 
     pin: Pin
     names: tuple[str, ...]
@@ -33,7 +33,7 @@ class Vulnerability:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """What was found, how many pins were asked for, and for which there was no answer."""
+    """The vulnerabilities found, how many pins were checked, and the pins that PyPI does not know."""
 
     found: tuple[Vulnerability, ...]
     asked: int
@@ -41,7 +41,7 @@ class Audit:
 
 
 def pins(locks: Collection[Path]) -> dict[Pin, list[Path]]:
-    """Every pin with the locks that have it."""
+    """Every pin with the locks that contain it."""
     found: dict[Pin, list[Path]] = {}
     for lock in sorted(locks):
         for pin in pins_in(lock):
@@ -50,7 +50,7 @@ def pins(locks: Collection[Path]) -> dict[Pin, list[Path]]:
 
 
 def audit(wanted: Collection[Pin]) -> Audit | str:
-    """The answers of pip-audit (on PATH) for these pins; where it has none, its last line."""
+    """What pip-audit (on PATH) reports for these pins; if it fails, the last line of its output."""
     dependencies: list[Mapping[str, Any]] = []
     for group in _groups(wanted):
         with tempfile.TemporaryDirectory() as folder:
@@ -71,7 +71,7 @@ def audit(wanted: Collection[Pin]) -> Audit | str:
 
 
 def _groups(wanted: Collection[Pin]) -> Iterator[list[Pin]]:
-    """The pins in as few groups as have each name once, as pip-audit reads a file."""
+    """The pins in the fewest groups without duplicate names: pip-audit reads only one version of a package per file."""
     left: Sequence[Pin] = sorted(wanted)
     while left:
         group = {name: (name, version) for name, version in left}

@@ -1,4 +1,4 @@
-"""Base images: those that the matrix names, and those that are available on this machine."""
+"""Base images: which ones the matrix names, and which are available on this machine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from bench.matrix.settings import read_env
 
 
 def bases_file(matrix: Matrix) -> str:
-    """Tab-separated `IMAGE TAG SUITE INTERPRETER`: each base, and what builds it without a registry (-: nothing)."""
+    """services/bases.tsv: each base as `IMAGE TAG SUITE INTERPRETER`, tab-separated.
+
+    SUITE and INTERPRETER are what it is built from if there is no registry (`-`: it cannot be built).
+    """
     lines = []
     for python, base in dict.fromkeys((s.python, s.base) for s in matrix.services if not s.skip):
         image, version = python_image(python)
@@ -23,7 +26,7 @@ def bases_file(matrix: Matrix) -> str:
 
 
 def local_images(listing: str | None) -> frozenset[str] | None:
-    """The names of the images on this machine, from a file with them; None: not known."""
+    """The names of the images on this machine, read from the file `listing`; None if unknown."""
     return frozenset(Path(listing).read_text().split()) if listing else None
 
 
@@ -32,8 +35,8 @@ def reachable_bases(
 ) -> Callable[[Service], bool]:
     """A predicate: whether a service's base image is on this machine, or can be pulled or built.
 
-    `present` has the names of the local images (None: take all as present). services/.env, written by
-    scripts/setup.sh, names the bases that the registry lacks or that are built locally.
+    `present` has the names of the local images (None: assume that all are present). services/.env, written by
+    scripts/setup.sh, names the bases that the registry does not have or that are built locally.
     """
     local = read_env(Path("services/.env"))
     missing = local.get("MISSING_BASES", "").split()

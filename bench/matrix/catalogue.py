@@ -1,4 +1,4 @@
-"""docs/catalogue.md from the matrix and its locks: what is served, on what, and what is not and why."""
+"""Generates docs/catalogue.md from the matrix and its locks: servers, frameworks, Pythons, and what is skipped."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ A stack is a server with a framework that it can host. On one Python and one bas
 
 
 def catalogue_file(matrix: Matrix) -> str:
-    """The whole of docs/catalogue.md."""
+    """The text of docs/catalogue.md."""
     return HEAD + "\n" + tables(matrix) + "\n"
 
 
@@ -47,7 +47,7 @@ def tables(matrix: Matrix) -> str:
 
 
 def versions(matrix: Matrix, kind: str, name: str) -> str:
-    """`gunicorn 23.0.0, gevent 25.9.1`: the pins of what its requirements.txt names, on the default Python."""
+    """The pinned versions of the packages in its requirements.txt, on the default Python: `gunicorn 23.0.0, ...`."""
     asked = (SERVICES / f"{kind}s" / name / "requirements.txt").read_text(encoding="utf-8")
     lock = SERVICES / "locks" / python_label(matrix.default_python) / f"{kind}-{name}.txt"
     pins = dict(pins_in(lock))

@@ -1,4 +1,4 @@
-"""The Compose files that follow from the matrix: services/compose.yml, services/bench.yml, a run's services.yml."""
+"""The Compose files made from the matrix: services/compose.yml, services/bench.yml, a run's services.yml."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from bench.matrix.settings import SETTINGS
 
 HEADER = "# Generated from services/matrix.toml by scripts/generate.sh: do not edit.\n"
 WORKER = ("$WORKER_CLASS", "${WORKER_CLASS:-sync}", "sync")
-# The CPU sets of services/template.yml and services/common.yml where .env leaves them empty.
+# As in services/template.yml and services/common.yml, for CPU sets that .env leaves empty.
 CPU_DEFAULTS = {"SERVER_CPUS": "0", "LOADGEN_CPUS": "1", "DATABASE_CPUS": "1"}
 
 QUIET = "  postgres: {healthcheck: {disable: true}}\n"
 
 
 def compose_file(matrix: Matrix) -> str:
-    """services/compose.yml: every service that is not skipped, in the profile `matrix`, and those of `bench_file`."""
+    """services/compose.yml: every service that is not skipped, in the profile `matrix`, plus those of `bench_file`."""
     own = {service.name for _, service, chosen in _quick_services(matrix) if not chosen}
     parts = [_service(s.name, s, matrix, profile=True) for s in matrix.services if not s.skip and s.name not in own]
     return "".join([HEADER, "services:\n", *parts, _bench_services(matrix)])
 
 
 def bench_file(matrix: Matrix) -> str:
-    """services/bench.yml: the quick preset's services and `bench` alone, because Compose takes seconds for the rest."""
+    """services/bench.yml: only `bench` and the quick preset's services, because Compose needs seconds for the rest."""
     return f"{HEADER}services:\n{_bench_services(matrix)}"
 
 
 def run_services(matrix: Matrix, services: Iterable[Service], *, locks: str = "") -> str:
     """A run's services.yml, without the services that `bench_file` defines.
 
-    `locks`: the folder with the locks of a user's own app, for each Python.
+    `locks`: the folder with the locks of a user's own app; each Python has a subfolder.
     """
     own = {service.name for _, service, chosen in _quick_services(matrix) if not chosen}
     chosen = list(services)
@@ -66,12 +66,12 @@ def _quick_services(matrix: Matrix) -> Iterable[tuple[str, Service, bool]]:
 
 
 def _reference(name: str) -> str:
-    """A setting as a Compose variable with its default."""
+    """A setting as a Compose variable with a default."""
     return f"${{{name}:-{CPU_DEFAULTS.get(name, '')}}}"
 
 
 def _image_reference(image: str, own: str) -> str:
-    """The name of a base image as a Compose variable; `own` is the setting, if any, that overrides it for one base."""
+    """A base image's name as a Compose variable; `own` is the setting that overrides it for one base, or empty."""
     prefix = f"${{LOCAL_{image.upper()}_IMAGE:-${{{image.upper()}_IMAGE:-{image}}}}}"
     return f"${{{own}:-{prefix}}}" if own else prefix
 
@@ -86,7 +86,7 @@ def _service(
     folder: str = "",
     locks: str = "",
 ) -> str:
-    """One service. `chosen`: WORKER_CLASS chooses its server and image."""
+    """The YAML of a service. `chosen`: WORKER_CLASS chooses its server and image."""
     server, alias = service.server.name, name
     if chosen:
         _, value, default = WORKER
@@ -123,12 +123,12 @@ def _service(
 
 
 def _environment(service: Service) -> dict[str, str | None]:
-    """What it has beyond the environment of every service, without its settings."""
+    """Its environment variables besides those of every service, without its varied settings."""
     return dict(service.framework.environment) | ({THREADS: service.threads} if service.threads else {})
 
 
 def _varied(service: Service) -> str:
-    """A service whose settings were varied: it uses the image of the service without them."""
+    """The YAML of a service with varied settings, which uses the image of the service without them."""
     limits = {key: value for name, value in service.settings if (key := LIMITS.get(name))}
     environment = _environment(service)
     environment |= {name: value for name, value in service.settings if name not in {*LIMITS, REF}}
@@ -144,7 +144,7 @@ def _varied(service: Service) -> str:
 
 
 def _on_top(service: Service, locks: str) -> list[str]:
-    """What is put on the service's own image: a package's wheel, or a user's own app."""
+    """The build options that add a package's wheel or a user's own app to the service's image."""
     own = service.framework.own
     if own is not None:
         lock = f"{locks}{own.lock_suffix}/{python_label(service.python)}"

@@ -1,7 +1,7 @@
-"""The knobs that `--vary` turns: what their values may be, which services read them, and a service with its values.
+"""The knobs of `--vary`: their allowed values, which services read them, and services with varied values.
 
-A knob is an environment variable of the service or a limit of its container. Which variables a service reads follows
-from its own files: a server's `start`, a framework's app, and the modules of `services/common` that they import.
+A knob is an environment variable of the service or a limit of its container. Which variables a service reads is found
+in its own files: the server's `start`, the framework's app, and the modules of `services/common` that they import.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from bench.matrix.settings import NUMBER, SETTINGS
 
 CPU_QUOTA = "CPU_QUOTA"
 THREADS = "THREADS"
-"""Threads of each worker, of a server that has a pool of them."""
+"""Threads per worker, for servers with a thread pool."""
 LIMITS: Mapping[str, str] = {CPU_QUOTA: "cpus", "MEMORY": "mem_limit"}
-"""Limits of the container that can be varied, by their Compose keys; everything else is an environment variable."""
+"""The knobs that are limits of the container, with their Compose keys; all others are environment variables."""
 ALLOWED: Mapping[str, tuple[str, str]] = {
     **{name: SETTINGS[name] for name in ("WORKERS", "BACKLOG", "DB_POOL_TOTAL", "PYTHON_JIT", "MEMORY")},
     THREADS: NUMBER,
@@ -34,32 +34,33 @@ ALLOWED: Mapping[str, tuple[str, str]] = {
     "BOOT_S": NUMBER,
     CPU_QUOTA: (r"(?=.*[1-9])\d{1,3}(\.\d{1,2})?", "a number of CPUs above 0, such as 0.5"),
 }
-"""Values of the knobs of which more is known than that they are words."""
+"""(pattern, description) of the values of some knobs; all others take any `WORD`."""
 WORD = (r"[A-Za-z0-9._:/@%+=-]{1,60}", "a word of letters, digits and ._:/@%+=-")
 REF = "REF"
-"""Among a service's settings: the ref that it is from, where two are compared. No variable, and first of all."""
+"""The first setting of a service if two refs are compared: the ref that it is from. Not an environment variable."""
 FIXED = frozenset({REF, "PORT", "HOME", "PATH", "PYTHONPATH", "SERVER", "FRAMEWORK", "UPSTREAM_URL"})
-"""Variables that the harness itself needs as they are; so are those of the database's address."""
+"""Variables that the harness sets itself, besides DATABASE_*; they cannot be varied."""
 AT_ONCE = 16
-"""Requests that can wait at once in a service with a user's own app, in each server that has a pool of threads: as many
-as an app's load has connections unless asked otherwise, which event loops and greenlets can all let wait, and as a
-service has database connections (DB_POOL_TOTAL)."""
+"""Threads of a service with a user's own app, over all workers, if its server has a thread pool.
+
+As many as the default load of an app has connections, and as a service has database connections (DB_POOL_TOTAL). Event
+loops and greenlets can let that many requests wait, too."""
 INTERPRETER = "PYTHON*"
 JIT = "PYTHON_JIT"
-"""Which CPython reads from 3.13 on."""
+"""Read only by CPython 3.13 and newer."""
 LIBC = ("MALLOC_*", "GLIBC_TUNABLES")
-"""What glibc reads in every process on Debian."""
+"""Variables that glibc reads in every process on Debian."""
 MOST_VALUES = 64
 LONGEST_NAME = 63
-"""Of a service: its name is a host name, too."""
+"""The longest name of a service, because it is also a host name."""
 
 Reads = Callable[[Service, str], str | None]
-"""Why a service does not read a knob; None where it does."""
+"""Why a service does not read a knob; None if it does."""
 
 
 @dataclass(frozen=True, slots=True)
 class Knob:
-    """A knob with the values that it is varied over; `optional`: what does not read it is measured without it."""
+    """A knob and its values. `optional`: services that do not read it are measured without it, not skipped."""
 
     name: str
     values: tuple[str, ...]
@@ -67,7 +68,7 @@ class Knob:
 
 
 def parse_knob(text: str) -> Knob:
-    """`THREADS=2,4,16`; UserError where it is not a knob with values that it can have."""
+    """The knob of an option such as `THREADS=2,4,16`; UserError if the name or a value is not allowed."""
     name, mark, rest = text.partition("=")
     if not mark or not re.fullmatch(r"[A-Z][A-Z0-9_]{0,40}", name, re.ASCII):
         raise UserError(f"--vary {text!r} is not NAME=VALUE,VALUE, such as THREADS=2,4,16")
@@ -90,7 +91,7 @@ def parse_knob(text: str) -> Knob:
 
 
 def check_quotas(knobs: Iterable[Knob], cpus: int | None) -> None:
-    """UserError for a CPU quota of more CPUs than the machine has, which Docker refuses."""
+    """UserError for a CPU quota above the machine's CPUs, which Docker would refuse."""
     for knob in knobs:
         too_large = [v for v in knob.values if knob.name == CPU_QUOTA and cpus is not None and float(v) > cpus]
         if too_large:
@@ -98,7 +99,7 @@ def check_quotas(knobs: Iterable[Knob], cpus: int | None) -> None:
 
 
 def _number(value: str) -> Decimal | str:
-    """Equal where two ways to write a number are: 1 and 1.0."""
+    """A value to compare: 1 and 1.0 are equal."""
     try:
         return Decimal(value)
     except InvalidOperation:
@@ -109,20 +110,20 @@ def varied(service: Service, settings: tuple[tuple[str, str], ...]) -> Service:
     """`service` with these settings, and a name that says so: `gunicorn-gthread-flask-py313-debian-threads4`."""
     slugs = "-".join(f"{slug(name)}{slug(value)}" for name, value in settings)
     name = f"{service.name}-{slugs}"
-    # Two values may differ only in what a host name cannot have.
+    # Values may differ only in characters that a host name cannot have.
     exact = all(re.fullmatch(r"[a-z0-9]+(\.[a-z0-9]+)*", value) for _, value in settings)
     name = host_name(name, repr(settings), exact=exact)
     return replace(service, name=name, settings=settings, plain=service.name)
 
 
 def with_threads(service: Service, workers: str) -> Service:
-    """`service` with the threads of a worker that make `AT_ONCE`, or the least above that, of all its `workers`."""
+    """`service` with enough threads per worker to have at least `AT_ONCE` in all of its `workers`."""
     own = int(dict(service.settings).get("WORKERS", workers))
     return replace(service, threads=str(-(-AT_ONCE // own)))
 
 
 def host_name(name: str, what: str, *, exact: bool = True) -> str:
-    """A service's name as a host name may be; `what` tells it from others if the name is too long or not `exact`."""
+    """A service's name as a valid host name; if too long or not `exact`, a hash of `what` makes it unique."""
     if exact and len(name) <= LONGEST_NAME:
         return name
     mark = hashlib.sha256(what.encode()).hexdigest()[:8]
@@ -135,11 +136,11 @@ def slug(word: str) -> str:
 
 
 def reader(root: Path = Path("services")) -> Reads:
-    """Answers whether a service reads a knob, from the files below `root`."""
+    """A function that says whether a service reads a knob, from the files below `root`."""
 
     @cache
     def in_files(folder: Path, name: str) -> bool:
-        # As a shell, Python or a format string names a variable; a comment does not.
+        # As a variable is written in shell, Python or a format string, but not in a comment.
         pattern = re.compile(rf"""\$\{{?{name}\b|["']{name}["']|\{{{name}\}}""")
         return any(pattern.search(text) for text in _sources(root, folder))
 
@@ -161,7 +162,7 @@ def reader(root: Path = Path("services")) -> Reads:
 
 
 def started_with(service: Service, name: str, settings: Mapping[str, str], root: Path = Path("services")) -> str | None:
-    """What a service gives its server for a knob: the value of --vary, of its files or of a setting; None: nothing."""
+    """The value of a knob that a service gives its server: from --vary, its files or a setting; None if it has none."""
     given = rf"""\$\{{{name}:-([^}}]+)\}}|(?:get|setdefault)\("{name}", "([^"]+)"\)"""
     texts = _sources(root, root / "servers" / service.server.name)
     in_files = next((found[1] or found[2] for text in texts if (found := re.search(given, text))), None)
@@ -169,7 +170,7 @@ def started_with(service: Service, name: str, settings: Mapping[str, str], root:
 
 
 def _sources(root: Path, folder: Path) -> Iterator[str]:
-    """The files of a folder, then those of the modules of `common` that they import, and that these import."""
+    """The texts of a folder's files, and of the modules of `common` that they import, directly or not."""
     texts = [text for path in sorted(folder.rglob("*")) if (text := _text(path)) is not None]
     seen: set[str] = set()
     while texts:
@@ -186,6 +187,6 @@ def _text(path: Path) -> str | None:
 
 
 def _imported(text: str) -> set[str]:
-    """The modules of `common` that a file names."""
+    """The modules of `common` that a file imports."""
     lists = re.findall(r"from common import (?:\(([^)]*)\)|([^\n(]*))", text)
     return {*re.findall(r"\bcommon\.(\w+)", text), *re.findall(r"\w+", " ".join(map(" ".join, lists)))}

@@ -1,4 +1,4 @@
-"""Reads services/listeners.toml: the socket options of each server's own bind, and where a service's differ and why."""
+"""Reads services/listeners.toml: the socket options of each server's own bind, and where and why services differ."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ _TABLE = re.compile(r"^\[servers\.([a-z0-9-]+)\]$")
 
 @dataclass(frozen=True, slots=True)
 class Differs:
-    """What an option of a service is instead of what the server's own bind has, and the reason."""
+    """A socket option that our service sets differently from the server's own bind, and why."""
 
     is_: int | str
     """A number, or the name of a setting (`$BACKLOG`)."""
     why: str
     several: bool = False
-    """Whether that is so with several workers alone."""
+    """Whether this is only so with several workers."""
 
 
 @dataclass(frozen=True, slots=True)
 class OwnBind:
-    """A server's own start, the socket options that it then has, and where its services' differ."""
+    """How a server is started by itself, the options of its listening socket then, and where our services differ."""
 
     start: str
     options: Mapping[str, int]
     differs: Mapping[str, Differs]
     waits: str = ""
-    """Why its services wait on a route that waits for nothing, if that is the server's own."""
+    """Why its services wait even on a route without waiting, if the server itself causes that."""
 
     def wanted(self, settings: Mapping[str, str]) -> dict[str, int]:
-        """What each option of a service has to be; ValueError where a setting that it names is no number."""
+        """The expected options of a service's socket; ValueError if a setting that one names is not a number."""
         several = settings.get("WORKERS", "1") != "1"
         named = {name: one.is_ for name, one in self.differs.items() if several or not one.several}
         return {name: _number(named.get(name, own), settings) for name, own in self.options.items()}
@@ -49,7 +49,7 @@ def _number(value: int | str, settings: Mapping[str, str]) -> int:
 
 
 def load_listeners(path: Path = LISTENERS) -> dict[str, OwnBind]:
-    """The table, by server; UserError that names the file and the fault in it."""
+    """The table, by server; UserError with the file and what is wrong in it."""
     try:
         return parse_listeners(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -60,14 +60,14 @@ def load_listeners(path: Path = LISTENERS) -> dict[str, OwnBind]:
 
 
 def parse_listeners(text: str) -> dict[str, OwnBind]:
-    """The table of this text; KeyError, TypeError or ValueError where a key is missing or a value is wrong."""
+    """The table in `text`; KeyError, TypeError or ValueError if a key is missing or a value is wrong."""
     data = tomllib.loads(text)
     every = _differs(data["every"])
     return {name: _own_bind(one, every) for name, one in data["servers"].items()}
 
 
 def with_own(text: str, read: Mapping[str, Mapping[str, int]]) -> str:
-    """The text with `own` of these servers as it was read; everything else stays as it is."""
+    """`text` with `own` of these servers replaced by the options that were read; everything else is unchanged."""
     lines, server = [], ""
     for line in text.splitlines():
         table = _TABLE.match(line)

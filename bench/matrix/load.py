@@ -1,7 +1,7 @@
-"""Reads and checks services/matrix.toml: its tables have the fields of the types in model.py as keys.
+"""Reads and checks services/matrix.toml, whose keys are the fields of the types in model.py.
 
-A wrong key or value is named where it is read. Every text is one line that can be shown: it becomes a name of a
-container, a line of a Compose file, a cell of a table.
+An error names the place of the wrong key or value. Every text must be a single printable line, because it becomes a
+container's name, a line of a Compose file or a cell of a table.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from bench.matrix.model import (
 
 MATRIX = Path("services/matrix.toml")
 LOCAL = "matrix.local.toml"
-"""Beside matrix.toml, not in git: values that are added to it, or replace one of its values."""
+"""A file next to matrix.toml, not in git, with values that are added to it or replace its values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Defaults:
-    """What holds where a preset does not say it; times in seconds."""
+    """The values of presets that do not set them; times in seconds."""
 
     python: str
     base: str
@@ -52,7 +52,7 @@ class Defaults:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a package without a musl wheel is built with, for whoever reads the file."""
+    """How a package without a musl wheel is built; only for readers of the file."""
 
     compiler: bool
     what: str
@@ -60,7 +60,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """All of the file; the types of `Any` need its other tables."""
+    """The whole file. Tables of type `Any` are parsed later, because they need other tables."""
 
     schema: int
     defaults: Defaults
@@ -78,7 +78,7 @@ class File:
 
 
 def load_matrix(path: Path = MATRIX) -> Matrix:
-    """The matrix in the file, with `LOCAL` where that exists; UserError that names the file and the fault in it."""
+    """The matrix in the file, with `LOCAL` if it exists; UserError with the file and what is wrong in it."""
     local = path.with_name(LOCAL)
     data = _read(path)
     if local.exists():
@@ -99,7 +99,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def merged(base: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """Both, table by table; any other value is the second one's."""
+    """Both, merged table by table; of any other value, `other`'s counts."""
     found = dict(base)
     for key, value in other.items():
         both = isinstance(value, dict) and isinstance(found.get(key), dict)
@@ -108,7 +108,7 @@ def merged(base: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def parse_matrix(data: Mapping[str, Any]) -> Matrix:
-    """The matrix of parsed TOML; ValueError where a key is missing or a value is wrong."""
+    """The matrix of parsed TOML; ValueError if a key is missing or a value is wrong."""
     if data.get("schema", 1) != 1:
         raise ValueError(f"schema is {data['schema']}, this version reads 1")
     file: File = typed(File, data, "the file")
@@ -173,7 +173,7 @@ def _server(name: str, value: Any, place: str, file: File) -> Server:
 
 
 def _framework(name: str, value: Any, place: str, **more: Any) -> Framework:
-    """`interface` is one or several."""
+    """A framework; in the file, its `interface` is a text or a list."""
     table = dict(_table(value, place))
     if "interface" not in table:
         raise ValueError(f"'interface' is missing in {place}")
@@ -192,7 +192,7 @@ def _preset(name: str, value: Any, place: str, defaults: Defaults) -> Preset:
 
 
 def _with_events(preset: Preset, presets: Mapping[str, Preset]) -> Preset:
-    """An event that is a preset's name stands for those of that preset."""
+    """The preset with names of other presets in `events` replaced by those presets' events."""
     named = [presets[one].events if one in presets else (one,) for one in preset.events]
     return replace(preset, events=tuple(itertools.chain.from_iterable(named)))
 
@@ -206,9 +206,9 @@ _PLAIN: Mapping[Any, tuple[Callable[[Any], bool], str]] = {
 
 
 def typed(kind: Any, value: Any, place: str, **given: Any) -> Any:
-    """`value` as this type: a dataclass, a tuple, a mapping, a plain value or any of them or None.
+    """`value` as type `kind`: a dataclass, tuple, mapping or plain type, or one of them or None.
 
-    `given` are fields of the dataclass that are no keys. ValueError that names the place where it is something else.
+    `given`: fields of the dataclass that are not keys of the file. ValueError names the place of a wrong value.
     """
     arguments = get_args(kind)
     if is_dataclass(kind):
@@ -246,7 +246,7 @@ def _dataclass(kind: Any, value: Any, place: str, given: Mapping[str, Any]) -> A
 
 @cache
 def _fields(kind: Any) -> tuple[Mapping[str, Any], list[str]]:
-    """The types of a dataclass's fields by name, and those that have no default."""
+    """The types of a dataclass's fields by name, and the names of those without a default."""
     required = [one.name for one in fields(kind) if one.default is MISSING and one.default_factory is MISSING]
     return get_type_hints(kind), required
 

@@ -1,12 +1,12 @@
-"""Pins with hashes: of every server, framework and driver set, for every Python of the matrix, and of the project.
+"""Writes the locks (pins with hashes) of every server, framework and driver set on every Python, and of the project.
 
-Runs in services/ with `uv` on PATH, by scripts/lock.sh. Each requirements.txt becomes locks/pyXYZ/KIND-NAME.txt for
-every Python that has a service with it. A lock is complete in itself and takes the versions of the locks made before
-it (drivers, then frameworks, then the servers that host them), so that the layers of one image agree.
+scripts/lock.sh runs it in services/, with `uv` on PATH. Each requirements.txt becomes locks/pyXYZ/KIND-NAME.txt for
+every Python that has a service with it. A lock is complete by itself. It uses the versions of the locks made before it
+(drivers, then frameworks, then the servers that host them), so that the layers of an image agree.
 
-locks/pyXYZ/musl.txt says which pins have a musl wheel. It holds pip options, which alpine.Dockerfile passes to pip with
-each lock, so that only packages without such a wheel are built from source; and a comment with the answer for every
-pin. Answers are kept; scripts/lock.sh --upgrade queries the index again.
+locks/pyXYZ/musl.txt says which pins have a musl wheel. It has the pip options with which alpine.Dockerfile installs
+each lock, so that only packages without such a wheel are built from source, and a comment with the answer for every
+pin. Known answers are kept; scripts/lock.sh --upgrade asks the index again.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ COMPILE = ("uv", "pip", "compile", "--quiet")
 LOCK = ("--generate-hashes", "--no-header", "--no-annotate")
 
 PROJECT = ("bench", "tests")
-"""Folders of the project's own requirements.in; each takes the versions of those before it."""
+"""Folders with a requirements.in of the project itself; each uses the versions of those before it."""
 PROJECT_PYTHON = "3.13"
 
 MUSL = "musl.txt"
@@ -41,7 +41,7 @@ ANSWER = re.compile(r"^# (\S+==\S+): (wheel|source|neither)$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """One lock file: its name without .txt, the text of its requirements, and the locks that constrain it."""
+    """A lock file: its name without .txt, the text of its requirements, and the locks that constrain it."""
 
     name: str
     requirements: str
@@ -49,12 +49,12 @@ class Lock:
 
     @property
     def owner(self) -> str:
-        """The server, framework, driver set or package that it pins."""
+        """The server, framework, driver set or package that it locks."""
         return self.name.partition("-")[2]
 
 
 def needs(matrix: Matrix, python: str) -> tuple[list[str], list[str], list[str]]:
-    """What is locked for a Python: (servers with a service on it, frameworks with one, packages of presets)."""
+    """What is locked for a Python: (servers and frameworks that have a service on it, packages of presets)."""
     services = [s for s in matrix.services if s.python == python and not s.skip]
     packages = {
         package
@@ -75,7 +75,7 @@ def locks(matrix: Matrix, python: str) -> Iterator[Lock]:
     servers, folders, packages = needs(matrix, python)
     common = sorted(Path("common").glob("*.txt"))
     drivers = tuple(f"common-{path.stem.removeprefix('requirements-')}" for path in common)
-    # Driver sets are never in one image, but must agree: a comparison must not be one of two SQLAlchemy versions.
+    # Driver sets never share an image but must agree, or services would be compared on two versions of SQLAlchemy.
     for index, path in enumerate(common):
         yield Lock(drivers[index], path.read_text(encoding="utf-8"), drivers[:index])
     for name in folders:
@@ -86,15 +86,16 @@ def locks(matrix: Matrix, python: str) -> Iterator[Lock]:
         yield Lock(
             f"server-{name}", text, (*drivers, *(f"framework-{hosted}" for hosted in matrix.hosted(name, python)))
         )
-    # Installed on top of the other locks, so it brings its own dependencies.
+    # Installed on top of the other locks, it brings its own dependencies.
     for package in packages:
         yield Lock(f"package-{package}", package, ())
 
 
 def relock(matrix: Matrix, python: str, names: Sequence[str], check: bool, upgrade: bool) -> list[str]:
-    """Write the locks of one Python (of `names` only, where given); returns the paths of those that were out of date.
+    """Write the locks of one Python and return the paths of those that were out of date.
 
-    `check` writes nothing. Raises CalledProcessError where uv finds no solution; uv has printed why.
+    `names`: only these (empty: all); `check`: write nothing. CalledProcessError if uv finds no solution, which it
+    explains on stderr.
     """
     kept = LOCKS / python_label(python)
     kept.mkdir(parents=True, exist_ok=True)
@@ -103,7 +104,7 @@ def relock(matrix: Matrix, python: str, names: Sequence[str], check: bool, upgra
         for lock in locks(matrix, python):
             seed = kept / f"{lock.name}.txt"
             if seed.exists():
-                # Its pins are kept where they still hold.
+                # uv keeps its pins as far as they still satisfy the requirements.
                 (made / seed.name).write_bytes(seed.read_bytes())
             if not names or lock.owner in names:
                 _compile(lock, python, made, upgrade)
@@ -120,12 +121,12 @@ def relock(matrix: Matrix, python: str, names: Sequence[str], check: bool, upgra
 
 
 def _compile(lock: Lock, python: str, folder: Path, upgrade: bool) -> None:
-    """Write `folder`/NAME.txt, keeping the pins there that still hold (`upgrade`: none of them)."""
-    # Where metadata must be built, the running Python builds it: no other is downloaded.
+    """Write `folder`/NAME.txt; unless `upgrade`, pins in it that still satisfy the requirements are kept."""
+    # If metadata must be built, the running Python builds it: no other is downloaded.
     image, version = python_image(python)
     argv = [*COMPILE, *LOCK, "--no-python-downloads", "--python-version", version]
     if image == "pypy":
-        # Keep the environment markers, which CPython cannot evaluate for PyPy; PyPy ships these two packages itself.
+        # --universal keeps environment markers: CPython cannot evaluate them for PyPy. PyPy ships the two packages.
         argv += ["--universal", "--no-emit-package", "cffi", "--no-emit-package", "greenlet"]
     else:
         argv += ["--python-platform", "x86_64-unknown-linux-gnu"]
@@ -137,7 +138,7 @@ def _compile(lock: Lock, python: str, folder: Path, upgrade: bool) -> None:
 
 
 def relock_project(root: Path, check: bool, upgrade: bool) -> list[str]:
-    """The same of FOLDER/requirements.in -> FOLDER/requirements.txt, what the project's own Python needs."""
+    """Lock the project's own FOLDER/requirements.in as FOLDER/requirements.txt; returns those out of date."""
     stale: list[str] = []
     constraints: list[str] = []
     with tempfile.TemporaryDirectory() as made:
@@ -156,7 +157,7 @@ def relock_project(root: Path, check: bool, upgrade: bool) -> list[str]:
 
 
 def musl_answers(folder: Path, python: str, kept: Path) -> str:
-    """The text of musl.txt for the locks in `folder`; pins that `kept` answers are not queried again."""
+    """The text of musl.txt for the locks in `folder`; answers in the file `kept` are not asked for again."""
     pins = sorted({"==".join(pin) for lock in folder.glob("*-*.txt") for pin in pins_in(lock)})
     known = dict(ANSWER.findall(kept.read_text(encoding="utf-8"))) if kept.exists() else {}
     new = [pin for pin in pins if pin not in known]
@@ -173,7 +174,10 @@ def musl_text(found: Mapping[str, str]) -> str:
 
 
 def _without_wheel(pins: Sequence[str], python: str) -> Iterable[str]:
-    """Query all at once, and bisect where that fails (as it does with two versions of one package)."""
+    """The pins without a musl wheel: asks for all at once, and bisects if that fails.
+
+    Two versions of a package in one query also fail.
+    """
     if not pins or _have_wheels(pins, python):
         return []
     half = len(pins) // 2

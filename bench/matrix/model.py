@@ -1,7 +1,7 @@
-"""services/matrix.toml as typed values, and the services that follow from it.
+"""services/matrix.toml as typed values, and the services that result from it.
 
-There is a service for every server x framework that share an interface, on every Python and base; a `[[skip]]` entry
-keeps it listed, with the cause why it is not run.
+There is a service for every server and framework that share an interface, on every Python and base. A service with a
+`[[skip]]` entry is still listed, with the cause, but never run.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from bench.core.errors import unknown
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]*\Z")
 BARE = ("wsgi", "asgi", "rsgi")
-"""The apps without a framework, each named as its interface."""
+"""The apps without a framework, each named after its interface."""
 PYTHON = re.compile(r"(pypy)?(3\.\d{1,2})\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """A kind of base image: the end of its tag, its Dockerfile, and the setting that names another image for it."""
+    """A kind of base image: the suffix of its tag, its Dockerfile, and the setting that overrides its image's name."""
 
     tag: str
     dockerfile: str
@@ -31,7 +31,7 @@ class Base:
 
 @dataclass(frozen=True, slots=True)
 class Python:
-    """`suite`: the Debian release from which its base can be built locally."""
+    """A Python; `suite` is the Debian release from which its base can be built locally."""
 
     suite: str | None = None
 
@@ -46,11 +46,12 @@ class Packages:
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """What is said of a server beside its figures, from its documentation and that of frameworks.
+    """Notes on a server, from its documentation and that of frameworks.
 
-    `default` is what can wait at once in it without our flags, as its `source` says. `documented` is the deployment
-    guide of a framework that names it, `command` what starts it outside of its image where its `start` is a program;
-    `lacks` is what its service has beyond that command.
+    - `default`: how many requests can wait at once in it without our flags, according to `source`.
+    - `documented`: the deployment guide of a framework that names it.
+    - `command`: what starts it outside of our image, if its `start` is a program.
+    - `lacks`: what our service has and this command does not.
     """
 
     default: str
@@ -62,9 +63,9 @@ class Notes:
 
 @dataclass(frozen=True, slots=True)
 class Reload:
-    """How a server is told to serve new code without being stopped: the signal to its main process; none: it cannot.
+    """The signal to a server's main process that makes it serve new code without a stop; empty: it has none.
 
-    `says` is what its documentation says of that, `source` where.
+    `says` is what its documentation says about that, `source` where.
     """
 
     says: str
@@ -74,22 +75,22 @@ class Reload:
 
 @dataclass(frozen=True, slots=True)
 class Default:
-    """What servers do without a flag: `value`, as `source` says; `servers` are globs."""
+    """What these servers (globs) do without a flag: `value`, according to `source`."""
 
     servers: tuple[str, ...]
     value: str
     source: str
 
     def holds(self, server: str) -> bool:
-        """Whether it is of the server of this name."""
+        """Whether it applies to the server with this name."""
         return any(fnmatch.fnmatchcase(server, pattern) for pattern in self.servers)
 
 
 @dataclass(frozen=True, slots=True)
 class ServerDefaults:
-    """The defaults that decide events: of each, the first entry that holds for a server is the server's.
+    """The servers' defaults that matter in events. For each field, the first entry that matches a server applies.
 
-    The names of the fields, in capitals, are those of the knobs that set them.
+    Each field, in capitals, is the name of the knob that sets it.
     """
 
     graceful: tuple[Default, ...] = ()
@@ -99,7 +100,7 @@ class ServerDefaults:
     silent: tuple[Default, ...] = ()
 
     def of(self, server: str) -> Mapping[str, Default]:
-        """Those of a server by the field's name."""
+        """The defaults of a server by field name."""
         kinds = {one.name: getattr(self, one.name) for one in fields(self)}
         found = {kind: next((d for d in defaults if d.holds(server)), None) for kind, defaults in kinds.items()}
         return {kind: default for kind, default in found.items() if default}
@@ -107,7 +108,10 @@ class ServerDefaults:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """One server; `style` (sync or async) names the drivers of its apps, `model` describes how it works."""
+    """A server. `style` (sync or async) decides which drivers its apps use; `model` describes its worker model.
+
+    `concurrent`: one worker can answer a second request while the first one waits.
+    """
 
     name: str
     serves: tuple[str, ...]
@@ -116,9 +120,9 @@ class Server:
     packages: Mapping[str, Packages]
     model: str
     reads: tuple[str, ...] = ()
-    """Globs of environment variables that its program reads, besides those that its `start` names."""
+    """Globs of environment variables that its program reads besides those in its `start`."""
     development: str | None = None
-    """What its own documentation says, where that is that it is not meant for production."""
+    """The quote from its documentation, if that says that it is not meant for production."""
     notes: Notes | None = None
     reload: Reload | None = None
     defaults: Mapping[str, Default] = field(default_factory=dict)
@@ -126,23 +130,23 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class OwnBuild:
-    """How a user's own app gets into an image: on its server's with the bare app `bare`, from the folder `source`.
+    """How a user's own app gets into an image: the folder `source`, on top of the server's image with the app `bare`.
 
-    `label` is part of the image's name: two apps with the same name have images of their own.
+    `label` is part of the image's name, so that apps with the same name have different images.
     """
 
     bare: str
     label: str
     source: str
     lock_suffix: str = ""
-    """Of the folder with its locks in the run, where there are two."""
+    """The suffix of the folder with its locks, if a run has two such folders."""
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadPool:
-    """The threads in which an async framework runs plain functions; `path` is a route of one that waits {n} ms.
+    """The thread pool in which an async framework runs plain functions; `path` is such a route, which waits {n} ms.
 
-    `says` is what its documentation says of them, `source` where.
+    `says` is what its documentation says about them, `source` where.
     """
 
     threads: int
@@ -153,9 +157,9 @@ class ThreadPool:
 
 @dataclass(frozen=True, slots=True)
 class Framework:
-    """One framework; `lacks` maps routes that it does not offer (`*`: all but the basic ones) to the reason.
+    """A framework. `lacks` maps routes that it does not offer (`*`: all but the basic ones) to the reason.
 
-    `offers` names the routes that it has although `lacks` has a `*`.
+    `offers` names exceptions to a `*` in `lacks`.
     """
 
     name: str
@@ -166,22 +170,23 @@ class Framework:
     selftest: bool = False
     app: str | None = None
     environment: Mapping[str, str | None] = field(default_factory=dict)
-    """None: the value is that of the environment when its container is started."""
+    """Environment variables of its app; None: the value comes from the environment that starts the container."""
     own: OwnBuild | None = None
-    """Set for a user's own app, which is no part of the matrix."""
+    """Set only for a user's own app, which is not part of the matrix."""
 
     @property
     def folder(self) -> str:
-        """The folder of its app; variants share one."""
+        """The folder of its app, which variants share."""
         return self.own.bare if self.own else self.app or self.name
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One route of the HTTP contract; `{n}` in `scenario` and `path` stands for the scenario's number.
+    """A route of the HTTP contract; `{n}` in `scenario` and `path` stands for the scenario's number.
 
-    `database`: the answer needs PostgreSQL; `waits`: the server waits for something, so its metric is goodput, not CPU.
-    `targets`: how many requests of a user's own app it stands for, which are in files of the run; 0: of the contract.
+    - `database`: the response needs PostgreSQL.
+    - `waits`: the server waits for something, so goodput ranks it, not CPU.
+    - `targets`: how many requests of a user's own app it stands for (files of the run); 0: a route of the contract.
     """
 
     name: str
@@ -204,7 +209,7 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """Stack x Python x base (and, for version comparisons, x one package's version)."""
+    """Stack x Python x base (x version of a package, if versions are compared)."""
 
     name: str
     stack: str
@@ -215,34 +220,34 @@ class Service:
     package: str | None = None
     skip: str | None = None
     settings: tuple[tuple[str, str], ...] = ()
-    """What --vary gives it: knobs and their values, in the order of the command line; of two refs, first its own."""
+    """The knobs of --vary with their values, in the order of the command line; if two refs are compared, REF first."""
     plain: str | None = None
-    """The service without these settings, whose image it runs."""
+    """The name of the service without these settings, whose image it runs."""
     context: str = ""
-    """The folder that its image is built from, where that is not this project's services/."""
+    """The folder that its image is built from; empty: this project's services/."""
     url: str = ""
-    """Of a server that already runs, which is no container: where it is reached."""
+    """For a server that already runs, which is not a container: its URL."""
     wheel: str = ""
-    """The folder with the wheel of `package`, where one was made for the run; empty: its image gets the release."""
+    """The folder with the wheel of `package` that was made for the run; empty: its image installs the release."""
     owned: bool = False
-    """Whether the user states that they own it, as it is not on this machine."""
+    """Whether it runs on another machine and the user states to own it."""
     threads: str = ""
-    """Of each worker, where its server reads THREADS and no setting has them; empty: what its `start` says."""
+    """THREADS for its server, if it reads the knob and no setting has it; empty: the default in its `start`."""
 
     @classmethod
     def foreign(cls, name: str, kind: str, model: str = "", *, url: str = "", owned: bool = False) -> Service:
-        """What is no service of the matrix, but stands in a plan as one: `kind` is its interface, Python and base."""
+        """A service of a plan that is not in the matrix; `kind` stands for its interface, Python and base."""
         server = Server(name, (kind,), kind, concurrent=True, packages={}, model=model)
         return cls(name, name, server, Framework(name, (kind,)), kind, kind, url=url, owned=owned)
 
     @property
     def on_ipv6(self) -> bool:
-        """Whether it is reached by IPv6: what is under way when a turn ends is looked up for IPv4 alone."""
+        """Whether it is reached over IPv6, and thus cannot take turns: requests in flight are only detected on IPv4."""
         return self.url.startswith("http://[")
 
     @property
     def built_as(self) -> str:
-        """The service that its image is built for."""
+        """The name of the service that its image is built for."""
         return self.plain or self.name
 
     @property
@@ -253,22 +258,22 @@ class Service:
 
     @property
     def settings_text(self) -> str | None:
-        """Its settings as a coordinate: `WORKERS=2 THREADS=4`; None where nothing is varied."""
+        """Its settings as one text, `WORKERS=2 THREADS=4`; None if it has none."""
         return " ".join(f"{name}={value}" for name, value in self.settings) or None
 
     @property
     def concurrent(self) -> bool:
-        """Whether one worker can answer a second request while the first one waits: not with its only thread."""
+        """Whether one worker can answer a second request while the first one waits; a single thread cannot."""
         one_thread = self.server.style == "sync" and dict(self.settings).get("THREADS") == "1"
         return self.server.concurrent and not one_thread
 
     @property
     def interface(self) -> str:
-        """The first interface of the framework that the server serves."""
+        """The first of the framework's interfaces that the server serves."""
         return next(name for name in self.framework.interfaces if name in self.server.serves)
 
     def lacking(self, route: Route) -> str | None:
-        """Why this service does not offer `route`; None when it does."""
+        """Why this service does not offer `route`; None if it does."""
         lacks = self.framework.lacks
         if route.selftest:
             return None if self.framework.selftest else "only self-test apps have it"
@@ -278,19 +283,19 @@ class Service:
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """Services that are not run: those whose name matches the glob (and whose server has the style, if given)."""
+    """Services that are not run: their name matches the glob `service`, and their server has the style, if given."""
 
     service: str
     cause: str
     style: str | None = None
 
     def holds(self, name: str, server: Server) -> bool:
-        """Whether it applies to the service of this name and server."""
+        """Whether it applies to the service with this name and server."""
         return self.style in (None, server.style) and fnmatch.fnmatchcase(name, self.service)
 
 
 def python_label(python: str) -> str:
-    """A Python as part of a name: `py313`, `pypy311`."""
+    """A Python as a part of names: `py313`, `pypy311`."""
     return ("" if python.startswith("pypy") else "py") + python.replace(".", "")
 
 
@@ -308,15 +313,15 @@ def suffix(python: str, base: str) -> str:
 
 
 def stack_name(server: str, framework: str) -> str:
-    """`gunicorn-sync-flask`; the name alone where server and framework have the same one."""
+    """`gunicorn-sync-flask`; only one name if server and framework have the same."""
     return server if server == framework else f"{server}-{framework}"
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """A group of cells: every scenario x tool x level, on `stacks` (empty: those of the preset).
+    """A group of cells: every scenario x tool x level, on `stacks` (empty: the preset's).
 
-    `alone`: its services are measured one by one (solo), whatever the mode of the preset.
+    `alone`: its services are measured one by one (solo), whatever the preset's mode.
     """
 
     scenarios: tuple[str, ...]
@@ -347,23 +352,22 @@ class Preset:
     keepalive: bool = True
     mode: str = "turns"
     turn_rounds: int | None = None
-    """The most rounds of its tables; None: until the last interim look."""
+    """The most rounds of its tables; None: the last interim look."""
     turn_seconds: float | None = None
-    """Seconds of load of each service in a window of its tables; None: the setting TURN_SECONDS."""
+    """Seconds of load for each service in a window of a table; None: the setting TURN_SECONDS."""
     rate_seconds: float | None = None
-    """Seconds of load of each service at a common rate in a round; None: `bench.plan.cells.RATE_SECONDS`."""
+    """Seconds of load for each service at a common rate in a round; None: `bench.plan.cells.RATE_SECONDS`."""
     vary: tuple[str, ...] = ()
     """Knobs with their values (`WORKERS=1,2,4`): each service is measured with every combination."""
     vary_if_read: tuple[str, ...] = ()
-    """The same of knobs that only some of its services read: the others are measured without."""
+    """Like `vary`, for knobs that only some of its services read: the others are measured without them."""
     events: tuple[str, ...] = ()
-    """What is done to each service under load (bench/plan/events), or a preset's name for what is done in that one;
-    its loads are then those of the events."""
+    """Events (bench/plan/events), which replace its loads; the name of a preset stands for that preset's events."""
 
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """All of services/matrix.toml."""
+    """services/matrix.toml as typed values."""
 
     bases: Mapping[str, Base]
     pythons: Mapping[str, Python]
@@ -375,13 +379,13 @@ class Matrix:
     default_python: str
     default_base: str
     selftests: Mapping[str, Framework] = field(default_factory=dict)
-    """Apps of known behaviour. Only their exact names select them: no glob, table or count includes them."""
+    """Apps with known behaviour. Only exact names select them: no glob, table or count includes them."""
     services: tuple[Service, ...] = field(default=(), repr=False)
-    """Every service, skipped ones included, in a stable order."""
+    """Every service, including skipped ones, in a stable order."""
 
     @property
     def usual(self) -> list[Service]:
-        """Those that run on the default Python and base."""
+        """The services on the default Python and base that are not skipped."""
         place = (self.default_python, self.default_base)
         return [s for s in self.services if (s.python, s.base) == place and not s.skip]
 
@@ -403,7 +407,7 @@ class Matrix:
         return replace(self, frameworks=frameworks, services=(*self.services, *chosen)) if chosen else self
 
     def with_own_app(self, app: Framework, routes: Mapping[str, Route], preset: Preset) -> Matrix:
-        """The matrix with a user's own app on every server that hosts it; a selection without a preset is `preset`."""
+        """The matrix with a user's own app on every server that can host it; `preset` is the default preset."""
         added = replace(self, frameworks={app.name: app})
         services = legal_services(added, self.pythons, [self.default_base])
         return replace(
@@ -415,7 +419,7 @@ class Matrix:
         )
 
     def route_of(self, scenario: str) -> tuple[Route, str]:
-        """(route, path) of a scenario; UserError where there is none of this name."""
+        """(route, path) of a scenario; UserError if it is unknown."""
         for route in self.routes.values():
             path = route.match(scenario)
             if path is not None:
@@ -427,15 +431,15 @@ class Matrix:
         raise unknown("scenario", scenario, names)
 
     def skip_cause(self, name: str, server: Server) -> str | None:
-        """Why the service of this name is not run; None if it is."""
+        """Why the service with this name is not run; None if it is."""
         return next((skip.cause for skip in self.skips if skip.holds(name, server)), None)
 
     def suite(self, python: str, base: str) -> str | None:
-        """The Debian release from which a Python's base can be built locally; None where there is none."""
+        """The Debian release from which a Python's base can be built locally; None if there is none."""
         return self.pythons[python].suite if base == "debian" else None
 
     def hosted(self, server: str, python: str) -> list[str]:
-        """The frameworks that a server has services with on a Python."""
+        """The frameworks with which a server has services on a Python."""
         here = (s for s in self.services if (s.server.name, s.python) == (server, python) and not s.skip)
         return sorted({s.framework.name for s in here})
 
@@ -448,7 +452,7 @@ class Matrix:
 
 
 def legal_services(matrix: Matrix, pythons: Iterable[str], bases: Iterable[str]) -> Iterator[Service]:
-    """Every server x framework that share an interface, on these Pythons and bases; skipped ones with their cause."""
+    """Every server x framework that share an interface, on these Pythons and bases, including skipped ones."""
     pythons, bases = list(pythons), list(bases)
     for server, framework in itertools.product(matrix.servers.values(), matrix.frameworks.values()):
         if not set(framework.interfaces) & set(server.serves):
@@ -460,7 +464,7 @@ def legal_services(matrix: Matrix, pythons: Iterable[str], bases: Iterable[str])
 
 
 def select(patterns: Iterable[str], names: Iterable[str], what: str) -> list[str]:
-    """The names that any glob matches, in the order of `names`; UserError for a glob that matches none."""
+    """The names that match any glob, in the order of `names`; UserError for a glob that matches none."""
     names = list(names)
     chosen: set[str] = set()
     for pattern in patterns:

@@ -1,4 +1,4 @@
-"""A new server or framework in services/: its folder from a template, and its line in matrix.toml, or nothing of it."""
+"""Adds a server or framework to services/: a folder from a template, and a line in matrix.toml; both or neither."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HEADER = re.compile(r"\s*\[{1,2}([^\[\]]+)\]{1,2}\s*(#.*)?$")
 
 
 def scaffold(kind: str, name: str, interface: str) -> None:
-    """Write the folder of a new server or framework from its template, and its line."""
+    """Write the folder of a new server or framework and its line; UserError if that is not possible."""
     template, folder = f"{kind}-{interface}", Path("services", f"{kind}s", name)
     if not NAME.match(name):
         raise UserError(f"name '{name}' is not lower-case letters, digits and '-'")
@@ -39,7 +39,7 @@ def scaffold(kind: str, name: str, interface: str) -> None:
         shutil.copytree(Path("services/templates", template), folder)
         for path in folder.iterdir():
             path.write_text(re.sub(r"\bNAME\b", name, _text(path)), encoding="utf-8")
-        # The last write: without it, the folder is no entry, and is removed again.
+        # Last, because it makes the folder an entry; if it fails, the folder is removed.
         write_file(MATRIX, edited)
     except BaseException as error:
         shutil.rmtree(folder, ignore_errors=True)
@@ -49,9 +49,9 @@ def scaffold(kind: str, name: str, interface: str) -> None:
 
 
 def with_entry(text: str, table: str, name: str, value: str) -> str:
-    """`text` with the line `name = value` at the end of a table, and every other byte as it was.
+    """`text` with the line `name = value` at the end of a table, and every other byte unchanged.
 
-    UserError where the table is missing, the name is taken, or the line would not be what it is meant to be.
+    UserError if the table is missing, the name is taken, or the result would not parse as intended.
     """
     wanted = _data(text)
     if not isinstance(wanted.get(table), dict):
@@ -83,7 +83,7 @@ def _data(text: str) -> dict[str, Any]:
 
 
 def _body(lines: list[str], table: str) -> range:
-    """The lines of a table, its header first."""
+    """The indices of a table's lines, starting with its header."""
     headers = [(index, found[1].strip()) for index, line in enumerate(lines) if (found := HEADER.match(line))]
     for position, (index, name) in enumerate(headers):
         if name == table:
@@ -93,5 +93,5 @@ def _body(lines: list[str], table: str) -> range:
 
 
 def _text(path: Path) -> str:
-    """The file, with its line endings as they are."""
+    """The text of a file, with its line endings unchanged."""
     return path.read_bytes().decode()

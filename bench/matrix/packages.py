@@ -1,7 +1,6 @@
-"""Packages: the versions that locks pin, services with another version of one, and the wheels of `--package`.
+"""Packages: the versions that locks pin, services with another version of a package, and the wheels of `--package`.
 
-driver/planning/packages.py has a wheel made for each version and each Python; packages.json beside them says what
-each is.
+driver/planning/packages.py builds a wheel for each version and each Python; packages.json beside them describes them.
 """
 
 from __future__ import annotations
@@ -22,39 +21,39 @@ from bench.core.files import write_file
 from bench.matrix.model import Matrix, Service, python_image, python_label, suffix
 
 PACKAGE = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([0-9][A-Za-z0-9.!+]*)\Z")
-"""A package at a version, as records have it. What is built from a source has a local version: `0.54.0+g1a2b3c4`."""
+"""NAME==VERSION, as in records. A package built from a source has a local version: `0.54.0+g1a2b3c4`."""
 _PIN = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==([^\s;\\]+)", re.MULTILINE)
 LOCKS = Path("services/locks")
 
 Locked = Callable[[Service], Mapping[str, str]]
-"""The versions that a service's locks pin, by normalised name."""
+"""A function that returns the versions pinned by a service's locks, by normalised name."""
 
 
 def normalised(name: str) -> str:
-    """A package's name as an index compares it."""
+    """A package's name in the normal form in which an index compares names."""
     return re.sub(r"[-_.]+", "-", name.strip()).lower()
 
 
 def asked(service: Service, root: Path = Path("services")) -> list[str]:
-    """What its server's requirements.txt asks for on every Python: `gunicorn[gevent]`, `psycogreen`."""
+    """The requirements of its server that apply on every Python, such as `gunicorn[gevent]`, `psycogreen`."""
     text = (root / "servers" / service.server.name / "requirements.txt").read_text(encoding="utf-8")
     return [line.strip() for line in text.splitlines() if line.strip() and not re.search(r"[#;]", line)]
 
 
 def pins_in(lock: Path) -> list[tuple[str, str]]:
-    """(normalised name, version) of every pin of a lock; none where there is no such file."""
+    """(normalised name, version) of every pin of a lock; empty if the file does not exist."""
     text = lock.read_text(encoding="utf-8") if lock.is_file() else ""
     return [(normalised(name), version) for name, version in _PIN.findall(text)]
 
 
 def locked(root: Path = LOCKS) -> Locked:
-    """Answers what a service's image has, from the locks below `root`; nothing of a user's own app."""
+    """A function that returns the packages of a service's image, from the locks below `root`, without a user's app."""
     read = cache(pins_in)
 
     def of(service: Service) -> Mapping[str, str]:
         server, framework = service.server, service.framework
         found: dict[str, str] = {}
-        # In the order of installation.
+        # In the order of installation: later ones win.
         for name in (f"common-{server.style}", f"framework-{framework.folder}", f"server-{server.name}"):
             found.update(read(root / python_label(service.python) / f"{name}.txt"))
         return found
@@ -64,16 +63,16 @@ def locked(root: Path = LOCKS) -> Locked:
 
 @dataclass(frozen=True, slots=True)
 class Pins:
-    """The version of each package, by normalised name; `whole`: there are no other packages."""
+    """The version of each package, by normalised name; `whole`: the image has no other packages."""
 
     versions: Mapping[str, str]
     whole: bool
 
 
 def pins_of(service: Service, own_locks: Path | None = None, root: Path = LOCKS) -> Pins:
-    """What a service's image has when it is built; `own_locks` has the locks of a user's own app."""
+    """The packages that a service's image is built with; `own_locks`: the folder with the locks of a user's own app."""
     label, found = python_label(service.python), dict(locked(root)(service))
-    # PyPy has packages of its own, and locks with markers.
+    # PyPy ships packages itself, and its locks have markers.
     whole = python_image(service.python)[0] != "pypy"
     if service.package:
         path = root / label / f"package-{service.package}.txt"
@@ -88,9 +87,9 @@ def pins_of(service: Service, own_locks: Path | None = None, root: Path = LOCKS)
 
 
 def with_package(matrix: Matrix, service: Service, package: str, wheel: str = "") -> Service:
-    """`service` with one package at another version, and a name that says so; UserError if not NAME==VERSION.
+    """`service` with another version of a package, also in its name; UserError if `package` is not NAME==VERSION.
 
-    `wheel` is the folder of the package's wheel in the run; without one, the image's build gets the release.
+    `wheel`: the folder in the run with the package's wheel; empty: the build of the image installs the release.
     """
     found = PACKAGE.match(package)
     if not found:
@@ -101,30 +100,30 @@ def with_package(matrix: Matrix, service: Service, package: str, wheel: str = ""
 
 
 def name_with(service: Service, package: str, version: str) -> str:
-    """The service's name with another version of a package in it: `uvicorn-asgi-0-53-0-py313-debian`."""
+    """The service's name with a package's version, such as `uvicorn-asgi-0-53-0-py313-debian`."""
     name, label = package.lower(), re.sub(r"[^a-z0-9]+", "-", version.lower()).strip("-")
-    # What is named after the package needs no second name of it: `gunicorn-sync-wsgi-23-0-0-py313-debian`.
+    # Without the package's name if the server or framework is named after it: `gunicorn-sync-wsgi-23-0-0-...`.
     if name not in (service.framework.name, service.server.name, service.server.name.partition("-")[0]):
         label = f"{name}-{label}"
     return f"{service.stack}-{label}-{suffix(service.python, service.base)}"
 
 
-# The wheels of `--package`.
+# From here on: the wheels of `--package`.
 
 FILE = "packages.json"
 FOLDER = "packages"
-"""Of a run: the wheels and `FILE`."""
+"""The folder of a run with the wheels and `FILE`."""
 RELEASE, LADDER, COMMIT = "release", "ladder", "commit"
-"""Kinds of what was asked for: a release, several of them; else wheel, sdist, folder or commit of a repository."""
+"""Kinds of `--package`: a release, several releases, a commit of a repository. Others: wheel, sdist, folder."""
 SHORT = 7
-"""Digits of a commit or digest in a version."""
+"""Digits of a commit or digest in a local version."""
 MOST_WORDS = 300
 _REQUIREMENT = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==?([^=<>]*)")
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One `--package`: its words, and of a source the commit; `changed`: with changes that are not committed."""
+    """One `--package`: its argument, and for a source its commit; `changed`: it has uncommitted changes."""
 
     spec: str
     kind: str
@@ -138,7 +137,7 @@ class Asked:
 
     @property
     def words(self) -> str:
-        """Where it is from."""
+        """Where it comes from, in words."""
         if self.is_release:
             return "the release, from the package index"
         if self.kind == COMMIT:
@@ -151,8 +150,9 @@ class Asked:
 class Wheel:
     """One version of a package for one Python: its wheel, or the cause why there is none.
 
-    `package` is NAME==VERSION as records have it: the version of a source has its commit or its content added.
-    `content` is the digest of the wheel's files, which says more than that of the wheel: builds differ in times.
+    - `asked`: the index of its `--package`.
+    - `package`: NAME==VERSION as in records; for a source, its commit or a digest of its content is added.
+    - `content`: the digest of the wheel's files. `sha256`, of the wheel itself, changes with every build (timestamps).
     """
 
     asked: int
@@ -167,13 +167,13 @@ class Wheel:
 
 @dataclass(frozen=True, slots=True)
 class Wheels:
-    """All of a run's: what was asked for, and the versions for each Python's label, in that order."""
+    """All wheels of a run: what was asked for, and the versions by Python label, in the same order."""
 
     asked: tuple[Asked, ...]
     made: Mapping[str, tuple[Wheel, ...]]
 
     def of(self, label: str, name: str) -> tuple[Wheel, ...]:
-        """Those of one package on a Python."""
+        """The versions of a package on a Python."""
         return tuple(one for one in self.made.get(label, ()) if one.name == name)
 
     @property
@@ -182,7 +182,7 @@ class Wheels:
         return list(dict.fromkeys(one.name for made in self.made.values() for one in made))
 
     def facts(self) -> list[dict[str, Any]]:
-        """run.json's entries: each wheel with where it is from."""
+        """run.json's entries: each wheel with its origin."""
         return [
             asdict(one) | {"asked": self.asked[one.asked].spec, "from": self.asked[one.asked].words, "python": label}
             for label, made in self.made.items()
@@ -196,7 +196,7 @@ def write_wheels(folder: Path, wheels: Wheels) -> None:
 
 
 def read_wheels(folder: Path) -> Wheels:
-    """The wheels of a folder; UserError where packages.json does not describe any."""
+    """The wheels of a folder; UserError if its packages.json is missing or invalid."""
     try:
         value = json.loads((folder / FILE).read_text(encoding="utf-8"))
         if value["schema"] != 1:
@@ -208,10 +208,10 @@ def read_wheels(folder: Path) -> Wheels:
 
 
 def wheels_of(items: Path, out: Path, labels: Sequence[str]) -> Wheels:
-    """The wheels that a build left; UserError where what was asked for by itself is missing, or two are the same.
+    """The wheels that a build produced; UserError if a `--package` has none, or two have the same content.
 
-    `items` has, of each `--package` N, a folder with `spec`, `kind`, and of a source `commit` and `changed`; `out` has
-    for each Python `LABEL/N-K/` with a wheel, or with `error.txt` and what was asked of the index in `requirement`.
+    `items/N/` describes the N-th `--package` in the files `spec` and `kind`, for a source also `commit` and `changed`.
+    `out/LABEL/N-K/` has its K-th wheel for a Python, or `error.txt` and, for a release, the `requirement` asked for.
     """
     asked = tuple(
         Asked(_text(item / "spec"), _text(item / "kind"), _text(item / "commit"), bool(_text(item / "changed")))
@@ -266,7 +266,7 @@ def _read_wheel(wheel: Path) -> tuple[str, str, str]:
 
 
 def _check_there(asked: Asked, by_python: Sequence[Sequence[Wheel]]) -> None:
-    """UserError where there is no Python with enough of it: of a ladder, some may be missing."""
+    """UserError if it is complete on no Python; for a ladder, two versions are enough."""
     missing = []
     for own in by_python:
         failed = [wheel for wheel in own if wheel.cause]
@@ -286,7 +286,7 @@ def _check_equal(asked: Sequence[Asked], wheels: Sequence[Wheel]) -> None:
 
 
 def _cause(log: str, version: str) -> str:
-    """What pip or the package's build said last, in one line."""
+    """Why pip failed or the package did not build, in one line."""
     lines = list(filter(None, (line.lstrip(" │|╰─>").rstrip() for line in log.splitlines())))
     asked = re.escape(version).replace(r"\*", "[^ ;]*")
     other = re.search(rf"[ ;]{asked} Requires-Python ([^;]+)", " ; ".join(lines)) if version else None
@@ -296,7 +296,7 @@ def _cause(log: str, version: str) -> str:
         words = lines[lines.index("[end of output]") - 1]
         return f"it does not build: {words}"[:MOST_WORDS]
     errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]
-    # Where pip itself fails, its traceback follows.
+    # "ERROR: Exception:" only introduces pip's own traceback.
     errors = [line for line in errors if line != "Exception:"]
     return (errors or lines or ["pip printed no reason"])[-1][:MOST_WORDS]
 

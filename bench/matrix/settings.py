@@ -1,6 +1,6 @@
 """The settings of .env: their names, allowed values and effective values.
 
-An exported variable overrides .env. LOCAL_NAME in services/.env, written by scripts/setup.sh where no registry is
+An exported variable overrides .env. LOCAL_NAME in services/.env, which scripts/setup.sh writes if no registry is
 reachable, overrides both.
 """
 
@@ -53,7 +53,7 @@ SETTINGS: Mapping[str, tuple[str, str]] = {
 
 
 def read_env(path: Path) -> dict[str, str]:
-    """The KEY=VALUE lines of a dotenv file; empty where there is no file, UserError where it cannot be read."""
+    """The KEY=VALUE lines of a dotenv file; empty if there is no file, UserError if it cannot be read."""
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -68,7 +68,7 @@ def read_env(path: Path) -> dict[str, str]:
 def read_settings(
     environ: Mapping[str, str], root: Path = Path(), then: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """The value of every setting; UserError for one that is not allowed. `then`: in the place of those of .env."""
+    """The value of every setting; UserError for a value that is not allowed. `then` overrides values of .env."""
     local, own = read_env(root / "services/.env"), read_env(root / ".env") | dict(then or {})
     settings = {}
     for name, (pattern, allowed) in SETTINGS.items():

@@ -1,4 +1,4 @@
-"""What a server was started with: its command, what can wait in it at once, and the same command elsewhere."""
+"""The command that started a server, how many requests can wait in it, and the same command without this project."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from dataclasses import dataclass
 from pathlib import Path
 
 START = "/app/server/start"
-"""The program of servers that have none of their own."""
+"""The program of servers that have no command of their own."""
 WORKERS = ("--workers", "--processes")
 THREADS = ("--threads", "--blocking-threads")
 APPS = ("app:app", "server.drained:app", "app:create_app")
-"""How the starts name the app."""
+"""How our start scripts name the app."""
 FACTORY = ("uvicorn", "granian")
-"""Programs that take a function that makes the app with this flag; the others call it, given as `main:create_app()`."""
+"""Programs that need --factory to call a function that makes the app; others take `main:create_app()`."""
 INSTANCE = ("daphne",)
-"""Those that take no function at all."""
+"""Programs that cannot call such a function."""
 OF_THE_IMAGE = ("--config", "--binary-path")
-"""Options that name a file of it: settings, and the interpreter that is started again."""
+"""Options whose value is a file of our image."""
 
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """The requests that can wait at once in a service: `each` of so many workers has so many, None: every connection.
+    """How many requests can wait at once in a service: `each` per worker; None: one for every connection.
 
-    `threads`: these are threads of a pool, whose number can be set.
+    `threads`: `each` is the size of a thread pool, which can be set.
     """
 
     workers: int
@@ -35,21 +35,21 @@ class Waits:
 
     @property
     def total(self) -> int | None:
-        """Of all workers."""
+        """How many requests can wait in all workers; None: one for every connection."""
         return None if self.each is None else self.workers * self.each
 
 
 @dataclass(frozen=True, slots=True)
 class StartCommand:
-    """The arguments of the process that serves, and those variables of its environment that it may read."""
+    """The arguments of the server's process, and the environment variables that it may read."""
 
     argv: Sequence[str]
     environment: Mapping[str, str]
 
     @property
     def text(self) -> str:
-        """As a shell takes it, in the container."""
-        # A program in Python reads the knobs that others have in their arguments.
+        """The command as a shell in the container would take it."""
+        # Our own programs read knobs from the environment; other servers get them as arguments.
         environment = self.environment if START in self.argv else {}
         return " ".join([*(f"{key}={shlex.quote(own)}" for key, own in environment.items()), shlex.join(self._argv)])
 
@@ -57,15 +57,15 @@ class StartCommand:
     def _argv(self) -> list[str]:
         argv = [*self.argv]
         if len(argv) > 1 and "/bin/" in argv[1]:
-            # Of a script, the interpreter that its first line names.
+            # A script: drop the interpreter from its first line.
             argv = argv[1:]
         argv[0] = argv[0] if argv[0] == START else Path(argv[0]).name
         return argv
 
     def waits(self, default: str, *, concurrent: bool) -> Waits:
-        """What can wait in it: `default` is its server's own, which a start without THREADS has.
+        """How many requests can wait in it; `default` describes the server's own default, used without THREADS.
 
-        `concurrent`: whether one worker answers a second request while the first one waits.
+        `concurrent`: whether one worker can answer a second request while the first one waits.
         """
         program = START in self.argv
         workers = int(self._flag(WORKERS) or self.environment.get("WORKERS") or 1)
@@ -81,9 +81,9 @@ class StartCommand:
         return next((value for word, value in pairs if word in names and value.isdigit()), None)
 
     def elsewhere(self, app: str, template: str = "") -> str | None:
-        """What starts `app`, MODULE:CALLABLE, so without this project's files; None where nothing does in one line.
+        """The command that starts `app` (MODULE:CALLABLE) without this project's files; None if no one-liner can.
 
-        `template` is that of a server whose start is a program; its words may name what it reads.
+        `template`: the command of a server whose start is a program of ours, with placeholders for its knobs.
         """
         target, called = app.removesuffix("()"), app.endswith("()")
         module, _, name = app.partition(":")
@@ -102,7 +102,7 @@ class StartCommand:
         return shlex.join(argv)
 
     def _without_files(self) -> Iterator[str]:
-        """What files of this project's image have beyond the arguments is said in words."""
+        """The arguments without options that name files of our image."""
         words = iter(self._argv)
         for word in words:
             if word in OF_THE_IMAGE:
@@ -112,7 +112,7 @@ class StartCommand:
 
 
 def in_lines(command: str, width: int) -> str:
-    """A command broken between its words, as a shell continues lines, so that no line is wider if it can be."""
+    """A command wrapped between its words with backslashes, so that lines stay within `width` if possible."""
     lines = [""]
     for word in map(shlex.quote, shlex.split(command)):
         if lines[-1] and len(lines[-1]) + len(word) + 3 > width:

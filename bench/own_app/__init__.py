@@ -1,1 +1,1 @@
-"""A user's own app on every server: what it is, what it is asked, and what its right answers are."""
+"""A user's own app on every server: its description, its requests, and its expected responses."""

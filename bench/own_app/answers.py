@@ -1,7 +1,7 @@
-"""The right answers of an app: recorded from the app itself on one server, and compared on every other.
+"""The expected responses of an app: recorded from the app on one server, and compared on every other server.
 
-Of several answers to the same request only what they agree in is expected: the status always, the content type, then of
-JSON the shape (names and types), of anything else the length. No I/O.
+From several responses to the same request, only what they have in common is expected: status and content type; for JSON
+the shape (names and types), for anything else the length. No I/O.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from bench.contract.client import Answer
 
 TRIES = 3
-"""Answers of each request that are recorded."""
+"""How many responses to each request are recorded."""
 NULL = "null"
 SHOWN = 300
 """The most characters of a body that are shown."""
@@ -22,7 +22,7 @@ SHOWN = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Right:
-    """What a right answer has; None: nothing is expected of it."""
+    """The expected response to a target; None: anything is accepted."""
 
     target: str
     status: int
@@ -31,7 +31,7 @@ class Right:
     shape: Any = None
 
     def words(self) -> str:
-        """It in words, to be shown beside another answer."""
+        """A description, to show next to a different response."""
         parts = [f"{self.status} {self.media_type or 'without a content type'}"]
         if self.length is not None:
             parts.append(f"{self.length} bytes")
@@ -41,11 +41,11 @@ class Right:
 
 
 class Unusable(Exception):
-    """The app's own answers cannot be a yardstick; the text says why."""
+    """The app's own responses cannot serve as a reference; the text says why."""
 
 
 def right_of(target: str, answers: Sequence[Answer]) -> Right:
-    """What these answers to one request agree in; `Unusable` where they cannot be right or have no status in common."""
+    """What these responses to one request have in common; `Unusable` if they fail or differ in status or type."""
     statuses = sorted({answer.status for answer in answers})
     if len(statuses) > 1:
         raise Unusable(
@@ -71,7 +71,7 @@ def right_of(target: str, answers: Sequence[Answer]) -> Right:
 
 
 def difference(right: Right, answer: Answer) -> str:
-    """What an answer has otherwise, in words; empty if nothing."""
+    """What a response has instead, in words; empty if it is as expected."""
     here = Right(
         target=right.target,
         status=answer.status,
@@ -94,7 +94,7 @@ def difference(right: Right, answer: Answer) -> str:
 
 
 def unexpected(expect: Mapping[str, Any], answer: Answer) -> str:
-    """What of --expect an answer does not have, in words; empty if nothing."""
+    """What --expect demands and a response does not have, in words; empty if nothing."""
     if (status := expect.get("status", answer.status)) != answer.status:
         return f"expected status {status}, got {answer.status}"
     for name, value in expect.get("headers", {}).items():
@@ -110,7 +110,7 @@ def unexpected(expect: Mapping[str, Any], answer: Answer) -> str:
 
 
 def _holds(expected: Any, value: Any) -> bool:
-    """Whether a JSON value has at least what is expected."""
+    """Whether a JSON value equals what is expected; objects may have more keys."""
     if isinstance(expected, dict):
         return isinstance(value, dict) and all(k in value and _holds(v, value[k]) for k, v in expected.items())
     return bool(expected == value)
@@ -122,7 +122,7 @@ def media_type(answer: Answer) -> str:
 
 
 def shape_of_body(answer: Answer) -> Any:
-    """The names and types of a JSON body; None where it is no JSON."""
+    """The shape (names and types) of a JSON body; None if it is not JSON."""
     if not media_type(answer).endswith("json"):
         return None
     value = _json(answer.body)
@@ -137,7 +137,7 @@ def _json(body: bytes) -> Any:
 
 
 def shape_of(value: Any) -> Any:
-    """Objects by name, arrays by the shape of what is in them, anything else by its type."""
+    """The shape of a JSON value: objects by key, arrays by the shape of their items, anything else by type."""
     if isinstance(value, dict):
         return {str(key): shape_of(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -150,12 +150,12 @@ def shape_of(value: Any) -> Any:
 
 
 def merged(shapes: Sequence[Any]) -> Any:
-    """What fits all of these shapes; `any` where they have nothing in common."""
+    """The shape that fits all of these shapes; `any` if they have nothing in common."""
     known = [shape for shape in shapes if shape not in (NULL, [])]
     if not known:
         return shapes[0]
     if all(isinstance(shape, dict) for shape in known):
-        # A name that not all of them have is optional.
+        # A key that not all of them have is optional.
         names = dict.fromkeys(name for shape in known for name in shape)
         every = {name: merged([shape[name] for shape in known if name in shape]) for name in names}
         return {n if all(n in shape for shape in known) else f"{n.removesuffix('?')}?": v for n, v in every.items()}
@@ -165,7 +165,7 @@ def merged(shapes: Sequence[Any]) -> Any:
 
 
 def fits(expected: Any, shape: Any) -> bool:
-    """Whether a shape is what is expected. Null and an empty array fit anything."""
+    """Whether a shape is as expected. Null and an empty array fit anything."""
     if expected in ("any", NULL) or shape in (NULL, []) or expected == []:
         return not (expected == [] and isinstance(shape, dict | str)) or shape == NULL
     if isinstance(expected, dict):
@@ -180,13 +180,13 @@ def fits(expected: Any, shape: Any) -> bool:
 
 
 def as_json(rights: Sequence[Right], server: str) -> str:
-    """The text of answers.json; `server` is the service that they were recorded on."""
+    """The text of answers.json; `server` is the service on which they were recorded."""
     value = {"schema": 1, "service": server, "answers": [asdict(right) for right in rights]}
     return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
 
 
 def from_json(text: str) -> tuple[tuple[Right, ...], str]:
-    """The right answers of answers.json, and the service that they were recorded on."""
+    """The expected responses in answers.json, and the service on which they were recorded."""
     value = json.loads(text)
     return tuple(Right(**one) for one in value["answers"]), value["service"]
 

@@ -1,4 +1,4 @@
-"""A user's own app: as the run's folder describes it, and as a framework of the matrix with routes and a preset."""
+"""A user's own app: its description in a run's folder, and as a framework of the matrix with routes and a preset."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bench.matrix.model import Framework, Load, Matrix, OwnBuild, Route
 from bench.own_app.targets import MIX, Target
 
 FOLDER = "app"
-"""Of a run, with what belongs to the app; `FILE` in it describes the app."""
+"""The folder of a run for everything about the app; `FILE` in it describes the app."""
 FILE = "app.json"
 COMPOSE = "services.json"
 LOCKS = f"{FOLDER}/locks"
@@ -24,9 +24,9 @@ LOCKS = f"{FOLDER}/locks"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnApp:
-    """An app in `folder` of the host, which is `name` in the names of services; `app` is its MODULE:CALLABLE.
+    """An app: its `folder` on the host, its `name` in service names, and `app`, its MODULE:CALLABLE.
 
-    `label` tells it from other apps of the same name, `variables` are the names of its environment file.
+    `label` tells it from other apps with the same name; `variables` are the names in its environment file.
     """
 
     name: str
@@ -43,7 +43,7 @@ class OwnApp:
     """The names of the user's own Compose services; `COMPOSE` beside app.json defines them."""
     expect: tuple[Mapping[str, Any], ...] = ()
     options: tuple[str, ...] = ()
-    """As they were given, with the host's paths: what repeats the run."""
+    """The options as given, with the host's paths: they repeat the run."""
     project: str = ""
     """This project's folder on the host."""
 
@@ -63,7 +63,7 @@ class OwnApp:
 
     @property
     def scenario(self) -> str:
-        """What is measured unless the command line asks for other scenarios."""
+        """The scenario that is measured unless the command line asks for others."""
         return MIX if len(self.targets) > 1 else self.targets[0].name
 
     def targets_of(self, scenario: str) -> tuple[Target, ...]:
@@ -72,21 +72,21 @@ class OwnApp:
 
     @property
     def scenarios(self) -> tuple[str, ...]:
-        """Each target by itself, and all of them together."""
+        """All targets together, if there are several, and each by itself."""
         return (*((MIX,) if len(self.targets) > 1 else ()), *(target.name for target in self.targets))
 
 
 def name_of(folder: str, matrix: Matrix) -> str:
-    """The name of an app: that of its folder, which must be no framework's or server's."""
+    """The name of an app: that of its folder, with a prefix if it is a framework's or server's."""
     slug = re.sub(r"[^a-z0-9]+", "-", Path(folder).name.lower()).strip("-")[:30].strip("-") or "app"
     taken = slug in matrix.frameworks or slug in matrix.servers or slug in matrix.selftests
     return f"app-{slug}" if taken else slug
 
 
 def with_own_app(matrix: Matrix, app: OwnApp, p99: str = "", lock_suffix: str = "") -> Matrix:
-    """The matrix with the app; a selection without a preset is of the app.
+    """The matrix with the app, which is then the default selection.
 
-    `p99`: a limit such as `50ms`; each service is then searched for the highest rate that keeps it, alone.
+    `p99`: a limit such as `50ms`; for each service alone, the highest rate within it is then searched, too.
     """
     routes = {name: _route(app, name) for name in app.scenarios}
     others = ("*", *(name for name, route in matrix.routes.items() if route.basic))
@@ -112,7 +112,7 @@ def _route(app: OwnApp, scenario: str) -> Route:
 
 
 def write_app(folder: Path, app: OwnApp) -> None:
-    """Write app.json; bodies, which may be no text, as base64."""
+    """Write app.json; bodies are base64, because they may be binary."""
     value = {"schema": 1} | asdict(app)
     for target in value["targets"]:
         target["body"] = None if target["body"] is None else base64.b64encode(target["body"]).decode()
@@ -120,7 +120,7 @@ def write_app(folder: Path, app: OwnApp) -> None:
 
 
 def read_app(folder: Path) -> OwnApp:
-    """The app that app.json describes; UserError where there is none."""
+    """The app that app.json describes; UserError if the file is missing or invalid."""
     try:
         value = json.loads((folder / FILE).read_text())
         if value.pop("schema") != 1:

@@ -1,7 +1,7 @@
-"""A user's Compose file, merged into a run: what it may not ask for, and its services as the run starts them.
+"""A user's Compose file as part of a run: what is refused, and its services as the run starts them.
 
-The file comes as `docker compose config --format json` has it, so that anchors, extends and variables are resolved. Its
-services join the internal network alone, under their own names; in Compose they are called `own-NAME`.
+The input is the output of `docker compose config --format json`, with anchors, extends and variables resolved. The
+services join only the internal network, under their own names; their Compose names are `own-NAME`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from bench.core.errors import UserError
 
 PREFIX = "own-"
 OURS = ("loadgen", "null", "bench")
-"""Names that the run's own containers keep; its database and upstream give way to a service of the same name."""
+"""Names reserved for the run's own containers; a service named like its database or upstream replaces that one."""
 KEPT = frozenset(
     {"image", "build", "command", "entrypoint", "environment", "working_dir", "user", "volumes", "tmpfs", "healthcheck"}
     | {"shm_size", "mem_limit", "hostname", "read_only", "ulimits", "sysctls", "stop_signal", "stop_grace_period"}
@@ -39,16 +39,17 @@ REFUSED = {
     "runtime": "asks for another runtime",
     "use_api_socket": "asks for the Docker socket",
 }
-"""Keys that a service may not have (empty ones do no harm), and what they do."""
+"""Keys that a service may not have unless they are empty, and what they do."""
 BUILD_REFUSED = ("privileged", "entitlements", "network", "ssh", "secrets", "extra_hosts")
-# What entrypoints of databases need to give their files to another user and to become that user.
+# The entrypoints of databases need them to chown their files and to switch users.
 CAPABILITIES = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID")
 
 
 def own_services(resolved: Mapping[str, Any], folder: str, links: Sequence[str] = ()) -> dict[str, Any]:
-    """The Compose file of the user's services for a run; UserError for what it may not ask for.
+    """The Compose file with the user's services for a run; UserError if one asks for something that is refused.
 
-    `folder` is that of the user's file: nothing else of the host may be mounted. `links` are symbolic links in it.
+    `folder` is the folder of the user's file, the only part of the host that may be mounted; `links` are the symbolic
+    links in it.
     """
     services = resolved.get("services") or {}
     if not services:
@@ -65,7 +66,7 @@ def own_services(resolved: Mapping[str, Any], folder: str, links: Sequence[str] 
     found: dict[str, Any] = {"services": {PREFIX + name: _hardened(name, one) for name, one in services.items()}}
     for kind in ("secrets", "configs", "volumes"):
         if resolved.get(kind):
-            # By names of this run's own: two runs never share a volume.
+            # Without fixed names, so that two runs never share a volume.
             entries = {
                 name: {k: v for k, v in (one or {}).items() if k != "name"} for name, one in resolved[kind].items()
             }
@@ -74,7 +75,7 @@ def own_services(resolved: Mapping[str, Any], folder: str, links: Sequence[str] 
 
 
 def left_out(resolved: Mapping[str, Any]) -> list[str]:
-    """`SERVICE.KEY` of what is not taken over and does no harm."""
+    """`SERVICE.KEY` of everything that is harmless but not supported, and ignored."""
     handled = KEPT | REFUSED.keys() | {"networks", "depends_on", "cap_drop", "security_opt", "ports", "init", "logging"}
     services = resolved.get("services") or {}
     return [

@@ -1,7 +1,7 @@
-"""From the options of the command line to the description of an app, with everything checked that can be without it.
+"""Makes the description of an app from the command line's options, and checks all that it can without running the app.
 
-What the app needs becomes one file for the resolver. Of its environment file the names are read: its values stay where
-they are, and no file of a run has them.
+Its requirements become one file for the resolver. From its environment file only the names are read: no file of a run
+contains the values.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from bench.own_app.targets import DEFAULT, Target, read_targets
 _APP = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*(?:\(\))?)\Z", re.ASCII)
 _LISTED = f"{', '.join(INTERFACES[:-1])} or {INTERFACES[-1]}"
 RESERVED = ("common", "server")
-"""Modules of the benchmark's own in every image."""
+"""Modules of the benchmark in every image."""
 EXPECT_KEYS = ("status", "headers", "contains", "json")
 
 OURS = (
     *("APP", "APP_INTERFACE", "PORT", "WORKERS", "BACKLOG", "THREADS", "KEEPALIVE", "GRACEFUL", "TIMEOUT"),
     *("MAX_REQUESTS", "PATH", "PYTHONPATH", "HOME", "FRAMEWORK", "SERVER"),
 )
-"""What the harness and its server scripts set, beside all settings."""
+"""Variables that the harness and the server scripts set, besides all settings."""
 PREFIXES = ("COMPOSE_", "DOCKER_", "BENCH_", "BUILDKIT_", "BUILDX_")
-"""Names that the programs of the host act on."""
+"""Prefixes of variables that programs on the host read."""
 _LINE = re.compile(r"(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)=")
 
 REQUIREMENTS = ("requirements.txt", "pyproject.toml")
-"""Looked for in the app's folder, in this order."""
+"""Files to look for in the app's folder, in this order."""
 _INCLUDE = re.compile(r"(?:-r|--requirement|-c|--constraint)[ =]?\s*(\S+)\Z")
 _LOCAL = re.compile(r"(-e|--editable)\b|(\.|\.\.|/|file:)")
 DEEPEST = 5
@@ -45,7 +45,7 @@ DEEPEST = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
-    """The options: `folder` and `env_file` as the host has them, the paths as they are here (None: not given)."""
+    """The options of the command line; `folder` and `env_file` are paths on the host, every `Path` is local."""
 
     folder: str
     app: str
@@ -62,7 +62,7 @@ class Given:
 
 
 def describe(given: Given, matrix: Matrix) -> tuple[OwnApp, str]:
-    """The app, and by what its interface was found (empty if it was given); UserError for what is wrong."""
+    """The app, and what gave away its interface (empty if the option gave it); UserError if an option is wrong."""
     found = _APP.match(given.app)
     if not found:
         raise UserError(f"--app: '{given.app}' is not MODULE:CALLABLE, such as main:app, or shop.main:create_app()")
@@ -115,7 +115,7 @@ def _modules(folder: Path) -> str:
 
 
 def read_expect(path: Path, targets: Sequence[Target]) -> tuple[Mapping[str, Any], ...]:
-    """--expect: by target (`GET /`, or its name) status, headers, contains and json; in the order of targets."""
+    """The --expect file in the order of targets: status, headers, contains and json by target (`GET /` or a name)."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -133,7 +133,7 @@ def read_expect(path: Path, targets: Sequence[Target]) -> tuple[Mapping[str, Any
 
 
 def variables(path: Path, shown: str) -> tuple[str, ...]:
-    """The names that the file sets; UserError for a line that is none, or a name that is not the app's."""
+    """The names in an environment file; UserError for an invalid line, or a name that the benchmark sets itself."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -155,7 +155,7 @@ def variables(path: Path, shown: str) -> tuple[str, ...]:
 
 
 def requirements_of(folder: Path, given: Path | None, shown: str) -> tuple[str, str]:
-    """(name of the file for the resolver, its text); an empty text where the app has no requirements."""
+    """(name of the file for the resolver, its text); the text is empty if the app has no requirements."""
     if given is None:
         given = next((folder / name for name in REQUIREMENTS if (folder / name).is_file()), None)
         if given is None:
@@ -174,7 +174,7 @@ def _lines(path: Path, shown: str, depth: int) -> Iterator[str]:
     if depth > DEEPEST:
         raise UserError(f"{shown} includes itself")
     for line in _read(path, shown).splitlines():
-        # Hashes are the lock's own.
+        # The lock adds hashes of its own.
         text = re.sub(r"\s*--hash[= ]\S+", "", line.split(" #")[0].strip().removesuffix("\\")).strip()
         if not text or text.startswith("#"):
             continue

@@ -1,4 +1,4 @@
-"""What an app speaks, read from its source: nothing is imported, and nothing runs."""
+"""Finds an app's interface in its source, without importing or running it."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ MAKERS = {
     "aiohttp.web.Application": "aiohttp",
     "tornado.web.Application": "tornado",
 }
-"""What makes an app, by its full name."""
+"""Calls that make an app, by full name, and its interface."""
 METHODS = {"make_wsgi_app": "wsgi"}
-"""The same, of any object: Pyramid's Configurator."""
+"""Methods that make an app, of any object (Pyramid's Configurator)."""
 ARGUMENTS = {("environ", "start_response"): "wsgi", ("scope", "receive", "send"): "asgi"}
 DEEPEST = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An interface, and by what it was recognised."""
+    """An interface, and what gave it away."""
 
     interface: str
     by: str
 
 
 def module_file(folder: Path, module: str) -> Path | None:
-    """The file of a module in the app's folder or its `src`; None where there is none."""
+    """The file of a module in the app's folder or its `src`; None if there is none."""
     parts = Path(*module.split("."))
     for top in (folder, folder / "src"):
         for name in (parts.with_name(parts.name + ".py"), parts / "__init__.py"):
@@ -53,7 +53,7 @@ def module_file(folder: Path, module: str) -> Path | None:
 
 
 def find_interface(folder: Path, module: str, name: str) -> Found | None:
-    """What `module:name` speaks; None where its source does not tell."""
+    """The interface of `module:name`; None if its source does not show it."""
     return _of_name(folder, module, name.removesuffix("()"), 0)
 
 
@@ -77,16 +77,16 @@ def _of_name(folder: Path, module: str, name: str, depth: int) -> Found | None:
 
 @dataclass(frozen=True, slots=True)
 class _Module:
-    """A module with what it imports, after so many steps."""
+    """A module with its imports; `depth` counts the steps to it."""
 
     folder: Path
     name: str
     names: Mapping[str, str]
-    """The full names of what it imports."""
+    """The names that it imports, with their full names."""
     depth: int
 
     def of_value(self, value: ast.AST) -> Found | None:
-        """What this speaks: a function, a name, or a call that makes an app."""
+        """The interface of a function, a name, or a call that makes an app."""
         deeper = replace(self, depth=self.depth + 1)
         if isinstance(value, ast.FunctionDef | ast.AsyncFunctionDef):
             return deeper.of_function(value)
@@ -100,7 +100,7 @@ class _Module:
         return next(filter(None, map(deeper.of_value, value.args)), None)
 
     def of_maker(self, called: ast.AST) -> Found | None:
-        """What is made by calling this."""
+        """The interface of what calling this makes."""
         first, dot, rest = ast.unparse(called).partition(".")
         full = f"{self.names.get(first, first)}{dot}{rest}"
         if full in MAKERS:
@@ -110,7 +110,7 @@ class _Module:
         return None
 
     def of_function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Found | None:
-        """What a function is by its arguments, or what it returns."""
+        """The interface of a function with an app's arguments, or of what the function returns."""
         arguments = tuple(one.arg.lstrip("_") for one in (*node.args.posonlyargs, *node.args.args))
         if arguments in ARGUMENTS:
             return Found(ARGUMENTS[arguments], f"its arguments {', '.join(arguments)}")
@@ -137,7 +137,7 @@ def _imports(tree: ast.AST, package: str) -> Iterator[tuple[str, str]]:
 
 
 def _values(tree: ast.AST, name: str) -> Iterator[ast.AST]:
-    """What is assigned to a name, or defined under it, anywhere in the module."""
+    """The values assigned to a name and the functions with that name, anywhere in the module."""
     for node in ast.walk(tree):
         assigned = (
             node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []

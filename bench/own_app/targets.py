@@ -1,8 +1,8 @@
-"""The requests to an app, in vegeta's own format: `METHOD /path`, headers, `@FILE` with the body, a blank line.
+"""The requests to an app, in vegeta's format: `METHOD /path`, headers, `@FILE` with the body, a blank line.
 
-A comment before a target may give it a weight (`# weight 3`) or a name (`# name checkout`). For the load tools, a
-scenario is a folder of the run: requests.lua for wrk, targets.txt for vegeta, `headers` of the first request, and
-body-N of the N-th one that has a body.
+A comment before a target may set its weight (`# weight 3`) or name (`# name checkout`). For the load tools, a scenario
+is a folder of the run: requests.lua for wrk, targets.txt for vegeta, `headers` of the first request, and body-N of the
+N-th request if it has a body.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _WEIGHT = re.compile(r"#\s*weight\s+(\S+)\s*\Z")
 _NAME = re.compile(r"#\s*name\s+(\S+)\s*\Z")
 _SCENARIO = re.compile(r"[a-z0-9][a-z0-9-]{0,39}\Z")
 MIX = "mix"
-"""The scenario of several targets, each as often as its weight says."""
+"""The scenario of all targets, each as often as its weight says."""
 
 
 LOAD = "app/load"
@@ -66,7 +66,7 @@ end
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One request; `name` is its scenario's."""
+    """A request; `name` is also the name of its scenario."""
 
     name: str
     method: str = "GET"
@@ -77,7 +77,7 @@ class Target:
 
     @property
     def title(self) -> str:
-        """The request in words."""
+        """The method and path, to show."""
         return f"{self.method} {self.path}"
 
 
@@ -85,7 +85,7 @@ DEFAULT = Target("get-root")
 
 
 def read_targets(path: Path, shown: str) -> tuple[Target, ...]:
-    """The targets of a file, whose name in messages is `shown`; UserError for a line that is none."""
+    """The targets of a file, which messages call `shown`; UserError for an invalid line."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -94,7 +94,7 @@ def read_targets(path: Path, shown: str) -> tuple[Target, ...]:
 
 
 def parse_targets(text: str, folder: Path, shown: str) -> tuple[Target, ...]:
-    """The targets of a text; bodies are files relative to `folder`."""
+    """The targets in a text; bodies are files relative to `folder`."""
     found: list[Target] = []
     for number, lines in _groups(text):
         found.append(_unique(_target(lines, folder, f"{shown}, line {number}"), found))
@@ -106,7 +106,7 @@ def parse_targets(text: str, folder: Path, shown: str) -> tuple[Target, ...]:
 
 
 def _groups(text: str) -> Iterator[tuple[int, list[tuple[int, str]]]]:
-    """(number of the first line, lines) of each target: a line with a method begins one, as a blank line does."""
+    """(number of the first line, lines) of each target; a blank line, comment or request line ends the one before."""
     group: list[tuple[int, str]] = []
     has_request = False
     for number, line in enumerate([*map(str.strip, text.splitlines()), ""], 1):
@@ -170,7 +170,7 @@ def _body(path: Path, line: str, where: str) -> bytes:
 
 
 def slug(method: str, path: str) -> str:
-    """The name of a request without one."""
+    """The name of a request that has none."""
     words = re.sub(r"[^a-z0-9]+", "-", path.lower()).strip("-") or "root"
     return f"{method.lower()}-{words}"[:40].rstrip("-")
 
@@ -201,7 +201,7 @@ def write_load_files(run: Path, scenario: str, targets: Sequence[Target]) -> Non
 
 
 def lua_script(targets: Sequence[Target]) -> str:
-    """requests.lua."""
+    """The text of requests.lua."""
     entries = []
     for number, one in enumerate(targets, 1):
         headers = ", ".join(f"[{_lua(name)}] = {_lua(value)}" for name, value in headers_of(one))
@@ -213,7 +213,7 @@ def lua_script(targets: Sequence[Target]) -> str:
 
 
 def vegeta_targets(targets: Sequence[Target], folder: str) -> str:
-    """targets.txt, in vegeta's format; its command puts the service's address for `ORIGIN`."""
+    """The text of targets.txt, in vegeta's format; vegeta's command replaces `ORIGIN` with the service's address."""
     groups = []
     for number in order(targets):
         one = targets[number - 1]
@@ -223,14 +223,14 @@ def vegeta_targets(targets: Sequence[Target], folder: str) -> str:
 
 
 def headers_of(target: Target) -> tuple[tuple[str, str], ...]:
-    """Its headers. A body without a Content-Type is JSON, for every tool."""
+    """Its headers. Every tool sends a body without a Content-Type as JSON."""
     if target.body is None or any(name.lower() == "content-type" for name, _ in target.headers):
         return target.headers
     return (*target.headers, ("Content-Type", "application/json"))
 
 
 def order(targets: Sequence[Target]) -> list[int]:
-    """The numbers of the targets, each as often as its weight says, spread evenly (smooth weighted round robin)."""
+    """The numbers of the targets, each as often as its weight says and evenly spread (smooth weighted round robin)."""
     divisor = math.gcd(*(one.weight for one in targets))
     weights = [one.weight // divisor for one in targets]
     credit, found = [0] * len(weights), []
@@ -243,6 +243,6 @@ def order(targets: Sequence[Target]) -> list[int]:
 
 
 def _lua(text: str) -> str:
-    """A Lua string; its bytes beyond the printable ones as decimal escapes."""
+    """A Lua string; non-printable bytes become decimal escapes."""
     plain = "".join(chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:03d}" for b in text.encode())
     return f'"{plain}"'

@@ -1,4 +1,4 @@
-"""An app's own traceback in the log of its server."""
+"""Finds an app's traceback in the log of its server."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Iterator
 
 BEGIN = "Traceback (most recent call last):"
 MOST_FRAMES = 6
-"""The last frames of a traceback that are shown."""
+"""How many of the last frames of a traceback are shown."""
 FOLDER = "/srv/app/"
 LONGEST = 300
 
 
 def trace_of(log: str) -> tuple[list[str], str]:
-    """(lines of the last traceback, its last line with the place in the app); two empty ones where there is none."""
+    """(lines of the last traceback, its last line with the place in the app); both empty if there is none."""
     lines = log.splitlines()
     begins = [number for number, line in enumerate(lines) if line.strip().endswith(BEGIN)]
     if not begins:
         return [], ""
-    # Servers put a time or a name before each line.
+    # Servers prefix each line with a time or a name.
     begin = begins[-1]
     prefix = lines[begin][: lines[begin].index(BEGIN)]
     body = [line.removeprefix(prefix) for line in lines[begin + 1 :]]
@@ -32,7 +32,7 @@ def trace_of(log: str) -> tuple[list[str], str]:
 
 
 def _frames_of_the_app(lines: list[str]) -> Iterator[str]:
-    """The frames in the app's own folder, each with the lines of source under it."""
+    """The frames in the app's own folder, each with its source lines."""
     own = False
     for line in lines:
         if line.lstrip().startswith("File "):

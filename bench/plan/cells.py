@@ -1,4 +1,4 @@
-"""The parts of a plan: cells, tables, its control, the null server, and what is skipped with its cause."""
+"""The parts of a plan: cells, tables measured in turns, the null server as a control, and skipped cells with causes."""
 
 from __future__ import annotations
 
@@ -17,53 +17,57 @@ from bench.plan.levels import SEARCHED, Level, parse_level
 from bench.plan.measurement import Pair
 from bench.tools import OPEN_LOOP, TOOLS, tool_of
 
-# Estimates for the expected time, in seconds.
+# OVERHEAD_S, COUNT_S, PROBE_S, UNTIL_S, SEARCH_S, EACH_S, OPEN_S, IDLE_CLOSE_S, BLOCK_OVERHEAD_S and RATE_OVERHEAD_S
+# only estimate how long a run takes.
 OVERHEAD_S = 2.5
-"""Of a measurement, beyond warm-up and load: starting the container, waiting for it, stopping it."""
+"""Seconds of a measurement besides warm-up and load: starting the container, waiting for it, stopping it."""
 COUNT_S = 5.0
-"""Of a load with a fixed number of requests."""
+"""Seconds of a load with a fixed number of requests."""
 PROBE_S, UNTIL_S = 3.0, 10.0
-"""Of an event: finding out what a service holds, and a window that ends when the event is over."""
+"""Seconds to find the capacity of a service before an event, and of a window that ends with the event."""
 SEARCH_S = 40.0
-"""Of a search for a knee: about nine trials of 2 to 6 s, with what their results take to be read."""
+"""Seconds of a search for a knee: about nine trials of 2 to 6 s, including reading their results."""
 
 TURN_S, LONGEST_TURN_S = 0.1, 0.5
-"""The length of a turn, in seconds; docs/measuring.md says what was tried."""
+"""The length of a turn, in seconds, and the longest on a route that waits; docs/measuring.md explains the choice."""
 EACH_S = 0.8
-"""What each of services under events at once takes to be started, asked and stopped."""
+"""Seconds to start, poll and stop each service of a block under an event."""
 QUOTA_TURN_S, QUOTA_TURNS, QUOTA_CYCLE_S = 1.0, 2, 4.0
-"""Of services with a CPU quota: the length of a turn, turns of a window at least, and the longest cycle.
+"""For services with a CPU quota: seconds of a turn, fewest turns of a window, and the longest cycle in seconds.
 
-The kernel grants a quota anew every 100 ms, also to one that is not loaded: in shorter turns it would hardly be felt.
+The kernel renews a quota every 100 ms, even while the service is idle, so in shorter turns it would hardly matter.
 """
 CYCLE_S = 1.2
-"""The turns of all services of a block that wait, one after another."""
+"""Seconds in which every service of a block has had one turn, on a route that waits."""
 HOLD_S, OPEN_S = 4.0, 2.0
-"""How long connections are held in a window, and about how long it takes to open them, in seconds."""
+"""How long a window holds its connections, and about how long it takes to open them, in seconds."""
 MOST_IN_BLOCK = 8
-"""Services that are up side by side, and loaded in turns."""
+"""The most services that are up side by side and loaded in turns."""
 ROOM = 800.0
-"""Requests/s to services under events at once, for each CPU of servers and load generator (docs/events.md)."""
+"""Total requests/s to services under an event at once, per CPU of servers and load generator (docs/events.md)."""
 IDLE_CLOSE_S = OPENED_S + 10.0
-"""Of kept connections, which many servers close after 5 s."""
+"""Seconds of the event idle-close: many servers close idle connections after 5 s."""
 BLOCK_OVERHEAD_S = 6.0
-"""Of a block, beyond warm-up and load: starting, waiting, stopping."""
+"""Seconds of a block besides warm-up and load: starting, waiting, stopping."""
 RATE_OVERHEAD_S = 0.5
-"""Of a load at a common rate: settling, starting the tool, saving what it leaves."""
+"""Seconds of a load at a common rate besides the load: settling, starting the tool, saving its output."""
 RATE_SECONDS, MOST_RATE_SECONDS = 0.8, 10.0
-"""Seconds of load at a common rate of each service in a round; while others have theirs a service is frozen, and longer
-than the most gunicorn would take its workers for dead."""
+"""Seconds of load at a common rate for each service in a round, and the most.
+
+A service is frozen while the others are loaded: if that took longer, gunicorn would consider its workers dead."""
 CLIENT_RATE = 3000
-"""Requests/s at which the open-loop tool loads the null server, to tell what it can send: of fewer each costs more."""
+"""Requests/s of the open-loop tool to the null server, which show what the tool can send.
+
+At a lower rate the tool uses more CPU per request."""
 CLIENT_OF_LIMIT = 0.5
-"""Knees are searched up to the highest rate of the null server with p99 within this share of their limit."""
+"""Knees are searched up to the highest rate at which the null server's p99 is within this share of the limit."""
 
 MORE_CPUS = ("WORKERS", "THREADS")
-"""Knobs by which a service may use more of the CPUs that it has."""
+"""Knobs that let a service use more of its CPUs."""
 NULL_ROUTES = ("plaintext", "json")
 """The routes that the null server answers."""
 NULL = Service.foreign("null", "null")
-"""The null server as the service of its own measurements: the most that a tool can do on this machine."""
+"""The null server, measured like a service: it shows the most that a tool can do on this machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,19 +85,19 @@ class PlannedCell:
 
     @property
     def key(self) -> tuple[str, str, str, str]:
-        """What tells it from every other cell of a plan."""
+        """What identifies the cell within a plan."""
         return self.service.name, self.scenario, self.tool, self.level.name
 
 
 @dataclass(frozen=True, slots=True)
 class TurnsTable:
-    """Two cells or more that differ only in their service, and take turns under load."""
+    """Two or more cells that differ only in their service and take turns under load."""
 
     cells: tuple[PlannedCell, ...]
     capacity: bool = False
-    """Whether its services may use different shares of the CPUs, which CPU time per request would not show."""
+    """Whether its services may use different shares of the CPUs; CPU time per request would not show the effect."""
     shares: tuple[Level, ...] = ()
-    """After their turns its services are loaded one by one at each of these shares of the slowest one's speed."""
+    """Common rates, as shares of the slowest service's speed: after the turns, each service is loaded alone at them."""
 
     @property
     def rate_cells(self) -> list[PlannedCell]:
@@ -102,34 +106,34 @@ class TurnsTable:
 
     @property
     def first(self) -> PlannedCell:
-        """Any of its cells, for what they have in common."""
+        """One of its cells, for what all of them have in common."""
         return self.cells[0]
 
     @property
     def holds(self) -> bool:
-        """Whether its services are under load at once, each with connections that have nothing to do."""
+        """Whether its services are loaded at the same time, each with idle connections."""
         return TOOLS[self.first.tool].holds
 
     @property
     def waits(self) -> bool:
-        """Whether its metric is goodput: the server waits, be it for a quota, or may use more CPUs, or nobody knows."""
+        """Whether goodput ranks it: servers wait (for I/O or a quota), may use more CPUs, or already run elsewhere."""
         return (self.first.route.waits or self.capacity or self.has_running) and not self.holds
 
     @property
     def has_running(self) -> bool:
-        """Whether a service of it is a server that already runs."""
+        """Whether one of its services is a server that already runs (--target)."""
         return any(cell.service.url for cell in self.cells)
 
     @property
     def has_quotas(self) -> bool:
-        """Whether a service of it has a CPU quota."""
+        """Whether one of its services has a CPU quota."""
         return any(name == CPU_QUOTA for cell in self.cells for name, _ in cell.service.settings)
 
     @property
     def turn_s(self) -> float:
-        """The length of a turn, in seconds: a server that waits must be able to answer several times in one.
+        """The length of a turn, in seconds: long enough for several responses of a server that waits.
 
-        All turns of a block together stay below 5 s, after which gunicorn closes a connection that is not used.
+        All turns of a block together stay below 5 s, because gunicorn then closes idle connections.
         """
         side_by_side = min(len(self.cells), MOST_IN_BLOCK)
         if self.holds:
@@ -141,19 +145,19 @@ class TurnsTable:
         return round(min(LONGEST_TURN_S, CYCLE_S / side_by_side), 3)
 
     def load_s(self, planned: float) -> float:
-        """Seconds of load of each service in a window, where `planned` are asked for."""
+        """Seconds of load for each service in a window; `planned` is what the plan asks for."""
         if self.holds:
             return HOLD_S
         return max(planned, QUOTA_TURNS * self.turn_s) if self.has_quotas else planned
 
     def window_s(self, planned: float, services: int) -> float:
-        """Expected wall time of a window with so many of its services, in seconds."""
+        """Expected wall time of a window with this many services, in seconds."""
         return OPEN_S + HOLD_S if self.holds else 1.2 * services * self.load_s(planned)
 
 
 @dataclass(frozen=True, slots=True)
 class SkippedCell:
-    """What was selected and cannot be run, with the cause; None stands for all scenarios or tools."""
+    """What was selected but cannot run, and why; None stands for all scenarios or tools."""
 
     service: str
     cause: str
@@ -161,7 +165,7 @@ class SkippedCell:
     tool: str | None = None
     event: str | None = None
     case: str = ""
-    """The only case of the event that is left out; empty: all of them."""
+    """The case of the event that is skipped; empty: all cases."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,23 +177,23 @@ class Plan:
     skips: tuple[SkippedCell, ...]
     loadgen_cpus: int = 1
     nulls: tuple[PlannedCell, ...] = ()
-    """Closed loops of the plan, run against the null server; and the open-loop tool where tables have common rates."""
+    """The plan's closed loops against the null server, and the open-loop tool if there are common rates or knees."""
     tables: tuple[TurnsTable, ...] = ()
     turn_rounds: int = 0
     turn_seconds: float = 1.0
     rate_seconds: float = RATE_SECONDS
     pairs: tuple[Pair, ...] = ()
-    """Services of two refs, or with versions of a package, that are compared with each other."""
+    """Services that are compared with each other: of two refs, or with two versions of a package."""
     refs: Mapping[str, Any] | None = None
-    """run.json's entry on the two refs that are compared."""
+    """run.json's entry about the two refs that are compared."""
     clients: int = 1
-    """Load generators on each cell at once."""
+    """Load generators that load each cell together."""
     room: float = 0.0
-    """How many requests/s there is CPU for to services that are under an event at once; 0: one at a time."""
+    """Total requests/s that the CPUs allow to services under an event at once; 0: one service at a time."""
 
     @property
     def alone(self) -> tuple[PlannedCell, ...]:
-        """The cells that are neither measured in turns nor under an event."""
+        """The cells that are measured neither in turns nor under an event."""
         in_turns = {id(cell) for table in self.tables for cell in table.cells}
         return tuple(cell for cell in self.cells if id(cell) not in in_turns and not cell.event)
 
@@ -199,7 +203,7 @@ class Plan:
         return tuple(cell for cell in self.cells if cell.event)
 
     def events_of(self, number: int) -> tuple[PlannedCell, ...]:
-        """Those of a round."""
+        """The cells under an event in this round."""
         return tuple(
             cell for cell in self.events if cell.event and number <= (cell.event.most_rounds or self.event_rounds)
         )
@@ -210,7 +214,7 @@ class Plan:
         return self.preset.rounds if self.events else 0
 
     def event_seconds(self, block: Sequence[PlannedCell], number: int = 1) -> float:
-        """Expected wall time of a block of services under the same event, in seconds."""
+        """Expected wall time of a block of services under the same event in round `number`, in seconds."""
         event = block[0].event
         assert event
         probes = len(block) * PROBE_S if event.alone or number == 1 else 0.0
@@ -218,7 +222,7 @@ class Plan:
         return OVERHEAD_S + len(block) * EACH_S + self.preset.warmup + probes + begin + _usual_s(event)
 
     def events_seconds(self) -> float:
-        """Expected wall time of all of its events, in seconds."""
+        """Expected wall time of all events, in seconds."""
         return sum(
             self.event_seconds(block, number)
             for number in range(1, self.event_rounds + 1)
@@ -236,18 +240,18 @@ class Plan:
             return self.event_seconds([cell])
         load = COUNT_S if cell.level.count else self.preset.duration
         if cell.level.knee_p99_s and not cell.level.knee_share:
-            # Only one round searches; the others run the load alone.
+            # Only one round searches for the knee; the others load at its rate.
             load += SEARCH_S / self.preset.rounds
         return load + self.preset.warmup + OVERHEAD_S
 
     @property
     def rounds(self) -> int:
-        """Rounds in total: enough for the solo windows and for the most that a table may need."""
+        """Rounds in total: enough for solo windows, events and the longest table."""
         return max(self.solo_rounds, self.turn_rounds, self.event_rounds)
 
     @property
     def rate_rounds(self) -> range:
-        """The rounds with loads at common rates: no table ends before its first interim look."""
+        """The rounds with loads at common rates: up to the first interim look, before which no table ends."""
         return range(RATED_FROM, table_looks(self.turn_rounds)[0] + 1)
 
     @property
@@ -256,7 +260,7 @@ class Plan:
         return self.preset.rounds if self.alone else 0
 
     def null_rounds(self, null: PlannedCell) -> int:
-        """Rounds with a load of the null server: one, but as many as solo windows of the same tool have."""
+        """Rounds that load the null server with this tool: as many as its solo windows have, or one."""
         alone = any(_shows_speed(cell) and cell.tool == null.tool for cell in self.alone)
         return max(1, self.solo_rounds) if alone else 1
 
@@ -274,19 +278,19 @@ class Plan:
         return sum(self.block_seconds(len(block), tables) for tables in self.table_groups for block in blocks(tables))
 
     def rates_round_seconds(self) -> float:
-        """What loads at common rates add to a round."""
+        """Expected seconds that loads at common rates add to a round."""
         return sum(self.rates_seconds(len(block), tables) for tables in self.table_groups for block in blocks(tables))
 
     @property
     def table_groups(self) -> list[list[TurnsTable]]:
-        """The tables by their services: those with the same ones share the containers of a round."""
+        """The tables grouped by their services: tables of the same services share containers in a round."""
         groups: dict[tuple[str, ...], list[TurnsTable]] = {}
         for table in self.tables:
             groups.setdefault(tuple(sorted(cell.service.name for cell in table.cells)), []).append(table)
         return list(groups.values())
 
     def total_seconds(self, turn_rounds: int = 0) -> float:
-        """Expected wall time in seconds if every table takes so many rounds to its verdicts."""
+        """Expected wall time in seconds if every table has its verdicts after `turn_rounds` rounds."""
         alone = self.solo_rounds * sum(self.seconds(cell) for cell in self.alone)
         turn_rounds = min(turn_rounds, self.turn_rounds)
         rated = sum(number <= turn_rounds for number in self.rate_rounds)
@@ -300,7 +304,7 @@ class Plan:
 
 
 def _usual_s(event: Event) -> float:
-    """What ends as soon as it is seen takes a fraction of the longest time."""
+    """Expected seconds of an event's load: one that ends when it is over takes less than its longest time."""
     if event.until == SWEPT:
         return IDLE_CLOSE_S
     if event.until == RECOVERED:
@@ -314,7 +318,7 @@ def _usual_s(event: Event) -> float:
 
 
 def blocks(tables: Sequence[TurnsTable], rng: random.Random | None = None) -> list[list[str]]:
-    """The services of tables that have the same ones, shared out to blocks of equal size, drawn by `rng`."""
+    """The services of tables that share them, divided into blocks of about equal size, at random if `rng` is given."""
     names = [cell.service.name for cell in tables[0].cells]
     if rng is not None:
         rng.shuffle(names)
@@ -325,10 +329,9 @@ def blocks(tables: Sequence[TurnsTable], rng: random.Random | None = None) -> li
 def side_by_side(
     cells: Sequence[PlannedCell], room: float, pairs: Iterable[Pair], rng: random.Random | None = None
 ) -> Iterator[list[PlannedCell]]:
-    """Cells under the same event in blocks of about equal size, drawn by `rng`; together at most `room` requests/s.
+    """Blocks of cells under the same event, of about equal size, each within `room` requests/s; at random with `rng`.
 
-    What is compared as a pair, or is the same stack with other settings, is in one block, so that both have the same
-    neighbours.
+    A pair that is compared, or one stack with different settings, shares a block, so that it has the same neighbours.
     """
     together = _together(pairs)
     cases: dict[str, list[PlannedCell]] = {}
@@ -356,7 +359,7 @@ def side_by_side(
 
 
 def _together(pairs: Iterable[Pair]) -> dict[str, str]:
-    """For each service of a pair, the first of those that it is compared with, be it through others."""
+    """For each service of a pair, the first service of its group: those compared with each other, even indirectly."""
     found: dict[str, str] = {}
     for base, head in pairs:
         first, other = found.setdefault(base, base), found.setdefault(head, head)
@@ -365,7 +368,7 @@ def _together(pairs: Iterable[Pair]) -> dict[str, str]:
 
 
 def _shows_speed(cell: PlannedCell) -> bool:
-    # Two loads with a fixed number of requests do not end together, and goodput at a fixed rate is not speed.
+    # Loads with a fixed number of requests end at different times, and goodput at a fixed rate is not speed.
     return not (cell.level.count or cell.level.open_loop or cell.level.rate)
 
 
@@ -375,9 +378,9 @@ def turn_tables(
     settings: Mapping[str, str],
     shares: Mapping[str, Sequence[Level]],
 ) -> Iterator[TurnsTable]:
-    """The tables that are measured in turns: two services or more under the same closed loop, or with idle connections.
+    """The tables that are measured in turns: two or more services under the same closed loop, or with idle connections.
 
-    `shares` has common rates by scenario; of several tables of one the first has them.
+    `shares` has the common rates of each scenario; of its tables, the first gets them.
     """
     if preset.mode != "turns":
         return
@@ -394,7 +397,7 @@ def turn_tables(
 
 
 def _varies_capacity(cells: Iterable[PlannedCell], several_cpus: bool) -> bool:
-    """Whether services differ in how much of the CPUs they may use."""
+    """Whether the services may use different shares of the CPUs."""
     knobs = (CPU_QUOTA, *(MORE_CPUS if several_cpus else ()))
     every = [dict(cell.service.settings) for cell in cells]
     return any(len({settings.get(knob) for settings in every}) > 1 for knob in knobs)
@@ -403,10 +406,9 @@ def _varies_capacity(cells: Iterable[PlannedCell], several_cpus: bool) -> bool:
 def null_cells(
     matrix: Matrix, cells: Sequence[PlannedCell], tables: Sequence[TurnsTable] = ()
 ) -> tuple[PlannedCell, ...]:
-    """One for each closed-loop tool: its most connections, on a planned route that the null server answers if any.
+    """One cell for each closed-loop tool, with its most connections, if possible on a planned route.
 
-    And one of the open-loop tool, which tells what it can send, where these tables have common rates or a knee is
-    searched.
+    If there are common rates or knees, also one for the open-loop tool, which shows what it can send.
     """
     found: dict[str, PlannedCell] = {}
     for cell in sorted(

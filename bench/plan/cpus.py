@@ -21,7 +21,7 @@ def parse_list(text: str) -> list[int]:
 
 
 def server_cpus(knobs: Mapping[str, Any]) -> int | None:
-    """How many CPUs the server has by a run's knobs; None if that is not known."""
+    """How many CPUs a run's knobs give the server; None if unknown."""
     try:
         return len(parse_list(str(knobs.get("SERVER_CPUS"))))
     except ValueError:
@@ -29,7 +29,7 @@ def server_cpus(knobs: Mapping[str, Any]) -> int | None:
 
 
 def cores(allowed: Sequence[int], topology: Path = TOPOLOGY) -> list[list[int]]:
-    """The allowed CPUs grouped by physical core, so that hyper-threads of a core stay together."""
+    """The allowed CPUs grouped by physical core."""
     groups: dict[str, list[int]] = {}
     for cpu in sorted(allowed):
         siblings = topology / f"cpu{cpu}/topology/thread_siblings_list"
@@ -39,10 +39,10 @@ def cores(allowed: Sequence[int], topology: Path = TOPOLOGY) -> list[list[int]]:
 
 
 def choose(groups: Sequence[Sequence[int]]) -> dict[str, str]:
-    """The three CPU sets by setting, disjoint where there are enough cores.
+    """The CPU sets by setting, for CPUs grouped by core; disjoint if there are enough cores.
 
-    One core: all share it. Two: one for the server, the other for loadgen and database. Three or more: a quarter (at
-    least one core) each for loadgen and database, the rest for the server.
+    1 core: all share it. 2: one for the server, one for loadgen and database. 3 or more: a quarter (at least one core)
+    each for loadgen and database, the rest for the server.
     """
     count = len(groups)
     if count == 1:

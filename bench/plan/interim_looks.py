@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 LOOKS = (6, 8, 12)
-"""In rounds; the last look is the end. No verdict comes before the first: a service whose containers are of two kinds,
-5 % apart, has false verdicts in 13 % of tables after four rounds, in 5 % after five, in 4.4 % after six (simulated)."""
+"""In rounds; the last look is the end. There is no verdict before the first: if a service's containers come in two
+kinds, 5 % apart, 13 % of tables have a false verdict after four rounds, 5 % after five, 4.4 % after six (simulated)."""
 RATED_FROM = 2
-"""The first round with loads at common rates, which go on to the first look: the round before tells the speeds."""
+"""The first round with loads at common rates, which continue to the first look: round 1 measures the speeds."""
 LOOKS_BEFORE = (4, 6, 8, 12)
-"""Of runs whose run.json does not name its looks."""
+"""The looks of older runs, whose run.json does not name them."""
 
 
 def table_looks(most: int) -> tuple[int, ...]:
-    """The looks at a table with so many rounds at most: the last round is one, and no other less than two before it.
+    """The looks at a table of at most `most` rounds: the last round, and each of `LOOKS` at least two rounds before.
 
-    With fewer rounds than the first look needs, it is not reached.
+    If `most` is less than the first look, there is none within the run.
     """
     return (*(look for look in LOOKS if look <= most - 2), max(LOOKS[0], most))
 
 
 def looks_before(most: int) -> tuple[int, ...]:
-    """The looks of a run made before they were saved."""
+    """The looks of a run from before run.json named them."""
     return (*(look for look in LOOKS_BEFORE if look <= most - 2), max(1, most))

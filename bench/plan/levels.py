@@ -1,4 +1,4 @@
-"""Levels: how hard a cell is loaded. `FORMS` has what they may look like; `-` is as good as `:` and `=` in a knee."""
+"""Levels: how hard a cell is loaded. `FORMS` shows how they are written; in a knee, `-` may replace `:` and `=`."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ FORMS: Mapping[str, str] = {
     "knee70:p99=50ms": "70 % of the lowest such rate of the run's services (open loop)",
     "share50": "after a table in turns: all its services at 50 % of the slowest one's speed (open loop), for latency",
 }
-"""An example of each form of a level, and what it means."""
+"""An example of each form of a level, and its meaning."""
 SEARCHED = "knee-"
 """The prefix of levels whose rate is searched."""
 MOST_KNEE_MS = 2000
-"""The largest p99 limit: the trials of `bench.load.knee_search` are too short to exceed a larger one."""
+"""The largest p99 limit: the trials of `bench.load.knee_search` are too short for latency to exceed a larger one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """Connections, requests in total and target rate in requests/s; None where the level does not set it.
+    """Connections, total requests (`count`) and target rate in requests/s; None if the level does not set it.
 
-    `knee_p99_s` is the p99 limit of a search in seconds, `knee_share` the share of the knee that is the target rate.
-    `share`: the target rate is this share of the speed of the slowest service of a table in turns, and at most this
-    share of what the load tool can send.
+    `knee_p99_s`: the p99 limit of a search, in seconds; `knee_share`: the target rate as a share of the knee.
+    `share`: the target rate as a share of the slowest service's speed in a table, and at most this share of what the
+    load tool can send.
     """
 
     name: str
@@ -48,12 +48,12 @@ class Level:
 
     @property
     def open_loop(self) -> bool:
-        """Whether requests are sent at a fixed rate, however slow the answers are."""
+        """Whether requests are sent at a fixed rate, however slow the responses are."""
         return self.connections is None
 
 
 def parse_level(text: str) -> Level:
-    """The level of a name; a bare number is a number of connections. UserError where it is not a level."""
+    """The level with this name; a bare number is a number of connections. UserError if there is no such level."""
     if text.startswith("knee"):
         return _knee(text)
     if found := SHARE.match(text):
@@ -83,7 +83,7 @@ def _knee(text: str) -> Level:
 def refusal(tool: str, level: Level, method: str, targets: int = 0) -> str | None:
     """Why `tool` cannot generate this load; None if it can.
 
-    `targets`: how many requests of a user's own app it has to send; 0: one of the contract.
+    `targets`: how many different requests of a user's own app it must send; 0: one request of the contract.
     """
     if level.share is not None and tool != OPEN_LOOP:
         return f"common rates are loaded by {OPEN_LOOP}"

@@ -1,4 +1,4 @@
-"""Makes the plan of a selection."""
+"""Makes the plan for a selection."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ from bench.plan.variants import Chosen, Variant, choose, in_pairs, with_default_
 from bench.tools import OPEN_LOOP, SOCKETS, tool_of
 
 MOST_LOADGENS = 32
-"""Load generators on one cell (`--loadgens N`)."""
+"""The most load generators on one cell (`--loadgens N`)."""
 
 
 def make_plan(here: Variant, wanted: Selection, refs: Sequence[Variant] = ()) -> Plan:
-    """The plan of a selection of the project; UserError where a name is unknown or nothing is left to run.
+    """The plan for a selection; UserError if a name is unknown or nothing is left to run.
 
-    `refs`: the services are those of two refs of it, the base first.
+    `refs`: take the services from two refs of the project, the base first.
     """
     variants, matrix, settings = refs or (here,), here.matrix, here.settings
     wanted = with_default_stacks(here, wanted)
@@ -57,10 +57,10 @@ def make_plan(here: Variant, wanted: Selection, refs: Sequence[Variant] = ()) ->
     chosen = Chosen([], [], []) if alone else choose(variants, preset, wanted)
     services, skips = [*chosen.services, *(one.service() for one in wanted.running)], chosen.skips
     if any(service.settings for service in services):
-        # A published comparison has one service of each stack.
+        # A published comparison has no variants of a stack.
         preset = replace(preset, published=None)
     shares: dict[str, dict[Level, None]] = {}
-    # Common rates need the null server: a load of it tells what the client can send.
+    # Common rates need the null server: loading it shows what the client can send.
     latency = wanted.latency and wanted.controls != "none"
     cells: dict[tuple[str, str, str, str], PlannedCell] = {}
     for load in () if preset.events else select_loads(matrix, preset, wanted):
@@ -80,7 +80,7 @@ def make_plan(here: Variant, wanted: Selection, refs: Sequence[Variant] = ()) ->
     if not every:
         causes = "; ".join(sorted({s.cause for s in skips})[:3]) or "no stack, scenario, tool and level can be combined"
         raise UserError(f"nothing matches the selection ({causes}); try --list with fewer filters")
-    # A tool that cannot run one group of levels, but can run another, is not skipped.
+    # A tool that can run another load of the preset is not skipped.
     run = {(cell.service.name, cell.scenario, cell.tool) for cell in every}
     skips = [s for s in dict.fromkeys(skips) if (s.service, s.scenario, s.tool) not in run]
     kept = tuple(every)
@@ -111,12 +111,12 @@ def make_plan(here: Variant, wanted: Selection, refs: Sequence[Variant] = ()) ->
 
 
 BAD_DAY = "bad-day"
-"""The preset of a selection that names events alone."""
+"""The preset for a selection that names only events."""
 _NOT_OF_EVENTS = ("scenarios", "tools", "levels", "duration", "running")
 
 
 def check_events(preset: Preset, wanted: Selection) -> None:
-    """UserError for an event that there is not, and for what an event decides itself."""
+    """UserError for an unknown event, and for options that the event itself decides."""
     for name in preset.events:
         if kind_of(name) is None:
             raise unknown("event", name, EVENTS)
@@ -136,7 +136,10 @@ def event_cells(
     *,
     seconds: float | None = None,
 ) -> Iterable[PlannedCell]:
-    """A cell for each case of each event; what the server has no way to do is skipped with what it says of that."""
+    """A cell for each case of each event. A case that this service cannot do is added to `skips`, with the cause.
+
+    `seconds`: --duration.
+    """
     for kind in kinds_of(preset.events):
         name = kind.cases[0].name
         route, path, scenario = _asked(matrix, service, preset, kind)
@@ -146,7 +149,7 @@ def event_cells(
         asked_for = (lasting(case, seconds) for case in kind.cases)
         found = [(case.case, _possible(matrix, service, route, kind.on(case, service, reads))) for case in asked_for]
         causes = {case: cause for case, cause in found if isinstance(cause, str)}
-        # Without a case it is said of all of them.
+        # If all cases share a cause, one entry without a case covers them.
         if len(causes) == len(found) > 1 and len({*causes.values()}) == 1:
             causes = {"": next(iter(causes.values()))}
         skips += [SkippedCell(service.name, cause, scenario, event=name, case=case) for case, cause in causes.items()]
@@ -159,7 +162,7 @@ def event_cells(
 
 
 def _possible(matrix: Matrix, service: Service, route: Route, event: Event | str) -> Event | str:
-    """The case as the service's app can have it, or why it cannot be done there."""
+    """The event as this service's app can have it, or why it cannot."""
     if isinstance(event, str):
         return event
     if service.framework.own:
@@ -173,13 +176,13 @@ def _possible(matrix: Matrix, service: Service, route: Route, event: Event | str
 
 
 def _asked(matrix: Matrix, service: Service, preset: Preset, kind: Kind) -> tuple[Route, str, str]:
-    """What is asked for under an event: route, path and scenario. Of a user's own app, its first request."""
+    """Route, path and scenario of the load under an event; for a user's own app, its first request."""
     scenario = preset.loads[0].scenarios[0] if service.framework.own and preset.loads else kind.scenario
     return *matrix.route_of(scenario), scenario
 
 
 def room_of(settings: Mapping[str, str]) -> float:
-    """How many requests/s the CPUs of servers and load generator have room for under events."""
+    """The requests/s that the CPUs of servers and load generator allow to services under events at once."""
     cpus = (len(parse_list(settings.get(name) or "0")) for name in ("SERVER_CPUS", "LOADGEN_CPUS"))
     return ROOM * min(cpus)
 
@@ -191,12 +194,12 @@ def null_controls(
     tables: Sequence[TurnsTable],
     seconds: float | None = None,
 ) -> tuple[PlannedCell, ...]:
-    """The null server's cells: of a run's loads, or of its events."""
+    """The null server's cells, for the run's loads or for its events."""
     return null_events(matrix, preset.events, seconds) if preset.events else null_cells(matrix, cells, tables)
 
 
 def null_events(matrix: Matrix, names: Iterable[str], seconds: float | None = None) -> tuple[PlannedCell, ...]:
-    """The same done to the null server, once for each event: what the client itself loses there is the floor."""
+    """Each event once on the null server: what is lost there is lost by the client, and is the floor."""
     route, path = matrix.route_of(NULL_ROUTES[0])
     cases = (kind.cases[0] for kind in kinds_of(names) if kind.floor)
     events = (replace(lasting(case, seconds), long_path="", environment={}) for case in cases)
@@ -211,7 +214,7 @@ def title_of(cells: Sequence[PlannedCell], refs: Sequence[str]) -> str:
     services = list({cell.service.name: cell.service for cell in cells}.values())
     loads = _listed(list(dict.fromkeys(cell.event.name if cell.event else cell.scenario for cell in cells)))
     if len(refs) > 1:
-        # Of a pair, what both are without their refs.
+        # Both services of a pair have the same stack.
         stacks = _listed(list(dict.fromkeys(service.stack for service in services)))
         return f"{' against '.join(reversed(refs))}: {stacks}: {loads}"
     ours = [service for service in services if not service.url]
@@ -227,7 +230,7 @@ def title_of(cells: Sequence[PlannedCell], refs: Sequence[str]) -> str:
 
 
 def _question_of(app: Framework, services: Sequence[Service]) -> str:
-    """What is asked of a user's own app: `Which server for ./shop (main:app)?`."""
+    """The question about a user's own app: `Which server for ./shop (main:app)?`."""
     assert app.own
     name = f"./{Path(app.own.source).name} ({app.environment['APP']})"
     servers = {service.server.name for service in services}
@@ -264,20 +267,20 @@ def _cells(matrix: Matrix, service: Service, load: Load, skips: list[SkippedCell
 
 
 def _common_rates(matrix: Matrix, load: Load, scenario: str) -> list[Level]:
-    """The levels of a load that are shares of the slowest speed or knee, as far as their tool can make them."""
+    """The levels of a load that are shares of the slowest speed or knee, if the open-loop tool can generate them."""
     route, _ = matrix.route_of(scenario)
     levels = [level for level in map(parse_level, load.levels) if (level.share or level.knee_share) is not None]
     return [level for level in levels if not refusal(OPEN_LOOP, level, route.method, route.targets)]
 
 
 def _check_holds(preset: Preset, cells: Iterable[PlannedCell]) -> None:
-    """UserError for connections that would be held by one service alone: its load would be that of opening them."""
+    """UserError if one service alone would hold connections: it would be measured opening them."""
     if preset.mode == "solo" and any(tool_of(cell.tool).holds for cell in cells):
         raise UserError("hold is measured with services side by side: leave out --mode solo")
 
 
 def _check_knees(cells: Iterable[PlannedCell]) -> None:
-    """UserError for a share of a knee that the plan does not search."""
+    """UserError for a share of a knee that the plan does not search for."""
     searched = {(cell.service.name, cell.scenario, cell.level.name) for cell in cells}
     for cell in cells:
         level = cell.level
@@ -288,9 +291,9 @@ def _check_knees(cells: Iterable[PlannedCell]) -> None:
 
 
 def with_clients(plan: Plan, clients: int, *, other_options: Iterable[str] = ()) -> Plan:
-    """The plan with so many load generators on each cell; UserError where it cannot be measured so.
+    """The plan with `clients` load generators on each cell; UserError if they cannot load it together.
 
-    `other_options` are those on the command line that go with one load generator only.
+    `other_options`: the options given that allow only one load generator.
     """
     if not 1 <= clients <= MOST_LOADGENS:
         raise UserError(f"--loadgens takes a number from 1 to {MOST_LOADGENS}")
@@ -307,7 +310,7 @@ def with_clients(plan: Plan, clients: int, *, other_options: Iterable[str] = ())
 
 
 def cannot_share(level: Level, clients: int) -> str | None:
-    """Why so many load generators cannot share this level; None if they can."""
+    """Why `clients` load generators cannot share this level; None if they can."""
     if level.knee_p99_s is not None:
         return f"level {level.name} is searched by one load generator: give a rate (r500)"
     if level.count is not None:

@@ -1,4 +1,4 @@
-"""One measurement of a plan: the only type for it, and the only place that names the keys of plan.jsonl."""
+"""One measurement of a plan: its only type, and the only place that names the keys of plan.jsonl."""
 
 from __future__ import annotations
 
@@ -13,25 +13,27 @@ from bench.plan.events.event import as_dict as event_as_dict
 from bench.tools import SOCKETS, TOOLS
 
 MODES = ("solo", "null", "turns", "rate", "event")
-"""One service alone under load; the null server, alone; one service of a table, which gets the CPU in turns with the
-others of its block; after that one service of the table alone, at the common rate of all, while the others are frozen;
-one service under an event, while the others of its block are under the same one.
+"""- solo: a service alone under load
+- null: the null server, alone
+- turns: a service of a table, which takes turns on the CPU with the others of its block
+- rate: after the turns, a service of the table at the common rate, while the others are frozen
+- event: a service under an event, at the same time as the others of its block
 """
 IN_BLOCKS = frozenset({"turns", "rate", "event"})
 """Modes whose services are up side by side."""
 
 Pair = tuple[str, str]
-"""The names of a service, the base, and of one that is compared with it, the head."""
+"""The names of two services that are compared: the base and the head."""
 NotNegative = float
 """A number that may be 0, unlike a plain float of a plan."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement:
-    """One measurement of a plan. Times are in seconds, `rate` in requests/s; None where the level does not set it.
+    """One measurement of a plan. Times are in seconds, `rate` in requests/s; None if the level does not set it.
 
-    The fields are the keys of a line of plan.jsonl, in this order. To add one, declare it here (its type decides how
-    a line is checked; a default also serves the lines of older runs) and set it in `bench.plan.order`.
+    The fields are the keys of a line of plan.jsonl, in this order. To add one, declare it here and set it in
+    `bench.plan.order`. Its type decides how a line is checked; its default is used for lines of older runs.
     """
 
     id: str
@@ -46,14 +48,14 @@ class Measurement:
     scenario: str
     route: str | None = None
     database: bool = False
-    """Whether an answer needs the database."""
+    """Whether a response needs the database."""
     method: str = "GET"
     path: str = "/"
     body: str | None = None
     requests: str | None = None
-    """The folder of the run with the requests of a user's own app, which `method` and `path` are the first of."""
+    """For a user's own app: the folder in the run with its requests; `method` and `path` are the first one's."""
     targets: int | None = None
-    """How many requests are in it."""
+    """The number of requests in `requests`."""
     tool: str
     level: str
     connections: int | None
@@ -63,48 +65,48 @@ class Measurement:
     knee_p99_s: float | None = None
     """The p99 limit of a search for a knee."""
     knee_share: float | None = None
-    """The share of the knee that is the target rate."""
+    """The target rate as a share of the knee."""
     share: float | None = None
-    """The share of its table's slowest speed that is the target rate, which is known after the first round."""
+    """The target rate as a share of the slowest speed in its table, which is known after the first round."""
     share_of: str | None = None
-    """The tool and level of that table, `wrk c16`."""
+    """The tool and level of that table, such as `wrk c16`."""
     duration_s: float | None
     timeout_s: float | None = None
     threads: int = 1
     keepalive: bool = True
     warmup_s: NotNegative = 0.0
     seconds: NotNegative = 0.0
-    """Expected wall time of the whole step, with starting and stopping the containers."""
+    """Expected wall time of the whole step, including starting and stopping the containers."""
     dir: str
     """The folder of its raw files, relative to the run's: raw/ROUND/STEP/SCENARIO/TOOL-LEVEL/wWINDOW/SERVICE."""
     mode: str = "solo"
     unit: str = ""
-    """The block of a round that it belongs to; empty for all others."""
+    """The id of its block in the round; empty if it is in none."""
     window: int | None = None
     slot: int | None = None
-    """In turns: its place in their order. Of services under an event: whose load begins first."""
+    """Its place in the order of turns; under an event, in the order in which loads begin."""
     block: int | None = None
-    """Which of the round's blocks it is in: services that are up side by side."""
+    """The number of its block in the round (services that are up side by side)."""
     turn_s: float | None = None
     """The length of a turn; `duration_s` is the sum of a window's turns."""
     settings: str | None = None
-    """What --vary gives the service, and of two refs its own: `REF=sync WORKERS=2`."""
+    """What --vary gives the service, and if two refs are compared its ref's settings: `REF=sync WORKERS=2`."""
     url: str | None = None
-    """Of a server that already runs: its URL without the path."""
+    """For a server that already runs: its URL without the path."""
     host_network: bool = False
-    """Whether the load generator is in the host's network, where such a server is reached."""
+    """Whether the load generator uses the host's network, to reach a server that already runs."""
     loadgens: int = 1
-    """Load generators at once, among which connections and rate are divided."""
+    """Load generators that share the connections and the rate."""
     event: Event | None = None
-    """What is done to the service meanwhile; its load is then the event's own."""
+    """What is done to the service under load; the event then defines the load."""
 
     @property
     def open_loop(self) -> bool:
-        """Whether requests are sent at a fixed rate, however slow the answers are."""
+        """Whether requests are sent at a fixed rate, however slow the responses are."""
         return self.connections is None
 
     def reached_at(self, port: int) -> tuple[str, int]:
-        """The host of its service, and its port; `port` is that of every container."""
+        """The host and port of its service; `port` is the one of every container."""
         if self.url is None:
             return self.service, port
         url = urlsplit(self.url)
@@ -112,27 +114,27 @@ class Measurement:
 
     @property
     def held(self) -> bool:
-        """Whether its load is stopped for the turns of other services."""
+        """Whether its load pauses while other services have their turn."""
         return self.mode == "turns"
 
     @property
     def in_block(self) -> bool:
-        """Whether other services are up beside it; else it is measured alone."""
+        """Whether other services are up at the same time."""
         return self.mode in IN_BLOCKS
 
     @property
     def table(self) -> tuple[str, str, str]:
-        """Scenario, tool and level of its table; of a load at a common rate those of the table that the rate is of."""
+        """Scenario, tool and level of its table; for a load at a common rate, of the table that sets the rate."""
         tool, _, level = (self.share_of or f"{self.tool} {self.level}").partition(" ")
         return self.scenario, tool, level
 
     @property
     def step(self) -> str:
-        """The step of the loop that makes it: a block with all its windows, else itself."""
+        """The id of the step that makes it: its block with all windows, or itself."""
         return self.unit or self.id
 
     def as_dict(self) -> dict[str, Any]:
-        """The object of its line; what its mode has no use for is left out."""
+        """The object of its line, without the fields that its mode does not use."""
         left_out = _LEFT_OUT[self.mode] | (frozenset() if self.requests else _OF_OWN_APPS)
         kept = [name for name in _FIELDS if name not in left_out]
         found = {name: getattr(self, name) for name in kept if name not in _RARE or self._unusual(name)}
@@ -147,12 +149,12 @@ class Measurement:
 
 
 def window_folder(step: str, one: Measurement) -> str:
-    """The folder of a measurement in that of its step."""
+    """The folder of a measurement within its step's folder."""
     return f"{step}/{one.scenario}/{one.tool}-{one.level}/w{one.window or 1}/{one.service}"
 
 
 def step_folder(folder: str) -> str:
-    """The folder of the step of a measurement, which has what all of the step share."""
+    """The step's folder, given a measurement's: it has the files that all measurements of the step share."""
     return "/".join(folder.split("/")[:3])
 
 
@@ -170,9 +172,9 @@ _LEFT_OUT: Mapping[str, frozenset[str]] = {
 
 
 def shares(planned: Measurement) -> tuple[Measurement, ...]:
-    """The measurement of each of its load generators, in a folder of its own; one alone makes the whole.
+    """The measurement split among its load generators, each with its own folder; with one, the measurement itself.
 
-    A level is that of the cell: its connections and its rate are divided.
+    Connections and rate are divided; `level` stays the cell's.
     """
     number = planned.loadgens
     if number == 1:
@@ -193,12 +195,12 @@ def shares(planned: Measurement) -> tuple[Measurement, ...]:
 
 
 def client_folder(client: int) -> str:
-    """Where a load generator's files are, in the measurement's folder; they count from 1."""
+    """The folder of a load generator's files within the measurement's; `client` counts from 1."""
     return f"client-{client}"
 
 
 def _divided(total: int | None, number: int) -> list[int | None]:
-    """Evenly; the first ones get what is left over."""
+    """`total` in `number` parts; the first parts get the remainder."""
     if total is None:
         return [None] * number
     each, left = divmod(total, number)
@@ -206,18 +208,18 @@ def _divided(total: int | None, number: int) -> list[int | None]:
 
 
 def most_threads(connections: int | None, most: int) -> int:
-    """The most threads that divide the connections: wrk drops those that are left over."""
+    """The most threads that divide the connections evenly: wrk drops a remainder."""
     return max(count for count in range(1, most + 1) if (connections or 1) % count == 0)
 
 
 def settings_of(text: str | None) -> dict[str, str]:
-    """The values by knob of a service's settings, `WORKERS=2 THREADS=4`."""
+    """A service's settings, such as `WORKERS=2 THREADS=4`, as values by knob."""
     pairs = (word.partition("=") for word in (text or "").split())
     return {name: value for name, mark, value in pairs if mark}
 
 
 def measurement_of(entry: Mapping[str, Any] | None) -> Measurement | str:
-    """The measurement of a line's object, or what is wrong with it."""
+    """The measurement of a line of plan.jsonl, or what is wrong with the line."""
     if entry is None:
         return "not a JSON object"
     try:
@@ -230,7 +232,7 @@ def measurement_of(entry: Mapping[str, Any] | None) -> Measurement | str:
 
 
 def _lacks(planned: Measurement) -> str:
-    """What its mode needs and it has not; empty if nothing."""
+    """Which field that its mode needs is missing; empty if none."""
     if planned.mode == "turns" and not (planned.unit and planned.block and planned.window and planned.turn_s):
         return "unit, block, window or turn_s of a window in turns is missing"
     if planned.mode == "rate" and not (planned.unit and planned.block and planned.window and planned.share_of):
@@ -250,7 +252,7 @@ def _fault(planned: Measurement) -> str:
 
 
 def _value(entry: Mapping[str, Any], name: str) -> Any:
-    """The field's value, as its type demands; ValueError where it is something else."""
+    """The value of a field; ValueError if it has the wrong type."""
     field, value = _FIELDS[name], entry.get(name)
     kind, _, optional = str(field.type).partition(" | ")
     if name not in entry and field.default is not MISSING:
@@ -282,5 +284,5 @@ def _inside(path: str) -> bool:
 
 
 def shortened(value: Any) -> str:
-    """A value in an error message."""
+    """A value for an error message, at most 80 characters."""
     return repr(value)[:80]

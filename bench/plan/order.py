@@ -1,4 +1,4 @@
-"""The measurements of a plan, round by round, each round in its own random order."""
+"""The measurements of a plan, round by round; each round has its own random order."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from bench.plan.measurement import Measurement, most_threads, window_folder
 from bench.tools import OPEN_LOOP
 
 Place = tuple[int, int]
-"""A round, and the position in it; from 1."""
+"""(round, position in it), both from 1."""
 LEAST_TIMEOUT_S = 10.0
-"""Of a request in turns."""
+"""The shortest timeout of a request in turns."""
 
 
 def measurements(plan: Plan, seed: int) -> list[Measurement]:
-    """Every cell, block and control once a round, in an order that the seed decides."""
+    """Every cell, block and control of every round, in an order that depends only on the seed."""
     rng = random.Random(seed)
     planned: list[Measurement] = []
     for number in range(1, plan.rounds + 1):
@@ -52,16 +52,17 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """Services that are under the same event in the same seconds, in the order in which their loads begin."""
+    """Services under the same event at the same time, in the order in which their loads begin."""
 
     number: int
     cells: tuple[PlannedCell, ...]
 
 
 def _needs(unit: PlannedCell | Block | Beside) -> int:
-    """What the client can send is known before a knee is searched, and a knee before loads that are a share of it.
+    """The sort key for round 1: what others depend on comes first.
 
-    What a service holds is known before its workers are recycled, which changes that.
+    A search for a knee needs to know what the client can send, and a load at a share of a knee needs the knee. The
+    capacity of a service is found before its workers are recycled, because recycling changes it.
     """
     if isinstance(unit, Beside):
         return 2 if any(cell.event and "MAX_REQUESTS" in cell.event.environment for cell in unit.cells) else 1
@@ -73,7 +74,7 @@ def _needs(unit: PlannedCell | Block | Beside) -> int:
 
 
 def _beside(plan: Plan, number: int, rng: random.Random) -> Iterator[Beside]:
-    """Drawn anew in each round, as blocks of tables are."""
+    """Blocks of services under events, drawn anew in each round."""
     drawn = side_by_side(plan.events_of(number), plan.room, plan.pairs, rng)
     for block, cells in enumerate(drawn, 1):
         yield Beside(block, tuple(cells))
@@ -98,7 +99,7 @@ def _under_event(plan: Plan, block: Beside, number: int, position: int) -> Itera
 
 
 def _blocks(plan: Plan, rng: random.Random) -> Iterator[Block]:
-    """Drawn anew in each round, so that what a service shares a block with is no part of its figures."""
+    """Blocks of the tables, drawn anew in each round, so that no service always has the same neighbours."""
     numbers = itertools.count(1)
     for tables in plan.table_groups:
         for names in blocks(tables, rng):
@@ -106,9 +107,9 @@ def _blocks(plan: Plan, rng: random.Random) -> Iterator[Block]:
 
 
 def _of_block(plan: Plan, block: Block, number: int, position: int, rng: random.Random) -> Iterator[Measurement]:
-    """A window of each table, with a measurement of each service; then one of each common rate.
+    """A window for each table, with one measurement per service; then the loads at common rates.
 
-    Held connections come last: a server may keep the memory that they took.
+    Held connections come last, because a server may keep the memory that they needed.
     """
     rated = [table for table in block.tables if number in plan.rate_rounds]
     seconds = plan.block_seconds(len(block.services), block.tables) + plan.rates_seconds(len(block.services), rated)
@@ -137,9 +138,9 @@ def _in_turns(plan: Plan, block: Block, table: TurnsTable, place: Place, rng: ra
             slot=slot,
             duration_s=table.load_s(plan.turn_seconds),
             turn_s=table.turn_s,
-            # One load generator for all of a table.
+            # All services of a table share one load generator.
             host_network=table.has_running,
-            # For the tool, a request under way also lasts while it is stopped.
+            # The tool's clock goes on while it is stopped, also for requests in flight.
             timeout_s=max(plan.preset.timeout, LEAST_TIMEOUT_S),
             dir=window_folder(f"raw/r{number:02}/b{block.number}", planned),
         )
@@ -161,7 +162,7 @@ def _at_rates(plan: Plan, block: Block, table: TurnsTable, place: Place) -> Iter
                 window=1,
                 slot=slots[cell.level.name],
                 share_of=f"{table.first.tool} {table.first.level.name}",
-                # Of the knee that the rate is a share of, all that counts is the rate.
+                # A share of a knee is loaded as a plain rate.
                 knee_p99_s=None,
                 knee_share=None,
                 duration_s=plan.rate_seconds,
@@ -212,5 +213,5 @@ def _of_cell(plan: Plan, cell: PlannedCell, number: int, position: int) -> Measu
         loadgens=plan.clients,
         event=cell.event,
     )
-    # In the folder of a step of its own.
+    # Measured alone, it is a step of its own.
     return replace(planned, dir=window_folder(f"raw/r{number:02}/{position:04}", planned))

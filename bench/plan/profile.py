@@ -1,4 +1,4 @@
-"""The window in which a service of a table is sampled (--profile): the table's load, on this service alone."""
+"""The window in which a service of a table is profiled (--profile): under the table's load, alone."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from bench.plan.measurement import Measurement, window_folder
 
 FOLDER = "raw/profiles"
 UNDER_WAY = ".part"
-"""What the name of a step's folder ends with until its window is whole."""
+"""The suffix of a step's folder until its window is complete."""
 LOAD_S = 10.0
-"""Seconds of load: stacks are sampled in five of them (driver/steps/sampler.py), and py-spy takes time to start."""
+"""Seconds of load: stacks are sampled for five of them (driver/steps/sampler.py), and py-spy takes time to start."""
 MOST = 8
-"""Services of a table that are sampled."""
+"""The most services of a table that are profiled."""
 STACKS, SAID = "stacks.txt", "sampler.txt"
-"""The sampled stacks, and what the sampler said."""
+"""The files with the sampled stacks and with the sampler's messages."""
 
 
 def window_of(planned: Measurement) -> Measurement:
-    """The window of a service, given any of its windows in turns."""
+    """The profiling window of a service, given any of its windows in turns."""
     name = f"{planned.service}-{planned.scenario}-{planned.tool}-{planned.level}"
     window = replace(
         planned,
@@ -40,7 +40,7 @@ def window_of(planned: Measurement) -> Measurement:
 
 
 def check_profile(plan: Plan) -> None:
-    """UserError where nothing of a plan would be sampled."""
+    """UserError if a plan has nothing to profile."""
     if not any(not cell.service.url for table in plan.tables for cell in table.cells):
         raise UserError(
             "--profile samples the services of a table in turns, and this selection has none: select two services or"
@@ -49,7 +49,7 @@ def check_profile(plan: Plan) -> None:
 
 
 def words(plan: Plan) -> str:
-    """How many windows there will be, and how many seconds they take."""
+    """How many profiling windows there are, and how long they take."""
     count = sum(min(MOST, sum(not cell.service.url for cell in table.cells)) for table in plan.tables)
     seconds = count * (plan.preset.warmup + LOAD_S + OVERHEAD_S)
     return f"profiles after the tables: {count} windows, about {seconds:.0f} s"

@@ -1,7 +1,7 @@
-"""Two refs of a repository as the variants of a run; what their difference touches, and the few stacks that show it.
+"""Two refs of the repository as the variants of a run, which services their difference affects, and stacks to show it.
 
-scripts/compare.sh checks the refs out, and lists them in a folder. A ref has a matrix, settings and build contexts of
-its own; the harness, with its routes, presets and limits, is the current one for both.
+scripts/compare.sh checks the refs out and lists them in a folder. Each ref has its own matrix, settings and build
+context; both are measured by the current harness, with its routes, presets and limits.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from bench.plan.selection import Selection, with_settings
 from bench.plan.variants import CLASS, TAKEN, Variant
 
 SIDES = "sides.tsv"
-"""Of the folder with the refs: `label name mark commit head dirty place` a line, the base first."""
+"""The file that lists the refs, the base first; a line is `label name mark commit head dirty place`, tab-separated."""
 CHANGED = "changed"
-"""Beside it: the paths that differ, one a line."""
+"""The file with the paths that differ, one per line."""
 
 DEFAULT = f"gunicorn-${CLASS}-flask"
-"""Measured where the difference touches every service."""
+"""The stack to measure if the difference affects every service."""
 SCENARIOS = ("json", "delay-20")
 """Instant responses, and 20 ms of waiting."""
 LEVELS, TOOLS = ("c16",), ("wrk",)
 MOST = 3
-"""Stacks that a default selection has."""
+"""The most stacks of a default selection."""
 MINUTES = 4.0
-"""That it is measured at most."""
+"""The longest that a default selection is measured."""
 EVERY = re.compile(r"services/(common/|(debian|alpine)\.Dockerfile$)")
 FOLDER = re.compile(r"services/(framework|server)s/([^/]+)/")
 LOCK = re.compile(r"services/locks/([^/]+)/(framework|server|common|package)-(.+)\.txt$")
@@ -43,7 +43,7 @@ LOCK = re.compile(r"services/locks/([^/]+)/(framework|server|common|package)-(.+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ref(Variant):
-    """One of the two. `head` is the commit that uncommitted changes are of, where `dirty`; `env` its own settings."""
+    """One of the two refs. If `dirty`, it has uncommitted changes on top of `head`; `env` is its .env."""
 
     commit: str
     head: str
@@ -57,7 +57,7 @@ class Ref(Variant):
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """What differs: `every` service, or some by a part of them: a framework's folder or a server, or its lock."""
+    """Which services the difference affects: `every` one, or those with a changed framework, server or lock."""
 
     every: bool
     parts: frozenset[tuple[str, str]]
@@ -66,12 +66,12 @@ class Touched:
     """(label of the Python, `framework`, `server` or `common`, name)."""
 
     def concerns(self, service: Service) -> bool:
-        """Whether a service may be another one on the other side."""
+        """Whether a service may differ between the refs."""
         own = {*_parts(service).items(), ("common", service.server.style)}
         return self.every or any(one in self.parts or (python_label(service.python), *one) in self.locks for one in own)
 
     def concerns_part(self, part: tuple[str, str]) -> bool:
-        """Whether a framework or a server may be another one, on some Python."""
+        """Whether a framework or a server may differ between the refs, on any Python."""
         return part in self.parts or any(lock[1:] == part for lock in self.locks)
 
 
@@ -81,7 +81,7 @@ def _parts(service: Service) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Refs:
-    """The base and the head, the paths that differ, and the settings of the run."""
+    """The base and the head, the paths that differ (`changed`), and the settings of the run."""
 
     base: Ref
     head: Ref
@@ -89,7 +89,7 @@ class Refs:
     run: Mapping[str, str]
 
     def touched(self) -> Touched:
-        """From the paths that differ, the entries of both matrices, and the settings that services read."""
+        """Derived from the paths that differ, the entries of both matrices, and the settings that services read."""
         base, head = self.base.matrix, self.head.matrix
         parts = {(found[1], found[2]) for path in self.changed if (found := FOLDER.match(path))}
         parts |= {("framework", f.folder) for n, f in base.frameworks.items() if head.frameworks.get(n, f) != f}
@@ -101,7 +101,7 @@ class Refs:
         )
 
     def default_selection(self, wanted: Selection) -> Selection:
-        """`wanted` with the stacks that show the difference; UserError where no service is touched."""
+        """`wanted` with stacks that show the difference; UserError if it affects no service."""
         stacks = tuple(self._stacks())
         if not stacks:
             few, both = ", ".join(self.changed[:3]), f"{self.base.label} and {self.head.label}"
@@ -115,29 +115,29 @@ class Refs:
         )
 
     def default_server(self, interface: str) -> str:
-        """The server that an app of one's own is compared on, where none is named."""
+        """The server on which a user's own app is compared unless the user names one."""
         return next((one.server.name for one in self._services() if interface in one.server.serves), "*")
 
     def facts(self, plan: Plan) -> dict[str, Any]:
-        """run.json's entry: the refs, the paths that differ, and what is to be said of them."""
+        """run.json's entry: the refs, the paths that differ, and notes for the report."""
         notes = [*self._run_settings(), *self._unconcerned(plan)]
         return {"base": self.base.facts(), "head": self.head.facts(), "changed": list(self.changed), "notes": notes}
 
     def _run_settings(self) -> Iterator[str]:
-        """A line for each setting of .env that differs, and that a run has only once."""
+        """A line for each setting that differs in .env although a run can have only one value of it."""
         for name in SETTINGS:
             if self.base.env.get(name) != self.head.env.get(name) and name not in (CLASS, *TAKEN):
                 yield f"{name} differs too, but applies to the whole run: both sides have {self.run[name]!r}"
 
     def _unconcerned(self, plan: Plan) -> Iterator[str]:
-        """A line for each pair that the difference does not touch."""
+        """A line for each pair that the difference does not affect."""
         found, services = self.touched(), {service.name: service for service in plan.services}
         for base, head in ((services[name] for name in pair) for pair in plan.pairs):
             if base.stack == head.stack and not base.framework.own and not found.concerns(base):
                 yield f"{base.stack} has the same files on both sides: a difference there is noise"
 
     def _stacks(self) -> Iterator[str]:
-        """A stack for each framework and server that differs, of both sides, those of the quick preset first."""
+        """A stack for each framework and server that differs, if both refs have it; the quick preset's come first."""
         found = self.touched()
         if found.every or self.base.settings[CLASS] != self.head.settings[CLASS]:
             yield DEFAULT
@@ -155,17 +155,17 @@ class Refs:
             yield chosen[0].stack
 
     def _services(self) -> list[Service]:
-        """The base's of the default Python and base that run, in the order in which they speak for others."""
+        """The base ref's services of the default Python and base image, the most representative first."""
         matrix = self.base.matrix
         quick = [with_settings(stack, self.run) for stack in matrix.presets["quick"].stacks]
         return sorted(matrix.usual, key=lambda s: (s.stack not in quick, s.framework.name not in BARE))
 
 
 def read_refs(folder: Path, here: Variant, environ: Mapping[str, str], apps: Sequence[Matrix] = ()) -> Refs:
-    """The refs that scripts/compare.sh has listed in a folder; UserError where the matrix of one cannot be read.
+    """The refs that scripts/compare.sh lists in a folder; UserError if a ref's matrix cannot be read.
 
-    `here` is the project with the run's settings; `apps`: the current matrix with a user's own app of either ref, where
-    that is what they differ in.
+    `here` is the project with the run's settings. `apps`: if two refs of a user's own app are compared, the current
+    matrix with the app of each ref.
     """
     lines = [line.split("\t") for line in (folder / SIDES).read_text(encoding="utf-8").splitlines()]
     base, head = (_ref(line, here, environ, apps[n] if apps else None) for n, line in enumerate(lines))

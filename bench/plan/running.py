@@ -1,6 +1,6 @@
-"""A server that already runs, as one more row of a run (--target): its address, and its place in a plan.
+"""A server that already runs (--target) as a row of a run: its address, and its place in the plan.
 
-It is no container of this project. What a container is limited to, and what its counters say, is unknown of it.
+It is not a container of this project: its limits are unknown, and it has no counters.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from bench.matrix.model import Load, Matrix, Preset, Route, Service
 from bench.own_app.targets import Target, slug
 
 UNKNOWN = "unknown"
-"""Its Python and base."""
+"""Stands for its Python and base image."""
 MODEL = "a server that already runs"
 NO_CONTAINER = "not a container of this project"
 NO_COUNTERS = f"no counters: {NO_CONTAINER}"
 OWNED = "--i-own-this-target"
 TOOLS, LEVELS, ROUNDS = ("wrk",), ("c16",), 3
 TABLES = ("summary", "wrk-latency")
-"""The load of a run of such servers alone, unless asked otherwise, and its tables."""
+"""The default load and the tables of a run that has only servers that already run."""
 _LOOPBACK_6 = ipaddress.IPv6Address("::1")
 _HOST = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?\Z")
 _PATH = re.compile(r"[\x21-\x7e]*\Z")
@@ -31,7 +31,10 @@ _PATH = re.compile(r"[\x21-\x7e]*\Z")
 
 @dataclass(frozen=True, slots=True)
 class RunningServer:
-    """A server that already runs; `path` is empty where the URL names none. `owned`: it is not on this machine."""
+    """A server that already runs. `path` is empty if the URL has none.
+
+    `owned`: it is on another machine, and the user states to own it.
+    """
 
     host: str
     port: int
@@ -45,23 +48,23 @@ class RunningServer:
 
     @property
     def name(self) -> str:
-        """Its service's."""
+        """The name of its service."""
         host = f"ipv6{self.host.replace(':', '-')}" if ":" in self.host else self.host
         return f"target-{host}-{self.port}"
 
     @property
     def request(self) -> Target:
-        """What it is asked when it is measured without services of this project."""
+        """The request to measure it with if no services of this project are measured beside it."""
         path = self.path or "/"
         return Target(slug("GET", path), path=path)
 
     def service(self) -> Service:
-        """It as a service of a plan, which offers every route."""
+        """The server as a service of a plan, which is assumed to offer every route."""
         return Service.foreign(self.name, UNKNOWN, MODEL, url=self.origin, owned=self.owned)
 
 
 def parse_running(text: str, *, owned: bool) -> RunningServer:
-    """The server of a URL; UserError for one that may not be loaded, or not be meant so."""
+    """The server at a URL; UserError if the URL is invalid or this server may not be loaded."""
     try:
         url = urlsplit(text)
         port = url.port
@@ -86,9 +89,9 @@ def parse_running(text: str, *, owned: bool) -> RunningServer:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address is one of this machine alone; a name is not looked up."""
+    """Whether `host` is a loopback address; names are not resolved."""
     address = _address(host)
-    # Of IPv6 one address alone: Python calls those of IPv4 that are written in it loopback, too.
+    # For IPv6 only ::1: Python also calls mapped IPv4 addresses (::ffff:127.0.0.1) loopback.
     return address == _LOOPBACK_6 or (address is not None and address.version == 4 and address.is_loopback)
 
 
@@ -113,7 +116,7 @@ def _problem(text: str, url: SplitResult, host: str) -> str:
 
 
 def check_running(servers: Sequence[RunningServer], *, alone: bool) -> None:
-    """UserError where servers are named twice, or are asked what the others of the run are not."""
+    """UserError if a server is given twice, or one beside services (not `alone`) has a path of its own."""
     names = [one.name for one in servers]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice:
@@ -129,9 +132,9 @@ def check_running(servers: Sequence[RunningServer], *, alone: bool) -> None:
 def with_running(
     matrix: Matrix, preset: Preset, servers: Sequence[RunningServer], *, alone: bool, scenarios: bool
 ) -> tuple[Matrix, Preset]:
-    """The matrix with what these servers are asked, and the preset with their loads.
+    """The matrix with the routes of these servers, and the preset with their loads.
 
-    `alone`: no service of this project is measured beside them; `scenarios`: the command line says what is asked.
+    `alone`: no service of this project is measured beside them; `scenarios`: the command line selects scenarios.
     """
     names = tuple(one.name for one in servers)
     if not alone:
@@ -144,7 +147,7 @@ def with_running(
     asked: dict[str, list[str]] = {}
     for one in servers:
         request = one.request
-        # Two paths may make the same words.
+        # Two paths may have the same slug.
         scenario = next(s for s in _scenarios(request.name) if s not in routes or routes[s].path == request.path)
         routes[scenario] = Route(scenario, scenario, request.path, waits=True)
         asked.setdefault(scenario, []).append(one.name)

@@ -1,4 +1,4 @@
-"""The selection of a command line, and the services and loads of the matrix that it chooses."""
+"""The selection made on the command line, and the services and loads of the matrix that match it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bench.plan.running import RunningServer
 from bench.tools import TOOLS
 
 MODES = ("turns", "solo")
-"""Tables in turns (what cannot be loaded in turns is measured alone), each service alone."""
+"""turns: tables are measured in turns, and alone what cannot be; solo: each service is measured alone."""
 
 DEVELOPMENT = "not meant for production, see docs/catalogue.md; --server NAME measures it"
 """Why a development server is left out."""
@@ -25,7 +25,7 @@ DEVELOPMENT = "not meant for production, see docs/catalogue.md; --server NAME me
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The options of the command line; empty or None: what the preset says. `duration` is in seconds."""
+    """The options of the command line; if empty or None, the preset decides. `duration` is in seconds."""
 
     preset: str | None = None
     stacks: tuple[str, ...] = ()
@@ -35,7 +35,7 @@ class Selection:
     bases: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
     wheels: Wheels | None = None
-    """What --package was given, made before the plan; else `packages` has releases by name."""
+    """The wheels for --package, made before the plan; without them, `packages` has releases by name."""
     scenarios: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
     levels: tuple[str, ...] = ()
@@ -44,27 +44,27 @@ class Selection:
     mode: str | None = None
     controls: str = "null"
     latency: bool = True
-    """Whether tables in turns get their common rates."""
+    """Whether tables in turns are also loaded at common rates."""
     vary: tuple[Knob, ...] = ()
     running: tuple[RunningServer, ...] = ()
-    """Servers that already run."""
+    """Servers that already run (--target)."""
     events: tuple[str, ...] = ()
 
     @property
     def only_running(self) -> bool:
-        """Whether it chooses these alone, and no service."""
+        """Whether it selects only servers that already run."""
         chosen = (self.stacks, self.frameworks, self.servers, self.pythons, self.bases, self.packages, self.vary)
         return bool(self.running) and self.preset is None and self.wheels is None and not any(chosen)
 
 
 def narrows(wanted: Selection) -> bool:
-    """Whether it chooses cells, and not only how they are measured, or with which settings."""
+    """Whether it selects cells, and not only how or with which settings they are measured."""
     unrelated = {name: getattr(wanted, name) for name in ("duration", "rounds", "mode", "controls", "latency", "vary")}
     return wanted != Selection(**unrelated)
 
 
 def override(preset: Preset, wanted: Selection) -> Preset:
-    """The preset with the duration, rounds, mode and packages of the command line; UserError for a bad value."""
+    """The preset with duration, rounds, mode, events and packages of the command line; UserError for a bad value."""
     if wanted.duration is not None:
         if not (math.isfinite(wanted.duration) and 1 <= wanted.duration <= 86400 and wanted.duration % 1 == 0):
             raise UserError("--duration takes whole seconds, 1 to 86400 (ab and wrk take no fractions)")
@@ -91,9 +91,9 @@ def override(preset: Preset, wanted: Selection) -> Preset:
 
 
 def select_services(matrix: Matrix, preset: Preset, wanted: Selection, settings: Mapping[str, str]) -> list[Service]:
-    """The preset's services that the filters match; a filter that matches none of them replaces its axis.
+    """The preset's services that match the filters, in the order of `--stack`.
 
-    They are in the order of `--stack`.
+    A filter that matches none of the preset's services replaces its axis.
     """
     own = select([with_settings(s, settings) for s in preset.stacks], matrix.stacks, "stack")
     stacks = _narrow(wanted.stacks, own, matrix.stacks, "stack")
@@ -108,7 +108,7 @@ def select_services(matrix: Matrix, preset: Preset, wanted: Selection, settings:
         services = of_preset
     services = [s for s in services if s.python in pythons and s.base in bases]
     if wanted.stacks:
-        # The first one is what a pull request's comment compares with.
+        # The comment on a pull request compares with the first one.
         services.sort(key=lambda s: next(n for n, glob in enumerate(wanted.stacks) if any_match(s.stack, [glob])))
     if preset.packages:
         return [with_package(matrix, s, package) for s in services for package in preset.packages]
@@ -123,7 +123,7 @@ def left_out(matrices: Iterable[Matrix], preset: Preset, wanted: Selection) -> s
 
 
 def select_pythons(matrix: Matrix, preset: Preset, patterns: Sequence[str], *, narrow: bool) -> list[str]:
-    """The preset's Pythons that the patterns match; not `narrow`: of all, as there is no preset of one's own."""
+    """The preset's Pythons that match the patterns; if not `narrow` (the user chose no preset), any Python."""
     return _select(patterns, preset.pythons, matrix.pythons, "Python", narrow=narrow)
 
 
@@ -157,14 +157,17 @@ def select_loads(matrix: Matrix, preset: Preset, wanted: Selection) -> list[Load
 
 
 def _levels(load: Load, asked: Sequence[Level]) -> tuple[str, ...]:
-    """Those that are asked for; a load keeps its common rates where none of these are asked for, and the reverse."""
+    """The levels asked for; a load keeps its common rates unless common rates are asked for, and vice versa."""
     kinds = {level.share is None for level in asked}
     kept = [level for level in map(parse_level, load.levels) if (level.share is None) not in kinds]
     return tuple(level.name for level in (*asked, *kept))
 
 
 def _narrow_tools(loads: list[Load], patterns: tuple[str, ...]) -> list[Load]:
-    """The loads with the matching tools; one that no load has is added to all if named exactly or if none matches."""
+    """The loads with the matching tools.
+
+    A tool that no load has is added to all loads if it is named exactly or if no pattern matches a load's tool.
+    """
     held = {tool for load in loads for tool in load.tools if any_match(tool, patterns)}
     added = tuple(t for t in TOOLS if t not in held and (t in patterns or (not held and any_match(t, patterns))))
     narrowed = [replace(load, tools=_matching(load.tools, patterns) + added) for load in loads]
@@ -175,7 +178,7 @@ def _narrow_scenarios(matrix: Matrix, loads: list[Load], patterns: tuple[str, ..
     narrowed = [replace(load, scenarios=_matching(load.scenarios, patterns)) for load in loads]
     narrowed = [load for load in narrowed if load.scenarios]
     held = {name for load in narrowed for name in load.scenarios}
-    # Scenarios of self-tests, like their apps, are selected by exact name only.
+    # Like their apps, scenarios of self-tests are only selected by exact name.
     fixed = [r.scenario for r in matrix.routes.values() if "{n}" not in r.scenario and not r.selftest]
     missing: list[str] = []
     for pattern in patterns:
@@ -200,7 +203,7 @@ def any_match(name: str, patterns: Iterable[str]) -> bool:
 
 
 def with_settings(stack: str, settings: Mapping[str, str]) -> str:
-    """A preset's stack with the settings in its name filled in (`gunicorn-$WORKER_CLASS-flask`)."""
+    """A preset's stack with the settings in its name replaced (`gunicorn-$WORKER_CLASS-flask`)."""
     for name, value in settings.items():
         stack = stack.replace(f"${name}", value)
     return stack

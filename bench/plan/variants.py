@@ -1,7 +1,7 @@
-"""The services of a run: stacks, each as every variant makes them; and which of them are compared with which.
+"""The services of a run, in each variant, and which of them are compared with each other.
 
-A variant is the project as it is, or one of two refs of it. On each, stacks have versions of a package (--package) and
-combinations of the values of knobs (--vary). A user's own app is a framework of the variant's matrix.
+A variant is the project itself or one of two refs of it. Within a variant, a stack may come with several versions of a
+package (--package) and several combinations of knob values (--vary). A user's own app is a framework of its matrix.
 """
 
 from __future__ import annotations
@@ -35,50 +35,50 @@ from bench.plan.selection import DEVELOPMENT, Selection, any_match, left_out, se
 
 CLASS = "WORKER_CLASS"
 TAKEN = ("WORKERS", "BACKLOG", "DB_POOL_TOTAL", "PYTHON_JIT", "MEMORY")
-"""Settings that a ref has of its own, besides `CLASS`; all others are of the run."""
+"""Settings that a ref takes from its own .env, besides `CLASS`; all others are the run's."""
 _VARIABLE = f"${CLASS}"
 _AXES = ("stacks", "pythons", "bases", "frameworks", "servers")
-"""Names that a selection chooses by; a preset has some of them."""
+"""The lists of names in a selection; a preset has some of them."""
 
 USUAL = ("gunicorn-$WORKER_CLASS", "uvicorn")
-"""Servers on which a framework is measured unless the command line names others."""
+"""Servers on which a framework's package is measured unless the command line names others."""
 DEBIAN = "debian"
 ALONE = "there is no other version of the package to compare it with on this Python"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
-    """What stacks are made of: the project as it is, with the run's settings; or a ref of it, with some of its own.
+    """What services are built from: the project with the run's settings, or a ref of it with some settings of its own.
 
-    A ref's `label` is that of the command line, `name` is in the names of services, `mark` ends those of images.
-    `context` is the folder that images are built from, where that is not this project's services/.
+    For a ref: `label` is its name on the command line, `name` its part of service names, `mark` the suffix of image
+    names. `context` is the folder that images are built from; empty: this project's services/.
     """
 
     matrix: Matrix
     settings: Mapping[str, str]
     reachable: Callable[[Service], bool] = lambda service: True
-    """Whether the base image of a service can be had on this machine."""
+    """Whether the base image of a service is available on this machine."""
     reads: Reads = field(default_factory=reader)
     """Which knobs a service reads."""
     pins: Locked = field(default_factory=locked)
-    """Which packages it has."""
+    """Which packages a service has, as its lock pins them."""
     label: str = ""
     name: str = ""
     mark: str = ""
     context: str = ""
     own: Mapping[str, str] = field(default_factory=dict)
-    """Those of `TAKEN` that are not the run's."""
+    """The settings of `TAKEN` that differ from the run's."""
 
     def services(self, preset: Preset, wanted: Selection, others: Iterable[Variant]) -> Iterator[Service]:
-        """Those that are selected, with their versions and settings; a name that only `others` have chooses none.
+        """The selected services, with package versions and knob values; names that only `others` know select nothing.
 
-        What cannot be run has the cause in `skip`; UserError for a package or a knob that no service has.
+        A service that cannot run has the cause in `skip`. UserError for a package or a knob that no service has.
         """
         knobs = knobs_of(preset, wanted)
         own, found = (self._known(one, others) for one in (preset, wanted))
         if own is None or found is None:
             return
-        # Of two refs, one may not know yet that it is a development server.
+        # A server counts as a development server if either ref says so.
         development = left_out((self.matrix, *(other.matrix for other in others)), own, found)
         services = [
             replace(one, skip=DEVELOPMENT) if one.server.name in development else one
@@ -96,7 +96,7 @@ class Variant:
             yield with_threads(one, self.own.get("WORKERS", self.settings.get("WORKERS", "1"))) if equal else one
 
     def _known(self, one: Any, others: Iterable[Variant]) -> Any:
-        """A preset or a selection without the names that only others have; None where that leaves none of a list."""
+        """A preset or selection without the names that only `others` know; None if that empties one of its lists."""
         known = one
         for axis in (axis for axis in _AXES if getattr(one, axis, ())):
             kept = [
@@ -113,7 +113,7 @@ class Variant:
         return bool(fnmatch.filter(getattr(self.matrix, axis), with_settings(name, self.settings)))
 
     def _with_versions(self, services: Sequence[Service], wheels: Wheels) -> list[Service]:
-        """Each service that has one of the packages once with each version of it; the others as they are."""
+        """Each service that has one of the packages, once per version; other services unchanged."""
         for name in wheels.names:
             if not any(name in self.pins(service) for service in services if not service.skip):
                 others = sorted({s.server.name for s in self.matrix.usual if name in self.pins(s)})
@@ -126,7 +126,7 @@ class Variant:
         found = [wheel for name in wheels.names if name in pins for wheel in wheels.of(label, name)]
         working = [wheel for wheel in found if not wheel.cause]
         if not found or (len(found) == len(working) == 1):
-            # One version is compared with what the image has without it.
+            # A single version is compared with the one that the lock pins.
             yield service
         elif len(working) == 1:
             found = [wheel if wheel.cause else replace(wheel, cause=ALONE) for wheel in found]
@@ -144,7 +144,7 @@ class Variant:
         return found if release else replace(found, skip="a package from source is built only for Debian images")
 
     def _with_values(self, services: Sequence[Service], knobs: Sequence[Knob]) -> Iterator[Service]:
-        """The services with every combination of values, where they read the knobs."""
+        """The services with every combination of values of the knobs that they read."""
         running = [service for service in services if not service.skip]
         for knob in (knob.name for knob in knobs if running and not knob.optional):
             if all(self.reads(service, knob) for service in running):
@@ -163,7 +163,7 @@ class Variant:
             yield from (varied(service, settings) if settings else service for settings in itertools.product(*axes))
 
     def named(self, service: Service) -> Service:
-        """A service as it is here, with those settings of this ref that it reads."""
+        """A service of this ref, with the ref's name and those of its settings that the service reads."""
         if not self.label:
             return service
         own = {name: value for name, value in self.own.items() if self.reads(service, name) is None}
@@ -173,16 +173,16 @@ class Variant:
         return replace(service, name=name, settings=settings, plain=built_as, context=self.context)
 
     def place_of(self, service: Service, patterns: Sequence[str]) -> tuple[object, ...]:
-        """What a service has in common with those that it is compared with; WORKER_CLASS may stand for two servers."""
+        """The key that services compared with each other share; $WORKER_CLASS may stand for two servers."""
         chosen = [p for p in patterns if _VARIABLE in p and any_match(service.stack, [with_settings(p, self.settings)])]
         stack = service.stack.replace(self.settings[CLASS], _VARIABLE, 1) if chosen else service.stack
-        # The versions of a package are compared with each other, but those of two refs each with its own.
+        # Versions of a package are compared with each other; if there are two refs, each version with itself.
         return stack, service.python, service.base, service.settings, self.label and service.package
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Services, each base before what is compared with it; these pairs; and what is left out."""
+    """The services, each base before its heads; the pairs; and what is skipped."""
 
     services: list[Service]
     pairs: list[Pair]
@@ -190,7 +190,7 @@ class Chosen:
 
 
 def choose(variants: Sequence[Variant], preset: Preset, wanted: Selection) -> Chosen:
-    """The services that every variant has; UserError for a name that none has."""
+    """The selected services that every variant has; UserError for a name that none has."""
     selftests = [*preset.stacks, *wanted.stacks, *wanted.frameworks]
     variants = [replace(one, matrix=one.matrix.with_selftests(selftests)) for one in variants]
     places: dict[tuple[object, ...], dict[tuple[str, str], Service]] = {}
@@ -200,7 +200,7 @@ def choose(variants: Sequence[Variant], preset: Preset, wanted: Selection) -> Ch
         for service in variant.services(preset, wanted, others):
             here = variant.named(service)
             if here.skip:
-                # A server that is left out is so with every app.
+                # A development server is skipped with every app: one entry for the server.
                 skips.append(SkippedCell(here.server.name if here.skip == DEVELOPMENT else here.name, here.skip))
             else:
                 place = variant.place_of(service, wanted.stacks or preset.stacks)
@@ -215,7 +215,7 @@ def choose(variants: Sequence[Variant], preset: Preset, wanted: Selection) -> Ch
 
 
 def in_pairs(cells: Sequence[PlannedCell], pairs: Sequence[Pair], skips: list[SkippedCell]) -> list[PlannedCell]:
-    """The cells of which what they are compared with has one, too; what is left out is added to `skips`."""
+    """The cells without those whose counterparts have no such cell, which are added to `skips`."""
     partners: dict[str, list[str]] = {}
     for base, head in pairs:
         partners.setdefault(base, []).append(head)
@@ -233,7 +233,7 @@ def in_pairs(cells: Sequence[PlannedCell], pairs: Sequence[Pair], skips: list[Sk
 
 
 def knobs_of(preset: Preset, wanted: Selection) -> Sequence[Knob]:
-    """Those of the command line, else the preset's; UserError where they do not go together."""
+    """The knobs of the command line, else the preset's; UserError for a duplicate or too many combinations."""
     preset_knobs = [parse_knob(text) for text in preset.vary]
     preset_knobs += [replace(parse_knob(text), optional=True) for text in preset.vary_if_read]
     knobs = wanted.vary or preset_knobs
@@ -248,7 +248,7 @@ def knobs_of(preset: Preset, wanted: Selection) -> Sequence[Knob]:
 
 
 def with_default_stacks(variant: Variant, wanted: Selection) -> Selection:
-    """The selection; where --package names no services, with one stack that has the package, of each package."""
+    """The selection; if --package is given without any services, with one stack for each package."""
     if wanted.wheels is None or wanted.preset or wanted.stacks or wanted.frameworks or wanted.servers:
         return wanted
     stacks = [_stack_with(variant, name) for name in wanted.wheels.names]
@@ -256,7 +256,7 @@ def with_default_stacks(variant: Variant, wanted: Selection) -> Selection:
 
 
 def _stack_with(variant: Variant, name: str) -> str:
-    """Of the services that have a package: its own server with a bare app, or its own framework on a usual server."""
+    """A stack that has the package: preferably the server of that name with a bare app, or the framework on `USUAL`."""
     pinned = [s for s in variant.matrix.usual if name in variant.pins(s)]
     if not pinned:
         raise UserError(f"--package {name}: no service has it")

@@ -1,1 +1,1 @@
-"""What the apps share: the contract's limits and the data layers."""
+"""Code that the apps share: the contract's limits and the data layers."""

@@ -1,8 +1,7 @@
 """Backends of the asyncio apps: PostgreSQL through asyncpg and through SQLAlchemy's ORM, and the upstream.
 
-`open_backends()` connects nothing: each backend connects on the first request that needs it, on the
-serving event loop. A load without a database opens no connection, and a load that uses one store
-has this worker's whole share of connections.
+`open_backends()` does not connect: each backend connects on the first request that needs it, on the serving event loop.
+A load without a database opens no connection, and a load that uses one store has this worker's whole share of them.
 
 Forms:
 driver      magicstack.github.io/asyncpg, "asyncpg Usage" (Connection Pools), "API Reference" (fetchmany, executemany)
@@ -51,8 +50,8 @@ class Store(Protocol):
 class _PooledConnection(asyncpg.Connection):
     """A connection that returns to its pool without a query.
 
-    By default asyncpg resets the session's settings, cursors and locks, one more round trip per
-    request; no app here changes any of them.
+    By default asyncpg then resets the session's settings, cursors and locks, which costs a round trip per request. No
+    app here changes any of them.
     """
 
     __slots__ = ()
@@ -76,9 +75,9 @@ class RawStore:
             rows = await self._read(connection, count)
             for row in rows:
                 row["randomNumber"] = contract.other_number(row["randomNumber"])
-            # Atomic without a transaction around it ("API Reference", executemany()), and one around the reads as
-            # well would hold no lock. In id order: requests that share rows may wait for each other, but cannot
-            # deadlock, as they could in one UPDATE of them all, whose order is the planner's.
+            # executemany() is atomic without a transaction ("API Reference"), and a transaction that includes the
+            # reads would hold no lock. In id order, so that requests for the same rows may wait for each other but
+            # cannot deadlock; in a single UPDATE of all rows they could, because the planner chooses the order.
             await connection.executemany(
                 "UPDATE world SET randomnumber = $2 WHERE id = $1",
                 sorted((row["id"], row["randomNumber"]) for row in rows),
@@ -114,7 +113,7 @@ class OrmStore:
     """SQLAlchemy's ORM over the same driver."""
 
     def __init__(self, engine: AsyncEngine) -> None:
-        # One pool for both. Reads need no transaction, which saves two round trips, and have nothing to flush.
+        # Both use one pool. Reads have nothing to flush and need no transaction, which saves two round trips.
         self._reads = async_sessionmaker(engine, autoflush=False)
         writes = engine.execution_options(isolation_level="READ COMMITTED")
         self._writes = async_sessionmaker(writes, expire_on_commit=False)
@@ -137,7 +136,7 @@ class OrmStore:
 
     @staticmethod
     async def _read(session: AsyncSession, count: int) -> list[World]:
-        # By primary key: its statement is compiled once, and a row that the session has is not asked for again.
+        # By primary key: the statement is compiled once, and a row that the session already has is not read again.
         return [await session.get_one(World, world_id) for world_id in contract.world_ids(count)]
 
 
@@ -150,13 +149,13 @@ class UpstreamError(Exception):
 
 @dataclass(frozen=True)
 class Upstream:
-    """The external service, over keep-alive connections, as many as there are requests in flight."""
+    """The external service, over kept connections, as many as there are requests in flight."""
 
     session: aiohttp.ClientSession
     url: str
 
     async def delay(self, milliseconds: int) -> Any:
-        """The upstream's answer after `milliseconds` (0: its default); raises UpstreamError."""
+        """The upstream's response after `milliseconds` (0: its default); raises UpstreamError."""
         timeout = aiohttp.ClientTimeout(total=milliseconds / 1000 + 2)
         try:
             async with self.session.get(f"{self.url}/delay/{milliseconds}", timeout=timeout) as response:
@@ -186,7 +185,7 @@ class Backends:
 
 @asynccontextmanager
 async def open_backends() -> AsyncIterator[Backends]:
-    """This worker's backends, for as long as it serves; enter it on the serving event loop."""
+    """This worker's backends while it serves; enter it on the serving event loop."""
     database = settings.Database.from_environment()
     size = settings.pool_size()
     pool = asyncpg.create_pool(
@@ -217,11 +216,11 @@ async def open_backends() -> AsyncIterator[Backends]:
     )
     session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), cookie_jar=aiohttp.DummyCookieJar())
     try:
-        # Connects nothing: min_size is 0.
+        # Does not connect, because min_size is 0.
         await pool
         yield Backends(RawStore(pool), OrmStore(engine), Upstream(session, settings.upstream_url()))
     finally:
-        # The server's grace period is over: cut off the requests that are left.
+        # The server's grace period is over: cut off the remaining requests.
         pool.terminate()
         await engine.dispose()
         await session.close()

@@ -19,7 +19,7 @@ def widen() -> None:
 
 
 def widen_when_listening(worker: Any) -> None:
-    """Widen it once a gunicorn worker that listens again, with a length of its own, has done so: it then notifies."""
+    """Call `widen` when a gunicorn worker that calls listen() itself has done so, which its first notify() shows."""
     notify = worker.notify
 
     def first() -> None:

@@ -1,4 +1,4 @@
-"""Cheroot in one of several processes that share a socket, for the servers cheroot and cherrypy."""
+"""Cheroot in a process that may share its socket with others, for the servers cheroot and cherrypy."""
 
 import os
 import socket
@@ -11,8 +11,8 @@ SOCKET_ACTIVATION_FD = 3
 
 def serve(listener: socket.socket, app: Any) -> None:
     """Serve until SystemExit; Cheroot takes the socket through systemd's socket activation."""
-    # As Cheroot's own bind does (HTTPServer.prepare_socket): it sends headers and body apart, and without this each
-    # response on a kept connection waits 40 ms for the client's delayed acknowledgement.
+    # As Cheroot's own bind does (HTTPServer.prepare_socket): it sends headers and body separately, and without this
+    # each response on a kept connection would wait 40 ms for the client's delayed acknowledgement.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     os.dup2(listener.fileno(), SOCKET_ACTIVATION_FD)
     os.environ["LISTEN_PID"] = str(os.getpid())
@@ -24,7 +24,7 @@ def serve(listener: socket.socket, app: Any) -> None:
         timeout=int(os.environ.get("KEEPALIVE", "10")),
         shutdown_timeout=int(os.environ.get("GRACEFUL", "5")),
     )
-    # Keep all idle connections; by default the eleventh is closed.
+    # Keep all idle connections; by default it keeps only ten.
     server.keep_alive_conn_limit = None
     server.prepare()
     try:

@@ -1,7 +1,6 @@
-"""The limits and the input parsing that all apps share, whatever their framework.
+"""The limits and the input parsing that all apps share, so that they differ only in their framework.
 
-Nothing here depends on HTTP, a driver or a framework: text or bytes in, plain values out, so that
-two apps differ in nothing but their framework.
+Nothing here depends on HTTP, a driver or a framework: text or bytes in, plain values out.
 """
 
 import json
@@ -23,20 +22,20 @@ WORLD_ROWS = 10_000
 MAX_COUNT = 500
 MAX_DURATION_MS = 10_000
 ECHO_LIMIT = 64 * 1024
-# Below the depth that overflows an encoder on any Python: what was parsed can also be encoded.
+# Below the depth at which the encoder of any Python overflows: what was parsed can also be encoded.
 MAX_NESTING = 200
 
-# Give every thread the stack size that glibc gives it. On musl, CPython's build takes 1 MiB, and deeply nested JSON
-# overflows that in the C parser before Python's own limit is reached: the process would die, not only the request.
+# The stack size of threads on glibc, for every system. On musl, CPython uses 1 MiB, which deeply nested JSON overflows
+# in the C parser before Python's own limit is reached: the process would die, not only the request.
 threading.stack_size(8 << 20)
 
-# Where a reload of an app that boots slowly is measured (bench/plan/events).
+# For the reload of an app that boots slowly (bench/plan/events).
 time.sleep(float(os.environ.get("BOOT_S") or 0))
 
 # One encoder for all requests: json.dumps() creates a new one on each call that passes separators.
 to_json = json.JSONEncoder(separators=(",", ":")).encode
 
-# Python's int() also accepts digits of other scripts, underscores and spaces.
+# Not int(), which also accepts digits of other scripts, underscores and spaces.
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 
 
@@ -60,7 +59,7 @@ def _clamp(text: object, low: int, high: int, absent: int) -> int:
 
 def world_ids(count: int) -> list[int]:
     """`count` distinct random ids of World, so that neither a cache nor an ORM can skip a query."""
-    # The common case, at a third of the cost of a sample.
+    # The common case, for a third of the cost of random.sample().
     if count == 1:
         return [random.randint(1, WORLD_ROWS)]
     return random.sample(range(1, WORLD_ROWS + 1), count)
@@ -101,7 +100,7 @@ def echo(body: bytes) -> dict[str, Any]:
 
 
 def _nesting(value: Any) -> int:
-    """Depth of nested arrays and objects, without recursion, which is what this guards against."""
+    """Depth of nested arrays and objects, computed without recursion."""
     depth, level = 0, [value]
     while level := [item for item in level if isinstance(item, (dict, list))]:
         depth += 1

@@ -1,9 +1,9 @@
-"""What an app does besides while events are measured (bench/plan/events); without the variables, nothing.
+"""Extra behaviour of an app while events are measured (bench/plan/events), chosen by environment variables:
 
-TELL_PID each response names the process that gave it, in x-worker
-WORK_MS  milliseconds of CPU that each request takes
-LARGE_MB megabytes of the response at /large, in pieces as an app streams a download
-TAKE_BODIES a body is read whole, however large, and answered with its size
+TELL_PID     each response names the process that sent it, in x-worker
+WORK_MS      milliseconds of CPU that each request uses
+LARGE_MB     megabytes of the response at /large, sent in pieces like a streamed download
+TAKE_BODIES  every body is read whole, however large, and answered with its size
 """
 
 import os
@@ -31,7 +31,7 @@ def pid() -> tuple[str, str]:
 
 
 def work() -> None:
-    """Take the CPU for as long as WORK_MS says, by the thread's own clock."""
+    """Use the CPU for WORK_MS, by the thread's own clock."""
     end = time.thread_time() + work_s
     while time.thread_time() < end:
         pass
@@ -48,7 +48,7 @@ def pieces() -> Iterator[bytes]:
 
 
 def wsgi(inner: Callable[..., Iterable[bytes]]) -> Callable[..., Iterable[bytes]]:
-    """The app, with what the variables ask for."""
+    """The WSGI app with the behaviour that the variables ask for."""
 
     def app(environ: Any, start_response: Any) -> Iterable[bytes]:
         def start(status: str, headers: list[tuple[str, str]], *more: Any) -> Any:
@@ -69,7 +69,7 @@ def wsgi(inner: Callable[..., Iterable[bytes]]) -> Callable[..., Iterable[bytes]
 
 
 async def _take(receive: Receive, send: Send) -> None:
-    """Reads a body whole, as an upload that is kept in memory."""
+    """Read a whole body, like an upload that is kept in memory, and answer with its size."""
     parts, more = [], True
     while more:
         message = await receive()
@@ -82,7 +82,7 @@ async def _take(receive: Receive, send: Send) -> None:
 
 
 def asgi(inner: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
-    """The app, with what the variables ask for."""
+    """The ASGI app with the behaviour that the variables ask for."""
 
     async def app(scope: Message, receive: Receive, send: Send) -> None:
         async def tell(message: Message) -> None:

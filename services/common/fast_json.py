@@ -1,4 +1,4 @@
-"""JSON as bytes: orjson where it has a wheel (CPython, except its newest version), else the standard library."""
+"""JSON as bytes: orjson if it has a wheel (CPython, except the newest version), else the standard library."""
 
 import json
 from typing import Any

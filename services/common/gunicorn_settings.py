@@ -1,9 +1,11 @@
-"""What all gunicorn workers have in common and not every release knows as a flag: `gunicorn --config python:...`.
+"""Settings of all gunicorn workers that not every release has as a flag: `gunicorn --config python:...`.
 
-The rest is in the arguments of each start, so that a report can say the command. Per gunicorn's documentation
-("Settings"), a heartbeat file on disk can block a worker in a container (--worker-tmp-dir), and 5 s (--keep-alive) are
-the most that it names for servers without a proxy in front, and uvicorn's default: services that are loaded in turns
-are not asked anything for up to 2 s, gunicorn's default.
+All others are arguments in each start, so that reports can show the command. Reasons for two of them, per gunicorn's
+documentation ("Settings"):
+
+--worker-tmp-dir  a heartbeat file on disk can block a worker in a container
+--keep-alive      5 s is the most that it suggests for servers without a proxy in front, and uvicorn's default.
+                  gunicorn's default of 2 s is too short: services loaded in turns get no requests for up to 2 s.
 """
 
 # Nothing here uses gunicorn's control socket.

@@ -1,4 +1,4 @@
-"""Jinja2 for apps whose framework has no template engine of its own, as its documentation has it ("API", Basics)."""
+"""Jinja2, used as in its documentation ("API", Basics), for apps whose framework has no template engine."""
 
 from collections.abc import Iterable
 
@@ -6,8 +6,8 @@ from jinja2 import Environment, FileSystemLoader, select_autoescape
 
 from common import contract
 
-# In the working directory, which is the app's. Nothing changes a template while it is served: no look at the file for
-# each request ("API", auto_reload).
+# Relative to the working directory, which is the app's. Templates do not change while they are served, so the file is
+# not checked on each request ("API", auto_reload).
 environment = Environment(loader=FileSystemLoader("templates"), autoescape=select_autoescape(), auto_reload=False)
 
 

@@ -1,4 +1,4 @@
-"""The tables as SQLAlchemy's ORM maps them, and their rows as they appear in responses."""
+"""The tables, mapped by SQLAlchemy's ORM, and their rows in responses."""
 
 from typing import TypedDict
 
@@ -24,7 +24,7 @@ class World(Base):
     random_number: Mapped[int] = mapped_column("randomnumber")
 
     def row(self) -> WorldRow:
-        """The row as it appears in a response."""
+        """The row for a response."""
         return {"id": self.id, "randomNumber": self.random_number}
 
 

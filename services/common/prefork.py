@@ -1,4 +1,4 @@
-"""Worker processes for servers that have none of their own: one listening socket, N processes."""
+"""Worker processes for servers without any: one listening socket, N processes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def listen() -> socket.socket:
 def run(serve: Callable[[socket.socket], object]) -> None:
     """Call `serve` with the listening socket in each of WORKERS processes, until SIGTERM.
 
-    A single worker runs in this process. Of several, the first to exit ends them all, with status 1.
+    A single worker runs in this process. If there are several, the first to exit ends them all, with status 1.
     """
     listener = listen()
     workers = int(os.environ["WORKERS"])
@@ -41,7 +41,7 @@ def run(serve: Callable[[socket.socket], object]) -> None:
     for child in children:
         with suppress(ProcessLookupError):
             os.kill(child, signal.SIGTERM)
-    # A container ends with its first process: requests under way in the others would be cut.
+    # A container ends with its first process, which would cut off requests in flight in the others.
     for child in children:
         with suppress(ChildProcessError):
             os.waitpid(child, 0)

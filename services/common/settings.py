@@ -1,4 +1,4 @@
-"""Where a service finds its database and its upstream, and a worker's share of the connections."""
+"""The addresses of a service's database and upstream, and a worker's share of the connections."""
 
 import os
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ def upstream_url() -> str:
 
 @dataclass(frozen=True)
 class Database:
-    """Where PostgreSQL is, and the user who connects."""
+    """The address of PostgreSQL, and the user to connect as."""
 
     host: str
     port: int
@@ -37,6 +37,6 @@ class Database:
 
 
 def database_password() -> str:
-    """The secret file's only line, read on connect: a service that uses no database needs no secret."""
+    """The secret file's only line, read when connecting: a service without a database needs no secret."""
     path = os.environ.get("DATABASE_PASSWORD_FILE", "/run/secrets/database_password")
     return Path(path).read_text(encoding="utf-8").strip()

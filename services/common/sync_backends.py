@@ -1,9 +1,8 @@
 """Backends of the synchronous apps: PostgreSQL through psycopg2 and through SQLAlchemy's ORM, and the upstream.
 
-Importing this connects nothing: each backend connects on the first request that needs it, and so
-after the server has forked. A load that uses one store has this worker's whole share of connections.
-Under gevent the same code waits cooperatively: the server patches the standard library and psycopg2
-first.
+Importing this module does not connect: each backend connects on the first request that needs it, and thus after the
+server has forked. A load that uses one store has this worker's whole share of connections. Under gevent the same code
+waits cooperatively, because the server first patches the standard library and psycopg2.
 
 Forms:
 driver      psycopg.org/docs, "Basic module usage", "psycopg2.extras" (Fast execution helpers)
@@ -75,7 +74,7 @@ class Pool:
     """
 
     def __init__(self, size: int) -> None:
-        # Last in, first out: its caches are warm, and no more connections are opened than needed.
+        # Last in, first out: that connection's caches are warm, and no more are opened than needed.
         self._free: queue.LifoQueue[Connection | None] = queue.LifoQueue()
         for _ in range(size):
             self._free.put(None)
@@ -112,8 +111,9 @@ class RawStore:
             rows = [self._world(cursor, world_id) for world_id in contract.world_ids(count)]
             for row in rows:
                 row["randomNumber"] = contract.other_number(row["randomNumber"])
-            # One message and so one transaction, which PostgreSQL opens by itself; one around the reads as well would
-            # hold no lock. In id order: requests that share rows may wait for each other, but cannot deadlock.
+            # One message, for which PostgreSQL opens a transaction by itself; a transaction that includes the reads
+            # would hold no lock. In id order, so that requests for the same rows may wait for each other but cannot
+            # deadlock.
             psycopg2.extras.execute_batch(
                 cursor,
                 "UPDATE world SET randomnumber = %s WHERE id = %s",
@@ -151,7 +151,7 @@ class OrmStore:
     """SQLAlchemy's ORM over the same driver."""
 
     def __init__(self, engine: Engine) -> None:
-        # One pool for both. Reads need no transaction, which saves two round trips, and have nothing to flush.
+        # Both use one pool. Reads have nothing to flush and need no transaction, which saves two round trips.
         self._reads = sessionmaker(engine, autoflush=False)
         writes = engine.execution_options(isolation_level="READ COMMITTED")
         self._writes = sessionmaker(writes, expire_on_commit=False)
@@ -174,7 +174,7 @@ class OrmStore:
 
     @staticmethod
     def _read(session: Session, count: int) -> list[World]:
-        # By primary key: its statement is compiled once, and a row that the session has is not asked for again.
+        # By primary key: the statement is compiled once, and a row that the session already has is not read again.
         return [session.get_one(World, world_id) for world_id in contract.world_ids(count)]
 
 
@@ -186,14 +186,14 @@ class UpstreamError(Exception):
 
 
 class Upstream:
-    """The external service, over keep-alive connections, as many as there are requests in flight."""
+    """The external service, over kept connections, as many as there are requests in flight."""
 
     def __init__(self, url: str) -> None:
-        # maxsize bounds the connections that are kept, not those that are open; failed requests are not retried.
+        # maxsize limits kept connections, not open ones; failed requests are not retried.
         self._pool = urllib3.connection_from_url(url, maxsize=1024, retries=False)
 
     def delay(self, milliseconds: int) -> Any:
-        """The upstream's answer after `milliseconds` (0: its default); raises UpstreamError."""
+        """The upstream's response after `milliseconds` (0: its default); raises UpstreamError."""
         try:
             response = self._pool.request("GET", f"/delay/{milliseconds}", timeout=milliseconds / 1000 + 2)
         except urllib3.exceptions.HTTPError as error:
@@ -221,15 +221,15 @@ def _backends() -> Backends:
         "postgresql+psycopg2://",
         creator=connect,
         isolation_level="AUTOCOMMIT",
-        # Sends a batch of updates as one message, as execute_batch() does for the driver alone.
+        # Sends a batch of updates as one message, like execute_batch() for the driver alone.
         executemany_mode="values_plus_batch",
         pool_size=size,
         max_overflow=0,
-        # Wait for a free connection without a timeout, as the pool above does.
+        # Wait for a free connection without a timeout, like the pool above.
         pool_timeout=None,
     )
     return Backends(RawStore(size), OrmStore(engine), Upstream(settings.upstream_url()))
 
 
-# Created at import, not by the first request: two threads would each create one.
+# Created at import, because at the first requests two threads could each create one.
 backends = _backends()

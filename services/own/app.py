@@ -1,7 +1,7 @@
-"""One's own app under the name by which every server asks for an app: `app`; of aiohttp and Tornado `create_app`.
+"""A user's own app under the name that every server imports: `app`, or `create_app` for aiohttp and Tornado.
 
-APP says where it is, MODULE:NAME, or MODULE:NAME() for a function that makes it; APP_INTERFACE what it is. Its folder
-comes first in the search for modules, and is the working directory.
+APP is MODULE:NAME, or MODULE:NAME() for a function that makes the app; APP_INTERFACE is its interface. Its folder comes
+first on the module path, and is the working directory.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FOLDER = "/srv/app"
 
 
 def find() -> tuple[Any, bool]:
-    """The object that APP names, and whether it has to be called; AttributeError where its module has none."""
+    """The object that APP names, and whether it must be called; AttributeError if its module does not have it."""
     module_name, _, name = os.environ["APP"].partition(":")
     called = name.endswith("()")
     name = name[:-2] if called else name
@@ -38,7 +38,7 @@ def own_app() -> Any:
 
 
 async def make() -> Any:
-    """The app of a framework whose servers call a factory."""
+    """The app, for servers that call a factory."""
     found, called = find()
     if called or inspect.isroutine(found):
         found = found()
@@ -51,7 +51,7 @@ async def opened() -> AsyncIterator[Any]:
 
 
 def load() -> None:
-    """Define what servers ask for. In a folder with a module `app` of its own, that one takes this one's place."""
+    """Define what servers import. If the folder has a module `app`, that module replaces this one."""
     here = sys.modules[__name__]
     folders = [folder for folder in (FOLDER, f"{FOLDER}/src") if os.path.isdir(folder)]
     sys.path[:0] = folders
@@ -62,7 +62,7 @@ def load() -> None:
     if interface in ("wsgi", "asgi"):
         name, value = "app", own_app()
     else:
-        # Found now, so that what is wrong shows at once, and made by the server.
+        # Look it up now, so that errors show at once; the server makes it later.
         find()
         name, value = "create_app", make if interface == "aiohttp" else opened
     setattr(sys.modules.setdefault(__name__, here), name, value)

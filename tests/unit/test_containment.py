@@ -1,4 +1,4 @@
-"""The rules for containers: each is broken once, in a Compose file and as `docker inspect` has it."""
+"""The rules for containers: each is violated once, in a Compose file and in `docker inspect`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The documents: no link leads nowhere, and every script, file and option that they name exists."""
+"""The documents: links work, and every script, file and option that they name exists."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PAGES = sorted(
     for pattern in ("*.md", "docs/*.md", "results/published/README.md", "bench/**/README.md")
     for path in ROOT.glob(pattern)
 )
-# A changelog names what was; these say what is.
+# Not the changelog, which names things that are gone.
 CURRENT = [
     *(page for page in PAGES if page.name != "CHANGELOG.md"),
     *(ROOT / name for name in (".env", "action.yml", "services/matrix.toml")),
@@ -65,7 +65,7 @@ def _anchors(page: Path) -> set[str]:
 def test_every_script_and_file_that_is_named_exists(page: Path) -> None:
     text = page.read_text()
     named = {*SCRIPT.findall(text), *FILE.findall(text), *FOLDER.findall(text)}
-    # NAME and the like stand for what a user puts there; a run's folder is no part of the project.
+    # Capitals such as NAME are placeholders; a run's folder is not part of the project.
     gone = [
         path
         for path in sorted(named)
@@ -84,7 +84,7 @@ def test_every_option_is_one_that_its_script_knows(page: Path) -> None:
     for script, words in CALL.findall(page.read_text()):
         path = ROOT / "scripts" / script
         asked = re.findall(r"(?<!\S)--[a-z-]+", words)
-        # What these do not know they hand to matrix.sh.
+        # They pass options that they do not know to matrix.sh.
         known = [path, ROOT / "scripts/matrix.sh"] if script in ("selftest.sh", "compare.sh") else [path]
         text = "".join(file.read_text() for file in known if file.exists())
         unknown += [f"{script} {option}" for option in asked if not re.search(rf"{option}(?![\w-])", text)]

@@ -1,4 +1,4 @@
-"""Imports point one way: down the list of packages, and never round in a circle."""
+"""Imports point down the list of packages, and there are no cycles."""
 
 import ast
 import subprocess
@@ -38,14 +38,14 @@ def modules() -> dict[str, Path]:
 
 @cache
 def imported(path: Path) -> set[str]:
-    """The project's modules that a file names, at its top or inside a function."""
+    """The project's modules that a file imports, at the top or inside a function."""
     names = set[str]()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
             names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
         elif isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
-    # The messages are what both sides speak by.
+    # Both sides use the messages.
     others = {name for name in names if not name.startswith("driver.messages")}
     outside = {name for name in others if name.partition(".")[0] in ("tests", "calibration", "driver")}
     return (names & modules().keys()) | outside

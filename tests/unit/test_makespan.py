@@ -1,4 +1,4 @@
-"""The simulation of runs on several machines, against what must hold of any schedule."""
+"""The simulation of runs on several machines, checked against properties of every schedule."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_no_schedule_is_faster_than_its_work_or_slower_than_its_longest_units(pa
 def test_the_simulation_with_exact_costs_is_the_plan() -> None:
     planned = [[17.6] * 23] * 30
     assert simulated(planned, [1.0], 2, 3) == pytest.approx([17.6 * 23 * 30] * 3)
-    # 23 blocks on 15 pairs take two turns.
+    # 23 blocks on 15 pairs of machines take two rounds of steps.
     assert simulated(planned, [1.0], 32, 1) == pytest.approx([17.6 * 2 * 30])
 
 

@@ -1,4 +1,4 @@
-"""The mutants of scripts/test.sh mutation fit the code: a change of the code that one breaks changes the mutant too."""
+"""The mutants of `scripts/test.sh mutation` still apply to the code: if code changes, its mutant must change, too."""
 
 from __future__ import annotations
 

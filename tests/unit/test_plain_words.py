@@ -1,4 +1,4 @@
-"""What people read: no phrase that needs reading twice, and one sign for each change."""
+"""Text for readers: no phrases that must be read twice, and a consistent sign for each change."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ STEP = re.compile(r"(\S+) is (faster|slower) than (\S+?): it (needs|served) ([\d
 def test_texts_are_plain(pattern: str) -> None:
     files = [path for path in Path().glob(pattern) if "results" not in path.parts or pattern.startswith("results")]
     found = {str(path): words for path in files if (words := found_in(path.read_text(encoding="utf-8")))}
-    # What was changed has the words it had.
+    # The changelog quotes old texts.
     found.pop("CHANGELOG.md", None)
     assert files and not found
 
 
 @pytest.mark.parametrize("report", REPORTS, ids=lambda path: path.parent.name)
 def test_published_reports_are_plain(report: Path) -> None:
-    """But for the title, and causes of failures: they are the run's own, as it was made."""
+    """Except for the title and causes of failures, which stay as they were when the run was made."""
     title, text = report.read_text(encoding="utf-8").split("\n", 1)
     assert title.startswith("# ")
     assert not found_in(text.replace("its last words:", ""))
@@ -69,7 +69,7 @@ def test_a_step_has_one_sign_in_its_row_and_its_sentence(report: Path) -> None:
 
 
 def test_the_ladder_has_steps() -> None:
-    """The test above reads the published one."""
+    """So that the test above tests something."""
     text = Path("results/published/gunicorn-ladder/report.md").read_text(encoding="utf-8")
     assert [release for _, release, _, _ in steps_of(text)] == ["25.3.0", "27.0.1"]
 

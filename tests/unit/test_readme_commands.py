@@ -1,4 +1,4 @@
-"""Every command that measures, of the README and of an answer on one's own app, ends with a ranking or a verdict."""
+"""Every measuring command in the README and in answers about a user's own app ends with a ranking or a verdict."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from bench.words.own_app import Choice, own_app_choices
 from driver.planning.matrix import read_request
 
 CALL = re.compile(r"^((?:[A-Z]+=\S+ )*)\./scripts/matrix\.sh ([^#\n]+)", re.MULTILINE)
-# What these need is in a folder of the reader's own; plan/test_packages.py has the plans of packages.
+# These need files of the reader; plans with packages are in plan/test_variants.py.
 OWN = ("--app ", "--package ./")
 
 
 def choices() -> list[Choice]:
-    """What an answer on one's own app says to run."""
+    """The commands that an answer about a user's own app recommends."""
     facts, told, services = own_app_run()
     return [choice for found in own_app_choices(facts, [told], services) for choice in found.choices]
 
@@ -68,7 +68,7 @@ def test_it_ends_with_an_answer(command: str, monkeypatch: pytest.MonkeyPatch) -
 def test_one_for_ones_own_app_does_too(
     settings: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On the example's folder, whatever the command calls its own."""
+    """With the example app, whatever folder the command names."""
     monkeypatch.chdir(ROOT)
     for setting in settings.split():
         monkeypatch.setenv(*setting.split("=", 1))

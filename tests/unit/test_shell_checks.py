@@ -1,4 +1,4 @@
-"""The checks of shell scripts: failures that bash hides, line coverage, and shellcheck with each file followed once."""
+"""The checks of shell scripts: failures that bash hides, line coverage, and shellcheck that follows each file once."""
 
 from __future__ import annotations
 

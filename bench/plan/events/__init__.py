@@ -22,7 +22,7 @@ EVENTS: Mapping[str, Kind] = MappingProxyType({**PROCESSES, **PROXIES, **LOADS, 
 
 
 def kind_of(name: str) -> Kind | None:
-    """The event of this name, or one case of it (`slow-silent`), in so many rounds (`slow:2`); None: there is none."""
+    """The event with this name, or one case of it (`slow-silent`), in the first rounds (`slow:2`); None if unknown."""
     name, _, rounds = name.partition(":")
     if rounds and not (rounds.isdecimal() and int(rounds)):
         return None
@@ -33,7 +33,7 @@ def kind_of(name: str) -> Kind | None:
 
 
 def kinds_of(names: Iterable[str]) -> list[Kind]:
-    """The events of these names, each once, with all of its cases that are named."""
+    """The events with these names, each once, with the cases that are named."""
     found: dict[str, Kind] = {}
     for kind in filter(None, map(kind_of, names)):
         name = kind.cases[0].name
@@ -44,7 +44,7 @@ def kinds_of(names: Iterable[str]) -> list[Kind]:
 
 
 def of_app(event: Event, route: Route) -> Event | str:
-    """As a user's own app can have it, or why not: it reads none of our variables, and has none of our routes."""
+    """The event for a user's own app, which has neither our variables nor our routes; or why it cannot have it."""
     if event.slow == "body" and route.method == "GET":
         return "its first request has no body"
     ours = ("TELL_PID", "BOOT_S", "WORK_MS", "TAKE_BODIES")
@@ -53,12 +53,12 @@ def of_app(event: Event, route: Route) -> Event | str:
 
 
 def lasting(event: Event, seconds: float | None) -> Event:
-    """The event with as much time as is asked for, where it takes as many requests as it has time for."""
+    """The event with its load lasting `seconds`, if it sends as many requests as fit the time; otherwise unchanged."""
     return replace(event, phases=(Phase(1.0, seconds),)) if event.most_requests and seconds else event
 
 
 def with_signal(event: Event) -> Event:
-    """As nginx does it, the null server."""
+    """The event on the null server, which is nginx and reloads with SIGHUP."""
     if event.name != "reload" and not event.repeats:
         return event
     return replace(event, actions=(Action(BEFORE_S, "signal", "HUP", "main"),), documented=NGINX)

@@ -1,4 +1,4 @@
-"""Events of what a service needs: threads and database connections that are all taken, a dependency that is away."""
+"""Events of what a service needs: exhausted threads and database connections, a dependency that is down."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from bench.matrix.model import Service
 from bench.plan.events.event import BEFORE_S, EASY, Event, Kind, Needs, Phase, easy
 from driver.messages import Action
 
+# All services side by side share the dependencies that are down or locked, so their loads begin together (apart_s=0).
 HOLD_S, LEAD_S, STEP_S = 1.5, 0.5, 4.0
-# What is away, or locked, is so for all services side by side: their loads begin together.
-"""How long a place is taken; the table is locked so long before a burst; from one burst to the next."""
+"""Seconds that a request of a burst holds its place, from locking the table to the burst, and between bursts."""
 AWAY_S, AFTER_S = 5.0, 6.0
+"""Seconds that a dependency is down, and that the service is watched afterwards."""
 HEALTH_RATE, HEALTH_TIMEOUT_S = 20.0, 1.0
 BURST_TIMEOUT_S, NEEDS_TIMEOUT_S = 10.0, 2.0
 OWN_THREADS, MORE_THREADS = 4, 16
-"""Of a server that has a pool of threads: so that they are what is exhausted, or what is not."""
+"""THREADS of a server with a thread pool: few, to exhaust the threads; more, to exhaust the database pool first."""
 DB_POOL, DB_WAITING = 5, (5, 6, 20, 50)
 IN_POOL = "health check in the pool"
 NO_POOL = "it has no `def` routes that run in a pool of threads"
@@ -26,7 +27,7 @@ OWN_APP = "it is not known what your own app depends on"
 
 
 def steps_of(places: int) -> tuple[int, ...]:
-    """One less than there are places, as many, one more, twice as many."""
+    """The sizes of the bursts: one less than `places`, as many, one more, twice as many."""
     return tuple(dict.fromkeys(count for count in (places - 1, places, places + 1, 2 * places) if count))
 
 
@@ -49,7 +50,7 @@ def _exhausted(event: Event, service: Service, reads: Reads) -> Event | str:
 
 
 def _not_exhausted(event: Event, service: Service, *, threads: bool) -> str:
-    """Why it cannot be done to this service; empty if it can. `threads`: whether its server has a pool of them."""
+    """Why this service cannot have the event; empty if it can. `threads`: whether its server has a thread pool."""
     if service.framework.own:
         return OWN_APP
     if (event.needs and event.needs.scenario) or service.framework.pool:
@@ -64,7 +65,7 @@ def _not_exhausted(event: Event, service: Service, *, threads: bool) -> str:
 
 
 def _waiting(event: Event, service: Service, path: str, each: int) -> Event:
-    """`each`: how many can wait at once in a worker, of which there is one unless --vary says otherwise."""
+    """`each`: how many requests can wait at once in a worker. There is one worker unless --vary says otherwise."""
     assert event.needs
     places = each * int(dict(service.settings).get("WORKERS", 1))
     steps = steps_of(places)
@@ -77,7 +78,7 @@ def _away(event: Event, service: Service, _: Reads) -> Event | str:
 
 
 def _health(name: str, case: str, seconds: float, needs: Needs, **more: object) -> Event:
-    """A load of health checks, with other requests beside it."""
+    """A load of health checks, beside the requests of `needs`."""
     return easy(name, case, seconds, needs=needs, pool=0, timeout_s=HEALTH_TIMEOUT_S, most_rate=HEALTH_RATE, **more)
 
 
@@ -87,7 +88,7 @@ def _bursts(case: str, needs: Needs, **more: object) -> Event:
 
 
 def _locks() -> tuple[Action, ...]:
-    """The table is locked while each burst comes, so that who has a connection keeps it."""
+    """Locks the table around each burst, so that requests keep their database connections."""
     begins = [BEFORE_S + STEP_S * number for number in range(len(DB_WAITING))]
     return tuple(
         Action(at_s, do, to="database")

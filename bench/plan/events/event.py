@@ -1,7 +1,7 @@
-"""What an event is: what is done to a service under load, and the load that counts what it costs.
+"""The definition of an event: what is done to a service under load, and the load that shows what it costs.
 
-An event has cases, each a cell of its own: with and without kept connections, with an app that boots slowly. The line
-of a measurement (plan.jsonl) has all of its case, so that a run can be read by a version that has other ones.
+An event has cases, such as with and without kept connections, or with an app that boots slowly. Each case is a cell.
+A line of plan.jsonl has its case in full, so that versions with other cases can still read the run.
 """
 
 from __future__ import annotations
@@ -16,33 +16,40 @@ from bench.matrix.model import Service
 from driver.messages import Action
 
 WORKERS = 4
-"""Of a service under an event, unless the preset or --vary says otherwise."""
+"""Workers of a service under an event, unless the preset or --vary says otherwise."""
 EASY, MOST_EASY = 0.3, 100.0
-"""The share of its capacity that a service holds easily, and the most requests/s that are sent then."""
+"""An easy load: this share of a service's capacity, and at most this many requests/s."""
 POOL = 16
+"""Kept connections of a load, unless the event says otherwise."""
 MOST_BESIDE = 16
-"""Services under the same event at once."""
+"""The most services under the same event at once."""
 BEFORE_S, SETTLE_S = 3.0, 4.0
-"""How long a service is watched before the event, and after what shows that it is over."""
+"""Seconds of load before the event, and after the sign that it is over."""
 LOOK_S = 0.02
-"""Between looking at a kept connection and sending on it: on an idle loopback the race would not be seen."""
+"""Seconds between checking a kept connection and sending on it: without the pause, an idle loopback hides the race."""
 SLOW_STEP_S = 2.0
 HELD, AROUND_S, OPENED_S = 32, 0.05, 12.0
-"""Connections that show when a server closes them, how far from then others are used, and how long these are opened."""
+"""For idle-close: the idle connections that show when the server closes them; the other connections are used within
+AROUND_S of that time, and are opened over OPENED_S. In seconds."""
 
 SWAPPED, RESTORED, ENDED, RECOVERED = "swapped", "restored", "ended", "recovered"
 ROLLED, SWEPT = "rolled", "swept"
-"""What ends a window early: all workers are others; as many work again; the service has ended; in the last phase, all
-requests of some seconds are answered as quickly as in the first; all that was to be done is done, by the driver or
-by the client.
+"""What ends a window early:
+
+- swapped: all workers are new ones
+- restored: as many workers as before are working again
+- ended: the service has ended
+- recovered: in the last phase, responses have been as fast as in the first phase for some seconds
+- rolled: the driver has done all actions
+- swept: the client has done all its work
 """
 SLOWER, SLOWER_S = 2.0, 0.05
-"""As quickly as before: within so many times the p99 before, and so many seconds more."""
+"""Responses are as fast as before up to SLOWER times the p99 before, plus SLOWER_S seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """So many seconds at this share of the capacity."""
+    """A part of the load: `seconds` at this share of the service's capacity."""
 
     share: float
     seconds: float
@@ -50,10 +57,10 @@ class Phase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Needs:
-    """Requests beside the load that need what is exhausted or away: each on a connection of its own, and counted apart.
+    """Requests beside the load that need what is exhausted or down. Each has its own connection; they count separately.
 
-    They come at `rate`, or as bursts of so many at once: one of `steps`
-    every `step_s`, the first after BEFORE_S. `places`: how many of a burst can be served at once.
+    They come at `rate`, or as bursts: `steps` are the sizes, `step_s` the seconds between bursts, and the first comes
+    after BEFORE_S. `places`: how many requests of a burst can be served at once.
     """
 
     timeout_s: float
@@ -67,17 +74,18 @@ class Needs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """One case of an event. Times are in seconds from the first request that is due.
+    """One case of an event. Times are in seconds, from the time when the first request is due.
 
-    `until` ends the window `settle_s` after it was seen, once all are answered again. `slow`: what other connections do
-    (`silent`: they send nothing; `header`, `body`: a byte of a header or of a body each second; `read`: they read a KB
-    of a response each second; `idle`: nothing after one response), `slow_steps` how many of them there are one after
-    another. `slow_path` is what `body` and `read` ask for; without it, what all others do. `long_path` is asked for
-    once, just before the first action.
-
-    `parts`: the load is a closed loop in so many parts, of `most_requests` altogether where that takes less time, and
-    `bodies` large requests come first. `repeats`: the action is done so often, each time that `until` was seen.
-    `even_from`: the phase from which on workers are asked in turn, as far as kept connections allow it.
+    - `until`: the window ends `settle_s` after this was seen, once all requests are answered again.
+    - `slow`: what the slow connections do. `silent`: send nothing; `header`, `body`: send one byte of a header or body
+      per second; `read`: read 1 KB of a response per second; `idle`: nothing after one response.
+    - `slow_steps`: the numbers of slow connections, one after another, each for `slow_step_s`.
+    - `slow_path`: what `body` and `read` request; empty: what the load requests.
+    - `long_path`: requested once, just before the first action.
+    - `parts`: the load is a closed loop in this many parts, and ends early after `most_requests`.
+    - `bodies`: large requests sent before the load.
+    - `repeats`: how often the action is done, each time after `until` was seen.
+    - `even_from`: from this phase on, workers get requests in turn, as far as kept connections allow.
     """
 
     name: str
@@ -88,7 +96,7 @@ class Event:
     settle_s: float = SETTLE_S
     timeout_s: float = 5.0
     pool: int = POOL
-    """Connections that are kept; 0: a new one for each request."""
+    """Kept connections; 0: a new connection for each request."""
     most_rate: float | None = MOST_EASY
     slow: str = ""
     slow_steps: tuple[int, ...] = ()
@@ -97,29 +105,30 @@ class Event:
     long_path: str = ""
     needs: Needs | None = None
     path: str = ""
-    """What is asked for, where that is not the route of the event's kind."""
+    """The path of the load; empty: the path of the kind's scenario."""
     watches: str = ""
-    """What the driver counts meanwhile, besides processes: `connections` of the service to the database."""
+    """What the driver counts besides processes: `connections` of the service to the database."""
     parts: int = 0
     most_requests: int = 0
     bodies: int = 0
     repeats: int = 0
     even_from: int | None = None
     idle_most_s: float = 0.0
-    """How long idle connections are watched until the server closes them; 0: they are not."""
+    """How long to wait for the server to close idle connections; 0: they are not watched."""
     proxy: str = ""
-    """What stands before two containers of the service: `nginx` or `haproxy`; empty: the client asks it itself."""
+    """The proxy in front of two containers of the service: `nginx` or `haproxy`; empty: none."""
     environment: Mapping[str, str] = field(default_factory=dict)
-    """What the app and the server are given."""
+    """Environment variables for the app and the server."""
     documented: str = ""
-    """What the server's documentation says of it, and where."""
+    """What the server's documentation says about the event, with its source."""
     most_rounds: int = 0
-    """The first so many rounds of a run have it; 0: all of them."""
+    """How many of a run's first rounds have it; 0: all rounds."""
     most_beside: int = MOST_BESIDE
-    """Services that may be under it at once; 1 where it takes all of the CPU, or what the others need too."""
+    """The most services under it at once; 1 if it takes all of the CPU, or something else that the services share."""
     apart_s: float = 0.5
-    """Of services side by side, how much later the load of each begins than that of the one before: longer than new
-    workers take to boot, since what they boot beside would boot more slowly.
+    """Seconds between the starts of the loads of services side by side.
+
+    Longer than new workers take to boot: workers that boot at the same time slow each other down.
     """
 
     @property
@@ -134,11 +143,11 @@ class Event:
 
     @property
     def alone(self) -> bool:
-        """Whether no other service may be under it at the same time."""
+        """Whether it allows only one service at a time."""
         return self.most_beside == 1
 
     def beside(self, room: float) -> int:
-        """How many services may be under it at once, where there is CPU for so many requests/s altogether."""
+        """How many services may be under it at once if the CPUs allow `room` requests/s in total."""
         if self.most_rate is None:
             return 1
         sent = self.most_rate + (self.needs.rate if self.needs else 0.0)
@@ -146,7 +155,7 @@ class Event:
 
 
 def event_of(value: Any) -> Event:
-    """The event of a line of plan.jsonl; ValueError where it is none."""
+    """The event in a line of plan.jsonl; ValueError if it is invalid."""
     try:
         if missing := [name for name in ("name", "phases") if name not in value]:
             raise ValueError(f"its event has no {missing[0]}")
@@ -168,10 +177,10 @@ def as_dict(event: Event) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What has a name: its cases, what it is asked, and how it is done on a server.
+    """A named event: its cases, the scenario of its load, and how it is done on a server.
 
-    `on` gives a case as the server has it done, or says why it cannot be. `floor`: whether the null server, which
-    has one process, shows what the client itself loses.
+    `on` adapts a case to a service, or says why the service cannot have it. `floor`: whether the event on the null
+    server (one process) shows what the client itself loses.
     """
 
     title: str
@@ -182,6 +191,6 @@ class Kind:
 
 
 def easy(name: str, case: str, most_s: float, **more: Any) -> Event:
-    """Of a load that the service holds easily."""
+    """An event under an easy load."""
     environment = {"TELL_PID": "1"} | more.pop("environment", {})
     return Event(name=name, case=case, phases=(Phase(EASY, most_s),), environment=environment, **more)

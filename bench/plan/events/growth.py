@@ -1,4 +1,4 @@
-"""Events that look for what a service keeps, and for how it shares its work: memory, file descriptors, balance."""
+"""Events that look for leaks and uneven load: memory, file descriptors, balance between workers."""
 
 from __future__ import annotations
 
@@ -13,17 +13,15 @@ from bench.plan.events.processes import ALL_APART_S, reloaded
 MILLION, PARTS = 1_000_000, 10
 CONNECTIONS = 64
 SECONDS, BODIES_S, RELOADS_S = 10.0, 6.0, 90.0
-"""The longest that a million requests, the load after large bodies, and twenty reloads may take.
-
---duration replaces the first of them.
-"""
+"""The most seconds for a million requests (--duration replaces them), for the load after large bodies, and for twenty
+reloads."""
 BODIES, BODY_MB = 32, 10
 RELOADS, RELOAD_RATE = 20, 20.0
-"""New connections per second beside the reloads: few are open when descriptors are counted."""
+"""Reloads, and new connections per second beside them: so few that hardly any is open when descriptors are counted."""
 RELOADED_BESIDE = 4
-"""Services that reload at once: each does so all the time."""
+"""Services side by side, because each of them reloads all the time."""
 BALANCE, BALANCE_RATE = 0.6, 100.0
-"""Of the capacity: more than easy, so that a worker that gets more than its share has a queue."""
+"""The share of the capacity and the most requests/s: more than easy, so that an overloaded worker gets a queue."""
 AS_IT_COMES_S, BETWEEN_S = 5.0, 1.0
 HEAVY_MS = 5
 LARGE = f"{BODY_MB} MB bodies"

@@ -1,4 +1,4 @@
-"""Events of load: more than the service can answer, slow clients, connections that are idle."""
+"""Events of load: overload, slow clients, idle connections."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from bench.plan.events.event import BEFORE_S, RECOVERED, Event, Kind, Phase, eas
 
 SLOW_STEPS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 OPENED_APART_S = 2.0
-"""Between services side by side that are sent thousands of connections."""
+"""Seconds between services side by side that each get thousands of connections."""
 SEEN_S = 42.0
-"""How long the first slow connections are watched: servers that cut them do so after 30 s or less, or 60 s and more."""
+"""Seconds to watch the first slow connections: servers close them after 30 s or less, or after 60 s or more."""
 LARGE_MB = 10
 _SLOW: tuple[tuple[str, str, str], ...] = (
     ("silent", "silent", ""),
@@ -21,7 +21,7 @@ _SLOW: tuple[tuple[str, str, str], ...] = (
     ("a body byte a second", "body", "/echo"),
     (f"{LARGE_MB} MB read a KB a second", "read", "/large"),
 )
-"""(case, what the connections do, what they ask for)."""
+"""(case, what the connections do, path that they request)."""
 
 
 def _slowed(event: Event, service: Service, reads: Reads) -> Event | str:

@@ -1,4 +1,4 @@
-"""Events of processes: reload, stop, a killed or hung worker, workers that are recycled."""
+"""Events of processes: reload, stop, a killed or hung worker, recycled workers."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from driver.messages import Action
 
 MAX_REQUESTS, JITTER = 1000, 100
 RECYCLE_RATE = 800.0
-"""Requests/s: each of four workers has had enough several times in a window."""
+"""Requests/s, enough to recycle each of four workers several times in a window."""
 BOOTS_S = (0, 2, 5)
 """How long the app takes to boot, in seconds."""
 ONE_APART_S, ALL_APART_S = 1.0, 3.0
-"""Between services side by side of which one worker boots, or all do."""
+"""Seconds between services side by side if one worker boots, or if all do."""
 _KEPT = "keep-alive"
 _NEW = "new connections"
 
 
 def reloaded(event: Event, service: Service, _: Reads) -> Event | str:
-    """The event with the signal that this server's documentation names for a reload, or why there is none."""
+    """The event with the reload signal from the server's documentation, or why there is none."""
     found = service.server.reload
     if found is None:
         return "matrix.toml does not say how it reloads"

@@ -1,4 +1,4 @@
-"""Events of a service behind a proxy: containers that are replaced, and kept connections that the server closes."""
+"""Events of a service behind a proxy: replaced containers, and kept connections that the server closes."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from driver.messages import Action
 PROXIES_BY_CASE = (("nginx", "nginx"), ("HAProxy", "haproxy"))
 IDLE_MOST_S = 20.0
 ROLLING_BESIDE, ROLLING_APART_S = 4, 6.0
-"""Services rolled side by side, each with two containers. Of eight that began 3 s apart, a container took 12 to 35 s to
-be back in place of 5.
+"""Services rolled side by side, each with two containers, and the seconds between their starts.
+
+With eight services 3 s apart, a container took 12 to 35 s to be back instead of 5 s.
 """
 WAIT_S = 3.0
-"""Between taking a container out of the proxy and its SIGTERM: Kubernetes calls it a pre-stop wait."""
+"""Seconds from taking a container out of the proxy to its SIGTERM, as with a pre-stop hook in Kubernetes."""
 
 
 def _rolling(case: str, proxy: str, wait_s: float) -> Event:
@@ -28,8 +29,8 @@ def _rolling(case: str, proxy: str, wait_s: float) -> Event:
         most_beside=ROLLING_BESIDE,
         apart_s=ROLLING_APART_S,
         proxy=proxy,
-        # nginx closes what its clients keep at a reload, which is not asked here; HAProxy uses a connection to a
-        # container again for what comes on a kept one alone.
+        # A reload of nginx closes its clients' kept connections, which is not the question here. HAProxy reuses a
+        # connection to a container only for requests on a kept client connection.
         pool=0 if proxy == "nginx" else POOL,
     )
 
@@ -52,6 +53,7 @@ PROXIES: Mapping[str, Kind] = MappingProxyType(
 IDLE_OF_PROXIES: Mapping[str, float] = MappingProxyType(
     {"nginx": 60.0, "AWS Application Load Balancer": 60.0, "Caddy": 120.0, "Envoy": 3600.0}
 )
-"""After how many seconds these close a connection to a server by default that they do not use; docs/events.md has the
-sources. A server that closes sooner may do so while a request is on its way.
+"""Default seconds after which proxies close an idle connection to a server (sources in docs/events.md).
+
+A server that closes it sooner may do so while a request is on its way.
 """

@@ -31,7 +31,7 @@ def foreign_json(value: object, status: int = 200) -> web.Response:
 
 
 def text_response(text: str) -> web.Response:
-    # As bytes: of a `text`, aiohttp would first work out the type and the charset.
+    # As bytes: for a `text`, aiohttp would first determine type and charset.
     return web.Response(body=text.encode(), content_type="text/plain")
 
 
@@ -123,10 +123,10 @@ async def backends(app: web.Application) -> AsyncIterator[None]:
 
 async def create_app() -> web.Application:
     """The application factory for aiohttp's own runner and gunicorn's worker."""
-    # aiohttp itself answers a larger body with 413; before 3.14 it refused this size too, hence the extra byte.
+    # aiohttp answers larger bodies with 413, and before 3.14 also bodies of exactly this size, hence the extra byte.
     app = web.Application(client_max_size=contract.ECHO_LIMIT + 1)
     app.add_routes([*routes, *database_routes("raw"), *database_routes("orm")])
     app.cleanup_ctx.append(backends)
-    # Without auto_reload: no look at the file for each request.
+    # Without auto_reload, the file is not checked on each request.
     aiohttp_jinja2.setup(app, loader=FileSystemLoader("templates"), auto_reload=False)
     return app

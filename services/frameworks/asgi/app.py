@@ -1,6 +1,6 @@
 """The contract as a bare ASGI callable: one dictionary of routes, no framework.
 
-Forms, from asgi.readthedocs.io ("HTTP & WebSocket ASGI Message Format") and of what its author would pick:
+Forms, from asgi.readthedocs.io ("HTTP & WebSocket ASGI Message Format"), and for the rest what an author would choose:
 JSON        orjson's README (dumps)
 templates   jinja.palletsprojects.com, "API" (Basics)
 database    "Lifespan Protocol" (Lifespan State)

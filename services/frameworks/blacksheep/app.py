@@ -28,7 +28,7 @@ app = Application()
 
 
 def json(value: Any, status: int = 200) -> Response:
-    """Of bytes: the framework's own json() takes text, which it would encode again."""
+    """A response from bytes: the framework's own json() takes text, which it would encode again."""
     return Response(status, None, Content(b"application/json", fast_json.dumps(value)))
 
 

@@ -18,7 +18,7 @@ from common.sync_backends import Store, UpstreamError, backends
 
 
 def json_handler(*args: Any, **kwargs: Any) -> bytes:
-    """For tools.json_out: one encoder for all requests; CherryPy's own yields many small strings."""
+    """The handler of tools.json_out with one encoder for all requests; CherryPy's own yields many small strings."""
     return contract.to_json(cherrypy.serving.request._json_inner_handler(*args, **kwargs)).encode()
 
 
@@ -98,8 +98,8 @@ class Contract:
         backends.raw.create_data(count)
         return {"created": count}
 
-    # Take the raw body: CherryPy would parse it by its type. Check the method here, since the tool runs before
-    # the rest of the path is checked and would answer 405 for paths that do not exist.
+    # Take the raw body, which CherryPy would parse by its type. The method is checked here: CherryPy's tool runs before
+    # the rest of the path is checked, and would answer 405 for paths that do not exist.
     @cherrypy.expose
     @cherrypy.config(**{"tools.allow.on": False, "request.process_request_body": False})
     @json_out
@@ -118,7 +118,7 @@ def refused(status: str, message: str, traceback: str, version: str) -> str:
 
 
 class NoAccessLog(LogManager):
-    """CherryPy's log without an access line, which it would format even if nobody reads it."""
+    """CherryPy's log without access lines, which it would format even if they are not written."""
 
     def access(self) -> None:
         """No server of the matrix keeps an access log."""

@@ -26,7 +26,7 @@ serve_http = get_asgi_application()
 
 
 async def app(scope: Message, receive: Receive, send: Send) -> None:
-    """Django, which serves only HTTP, plus the lifespan of the backends other than its own database.
+    """Django, which serves only HTTP, plus a lifespan for the backends other than Django's own database.
 
     Django has none of its own ("How to deploy with ASGI").
     """
@@ -37,14 +37,15 @@ async def app(scope: Message, receive: Receive, send: Send) -> None:
             await serve_http(scope, receive, send)
 
 
-# As many as there are database connections: no more of them can have something to do at a time.
+# As many as database connections: more could not work at the same time.
 threads = itertools.cycle([ThreadPoolExecutor(max_workers=1) for _ in range(settings.pool_size())])
 
 
 def request_thread() -> AbstractAsyncContextManager[object]:
-    """The thread for what Django runs synchronously around and in a request.
+    """The thread in which Django runs the synchronous parts of a request.
 
-    Without it Django starts one for each request, and asgiref another to end it. Python 3.10 has no asgiref for this.
+    Without it, Django starts a thread for each request, and asgiref another one to end it. On Python 3.10, asgiref
+    cannot do this.
     """
     return ThreadSensitiveContext(executor=next(threads)) if sys.version_info >= (3, 11) else nullcontext()
 

@@ -6,8 +6,8 @@ templates   "Templates"
 database    "SQL (Relational) Databases" (a session for each request; there synchronous)
 lifespan    "Lifespan Events"
 
-Declared return types are the fast way: Pydantic validates and serializes them in compiled code, which
-is why FastAPI's own ORJSONResponse is deprecated (fastapi.tiangolo.com, "Custom Response").
+Declared return types are the fast way: Pydantic validates and serializes them in compiled code, so FastAPI has
+deprecated its own ORJSONResponse (fastapi.tiangolo.com, "Custom Response").
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from fastapi.templating import Jinja2Templates
 from jinja2 import Environment, FileSystemLoader, select_autoescape
 from starlette.convertors import Convertor, register_url_convertor
 
-# Before Python 3.12 Pydantic accepts no other TypedDict; it is validated in half the time of a model.
+# Before Python 3.12, Pydantic accepts only this TypedDict, which it validates in half the time of a model.
 from typing_extensions import TypedDict
 
 
@@ -60,7 +60,7 @@ class SegmentConvertor(Convertor[str]):
 register_url_convertor("segment", SegmentConvertor())
 
 
-# No look at the file for each request, for which Jinja2 has a setting and Jinja2Templates an environment.
+# With its own environment, so that the file is not checked on each request (auto_reload).
 templates = Jinja2Templates(
     env=Environment(loader=FileSystemLoader("templates"), autoescape=select_autoescape(), auto_reload=False)
 )
@@ -82,12 +82,12 @@ app = FastAPI(
     openapi_url=None,
     # A path with an extra slash is a different path (404), not a redirect.
     redirect_slashes=False,
-    # Nothing collects telemetry here, and each request would check for a collector three times.
+    # Nothing collects telemetry here, but each request would check for a collector three times.
     telemetry={"tracing": False, "metrics": False, "logs": False},
 )
 
 
-# Routes are tried in the order of their definition: the most requested come first.
+# Routes are tried in the order of their definition, so the most requested come first.
 
 
 @app.get("/plaintext")
@@ -168,7 +168,7 @@ async def create_data(count: str, request: Request) -> Created:
 
 @app.get("/held/{ms:segment}")
 def held(ms: str) -> Waited:
-    """Not async: it waits in one of the threads that plain functions run in (docs/events.md, exhausted)."""
+    """A plain function, so that it waits in a thread of the pool (docs/events.md, exhausted)."""
     milliseconds = contract.clamp_duration(ms)
     time.sleep(milliseconds / 1000)
     return {"duration": milliseconds}
@@ -181,7 +181,7 @@ async def echo(request: Request) -> JSONResponse:
         body += chunk
         if len(body) > contract.ECHO_LIMIT:
             break
-    # JSONResponse does not escape non-ASCII text: a lone surrogate is a ValueError too.
+    # JSONResponse does not escape non-ASCII text, so a lone surrogate is also a ValueError.
     try:
         return JSONResponse(contract.echo(bytes(body)))
     except ValueError as refusal:

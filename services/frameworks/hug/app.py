@@ -16,14 +16,14 @@ from common.sync_backends import Store, UpstreamError, backends
 
 api = hug.API(__name__)
 
-# hug calls an annotation to convert an argument, and to copy a result.
+# hug calls annotations to convert arguments, and to copy results.
 Count = contract.clamp_count
 Duration = contract.clamp_duration
 
 
 @hug.default_output_format("application/json; charset=utf-8")
 def json_format(content, request=None, response=None):
-    # hug's own creates an encoder on each call, and fails on a lone surrogate.
+    # hug's own function creates an encoder on each call, and fails on a lone surrogate.
     return contract.to_json(content).encode()
 
 

@@ -30,8 +30,9 @@ async def lifespan(app: Litestar) -> AsyncIterator[None]:
 
 
 def json_response(value: Any) -> Response[bytes]:
-    """With Litestar's own encoder. By its source, a handler that is annotated with a Response has its answer prepared
-    once, and one with another type for each request.
+    """A response from Litestar's own encoder.
+
+    For a handler annotated with a Response, Litestar prepares the response once; for other types, on each request.
     """
     return Response(encode_json(value), media_type=MediaType.JSON)
 
@@ -59,7 +60,7 @@ async def route_example() -> str:
     return contract.ROUTE_RESPONSE
 
 
-# Litestar's router drops a trailing slash: a path with an empty number is one without the segment.
+# Litestar's router drops a trailing slash, so a path with an empty number has no such segment.
 @get(["/simple_request", "/simple_request/{ms:str}"])
 async def simple_request(request: Request, ms: str = "") -> Any:
     backends: Backends = request.app.state.backends
@@ -114,7 +115,8 @@ def database_router(kind: str) -> Router:
     return Router(f"/{kind}", route_handlers=[db, queries, updates, fortunes])
 
 
-# No look at the file for each request: an environment of its own ("Templating", Registering a Custom Template Engine).
+# With its own environment ("Templating", Registering a Custom Template Engine), so that the file is not checked on each
+# request.
 environment = Environment(loader=FileSystemLoader("templates"), autoescape=select_autoescape(), auto_reload=False)
 
 app = Litestar(

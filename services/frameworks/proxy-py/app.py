@@ -51,7 +51,7 @@ def route_example(query: bytes) -> Answer:
 def root(query: bytes) -> Answer:
     asked = parse_qs(query.decode("latin-1")).get("duration", [None])[0] if query else None
     duration = contract.clamp_duration(asked)
-    # Plugins run in the worker's event loop and respond synchronously: waiting blocks it.
+    # Plugins run in the worker's event loop and respond synchronously, so waiting blocks it.
     time.sleep(duration / 1000)
     return json_answer({"duration": duration})
 
@@ -107,5 +107,5 @@ class ContractPlugin(HttpWebServerBasePlugin):
         )
         self.client.queue(memoryview(packet))
         if not keep_alive:
-            # This is how a plugin closes the connection after the queue is sent.
+            # This is how a plugin closes the connection once its queue is sent.
             raise HttpProtocolException("the client wants no other answer")

@@ -6,7 +6,7 @@ templates   "Templating" (JinjaTemplate)
 database    "Modeling Routes" (SQLAlchemy, a sessionmaker without autoflush)
 lifespan    "Middlewares, Events and Websockets" (Handling Events)
 
-Rust sends what a handler returns: dictionaries and lists through orjson, text as it is.
+Rust sends what a handler returns: dictionaries and lists through orjson, text unchanged.
 """
 
 import asyncio
@@ -85,7 +85,7 @@ async def create_data(request: Request) -> dict[str, int]:
 @app.post("/echo")
 async def echo(request: Request) -> Response:
     body = request.body.encode() if isinstance(request.body, str) else request.body
-    # Not by returning the value: orjson has no integers beyond 64 bits.
+    # Not by returning the value, because orjson cannot encode integers beyond 64 bits.
     try:
         return Response(200, JSON, contract.to_json(contract.echo(body)))
     except ValueError as refusal:

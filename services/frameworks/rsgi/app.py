@@ -1,6 +1,6 @@
 """The contract as a bare RSGI application: one dictionary of routes, no framework.
 
-Forms, from Granian's RSGI specification (docs/spec/RSGI.md) and of what its author would pick:
+Forms, from Granian's RSGI specification (docs/spec/RSGI.md), and for the rest what an author would choose:
 JSON        orjson's README (dumps), sent by response_bytes()
 templates   jinja.palletsprojects.com, "API" (Basics)
 database    "RSGI" (__rsgi_init__: before the worker serves)
@@ -17,7 +17,7 @@ from urllib.parse import parse_qs
 from common import contract, events, fast_json, jinja
 from common.async_backends import Backends, UpstreamError, open_backends
 
-# The server's own objects: the request's head; the source of its body and the sink of the response.
+# The server's own objects: the request's head; and the protocol, from which a body is read and to which responses go.
 Scope = Any
 Protocol = Any
 
@@ -156,7 +156,7 @@ async def answer(backends: Backends, scope: Scope, protocol: Protocol) -> Answer
     method, handler = route
     asked = scope.method
     if asked != method and not (asked == "HEAD" and method == "GET"):
-        # As above: Granian closes a connection without notice if the response leaves before the body has arrived.
+        # Granian closes a connection without notice if the response leaves before the body has arrived.
         await read(protocol)
         return error(HTTPStatus.METHOD_NOT_ALLOWED, f"{path} takes {method}", ("allow", method))
     return await handler(backends, scope, protocol, last)
@@ -179,7 +179,7 @@ class App:
 
 
 class EventApp(App):
-    """The same, with what events ask for."""
+    """The app with the extra behaviour for events (common/events.py)."""
 
     async def __rsgi__(self, scope: Scope, protocol: Protocol) -> None:
         events.work()

@@ -19,7 +19,7 @@ from sanic_ext.extensions.templating.extension import TemplatingExtension
 
 app = Sanic("contract", strict_slashes=True)
 app.config.FALLBACK_ERROR_FORMAT = "json"
-# Templates, and none of the other extensions: they add routes, and work to each request.
+# Only the extension for templates: others add routes, and work to each request.
 app.config.AUTO_EXTEND = False
 Extend(app, extensions=[TemplatingExtension], built_in_extensions=False)
 # Sanic itself answers a larger body with 413.
@@ -85,7 +85,7 @@ async def create_data(request: Request, n: str) -> HTTPResponse:
 
 @app.post("/echo")
 async def echo(request: Request) -> HTTPResponse:
-    # Sanic's encoder does not escape non-ASCII text: a lone surrogate is a ValueError too.
+    # Sanic's encoder does not escape non-ASCII text, so a lone surrogate is also a ValueError.
     try:
         return json(contract.echo(request.body))
     except ValueError as refusal:

@@ -6,8 +6,8 @@ templates   "Templates" (Jinja2; not by res.render(), which sends no charset)
 database    "Basics" (Lifespan / Lifecycle events: for pools of connections)
 lifespan    the same (on_start, on_shutdown)
 
-A request is gone after a handler's first `await`, so handlers read it before. socketify runs them in tasks of its
-own, not asyncio's: calls that use timeouts, such as those of the backends, get an asyncio task.
+A request is gone after a handler's first `await`, so handlers read it before that. socketify runs handlers in its own
+tasks, not asyncio's, so calls that use timeouts, such as those to the backends, get an asyncio task.
 """
 
 import asyncio

@@ -41,14 +41,14 @@ register_url_convertor("segment", SegmentConvertor())
 
 
 class OrjsonResponse(JSONResponse):
-    """As in Starlette's documentation ("Responses", custom JSON serialization)."""
+    """A response with orjson, as in Starlette's documentation ("Responses", custom JSON serialization)."""
 
     def render(self, content: Any) -> bytes:
         return fast_json.dumps(content)
 
 
 class Answering:
-    """An endpoint as an ASGI application ("Routing"): without a Request, which these endpoints do not read."""
+    """An endpoint as an ASGI application ("Routing"), which saves creating a Request that it does not read."""
 
     def __init__(self, answer: Callable[[], Response]) -> None:
         self.answer = answer
@@ -57,7 +57,7 @@ class Answering:
         await self.answer()(scope, receive, send)
 
 
-# No look at the file for each request, for which Jinja2 has a setting and Jinja2Templates an environment ("Templates").
+# With its own environment ("Templates"), so that the file is not checked on each request (auto_reload).
 templates = Jinja2Templates(
     env=Environment(loader=FileSystemLoader("templates"), autoescape=select_autoescape(), auto_reload=False)
 )
@@ -102,7 +102,7 @@ async def upstream_failed(request: Request, failure: Exception) -> JSONResponse:
 
 
 def held(request: Request) -> JSONResponse:
-    """Not async: it waits in one of the threads that plain functions run in (docs/events.md, exhausted)."""
+    """A plain function, so that it waits in a thread of the pool (docs/events.md, exhausted)."""
     duration = contract.clamp_duration(request.path_params["ms"])
     time.sleep(duration / 1000)
     return OrjsonResponse({"duration": duration})
@@ -120,8 +120,8 @@ async def echo(request: Request) -> JSONResponse:
         body += chunk
         if len(body) > contract.ECHO_LIMIT:
             break
-    # Not orjson: a client may send numbers that it rejects. JSONResponse does not escape non-ASCII text: a lone
-    # surrogate is a ValueError too.
+    # Not orjson: a client may send numbers that it rejects. JSONResponse does not escape non-ASCII text, so a lone
+    # surrogate is also a ValueError.
     try:
         return JSONResponse(contract.echo(bytes(body)))
     except ValueError as refusal:
@@ -160,7 +160,7 @@ def database_routes(kind: str) -> list[Route]:
 
 app = Starlette(
     routes=[
-        # Routes are tried in this order: the most requested come first.
+        # Routes are tried in this order, so the most requested come first.
         Route("/json", Answering(greeting), methods=["GET"]),
         Route("/plaintext", Answering(plaintext), methods=["GET"]),
         *database_routes("raw"),

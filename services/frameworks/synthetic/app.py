@@ -1,31 +1,33 @@
-"""An app of known behaviour, to test the harness: the request says what the figures should be.
+"""An app with known behaviour, to test the harness: the request determines what the figures should be.
 
-It has the contract's basic routes and `/synthetic?...`, where each parameter is one behaviour; they add up:
+It has the contract's basic routes and `/synthetic?...`, where each parameter is a behaviour; they add up:
 
     busy_us=N               N microseconds of CPU, by the thread's own clock
-    sleep=MS:SHARE,...      waits, each for its share of the requests (`1:98,50:2`: 1 ms for 98 in 100, 50 ms for 2)
+    sleep=MS:SHARE,...      waits, each for a share of the requests (`1:98,50:2`: 1 ms for 98 in 100, 50 ms for 2)
     stall=MS:EVERY_MS       no response in the first MS of every EVERY_MS, by the machine's monotonic clock
     errors=PERCENT          this share of the responses is a 500
-    capacity=N              each worker serves at most N requests a second, in the order of their arrival
-    hang=MS                 one of the workers, the first to be asked, waits so long with every other request
-    alone=MS                each worker serves one request at a time, and waits so long for each
-    at_least=MS             waits so long
-    body=MS                 sends the head of the response at once, and its body so long after it
+    capacity=N              each worker serves at most N requests per second, in the order of their arrival
+    hang=MS                 the worker that gets the first request waits MS in every other request
+    alone=MS                each worker serves one request at a time, and waits MS for each
+    at_least=MS             waits MS
+    body=MS                 sends the head of the response at once, and the body MS later
     group=N                 with `capacity`: N consecutive responses are sent together, when the last of them is due
-    coin_us=A:B             A or B microseconds of CPU, as a coin falls once for each process and query
-    database_ms=MS          each worker has one statement at a time keep the database's CPU busy for so long
+    coin_us=A:B             A or B microseconds of CPU, by one coin toss for each process and query
+    database_ms=MS          one statement at a time, which keeps the database's CPU busy for MS
     nagle=1                 switches TCP_NODELAY off (gunicorn sends head and body in two segments)
 
-`first.busy_us=N` is for the service with ROLE=first in its environment alone: one query gives each service of a table a
-behaviour of its own. SLOWER_US in the environment adds that many microseconds of CPU to `busy_us`, and to nothing else.
+`first.busy_us=N` applies only to the service with ROLE=first in its environment, so that one query can give each
+service of a table its own behaviour. SLOWER_US in the environment adds that many microseconds of CPU to `busy_us`, and
+to nothing else.
 
-`app` speaks ASGI, or WSGI where INTERFACE is wsgi: there, without `body` and `database_ms`; `nagle` is for gunicorn
-alone. With OWN_BIND=cheroot, importing this module serves, on a socket that Cheroot binds itself: the start of the
-matrix, which imports it, does not come to its own. With BAD_DAY it becomes the server of bad_day.py, in the same way.
+`app` is ASGI, or WSGI if INTERFACE is wsgi. WSGI has no `body` and `database_ms`; `nagle` works only on gunicorn.
 
-Shares are not random: a low-discrepancy sequence keeps any stretch of requests within a request or two of them.
-The timers of event loops have millisecond resolution: a wait is up to 2 ms longer than requested. It may also end a
-fraction of a millisecond early, but for `capacity`, `alone`, `at_least` and `body`: these limit what can be served.
+Two settings replace the server that imports this module, which then never starts: with OWN_BIND=cheroot, the import
+serves on a socket that Cheroot binds itself; with BAD_DAY, the process becomes the server of bad_day.py.
+
+Shares are not random: a low-discrepancy sequence keeps every stretch of requests within a request or two of them.
+Timers of event loops have millisecond resolution, so a wait may be up to 2 ms longer than requested. It may also end a
+fraction of a millisecond early, except for `capacity`, `alone`, `at_least` and `body`, which limit what can be served.
 """
 
 import asyncio
@@ -51,7 +53,7 @@ Send = Callable[[Message], Awaitable[None]]
 
 TEXT, JSON = b"text/plain; charset=utf-8", b"application/json"
 GREETING = contract.GREETING.encode()
-# The fractional parts of its multiples cover 0..1 more evenly than random numbers do.
+# The fractional parts of its multiples cover 0..1 more evenly than random numbers.
 GOLDEN = 0.6180339887498949
 SLOWER_US = int(os.environ.get("SLOWER_US", "0"))
 ROLE = os.environ.get("ROLE", "")
@@ -59,9 +61,9 @@ INTERFACE = os.environ.get("INTERFACE", "asgi")
 OWN_BIND = os.environ.get("OWN_BIND") == "cheroot"
 COMMON = {"busy_us", "sleep", "stall", "errors", "capacity", "hang", "alone", "at_least", "group", "coin_us"}
 OFFERED = COMMON | ({"nagle"} if INTERFACE == "wsgi" else {"body", "database_ms"})
-# A wait that would be shorter than this would not be one: event loops round it to 0, and spin.
+# Event loops round shorter waits to 0, and would spin.
 SHORTEST_S = 0.001
-# In CPU time of the database: a DO block is one transaction, which now() is the beginning of.
+# Uses the database's CPU: a DO block is one transaction, and now() is when it began.
 STATEMENT = "DO $$ BEGIN WHILE clock_timestamp() < now() + interval '{} ms' LOOP END LOOP; END $$"
 
 
@@ -92,7 +94,7 @@ class Behaviour:
             raise ValueError("group is at least 1")
         self.never_early = bool(self.slot_s or self.at_least_s)
         self.asked, self.free_at, self.queued = 0, 0.0, 0
-        # A worker has one event loop, or threads: never both.
+        # A worker uses one of them: it has either an event loop or threads.
         self.turn, self.thread_turn = asyncio.Lock(), threading.Lock()
 
     def next(self) -> float:
@@ -123,7 +125,7 @@ class Behaviour:
 
 
 def _own_words(query: str) -> dict[str, str]:
-    """The parameters that are for every service, and those that are for this one, without its role."""
+    """The parameters for every service and those for this service's role, the latter without the role."""
     words = parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query))
     named = ((name.rpartition("."), value) for name, value in words)
     return {name: value for (role, dot, name), value in named if not dot or role == ROLE}
@@ -137,7 +139,7 @@ def _pairs(text: str) -> list[tuple[float, float]]:
 
 @cache
 def is_the_hanging_worker() -> bool:
-    """Whether this process was the first of the container to ask."""
+    """Whether this process was the first in the container to call this."""
     with suppress(FileExistsError), open(os.path.join(tempfile.gettempdir(), "hanging-worker"), "x"):
         return True
     return False
@@ -147,21 +149,21 @@ behaviour = lru_cache(maxsize=64)(Behaviour)
 
 
 def burn(nanoseconds: int) -> None:
-    """Use this much CPU time of the thread, whatever the clock rate and the load of the CPU."""
+    """Use this much of the thread's CPU time, independent of clock rate and load."""
     end = time.thread_time_ns() + nanoseconds
     while time.thread_time_ns() < end:
         pass
 
 
 async def pause(seconds: float) -> None:
-    """Wait so long, and never less."""
+    """Wait for `seconds`, never less."""
     end = time.monotonic() + seconds
     while (left := end - time.monotonic()) > 0:
         await asyncio.sleep(max(left, SHORTEST_S))
 
 
 class Answer(NamedTuple):
-    """A response; `body_s`: its head is sent that many seconds before its body."""
+    """A response; `body_s`: the seconds from sending its head to sending its body."""
 
     status: int
     content_type: bytes
@@ -205,7 +207,7 @@ def synthetic_in_thread(query: str, connection: Optional[socket.socket]) -> Answ
 
 
 def answered(asked: Behaviour, place: float) -> Answer:
-    """What remains when all waits are over."""
+    """The response after all waits: uses the CPU, or fails, as asked."""
     if asked.busy_ns:
         burn(asked.busy_ns)
     if asked.fails(place):
@@ -217,7 +219,7 @@ connections: list[Any] = []
 
 
 async def database() -> Any:
-    """The only connection to the database of this worker; whoever asks for it has the turn."""
+    """The worker's only connection to the database; callers must hold the turn."""
     if not connections:
         import asyncpg  # only images of async servers have it
 
@@ -304,7 +306,7 @@ def wsgi_app(
 
 
 def refused(path: str, method: str) -> tuple[Optional[Answer], list[tuple[bytes, bytes]]]:
-    """The response to a request for nothing that is here, with headers of its own; None where there is a route."""
+    """The error for an unknown path or a wrong method, with extra headers; None if the request has a route."""
     if path not in ROUTES:
         return error(HTTPStatus.NOT_FOUND, f"there is no {path}"), []
     if method not in ("GET", "HEAD"):
@@ -318,10 +320,10 @@ if OWN_BIND:
     from cheroot import wsgi  # only images of cheroot have it
 
     server = wsgi.Server(("0.0.0.0", int(os.environ["PORT"])), app)
-    # As under the start of the matrix: what is compared is the socket.
+    # As in common/cheroot_worker.py, so that only the sockets differ.
     server.keep_alive_conn_limit = None
     server.start()
 
 if os.environ.get("BAD_DAY"):
-    # In the place of the server that imports this: what is done to that one is done to it.
+    # It replaces the importing server's process, and thus gets the signals meant for that server.
     os.execv(sys.executable, [sys.executable, os.path.join(os.path.dirname(__file__), "bad_day.py")])

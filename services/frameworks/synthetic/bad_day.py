@@ -1,22 +1,22 @@
-"""A server of known behaviour under the events of a bad day (bench/plan/events), to test what is reported of them.
+"""A server with known behaviour under the events of a bad day (bench/plan/events), to test the reports about them.
 
-One process listens and another one serves, so that what is done to either is exact. BAD_DAY says what it does:
+One process listens and another one serves, so that the effect of a signal to either is exact. BAD_DAY says what it
+does:
 
-    drops=N      at SIGHUP the worker finishes what it has and ends, and the next one resets the first N requests
-    back_s=S     so long there is no worker, at SIGHUP (and BOOT_S longer) or where it was killed: requests wait
-    exit_s=S     at SIGTERM the worker resets all requests under way at once; so much later the service ends
-    slow=K       the first time that so many connections have sent no request for SILENT_S, ...
-    stall_s=S    ... the worker does nothing for so long
-    idle_s=S     a connection without a request for so long is closed
-    leak=N       each response leaves N bytes of memory behind
-    files=N      each SIGHUP leaves N open files behind
-    uneven=S     there are four workers, of which the first gets this share of all connections; SIGHUP does nothing
-    places=N     so many requests for `/held/MS` are served at once, in the order of their arrival, each for so long
+    drops=N      at SIGHUP the worker finishes its requests and ends, and the next one resets the first N requests
+    back_s=S     seconds without a worker, at SIGHUP (plus BOOT_S) or after it was killed: requests wait
+    exit_s=S     at SIGTERM the worker resets all requests in flight at once; the service ends S seconds later
+    slow=K       the first time that K connections have sent no request for SILENT_S, ...
+    stall_s=S    ... the worker does nothing for S seconds
+    idle_s=S     a connection without a request for S seconds is closed
+    leak=N       each response leaks N bytes of memory
+    files=N      each SIGHUP leaks N open files
+    uneven=S     there are four workers, and the first gets this share of all connections; SIGHUP does nothing
+    places=N     at most N requests for `/held/MS` are served at once, in the order of their arrival, each for MS
 
-What is left out of the last four does not happen. Its routes are `/?duration=MS`, which answers so much later,
-`/plaintext`, `/held/MS` and `/simple_request/MS`, which asks the upstream on a connection of its own; WORK_MS is CPU
-time that each request takes. SIGHUP closes no connection: the next response on each says that it is the last. What the
-worker has counted it prints when it ends.
+The last four are optional. Routes: `/?duration=MS`, which answers MS later, `/plaintext`, `/held/MS` and
+`/simple_request/MS`, which asks the upstream on a new connection. WORK_MS is the CPU time of each request. SIGHUP
+closes no connection: the next response on each says that it is the last. When a worker ends, it prints its counts.
 """
 
 import asyncio
@@ -35,24 +35,24 @@ from http import HTTPStatus
 from typing import BinaryIO, Optional
 from urllib.parse import parse_qs, parse_qsl, urlsplit
 
-# With it, the app would become this.
+# Removed from the environment, because with it `import app` would start this program again.
 BAD_DAY = os.environ.pop("BAD_DAY", "")
 import app  # noqa: E402
 from common import contract, events, settings  # noqa: E402
 
 SILENT_S = 0.2
 LINGER_S = 0.1
-"""Before a worker ends that has no connections: the last that it took may not have a place yet."""
+"""Seconds before a worker without connections ends: one that it has just accepted may not be registered yet."""
 PENDING = 1024
 HELD = "/held"
 LATER = (HELD, "/simple_request")
 UPSTREAM_S = 2.0
-"""How much longer than it was asked to wait the upstream may take."""
+"""Seconds that the upstream may take beyond the requested delay."""
 WORKERS = 4
-"""Where shares are uneven."""
+"""Workers if shares are uneven."""
 LEAKED = 1 << 30
 LEFT: "list[BinaryIO]" = []
-"""Files that stay open in the process that listens."""
+"""Files that the listening process leaks."""
 
 
 class Connection(asyncio.Protocol):
@@ -147,7 +147,7 @@ class Connection(asyncio.Protocol):
 
 
 async def from_upstream(ms: int) -> app.Answer:
-    """What the upstream says after so long; 502 where it does not."""
+    """The upstream's response after `ms` milliseconds; 502 if it gives none."""
     where, answer = urlsplit(settings.upstream_url()), b""
 
     async def ask() -> bytes:
@@ -166,10 +166,10 @@ async def from_upstream(ms: int) -> app.Answer:
 
 
 class Worker:
-    """The process that serves; `drops`: so many requests are reset first.
+    """The process that serves; `drops`: how many requests to reset first.
 
-    `channels`: of uneven workers, one to each of the others for the first, which accepts for all of them; the only one
-    of each other is its own.
+    `channels`, if shares are uneven: the first worker, which accepts all connections, has a channel to each of the
+    others; each of the others has one, from the first.
     """
 
     def __init__(
@@ -209,7 +209,7 @@ class Worker:
         await self.ended.wait()
 
     def share(self) -> None:
-        """Accepts a connection, and keeps it or hands it to one of the others."""
+        """Accept a connection, and keep it or hand it to another worker."""
         assert self.listener
         with suppress(BlockingIOError):
             own, _ = self.listener.accept()
@@ -267,7 +267,7 @@ class Worker:
         for connection in [one for one in self.connections if one.head]:
             connection.reset()
         self.tell()
-        # abort() closes in the next turn of the loop.
+        # abort() closes the connection in the next iteration of the loop.
         self.loop.call_soon(self.ended.set)
 
     def tell(self) -> None:
@@ -281,7 +281,7 @@ def started(
     drops: int = 0,
     channels: Sequence[socket.socket] = (),
 ) -> int:
-    """The pid of a new worker."""
+    """Start a worker; returns its pid."""
     if pid := os.fork():
         return pid
     for file in LEFT:
@@ -295,10 +295,10 @@ def started(
 
 
 def serve_unevenly(listener: socket.socket, known: Mapping[str, float]) -> None:
-    """Starts workers of which one accepts for all, until SIGTERM."""
+    """Serve until SIGTERM with several workers, one of which accepts all connections."""
     pairs = [socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM) for _ in range(WORKERS - 1)]
     workers = [started(None, known, channels=[theirs]) for _, theirs in pairs]
-    # The one that accepts comes last: once it answers, all are there.
+    # The one that accepts starts last: once it answers, all are running.
     workers.append(started(listener, known, channels=[ours for ours, _ in pairs]))
     while signal.sigwait((signal.SIGHUP, signal.SIGTERM)) != signal.SIGTERM:
         pass
@@ -309,7 +309,7 @@ def serve_unevenly(listener: socket.socket, known: Mapping[str, float]) -> None:
 
 
 def serve(known: Mapping[str, float]) -> None:
-    """Listens, and does what the signals ask for, until SIGTERM."""
+    """Listen, and do what the signals ask for, until SIGTERM."""
     asked = (signal.SIGHUP, signal.SIGTERM, signal.SIGCHLD)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.pthread_sigmask(signal.SIG_BLOCK, asked)

@@ -25,7 +25,7 @@ class ContractHandler(RequestHandler):
     SUPPORTED_METHODS: tuple[str, ...] = ("GET",)
 
     def decode_argument(self, value: bytes, name: str | None = None) -> str:
-        # Text that is not UTF-8 is not a number either, and no reason to reject the request.
+        # Text that is not UTF-8 is not a number, but no reason to reject the request.
         return value.decode(errors="replace")
 
     def finish_json(self, value: Any) -> None:
@@ -138,7 +138,7 @@ def no_access_log(handler: RequestHandler) -> None:
 
 @asynccontextmanager
 async def create_app() -> AsyncIterator[Application]:
-    """The application with its backends, for as long as this process serves."""
+    """The application with its backends, while this process serves."""
     async with open_backends() as backends:
         everything = {"backends": backends}
         yield Application(

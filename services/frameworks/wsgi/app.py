@@ -1,6 +1,6 @@
 """The contract as a bare WSGI callable: one dictionary of routes, no framework.
 
-Forms, from PEP 3333 and of what its author would pick:
+Forms, from PEP 3333, and for the rest what an author would choose:
 JSON        orjson's README (dumps)
 templates   jinja.palletsprojects.com, "API" (Basics)
 database    psycopg.org/docs and docs.sqlalchemy.org: common/sync_backends.py names the pages

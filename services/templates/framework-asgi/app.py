@@ -1,4 +1,4 @@
-"""The contract as a NAME application. To be replaced: these are the basic routes, without NAME."""
+"""The contract as a NAME application. Replace this: it is the basic routes as a bare ASGI app, without NAME."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping

@@ -1,4 +1,4 @@
-"""Published runs rebuild to the same verdicts from their raw files, and the self-tests hold for them."""
+"""Published runs: rebuilt from their raw files they have the same verdicts, and their self-tests hold."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ BESIDE_HOG = [name for name in SELFTESTS if "-hog-" in name]
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What scripts/site.sh makes in a clean clone: it opens and judges every published run by its name."""
+    """The site as scripts/site.sh makes it in a clean clone; this unpacks and judges every published run."""
     clone = tmp_path_factory.mktemp("clone")
     for path in ROOT.iterdir():
         if path.name != "results":
@@ -53,12 +53,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def rebuilt(site: Path) -> dict[str, Path]:
-    """The published runs by name, unpacked and evaluated again."""
+    """The folders of the published runs by name, unpacked and judged again."""
     return {name: site.parent / ".published" / name for name in RUNS}
 
 
 def as_published(name: str) -> str:
-    """Its verdicts.jsonl; one of more than 1 MiB is in the archive."""
+    """A run's published verdicts.jsonl; if larger than 1 MiB, it is in the archive."""
     if (PUBLISHED / name / "verdicts.jsonl").exists():
         return (PUBLISHED / name / "verdicts.jsonl").read_text()
     with tarfile.open(PUBLISHED / name / "raw.tar.xz") as files:
@@ -68,7 +68,7 @@ def as_published(name: str) -> str:
 
 
 def verdicts(text: str) -> list[dict[str, Any]]:
-    """Every figure of verdicts.jsonl; reasons and flags are words."""
+    """The figures of each line of verdicts.jsonl, without reasons and flags."""
     lines = [json.loads(line) for line in text.splitlines()]
     return [{key: value for key, value in line.items() if key not in ("reason", "flags")} for line in lines]
 
@@ -81,7 +81,7 @@ def figures(line: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_published_pages_are_plain_and_have_one_sign_for_a_change(site: Path) -> None:
-    """But for titles, and causes of failures: they are the run's own, as it was made."""
+    """Except for titles and causes of failures, which stay as they were when the run was made."""
     for name in RUNS:
         page = Page((site / name / "index.html").read_text(encoding="utf-8"))
         assert page.text and not found_in(page.text.replace(page.title, "").replace("its last words:", "")), name
@@ -103,7 +103,7 @@ def test_no_path_of_the_machine_is_published(site: Path) -> None:
 
 
 class Page(HTMLParser):
-    """What a reader sees of a page: its text, with the sentences on pairs, and the head and rows of each table."""
+    """What a reader sees on a page: its text, including sentences on pairs, and the head and rows of each table."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -148,7 +148,7 @@ def test_every_published_run_has_its_page_and_its_raw_files_in_the_site(site: Pa
         assert (site / name / "raw.tar.xz").read_bytes() == (PUBLISHED / name / "raw.tar.xz").read_bytes()
         assert f'href="{name}/index.html"' in front and f'href="{name}/raw.tar.xz"' in front, name
     assert sorted(path.name for path in site.iterdir()) == sorted([*RUNS, "index.html"])
-    # The first question is that with the most services, its newest answer the first; self-tests come last.
+    # The question with the most services comes first, with its newest answer on top; self-tests come last.
     questions = re.findall(r"<h2>(.*?)</h2>", front)
     assert questions[0] == "Which server and framework?" and questions[-1].startswith("Self-tests")
     order = re.findall(r'href="([\w-]+)/index.html"', front)
@@ -159,7 +159,7 @@ def test_every_published_run_has_its_page_and_its_raw_files_in_the_site(site: Pa
 @pytest.mark.parametrize("name", IN_TURNS)
 def test_the_verdicts_are_what_the_raw_files_say(name: str, rebuilt: dict[str, Path]) -> None:
     made, published = verdicts((rebuilt[name] / "verdicts.jsonl").read_text()), verdicts(as_published(name))
-    # A run may be older than some of the keys.
+    # An older run may lack some keys.
     kept = [{key: line.get(key) for key in known} for line, known in zip(made, published, strict=True)]
     assert made and kept == [figures(line) for line in published]
 
@@ -167,7 +167,7 @@ def test_the_verdicts_are_what_the_raw_files_say(name: str, rebuilt: dict[str, P
 def test_published_self_tests_are_judged_as_they_lie_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    # They are committed without the files that are made of the raw ones.
+    # They are committed without the files that are made from the raw ones.
     monkeypatch.chdir(tmp_path)
     assert judge_verb(["tables", str(PUBLISHED / SELFTESTS[0])]) == 0
     printed = capsys.readouterr().out

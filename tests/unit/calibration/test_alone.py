@@ -1,4 +1,4 @@
-"""How far ratios in turns are from those alone, on records whose bias is known."""
+"""How much ratios in turns differ from ratios of services alone, on records with a known bias."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SPEEDS = {"aiohttp": 2000.0, "tornado": 4000.0, "uvicorn-asgi": 8000.0}
 
 
 def records(**factors: float) -> list[Record]:
-    """In turns, some services faster by a factor than alone, where they have the speeds above."""
+    """Records of services in turns, some faster by a factor than alone (the speeds above)."""
     rng, found = random.Random(1), []
     for record in measured(SPEEDS, 6, windows=1, spread=0.001, noise=0.0):
         stack = record.service.split("-py")[0]

@@ -1,4 +1,4 @@
-"""The self-test of events: a record of the known server holds, and one that differs in any figure does not."""
+"""The self-test of events: it passes the record of the known server, and fails one with any wrong figure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bench.records.event import Action, EventRecord, Fate, Point
 from calibration.events import APP, events, known_of, report
 
 KNOWN = known_of(load_matrix().selftests[APP].environment["BAD_DAY"] or "")
-"""That of the run of scripts/selftest.sh."""
+"""The behaviour of the server in scripts/selftest.sh."""
 
 
 def reload(**changes: Any) -> EventRecord:

@@ -1,4 +1,4 @@
-"""What other work on the server's CPU does to a window: which level it had, and how far that moved its figures."""
+"""The self-test with other work on the server's CPU: the level of each window, and its effect on the figures."""
 
 from __future__ import annotations
 

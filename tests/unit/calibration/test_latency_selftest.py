@@ -1,4 +1,4 @@
-"""The self-tests' arithmetic: the truths themselves, and what is no measurement of them."""
+"""The arithmetic of the latency self-tests: the known truths, and what does not count as a measurement."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def records(tmp_path: Path) -> list[Record]:
 
 
 def true_latencies(query: str, rate: int = 500, requests: int = 10_000) -> list[float]:
-    """What the app itself would make each of the requests wait, evenly sent."""
+    """The wait that the app itself causes for each of the requests, which are evenly spaced."""
     sys.path.insert(0, str(ROOT / "services"))
     app = runpy.run_path(str(ROOT / "services/frameworks/synthetic/app.py"))
     sys.path.remove(str(ROOT / "services"))
@@ -76,7 +76,7 @@ def test_the_truth_is_what_the_app_does(promise: Promise, records: list[Record])
     ],
 )
 def test_what_hides_or_invents_latency_is_missed(change: Callable[[float], float], records: list[Record]) -> None:
-    """The p99 of both; a p90 of 1 ms has 1 ms of room."""
+    """For p99 of both scenarios; a p90 of 1 ms has a tolerance of 1 ms."""
     for promise in PERCENTILES:
         if promise.percentile == 0.99:
             found = result_of(promise, records, lambda r: [change(latency) for latency in latencies_of(r)])
@@ -114,7 +114,7 @@ def test_the_search_finds_the_knee_that_the_app_has() -> None:
 
 
 def knees(record: Record, *rates: float | None) -> list[Record]:
-    """One round for each rate; where there is none it did not hold."""
+    """A record per round with its knee; None: no rate held."""
     return [
         replace(
             record,
@@ -177,7 +177,7 @@ def test_the_preset_has_whole_stalls_and_requests_enough() -> None:
 def test_what_only_the_whole_run_shows_is_no_measurement_either(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A busy host discards its round, which no measurement shows by itself."""
+    """A busy host invalidates its round, which a single measurement does not show."""
     line = entry("uvicorn-asgi", "stall", "vegeta", "r500", number=1)
     folder = write_run(tmp_path / "run", [line])
     write_measurement(folder, line, output_of(line, 500))

@@ -1,4 +1,4 @@
-"""What a run beside other work keeps of a quiet one's answer."""
+"""How much of a quiet run's answer a run beside other work gives."""
 
 from __future__ import annotations
 

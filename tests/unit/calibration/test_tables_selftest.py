@@ -1,4 +1,4 @@
-"""The self-test of tables: what is called, what is false, and when the promise is missed."""
+"""The self-test of tables: detected differences, false ones, and when a promise is missed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The self-test of known answers: what each table must show, and that each of its promises can be missed."""
+"""The self-test of known answers: what each table must show, and that each promise can be missed."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def lines(verdict: str, first_note: str = "", a: str = FIRST) -> list[dict[str, 
 
 
 def result(scenario: str, rates: Mapping[str, Sequence[float]], verdict: str, note: str = "", **how: Any) -> Result:
-    """One table with windows of these rates by role."""
+    """The result of a table whose windows have these rates, by role."""
     changes = how.pop("changes", {})
     windows = [window(role, rate, scenario, **changes) for role, group in rates.items() for rate in group]
     return Result(KNOWN[scenario], (table_of(windows, lines(verdict, note, **how)),))
@@ -211,7 +211,7 @@ def test_a_run_of_something_else_is_refused(tmp_path: Path, monkeypatch: pytest.
 
 @pytest.mark.parametrize(("goodput", "holds"), [((5000.0, 400.0), False), ((400.0, 5000.0), True)])
 def test_the_harness_own_verdict_on_an_idle_service_is_judged(goodput: tuple[float, float], holds: bool) -> None:
-    # Needs little CPU time and waits, or not: what its report says decides.
+    # Whether the service needs little CPU time because it waits: the run's own report decides.
     rates = dict(zip((FIRST, SECOND), goodput, strict=True))
     rng = random.Random(7)
     records = [

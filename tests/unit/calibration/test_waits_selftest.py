@@ -1,4 +1,4 @@
-"""Which services wait for something that nobody asked for."""
+"""The self-test that finds services which wait although nothing asks them to."""
 
 from __future__ import annotations
 

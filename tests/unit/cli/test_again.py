@@ -1,4 +1,4 @@
-"""A run that is repeated: from its folder to the plan of the next."""
+"""Repeating a run: from its folder to the plan of the next run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SELECTION = ["--stack", "aiohttp,tornado", "--scenario", "json", "--rounds", "4"
 
 @pytest.fixture
 def first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A planned run with a setting of its own, whose services have what their locks say."""
+    """A planned run with a changed setting, whose services have the versions in their locks."""
     monkeypatch.setenv("WORKERS", "3")
     folder = make_run(parse_selection(SELECTION), tmp_path / "first")
     monkeypatch.delenv("WORKERS")

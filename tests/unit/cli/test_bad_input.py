@@ -1,4 +1,4 @@
-"""A selection's faults: a one-line error that says how to fix it, exit status 2."""
+"""Invalid selections: one line that says how to fix it, and exit status 2."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verbs that the loop on the host calls: why a service is not loaded, what the driver reads of it, far counters."""
+"""Verbs that the loop on the host calls: failed services, what the driver reads about them, remote counters."""
 
 from __future__ import annotations
 

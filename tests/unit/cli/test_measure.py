@@ -1,4 +1,4 @@
-"""loadgen/measure as a command: its verbs, exit statuses and the one line where it fails."""
+"""loadgen/measure as a command: verbs, exit statuses, and one line if it fails."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_an_unexpected_failure_and_ctrl_c(
 
 
 def test_nothing_but_the_standard_library_is_loaded_and_no_more_than_a_load_needs() -> None:
-    """It starts between two loads."""
+    """It starts between two loads, so it must be fast."""
     names = "import sys, bench.cli.measure, bench.load.verbs, bench.load.save, bench.load.answers; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-S", "-c", names], cwd=ROOT, capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())

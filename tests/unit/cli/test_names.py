@@ -14,7 +14,7 @@ from bench.plan.levels import parse_level
 
 
 def listed(what: str, capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
-    """What is said of each name."""
+    """The description of each name."""
     assert main(["names", what]) == 0
     lines = capsys.readouterr().out.splitlines()
     return dict(re.fullmatch(r"(\S+) *(.*)", line).groups() for line in lines)  # type: ignore[union-attr]

@@ -1,4 +1,4 @@
-"""From a selection to a run: the machine before it, the packages of --package, and the sample that tests verify."""
+"""From a selection to a run: the state of the machine, the packages of --package, and the sample that tests verify."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_a_run_has_the_wheels_and_says_what_they_are(tmp_path: Path) -> None:
         file.writestr("uvicorn-9.0.dist-info/METADATA", "Name: uvicorn\nVersion: 9.0\n")
     assert main(["packages", str(items), str(out), "py313"]) == 0
     run = make_run(parse_selection(["--package", "./uvicorn", f"--packages-in={out}"]), tmp_path / "run")
-    # The run needs nothing from outside of it.
+    # The run's folder is self-contained.
     shutil.rmtree(out)
     facts = json.loads((run / "run.json").read_text())
     (known,) = facts["packages"]

@@ -1,4 +1,4 @@
-"""What an own app and a server that already runs have to answer: recorded first, compared later."""
+"""Expected responses of a user's own app and of servers that already run: recorded first, compared later."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NAME = "aiohttp-py313-debian"
 
 
 def add_app(run: Path, *targets: Target) -> None:
-    """A user's own app in the run, which is asked these."""
+    """Add a user's own app with these targets to the run."""
     app = OwnApp(name="shop", label="", folder="/shop", app="a:b", interface="asgi", targets=targets, pythons=("3.13",))
     (run / FOLDER).mkdir()
     write_app(run / FOLDER, app)
@@ -43,7 +43,7 @@ def run(tmp_path: Path) -> Path:
 
 
 def check(run: Path, monkeypatch: pytest.MonkeyPatch, body: bytes | None) -> dict[str, object] | None:
-    """The service's failure.json after an answer with this body; None: no answer."""
+    """The service's failure.json after a response with this body (None: no response)."""
 
     def ask(_client: Client, _request: Request) -> Answer:
         if body is None:
@@ -98,7 +98,7 @@ def server() -> Iterator[Server]:
 
 
 def make(folder: Path, port: int, **changes: Any) -> tuple[Path, str]:
-    """A run with such a server."""
+    """A run with a server that already runs."""
     name = f"target-127.0.0.1-{port}"
     line = entry("aiohttp", "get-x") | {"service": name, "path": "/x", "url": f"http://127.0.0.1:{port}"} | changes
     return write_run(folder / "a-run", [line, entry("tornado", number=2)]), name
@@ -178,7 +178,7 @@ def test_beside_an_app_it_is_compared_with_the_apps_answers_where_it_runs(
     (run / "run.json").write_text(json.dumps(facts))
     targets = (Target("one", path="/x"), Target("two", path="/x?b"))
     add_app(run, *targets)
-    # Each request of the app's mix is asked for.
+    # Each request of the app's mix is sent.
     assert ask(run, name, capsys) == (2, f"bench: --target {url} cannot be measured: GET /x?b gives 404: hello")
     record(run, 5, *targets)
     (run / "raw/services" / name).mkdir(exist_ok=True)

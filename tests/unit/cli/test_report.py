@@ -1,4 +1,4 @@
-"""`python3 -m bench build RUN`: whatever is on the disk, a record for each planned measurement, and the same bytes."""
+"""`python3 -m bench build RUN`: a record for each planned measurement, whatever is on disk, and reproducible files."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def test_building_again_leaves_nothing_else_behind(folder: Path) -> None:
 
 
 def numbers_in(folder: Path) -> int:
-    """How many there are in all files of a run: what any reader of its raw files has to do."""
+    """The count of numbers in all files of a run: the least work of any reader of its raw files."""
     return sum(len(re.findall(rb"\d+", path.read_bytes())) for path in folder.rglob("*") if path.is_file())
 
 
@@ -188,11 +188,11 @@ def test_measurements_cost_at_most_8_times_reading_their_files_and_50_kb_each(tm
     for line in lines:
         write_measurement(tmp_path, line, output_of(line, 500 if line["rate"] else 2000))
     reading = cpu_of(lambda: numbers_in(tmp_path), 2)
-    # By a process between: the kernel counts a parent's memory as its child's until that is another program.
+    # Through another process, because a child counts with its parent's memory until it executes its own program.
     words = [sys.executable, "-c", BUILD, sys.executable, "-m", "bench", "build", str(tmp_path)]
     cpu, most_kb = map(float, subprocess.run(words, cwd=ROOT, capture_output=True, check=True).stdout.split())
     print(f"{cpu:.2f} s of CPU, files read in {reading:.2f} s, {most_kb / 1024:.0f} MB at most")
-    # 3.2 when this was written, for four times as many too; 5.1 where memory was short of bandwidth.
+    # Measured: 3.2 times, also with four times as many measurements; 5.1 times with little memory bandwidth.
     assert cpu <= 8 * reading
     assert most_kb <= 2500 * 50
     assert len((tmp_path / "records.jsonl").read_text().splitlines()) == 2500

@@ -1,4 +1,4 @@
-"""A results folder that was edited by hand: what no longer is as it was measured is said, and not ranked."""
+"""A results folder that was edited by hand: changed files are reported, and their measurements not ranked."""
 
 from __future__ import annotations
 
@@ -117,14 +117,14 @@ def test_a_run_of_another_schema_is_refused_with_its_version(schema: Any, folder
 
 @cache
 def whole() -> tuple[Path, tuple[str, ...]]:
-    """A run, and its files."""
+    """A run's folder and its files."""
     folder = write_run_of_each_kind(Path(tempfile.mkdtemp()) / "a-run")
     return folder, tuple(sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()))
 
 
 @st.composite
 def edits(draw: st.DrawFn) -> dict[str, bytes | None]:
-    """New contents of one to three files; None: the file is gone."""
+    """New contents of one to three files; None: the file is deleted."""
     folder, files = whole()
     found: dict[str, bytes | None] = {}
     for name in draw(st.lists(st.sampled_from(files), min_size=1, max_size=3, unique=True)):
@@ -140,7 +140,7 @@ def edits(draw: st.DrawFn) -> dict[str, bytes | None]:
 
 
 KEPT: tuple[dict[str, bytes | None], ...] = (
-    # Beyond 63 bits: no column of an export holds it.
+    # More than 63 bits, too much for a column of an export.
     {"raw/r01/b1/services/aiohttp-py313-debian.after": b"running true\nmemory_peak_bytes 9999999999999999999\n"},
     # The services of a table share no window.
     {
@@ -172,7 +172,7 @@ def test_fuzz_an_edited_folder(edited: dict[str, bytes | None]) -> None:
 
 
 def check_built(original: Path, folder: Path, edited: dict[str, bytes | None]) -> None:
-    """A record for each line of the plan; what was edited of a measurement that counts is said; all can be read."""
+    """There is a record per line of the plan, edits of valid measurements are reported, and all files can be read."""
     records = list(load((folder / "records.jsonl").read_text(encoding="utf-8").split("\n")))
     source = read_run(str(folder))
     planned = {one.id: one for one in source.planned}
@@ -198,6 +198,6 @@ def check_built(original: Path, folder: Path, edited: dict[str, bytes | None]) -
 
 
 def hashed(folder: Path, name: str) -> dict[str, str]:
-    """The hashes beside a raw file, as the loop left them."""
+    """The hashes that the loop saved beside a raw file."""
     found: dict[str, str] = json.loads((folder / name).with_name("meta.json").read_text())["sha256"]
     return found

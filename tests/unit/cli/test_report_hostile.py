@@ -1,4 +1,4 @@
-"""Whatever bytes are in a run's files, `build` gives a record for each planned measurement."""
+"""`build` gives a record for each planned measurement, whatever bytes a run's files contain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line: output, exit status, the files, and one line for each mistake of the user."""
+"""The command line of `verify`: output, exit status, files, and one line for each mistake of the user."""
 
 import json
 import os
@@ -160,7 +160,7 @@ def test_upstream_is_restored_whatever_happens() -> None:
 
 
 class HangingClock(Clock):
-    """Real waits, but one of more than a second does not end before the test does."""
+    """Real waits, but one of more than a second lasts until the test ends."""
 
     def __init__(self) -> None:
         self.hangs = threading.Event()
@@ -176,7 +176,7 @@ class HangingClock(Clock):
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_restores_upstream(ending: signal.Signals) -> None:
-    """A verifier that is ended while upstream hangs leaves it as it was."""
+    """A verifier that is stopped while upstream hangs restores it."""
     clock = HangingClock()
     with FakeService(clock=clock) as service:
         control = _control(service.upstream)

@@ -1,4 +1,4 @@
-"""A port that speaks no HTTP, or never finishes an answer, gives failed checks after few timeouts."""
+"""A port that does not speak HTTP, or never finishes a response, fails the checks after few timeouts."""
 
 import random
 import socket
@@ -25,7 +25,7 @@ Behaviour = Callable[[socket.socket, SimulatedClock], object]
 
 
 def drips(data: bytes) -> Behaviour:
-    """A byte each tenth of a second."""
+    """One byte every 0.1 s."""
 
     def behave(connection: socket.socket, clock: SimulatedClock) -> None:
         connection.recv(65536)
@@ -69,7 +69,7 @@ NO_ANSWER: dict[str, tuple[Behaviour, str]] = {
     "an invalid status": (says(b"HTTP/1.1 20x OK\r\n\r\n"), r"not HTTP: 'HTTP/1.1 20x OK\r\n'"),
     "status 999999": (says(b"HTTP/1.1 999999 OK\r\n\r\n"), r"not HTTP: 'HTTP/1.1 999999 OK\r\n'"),
 }
-"""Ports that never give a complete HTTP answer, and what every check then says."""
+"""Ports that never give a complete HTTP response, and the message of every check."""
 
 WRONG_ANSWER: dict[str, tuple[Behaviour, str, str]] = {
     "closes in mid-head": (says(HEAD), "Status", "an empty body ('Expecting value: line 1 column 1 (char 0)')"),
@@ -81,7 +81,7 @@ WRONG_ANSWER: dict[str, tuple[Behaviour, str, str]] = {
         "Sun, 06 Nov 99999999999999999999 08:49:37 GMT",
     ),
 }
-"""Ports that answer nonsense, and what the check whose name begins so says."""
+"""Ports that answer nonsense, and the message of the check whose name begins like that."""
 
 
 @contextmanager
@@ -134,7 +134,7 @@ def test_a_port_without_answers_is_given_up_after_one_request(behaviour: str) ->
 
 
 def test_a_port_that_closes_at_once_is_given_up() -> None:
-    """What the client sees depends on who is faster, but it is never an answer, and never late."""
+    """What the client sees depends on who is faster, but it is neither a response nor a timeout."""
     clock = SimulatedClock()
     with port(lambda connection, clock: connection.close(), clock) as url:
         result = verified(url, clock)
@@ -168,7 +168,7 @@ def test_nobody_listens() -> None:
 
 
 def test_gives_up_on_a_service_that_stops_answering() -> None:
-    """It answers the first request, then none: a few checks wait for the timeout, and the others fail at once."""
+    """It answers only the first request: a few checks wait for the timeout, and the others fail at once."""
     clock = SimulatedClock()
     answered = []
 
@@ -190,7 +190,7 @@ def test_gives_up_on_a_service_that_stops_answering() -> None:
 
 
 def test_a_body_that_the_deadline_ended_is_no_answer() -> None:
-    """By the real clock: a body without a length ends with the connection, which the client itself closes here."""
+    """With the real clock: a body without a length ends with the connection, which the client itself closes here."""
 
     def drip(connection: socket.socket, _: object) -> None:
         connection.sendall(HEAD + b"\r\n")
@@ -208,14 +208,14 @@ def test_an_endless_body_ends() -> None:
 
 
 def test_an_answer_before_the_body_is_read_counts() -> None:
-    """A server may refuse a large body and close: the answer is what counts, where it arrived."""
+    """A server may refuse a large body and close the connection: its response counts if it arrived."""
     clock = SimulatedClock()
     asked = threading.Event()
 
     def refuse(connection: socket.socket, clock: SimulatedClock) -> None:
         connection.recv(1024)
         connection.sendall(b"HTTP/1.1 413 X\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}")
-        asked.wait(60)  # closing with unread data would reset the connection before the answer is read
+        asked.wait(60)  # closing with unread data would reset the connection before the response is read
 
     with port(refuse, clock) as url:
         answer = SimulatedClient(url, TIMEOUT, clock).ask(Request("/echo", "POST", b"x" * 65537))
@@ -224,7 +224,7 @@ def test_an_answer_before_the_body_is_read_counts() -> None:
 
 
 def test_a_damaged_answer_is_right_or_wrong_but_never_a_crash() -> None:
-    """A good answer with bytes changed, dropped and doubled."""
+    """A good response with bytes changed, dropped and doubled."""
     head = HEAD + b"Date: Sun, 06 Nov 1994 08:49:37 GMT\r\nServer: x\r\nContent-Length: 27\r\n\r\n"
     good = head + BODY
     chance = random.Random(7)

@@ -1,6 +1,7 @@
 """The suite passes a service that keeps the contract, and each lie fails the check that is meant to catch it.
 
-What all checks say of each lie is in golden/ROUTE.txt: after a wanted change, `GOLDEN=write` and read the diff.
+golden/ROUTE.txt has the output of all checks for each lie: after an intended change, run with GOLDEN=write and read
+the diff.
 """
 
 import re
@@ -142,7 +143,7 @@ LIES = {
         "echo as ASCII": checks.objects,
     },
 }
-"""What a service does wrong, by route, and the check that is meant to catch it."""
+"""The lies of a service, by route, and the check that is meant to catch each."""
 
 RANDOM = (
     (r"randomNumber \d+ (of|stored in) row \d+, got \d+", r"randomNumber … \1 row …, got …"),
@@ -150,7 +151,7 @@ RANDOM = (
     (r"('random[Nn]umber': '?)\d+", r"\1…"),
     (r"expected \d+ to 40 rows", "expected … to 40 rows"),
 )
-"""What differs from one test to the next, and what is shown instead."""
+"""Patterns of output that differs between runs, and their replacements."""
 
 
 def verified(service: FakeService, *routes: str, concurrent: bool = True) -> Result:
@@ -194,7 +195,7 @@ def test_every_check_is_meant_to_catch_a_lie() -> None:
 
 
 def test_order_of_the_output() -> None:
-    """Route by route; then what keeps other verifiers out; the check of Date once, at the end."""
+    """Route by route; then checks that lock out other verifiers; at the end, once, the check of Date."""
 
     def those(route: str, *wanted: Check) -> list[tuple[str, str]]:
         return [(route, check.name) for check in wanted]
@@ -227,7 +228,7 @@ def test_routes_without_a_database_take_no_lock() -> None:
 
 
 def test_other_verifiers_are_kept_out_once_for_all_checks_that_count() -> None:
-    """That tables and counters are read only meanwhile is asserted by the fake database, in every test."""
+    """In every test, the fake database asserts that tables and counters are only read under the lock."""
     with FakeService() as service:
         verified(service, "queries-raw", "updates-raw", "simple-request")
         assert service.database.locks.count(True) == 1

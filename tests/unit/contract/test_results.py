@@ -1,4 +1,4 @@
-"""A run's checks as lines, a table of what fails, and JUnit's XML; sockets against the table of own binds."""
+"""A run's checks as lines, a table of failures, and JUnit XML; sockets compared with the table of own binds."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BAD = GOOD | {"ok": False, "check": "Body", "expected": "<a>", "got": 'b"\x00\ud
 
 
 def make_run(folder: Path, services: dict[str, tuple[list[object] | None, dict[str, str] | None]]) -> Path:
-    """A run folder with, for each service, what verify.json and failure.json hold (None: no such file)."""
+    """A run's folder; for each service, the content of verify.json and failure.json (None: no such file)."""
     folder.mkdir()
     (folder / "plan.jsonl").write_text("")
     (folder / "run.json").write_text(json.dumps({"services": dict.fromkeys(services)}))
@@ -42,7 +42,7 @@ UNBUILT = {"outcome": "build failed", "detail": "no such package"}
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    """One service that passes, one whose body is wrong, one without an image, one that was never reached."""
+    """A service that passes, one with a wrong body, one without an image, and one that was never reached."""
     services = {"fine": ([GOOD], None), "liar": ([GOOD, BAD], FAILED), "unbuilt": (None, UNBUILT), "cut": (None, None)}
     return make_run(tmp_path / "run", services)
 
@@ -209,7 +209,7 @@ def test_each_reason_is_for_a_difference() -> None:
 
 
 def service_run(folder: Path, sockets: dict[str, object], python: str = "3.13") -> Path:
-    """A run with one verified cheroot, whose sockets are as given."""
+    """A run with one verified service on cheroot, with these sockets."""
     make_run(folder, {"it": ([GOOD], None)})
     facts = {"services": {"it": {"server": "cheroot", "python": python}}, "knobs": SETTINGS}
     (folder / "run.json").write_text(json.dumps(facts))

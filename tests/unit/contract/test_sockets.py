@@ -1,4 +1,4 @@
-"""What is read of sockets. The tests' container may not look into processes: the server is a thread of the test's."""
+"""Reading socket options. The tests' container may not inspect other processes, so the server is a thread here."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BACKLOG = 7
 
 @contextmanager
 def server(*, keeps: bool, nodelay: int = 1) -> Iterator[int]:
-    """The port of a server that answers one request on each connection, and keeps it open or closes it."""
+    """The port of a server that answers one request per connection, and then keeps it open or closes it."""
     with socket.create_server(("127.0.0.1", 0), backlog=BACKLOG) as listener:
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, nodelay)
         threading.Thread(target=answer, args=(listener, keeps), daemon=True).start()
@@ -44,7 +44,7 @@ def answer(listener: socket.socket, keeps: bool) -> None:
 
 @pytest.fixture
 def own_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The one process to be looked into is the test's."""
+    """Inspect only the test's own process."""
     (tmp_path / "4194304").mkdir()
     (tmp_path / "self").mkdir()
     monkeypatch.setattr(sockets, "PROC", tmp_path)

@@ -1,4 +1,4 @@
-"""Bounds of times are exact, on simulated time; what a wait is measured by; the real clock."""
+"""Limits of times are exact, in simulated time; which clock measures a wait; the real clock."""
 
 import threading
 import time
@@ -16,7 +16,7 @@ from bench.contract.client import Client, Clock, Request, TimedOut
 
 
 def run(check: Check, takes: Callable[[float], float]) -> None:
-    """The check, of a service whose waits for so many milliseconds take `takes` of them."""
+    """Run the check on a service whose waits for N milliseconds take `takes(N)`."""
     with FakeService() as service:
         service.app.takes = takes
         client = SimulatedClient(service.url, 30, service.clock)
@@ -24,7 +24,7 @@ def run(check: Check, takes: Callable[[float], float]) -> None:
         check.function(Target(client, database, external, True), check.routes[0])
 
 
-# check, milliseconds requested, the least and the most that are right
+# (check, milliseconds requested, the least and the most that are accepted)
 BOUNDS = [
     (checks.waits, 200, 200, 350),
     (checks.concurrent_waits, 500, 500, 900),
@@ -102,7 +102,7 @@ def test_concurrent_requests_wait_concurrently_on_simulated_time() -> None:
 
 
 def test_a_real_delay_changes_no_simulated_time() -> None:
-    """What a loaded machine adds, in the worst place: between the service's wait and its answer."""
+    """The delay of a loaded machine, in the worst place: between the service's wait and its response."""
     with FakeService() as service:
         service.app.takes = lambda ms: time.sleep(1) or ms
         client = SimulatedClient(service.url, 30, service.clock)

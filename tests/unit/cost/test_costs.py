@@ -1,4 +1,4 @@
-"""What the harness costs, from what scripts/harness-cost.sh saved."""
+"""The cost of the harness, from the files that scripts/harness-cost.sh saves."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.cost.costs import (
 
 
 def history(folder: Path, name: str, layers: dict[str, int]) -> None:
-    """One image's `docker history` as JSON lines; Docker gives sizes as text."""
+    """`docker history` of an image as JSON lines, in which sizes are text."""
     entries = [{"CreatedAt": "now", "CreatedBy": step, "Size": str(size)} for step, size in layers.items()]
     (folder / f"{name}.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in entries))
 
@@ -71,7 +71,7 @@ def test_only_the_harness_and_dockers_processes_count() -> None:
     counted = ("matrix.sh", "docker", "dockerd", "docker-compose", "containerd", "containerd-shim", "containerd-shim-r")
     others = ("bash", "matrix.shx", "dockerd) S (", "docker-proxy", "a docker", "wrk", "containerdx")
     text = "1000\n" + "".join(stat(name, 3, 4) for name in counted) + "".join(stat(name, 1, 1) for name in others)
-    # One that ended while it was read has no whole line.
+    # A process that ended while it was read has an incomplete line.
     text += "78 (dockerd) S 1 2\n2000\n3000\n" + stat("dockerd", 10, 1)
     assert list(read_samples(text)) == [(1000, 7 * len(counted)), (2000, 0), (3000, 11)]
     assert list(read_samples("")) == []
@@ -79,7 +79,7 @@ def test_only_the_harness_and_dockers_processes_count() -> None:
 
 def test_the_harness_cpu_is_that_within_windows_alone() -> None:
     window = LoadWindow(fixed_s=1.0, start_ns=10 * 10**9, end_ns=14 * 10**9)
-    # Before and after it the harness is busy; in it, 5 % of a core.
+    # The harness is busy before and after the window, and uses 5 % of a core in it.
     samples = [(s * 10**9, s * TICKS_PER_S) for s in (8, 9)]
     samples += [(s * 10**9, round((9 + 0.05 * (s - 9)) * TICKS_PER_S)) for s in (10, 11, 12, 13, 14)]
     samples += [(15 * 10**9, 99 * TICKS_PER_S)]

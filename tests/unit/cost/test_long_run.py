@@ -1,4 +1,4 @@
-"""What is said of many measurements in a row, from samples."""
+"""The summary of many measurements in a row, from samples."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def text(
     lines = ["sample before 0 none", *(f"{name} {value}" for name, value in ENDS.items())]
     for number, counts in enumerate(zip(memory, files, containers, strict=True)):
         lines += [f"sample during {number * 10} a-run", f"containers {counts[2]}", "networks 5", "volumes 0"]
-        # A process of a moment, and one that ended while it was looked at.
+        # A short-lived process, and one that ended while it was read.
         lines += [f"process 17 {counts[0]} {counts[1]}", f"process {100 + number} 90000 90", "process 200  "]
     lines += ["sample after 0 none", *(f"{name} {value}" for name, value in (ENDS | (after or {})).items())]
     return "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""What a network costs, from wrk's outputs."""
+"""The cost of a network, from wrk's outputs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def measured(folder: Path, *rounds: tuple[int, int, int]) -> Path:
 
 
 def test_ratios_are_within_a_round(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    # The machine halves in speed from one round to the next: the ratios stay.
+    # The machine gets slower by half between rounds, and the ratios stay the same.
     assert network_cost([str(measured(tmp_path, (40000, 30000, 36000), (20000, 15000, 18000)))]) == 0
     assert capsys.readouterr().out.splitlines() == [
         "host: 15,000 requests/s, median of 2 rounds",
@@ -50,7 +50,7 @@ def test_the_ratio_is_the_middle_one(tmp_path: Path) -> None:
 
 
 def test_the_interval_of_a_median_is_that_of_the_binomial_table() -> None:
-    # Of ten values the second to the ninth, of 24 the seventh to the eighteenth; of five there is none of 95 %.
+    # For 10 values: the 2nd to the 9th; for 24: the 7th to the 18th; 5 are too few for 95 %, so all of them.
     assert median_interval([*range(10, 0, -1)]) == (2, 9)
     assert median_interval([*range(1, 25)]) == (7, 18)
     assert median_interval([3, 1, 2, 5, 4]) == (1, 5)

@@ -1,4 +1,4 @@
-"""A cell that its tool cannot load is not measured on, and the report says it once for the tool."""
+"""A cell that its tool cannot load gets no more rounds, and the report says so once per tool."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROUNDS = 4
 
 
 def plan(rounds: int = ROUNDS) -> list[dict[str, Any]]:
-    """A null server's window for each tool in the first round, and one service with two tools in each."""
+    """The null server with each tool in the first round, and one service with two tools in every round."""
     lines = []
     for number, tool in enumerate(("hey", "wrk"), 1):
         line = solo("aiohttp", number, 1, tool=tool)
@@ -33,7 +33,7 @@ def plan(rounds: int = ROUNDS) -> list[dict[str, Any]]:
 
 
 def measure(folder: Path, lines: list[dict[str, Any]], capsys: Capture, rates: dict[str, float]) -> list[str]:
-    """The ids of the steps of a run in which the null server answers 8,000 requests/s."""
+    """The ids of the steps that a run makes if the null server answers 8,000 requests/s."""
     by_id, done = {line["id"]: line for line in lines}, []
     status, now = ask(folder, capsys, 0, "--begin")[0], 0
     while status == 0:
@@ -64,7 +64,7 @@ def test_rounds_after_the_first_bound_ones_are_left_out(tmp_path: Path, capsys: 
     report = Report(source, services, records, judged, {}).markdown()
     assert report.count("hey was the bottleneck for") == 1
     assert "the run was stopped before this measurement" not in report
-    # A run that goes on leaves out the same.
+    # A resumed run leaves out the same cells.
     assert ask(folder, capsys, 0, "--begin")[0] == 3
 
 

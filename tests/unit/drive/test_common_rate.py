@@ -1,4 +1,4 @@
-"""The common rate of a table's services: how high it is, who is left out, and that it is decided once."""
+"""The common rate of a table's services: its value, which services are left out, and that it is decided once."""
 
 from __future__ import annotations
 
@@ -67,10 +67,10 @@ def test_who_would_drag_it_below_a_tenth_of_the_bests_is_left_out_by_name() -> N
     assert told.rates == {"share50": 500} and told.slowest == TORNADO
     words = "left out: 190 requests/s would drag the common rate below a tenth of the best's"
     assert told.left_out == {AIOHTTP: words} and told.of("share50", AIOHTTP) == words
-    # Of the best one's rate the client can send no more than so much.
+    # "Best" is limited to what the client can send.
     assert decided(1000, 2000, 60_000).left_out == {}
     assert [*decided(999, 2000, 60_000).left_out] == [AIOHTTP]
-    # At all shares the same services.
+    # All shares leave out the same services.
     assert [*decided(999, 2000, 60_000, shares=("share10", "share50")).left_out] == [AIOHTTP]
 
 
@@ -108,9 +108,9 @@ def null_record(**changes: Any) -> Record:
 
 def test_what_the_client_can_send_is_half_of_what_the_null_server_shows() -> None:
     assert client_most([null_record()]) == 5000
-    # Beside other programs it was late, and needed the same CPU time.
+    # Other programs made it late, but it needed the same CPU time.
     assert client_most([null_record(causes=[Cause("not the asked load", "late by 3 ms")])]) == 5000
-    # What it could not send at all is its limit.
+    # If the tool could not send the rate, what it did send is its limit.
     assert client_most([null_record(goodput=900.0, loadgen_busy_ratio=1.0)]) == 450
     assert client_most([null_record(loadgen_busy_ratio=None)]) is None
     assert client_most([record("aiohttp")]) is None
@@ -120,7 +120,7 @@ def test_what_the_client_can_send_is_half_of_what_the_null_server_shows() -> Non
 
 
 def a_run(folder: Path) -> tuple[Path, list[list[dict[str, Any]]]]:
-    """Three rounds of a table, and what vegeta can send."""
+    """A run with three rounds of a table, and the control that shows what vegeta can send."""
     rounds = [block(number, STACKS) for number in (1, 2, 3)]
     rated = [at_rate(lines) for lines in rounds[1:]]
     tables = [tables_of(rounds[0])[0] | {"shares": ["share50"]}]
@@ -159,7 +159,7 @@ def test_it_is_decided_after_the_first_round_and_kept(
     )
     assert ask(run, capsys, 20)[0] == 0 and step_id(run) == "r03-b1"
     rates = loaded(run)
-    # The run is cut, and goes on.
+    # The run is interrupted and resumed.
     (run / "loop.json").unlink()
     assert ask(run, capsys, 0, "--begin")[0] == 0 and step_id(run) == "r03-b1"
     assert loaded(run) == rates and (run / KEPT).read_text() == kept
@@ -203,7 +203,7 @@ def test_the_record_has_the_rate_or_says_why_it_has_none(tmp_path: Path) -> None
     (run / KEPT).write_text(told.text())
     assert (judged(rated[AIOHTTP]).rate, judged(rated[UVICORN]).rate) == (500, None)
     assert judged(rated[UVICORN]).causes == (Cause("not run", "left out: it is slow"),)
-    # One record says so; those of later rounds, which were never begun, are none.
+    # One record says so; later rounds, which never began, have no records.
     services = {name: read_service(str(run), name) for name in (AIOHTTP, TORNADO, UVICORN)}
     ids = [one.id for one in build_records(read_run(str(run)), services) if one.mode == "rate"]
     assert ids == [line["id"] for line in rated.values()] and third
@@ -212,7 +212,7 @@ def test_the_record_has_the_rate_or_says_why_it_has_none(tmp_path: Path) -> None
 def test_a_share_of_a_knee_is_of_the_lowest_one_that_was_found() -> None:
     table = found(dict(zip(STACKS, (9000, 12_000, 10_000), strict=True)), shares=("knee50-p99-50ms", "share10"))
     told = rates_of(table, MOST, lambda scenario, limit_s: (TORNADO, 12_345) if limit_s == 0.05 else None)
-    # The client was on time at the knee itself, whatever a load of 1,000/s lets expect of it.
+    # At the knee itself the client was on time, so the limit estimated from a load of 1,000/s does not apply.
     assert told.rates == {"knee50-p99-50ms": 6100, "share10": 900} and told.capped == ()
     assert told.knees == {"knee50-p99-50ms": TORNADO} and common_rates(json.loads(told.text())) == told
     none = rates_of(table, MOST)

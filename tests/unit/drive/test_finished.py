@@ -1,4 +1,4 @@
-"""What the host saw of a step, and what the load generator said, as outcomes."""
+"""Outcomes of a step, from what the host saw and what the load generator said."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ def seen(ended: tuple[str, ...] = (), **statuses: int) -> Finished:
 
 
 def outcome_of(folder: Path, facts: Finished, status: int | None = None, **said: str) -> tuple[str, str]:
-    """Of a service alone, of which STATUS and SAID were kept; `log` are its own words, `run` those of the verb."""
+    """Outcome and detail of a service alone, with this saved status and these outputs.
+
+    `said`: `log` of the service, `run` of the verb, `txt` of the load generator.
+    """
     services = folder / ONE.dir / "services"
     services.mkdir(parents=True)
     if status is not None:
@@ -101,7 +104,10 @@ WELL = seen(start=0, prepare=0, run=0)
 
 
 def of_block(run: Path, facts: Finished, windows: dict[tuple[str, str], Any], **said: str) -> list[str]:
-    """Outcome and detail by window, where each service left `STATUS WORDS`; `windows` have these tool.json."""
+    """Outcome and detail of each window of a block.
+
+    `windows` have these tool.json; `said` has `STATUS WORDS` for each service.
+    """
     services = run / BLOCK.dir / "services"
     services.mkdir(parents=True)
     for name, text in said.items():
@@ -121,7 +127,7 @@ def of_block(run: Path, facts: Finished, windows: dict[tuple[str, str], Any], **
 
 HEALTHY, ILL = {"health_after": {"status": 200}}, {"health_after": {"status": None, "error": "refused"}}
 ALL = {(stack, scenario): HEALTHY for stack in ("aiohttp", "tornado") for scenario in ("json", "db-raw")}
-"""In the plan's order: json of both, then db-raw of both."""
+"""In the plan's order: json for both services, then db-raw for both."""
 
 
 def test_a_block_that_went_well_is_measured(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What progress shows of a step is what the report would say of it, as far as it can be known by then."""
+"""Progress shows the same result of a step as the report, as far as it is known by then."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A step in which something that all services need ended is measured again, a few times, and then has that cause."""
+"""A step during which a shared dependency ended is repeated a few times, and then has that as its cause."""
 
 from __future__ import annotations
 

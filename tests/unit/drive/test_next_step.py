@@ -70,7 +70,7 @@ def test_a_loop_that_begins_again_repeats_what_is_not_measured(tmp_path: Path, c
     folder = a_run(tmp_path, one, two, three)
     write_measurement(folder, one, output_of(one, 3000))
     write_measurement(folder, two, output_of(two, 3000), meta={"outcome": "died", "detail": "it died"})
-    # What an earlier call left is not believed.
+    # The journal of an earlier call is not trusted.
     (folder / "journal.tsv").write_text("done\tr01-0003\tsolo\t\ntried\tr01-0002\t\t\n")
     (folder / "loop.json").write_text("{}")
     assert ask(folder, capsys, 0, "--begin")[0] == 0

@@ -1,4 +1,4 @@
-"""The windows of --profile: which come, in what order, and what is left of them when a call ends in between."""
+"""The windows of --profile: which ones, in what order, and what remains if a call is interrupted."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def ask(folder: Path, *options: str) -> int:
 
 
 def finish(folder: Path, stack: str, status: int = 0) -> None:
-    """What the host leaves of a window that was loaded."""
+    """Write the files that the host leaves after a window."""
     made = write_profile(folder, first_of(lines_of(folder), stack), STACKS_OF[stack], 3000)
     (made / "meta.json").unlink()
     step = made.parents[3]
@@ -34,7 +34,7 @@ def finish(folder: Path, stack: str, status: int = 0) -> None:
 
 
 def window(folder: Path, step: str) -> Path:
-    """The folder of the measurement in that of its step."""
+    """The measurement's folder within its step's."""
     (found,) = (folder / step).glob("json/wrk-c16/w1/*")
     return found
 

@@ -1,4 +1,4 @@
-"""A window that noise of the host spoiled is measured again, whatever it showed, while the time for it lasts."""
+"""A window spoiled by noise on the host is measured again, whatever its figures, as long as there is time for it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NOISY = {"after": {"loadgen": {"cpuacct.usage": "2500000000"}, "proc_stat": "cpu
 
 
 def spoil(folder: Path, line: dict[str, Any], rate: float = 3000) -> None:
-    """The step ends as one with 18 % of foreign CPU."""
+    """End the step with 18 % of foreign CPU."""
     finish(folder, [line], [rate])
     output = (folder / line["dir"] / "output.txt").read_text()
     write_measurement(folder, line, output, tool=NOISY)
@@ -50,7 +50,7 @@ def test_a_spoiled_window_comes_again_at_the_end_of_its_round(tmp_path: Path, ca
 
 
 def test_a_window_in_which_the_clock_was_set_comes_again(tmp_path: Path, capsys: Capture) -> None:
-    """wrk and ab divide by the time of day: what they say of such a window is wrong, and no fault of the service."""
+    """wrk and ab divide by the time of day, so their figures are wrong then, which is not the service's fault."""
     one, two = solo("aiohttp", 1), solo("tornado", 2)
     folder = write_run(tmp_path, [one, two])
     ask(folder, capsys, 0, "--begin")
@@ -89,7 +89,7 @@ def test_a_quiet_window_is_measured_once_however_it_ends(tmp_path: Path, capsys:
 
 
 def test_the_null_server_has_one_more_try(tmp_path: Path, capsys: Capture) -> None:
-    """Its limit is low by what the noise took, and no more; there is time for two."""
+    """Noise only lowers the limit that it shows, so one more try is enough; there would be time for two."""
     others = (solo("aiohttp", number, level=f"c{number}", dir=f"raw/r01/a/b/{number}") for number in (2, 3, 4))
     lines = [null(1), *others]
     folder = write_run(tmp_path, lines)

@@ -1,4 +1,4 @@
-"""step.json gives back exactly what the plan says, whatever the plan says."""
+"""step.json has exactly what the plan says, for any plan."""
 
 from __future__ import annotations
 
@@ -67,13 +67,13 @@ HOSTILE = (
 
 
 def written(folder: Path, lines: Sequence[Mapping[str, Any]], **environ: str) -> Mapping[str, StepLoad]:
-    """The loads that the load generator reads."""
+    """The loads as the load generator reads them."""
     write_step(folder, lines, environ)
     return read_loads(str(folder)).loads
 
 
 def host_part(folder: Path) -> HostStep:
-    """What the driver reads of the step that was written."""
+    """The step as the driver reads it."""
     return step_of((read(folder / STEP) or {})["host"])
 
 
@@ -89,7 +89,7 @@ OTHER_EVENTS: dict[str, tuple[Any, str]] = {
 
 
 def test_an_event_without_the_fields_of_today_has_their_defaults(tmp_path: Path) -> None:
-    """What an earlier version left out of a plan is what it did; what a later one has more is left alone."""
+    """Fields missing in an earlier version's plan get that version's behaviour; a later version's fields are kept."""
     write_step(tmp_path, [SOLO | {"slot": 3, "event": EVENT | {"of_tomorrow": 1}}], {})
     (load,) = read_loads(str(tmp_path)).loads.values()
     assert load.event == EVENT | {"of_tomorrow": 1} and load.after_s == 1.0

@@ -1,4 +1,4 @@
-"""The order of a run: its tables in turns come before everything else, so that a time limit cuts what is no answer."""
+"""The order of a run: tables in turns come first, so that a time limit does not cost the answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `--resume` tries again: services that failed and may pass now, and the windows that they missed meanwhile."""
+"""What `--resume` tries again: failed services that may pass now, and the windows that they missed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The measuring loop with blocks of services in turns: what is loaded, left out, recorded, done again, and shown."""
+"""The measuring loop with blocks of services in turns: what is loaded, left out, recorded, repeated, and shown."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def meta_of(folder: Path, line: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def loaded(folder: Path) -> list[str]:
-    """What the step that is to be loaded now holds."""
+    """The measurements of the step to be loaded next."""
     return [json.loads(line)["id"] for line in (folder / LINES).read_text().splitlines()]
 
 
@@ -67,11 +67,11 @@ def test_settled_and_measured_tables_are_not_loaded_again() -> None:
     steps = steps_of([*block(1, STACKS, ("json", "db-raw")), *block(2, STACKS, ("json", "db-raw"))])
     (second,) = open_steps(steps, steps[0].ids, settled=[JSON])
     assert {line["scenario"] for line in second.lines} == {"db-raw"}
-    # One service that failed is no reason to load all others again.
+    # If one service failed, the others are not loaded again.
     assert list(open_steps(steps[:1], [i for i in steps[0].ids if not i.endswith("-2")])) == []
     (raw,) = open_steps(steps[:1], [line["id"] for line in steps[0].lines if line["scenario"] == "json"])
     assert {line["scenario"] for line in raw.lines} == {"db-raw"}
-    # Not in the same call, whatever came of it.
+    # Not again in the same call, whatever the result.
     assert list(open_steps(steps[:1], ["r01-b1"])) == []
 
 
@@ -80,7 +80,7 @@ def test_a_step_has_a_load_for_each_window_of_each_service(tmp_path: Path) -> No
     assert [*host_step(lines).services] == NAMES
     loads = loads_of(tmp_path, lines, {}).loads
     assert [(name, load.dir) for name, load in loads.items()] == [(line["id"], line["dir"]) for line in lines]
-    # A tool in turns is told to end.
+    # A tool in turns is started with a long duration, and told to end.
     assert [load.duration_s for load in loads.values()] == [3600] * len(lines) == [3600] * 12
 
 
@@ -90,13 +90,13 @@ def test_a_block_that_is_loaded_again_begins_with_nothing(tmp_path: Path) -> Non
     services = tmp_path / "raw/r01/b1/services"
     write_step(tmp_path, [line for line in lines if line["scenario"] == "json"], {})
     assert not any((tmp_path / line["dir"]).exists() for line in lines if line["scenario"] == "json")
-    # The table that is left out keeps what it has.
+    # The table that is left out keeps its files.
     assert all((tmp_path / line["dir"] / "tool.json").exists() for line in lines if line["scenario"] == "db-raw")
     assert list(services.iterdir()) == []
 
 
 def judge(monkeypatch: pytest.MonkeyPatch, *settled: Table) -> list[set[Table]]:
-    """Every round is a look, which settles these tables; returns those that are judged, call by call."""
+    """Make every round a look, which settles these tables; returns the tables that are judged in each call."""
     asked: list[set[Table]] = []
 
     def tables(records: Iterable[Record]) -> dict[Table, int]:
@@ -184,7 +184,7 @@ def test_a_loop_that_was_cut_within_a_round_goes_on_with_the_blocks_that_are_lef
     finish_block(folder, one, RATES)
     assert ask(folder, capsys, 10)[0] == 0
     before = {line["id"]: (folder / line["dir"] / "meta.json").read_bytes() for line in one}
-    # The second block has a window, and no end.
+    # The second block has a window, but was not finished.
     write_window(folder, two[0], 3000)
     assert ask(folder, capsys, 0, "--begin")[0] == 0
     assert step_id(folder) == "r01-b2"
@@ -205,7 +205,7 @@ def test_a_block_that_ended_before_the_loop_was_cut_is_recorded_as_far_as_it_was
     assert ask(folder, capsys, 0, "--begin")[0] == 0
     finish_block(folder, lines[3:], RATES)
     assert ask(folder, capsys, 0, "--begin")[0] == 3
-    # The settled table was not loaded, which is no failure of it.
+    # The settled table was not loaded, which is not a failure.
     assert [meta_of(folder, line) is not None for line in lines] == [False] * 3 + [True] * 3
 
 
@@ -242,7 +242,7 @@ def test_the_journal_keeps_the_records_of_windows_in_turns(tmp_path: Path, capsy
     ]
     records = journal.records(appended, ("turns",))
     assert [(record.service, record.block, record.window) for record in records] == [(n, 1, 1) for n in NAMES]
-    # Out of the raw files alone it is the same, but for what was only tried.
+    # Rebuilt from the raw files it is the same, except for the lines of tries.
     journal.rebuild(read_run(str(folder)))
     assert journal.read(str(folder)) == appended[:3]
 

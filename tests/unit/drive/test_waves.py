@@ -1,4 +1,4 @@
-"""Steps side by side: which lane makes which, and what each call of `next` records and writes for them."""
+"""Steps side by side: which lane runs which step, and what each call of `next` records and writes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_lanes_have_the_same_to_do_and_are_drawn_anew_for_each_seed() -> None:
     drawn = [dealt(steps, 4, f"1 {number}") for number in range(1, 41)]
     assert all(Counter(found.values()) == {1: 2, 2: 2, 3: 2, 4: 2} for found in drawn)
     assert dealt(steps, 4, "1 1") == drawn[0]
-    # Each block gets to each lane.
+    # Over the seeds, each block is dealt to every lane.
     assert all({found[step.id] for found in drawn} == {1, 2, 3, 4} for step in steps)
 
 
@@ -53,7 +53,7 @@ def test_a_wave_has_a_step_of_each_lane_and_no_service_twice() -> None:
     lane_of = {ids[1]: 1, ids[2]: 2, ids[3]: 2, ids[4]: 3, ids[5]: 4}
     wave = next_wave(steps, lane_of, nothing_out)
     assert {lane: step.id for lane, step in wave.items()} == {1: ids[1], 2: ids[3], 3: ids[4]}
-    # A step that is not loaded keeps nothing from the others.
+    # A step that is not loaded does not hold up others.
     out = next_wave(steps, lane_of, lambda step: step.id == ids[1])
     assert {lane: step.id for lane, step in out.items()} == {2: ids[2], 3: ids[4]}
 
@@ -67,12 +67,12 @@ def test_shares_of_a_knee_wait_for_all_searches_of_the_first_round() -> None:
     assert list(next_wave(first, {step.id: lane for lane, step in enumerate(first, 1)}, nothing_out)) == [1]
     assert list(next_wave(second, {step.id: lane for lane, step in enumerate(second, 1)}, nothing_out)) == [1, 2]
     assert [*next_wave(first[1:], {first[1].id: 2}, nothing_out)] == [2]
-    # Also where all that it would wait for is not loaded.
+    # Also if all steps that it would wait for are not loaded.
     assert [*next_wave(first, {first[0].id: 1, first[1].id: 2}, lambda step: step is first[0])] == [2]
 
 
 def end_lane(folder: Path, lane: int, lines: list[dict[str, Any]], node: str) -> None:
-    """What the host leaves of the step of a lane; the first lane's comes last."""
+    """Write the files that the host leaves after a lane's step; call it last for the first lane."""
     finish_block(folder, lines, {line["service"]: 1000 for line in lines}, node=node)
     if lane > 1:
         (folder / "finished.json").rename(lane_folder(folder, lane) / "finished.json")

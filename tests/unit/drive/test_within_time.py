@@ -1,4 +1,4 @@
-"""With --max-time, what is begun gets its look: tables that cannot have one in the time are put off."""
+"""With --max-time, tables that are begun reach their look: those that cannot within the time are postponed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STACKS = ("aiohttp", "tornado")
 
 
 def tables(rounds: int) -> list[Step]:
-    """Two tables in the same blocks: 10 s a round, 5 for each."""
+    """Two tables in the same blocks: 10 s per round, 5 s for each table."""
     return list(steps_of(line for number in range(1, rounds + 1) for line in block(number, STACKS, ("json", "db-raw"))))
 
 
@@ -36,7 +36,7 @@ def test_what_is_begun_comes_before_what_is_not() -> None:
     steps = tables(12)
     left = [kept for step in steps if (kept := step.without([("json", "wrk", "c16")] if step.round > 6 else []))]
     left = [kept for s in left if (kept := s.without([("db-raw", "wrk", "c16")] if s.round <= 5 else []))]
-    # db-raw has five rounds, and one to go; json had its look after six.
+    # db-raw has five rounds, one less than its look needs; json had its look after six.
     assert scenarios(in_time(steps, left, 14)) == {"db-raw"}
     assert scenarios(in_time(steps, left, 15)) == {"json", "db-raw"}
 

@@ -1,4 +1,4 @@
-"""A docker that only pretends, and a run: for all tests of the driver."""
+"""Fixtures for all tests of the driver: a fake docker, and a run."""
 
 from docker_calls import docker, run
 

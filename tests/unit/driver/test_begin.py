@@ -1,4 +1,4 @@
-"""What comes before the load: images, a user's own app, servers that already run."""
+"""What happens before the load: images, a user's own app, servers that already run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ missing_bases() { echo "$*" >>"$(dirname "${BASH_SOURCE[0]}")/asked"; %s; }
 def built(
     run: Run, monkeypatch: pytest.MonkeyPatch, broken: str = "none", missing: str = ":"
 ) -> tuple[list[str], list[str]]:
-    """What was built, a call each, and what Python was told."""
+    """The calls that build images, and the failures reported to Python."""
     library = run.root / "scripts/lib"
     library.mkdir(parents=True, exist_ok=True)
     (library / "bases.sh").write_text(BASES % missing)
@@ -57,7 +57,7 @@ def test_where_a_batch_does_not_build_each_is_built_by_itself(tmp_path: Path, mo
 
 
 def shared(root: Path) -> Run:
-    """Services that differ in settings alone, and one that is apart."""
+    """Two services that differ only in settings, and another one."""
     run = made_run(root, "app-1", "app-8", "other")
     services = {n: replace(s, build="app-1", image="bench/app") if n != "other" else s for n, s in run.services.items()}
     return replace(run, host=replace(run.host, services=services))

@@ -1,4 +1,4 @@
-"""Several load generators on one service: when each is to begin, which is named when it fails, what clocks say."""
+"""Several load generators on one service: when each begins, which one is named if it fails, and their clocks."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_outputs_that_cannot_be_merged_are_the_load_tools_failure(engine: LoopEn
 
 @pytest.fixture
 def nodes(engine: LoopEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LoopEngine:
-    """Their load generators are on nodes one and two, whose clock is ahead by half a minute."""
+    """The load generators run on nodes one and two, and node two's clock is half a minute ahead."""
     docker = tmp_path / "docker"
     docker.write_text(DOCKER.format(calls=tmp_path / "asked", silent=tmp_path / "silent", home=tmp_path / "home"))
     docker.chmod(0o755)

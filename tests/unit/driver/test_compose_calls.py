@@ -1,4 +1,4 @@
-"""What Docker and Compose are told, the kind of engine, what an image is made of, and files that are whole."""
+"""Calls of Docker and Compose, the kind of engine, the layers of an image, and files that are written whole."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_what_kind_of_engine_answers_is_asked_once(
 
 
 def image(docker: Docker, layers: list[str], base: list[str] | None) -> None:
-    """The image of service `a` with these layers, and what is here under its base's name."""
+    """Give service `a` an image with these layers, and its base's name these layers (None: there is no such image)."""
     docker.says("{{.Id}} bench/a", "sha256:1\n")
     docker.says("{{json .RootFS.Layers}} bench/a", json.dumps(layers, separators=(",", ":")) + "\n")
     if base is None:

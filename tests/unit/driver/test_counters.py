@@ -1,4 +1,4 @@
-"""Counters of made-up cgroups, of both versions."""
+"""Counters of made-up cgroups, v1 and v2."""
 
 import gzip
 import os

@@ -1,4 +1,4 @@
-"""What is done to the database and the upstream under an event, with a docker that only pretends."""
+"""Actions on the database and the upstream during an event, with a fake docker."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_it_is_back_once_it_answers(engine: LocalDocker, docker: Docker, verb: s
     docker.does("exec p-postgres-1 /usr/local/bin/ready", lambda _: next(answers))
     assert engine.do_to_dependency("postgres", verb) == "running"
     assert len(docker.asked("/usr/local/bin/ready")) == 2
-    # A container that was started again has another first process.
+    # A restarted container has a new first process.
     assert bool(docker.asked("inspect --format {{index")) == (verb == "start")
     docker.says("exec p-postgres-1 /usr/local/bin/ready", status=1)
     with pytest.raises(DockerError, match="it does not answer"):
@@ -85,7 +85,7 @@ def test_a_run_that_was_killed_during_an_event_leaves_nothing_paused(engine: Loc
 
 
 class Noting(PretendEngine):
-    """Notes what is done to dependencies; `fails` with what it raises."""
+    """Notes the actions on dependencies; `fails`: the error that they raise."""
 
     fails = ""
 

@@ -1,4 +1,4 @@
-"""An event: what is sent to which process when, what is seen of it, and what an engine that cannot act leaves."""
+"""An event: which process gets which signal when, what is observed, and the files of an engine that cannot act."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from driver.steps.events import EVENTS, acting, cannot
 
 NO_IMAGE = "no such image: aiohttp-py313-debian"
 LOOKS = 10
-"""So often its processes are looked at after the signal before a load ends for which nothing came of it."""
+"""If a signal has no effect, the load ends after the processes were checked this often."""
 
 
 class Acting(PretendEngine):
-    """Workers that a script changes when a signal arrives."""
+    """An engine whose workers change when a signal arrives, according to a script."""
 
     def __init__(self, root: Path, after: Callable[[str, int], Processes | None]) -> None:
         super().__init__(made_run(root, "a"))
@@ -39,7 +39,7 @@ class Acting(PretendEngine):
 
     cannot_act = ""
     told, takes_s = 0, 0.0
-    """When the signal was sent, where the engine knows that; how long its command takes before."""
+    """When the signal was sent, if the engine knows that, and how long its command takes before that."""
 
     def processes(self, service: str) -> Processes:
         self.looks += bool(self.sent)
@@ -60,7 +60,7 @@ class Acting(PretendEngine):
 
 
 def happened(engine: Acting, event: Doings, told: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """events.json of a load that begins at once, and ends when it may or when nothing has come of what was done."""
+    """events.json of a load that begins at once, and ends when it may or when the action has no effect."""
     folder = engine.run.folder / "raw/r01/0001/a"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "capacity.json").write_text(json.dumps({"told": [], **(told or {})}))
@@ -215,7 +215,7 @@ def test_workers_are_the_living_children_of_the_process_that_serves(
 ) -> None:
     proc = make_proc(tmp_path, *processes)
     assert processes_of(10, proc) == Processes(*known)
-    # What is no worker, such as an init or a helper, has descriptors too.
+    # Processes that are not workers, such as an init or a helper, have descriptors, too.
     assert {known[0], *known[1]} - {0} <= {*all_pids(10, proc)} and (not known[0] or all_pids(10, proc)[0] == 1)
 
 

@@ -1,4 +1,4 @@
-"""What the load generator asks through the pipes, on cgroups that only pretend."""
+"""Requests of the load generator through the pipes, with fake cgroups."""
 
 import os
 import signal
@@ -30,7 +30,7 @@ def state(folder: Path) -> Path:
 
 
 def freezer(pause: Callable[[str, str], bool] = lambda *_: False) -> Freezer:
-    """Of one that runs, and one that is gone."""
+    """The freezer of two services: `one` runs, `two` is gone."""
     return Freezer({"one": 11, "two": 12}, pause)
 
 

@@ -1,4 +1,4 @@
-"""The images that every run needs, and what is said of engines that are not Docker on this machine."""
+"""The images that every run needs, and messages about engines other than Docker on this machine."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""A run has one writer, and however it ends nothing of it goes on: with real locks, signals and kills. Containers only
-pretend.
+"""A run has only one writer, and nothing of it keeps running however it ends.
+
+Locks, signals and kills are real, containers are fake.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ for name in a b; do
 done
 wait
 """
-"""Two loads at once, which hang; what each of them would write down of its end."""
+"""Two loads at once, which hang; each would note how it ended."""
 HANGS = '[[ "$*" != *" load" ]] || { : >"$0.$2"; exec sleep 60; }\n'
 
 
 class Holder:
-    """The project of a test, and the call of `driver hold` in it."""
+    """The project of a test, and calls of `driver hold` in it."""
 
     def __init__(self, root: Path) -> None:
         self.root, self.run = root, root / "results/a-run"
@@ -41,7 +42,7 @@ class Holder:
         self.process: subprocess.Popen[str] | None = None
 
     def hold(self, *options: str, command: str = LOOP, **environment: str) -> subprocess.Popen[str]:
-        """As the leader of a process group, as from a shell."""
+        """Start it as the leader of a process group, like a shell does."""
         argv = [sys.executable, "-m", "driver", "hold", "a-run", *options, "--", "bash", "-c", command]
         env = {**os.environ, "DOCKER": f"{sys.executable} {self.root / 'docker.py'}", **environment}
         self.process = subprocess.Popen(
@@ -56,7 +57,7 @@ class Holder:
         return self.process
 
     def held(self, *options: str, command: str = "exit 0", **environment: str) -> tuple[int, str]:
-        """Exit status and what was said."""
+        """The exit status and the output."""
         process = self.hold(*options, command=command, **environment)
         _, said = process.communicate(timeout=20)
         return process.returncode, said
@@ -75,12 +76,12 @@ class Holder:
         until(lambda: all((self.root / f"docker.{name}").exists() for name in "ab"), 20)
 
     def downs(self) -> int:
-        """How often its containers were taken away."""
+        """How often its containers were removed."""
         calls = (self.root / "docker.calls").read_text()
         return len(re.findall("^compose --project-name bench-a-run .* down ", calls, re.MULTILINE))
 
     def commands(self) -> list[int]:
-        """What the holder has started, and its guard."""
+        """The commands that the holder has started, and its guard."""
         assert self.process
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
         lines = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pid in children}
@@ -103,7 +104,7 @@ def holder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Holder]:
     (run / "compose.yml").write_text("services: {}\n")
     (run / "knobs.env").write_text("SERVER_CPUS=0-1\n")
     pretend_docker(tmp_path, monkeypatch, HANGS)
-    # As the driver calls the client: in a session of its own, and nothing of it is left when the call ends.
+    # As the driver calls the Docker client: in its own session, and without leftovers when the call ends.
     (tmp_path / "docker.py").write_text(
         "import sys\nfrom driver.docker import docker\nfrom driver.failure import Interrupted, heed_signals\n"
         "heed_signals()\ntry:\n    sys.exit(docker(*sys.argv[1:], check=False).status)\n"
@@ -136,7 +137,7 @@ def test_a_signal_ends_all_of_it_and_how_to_go_on_is_said(holder: Holder, number
     os.killpg(process.pid, number)
     assert process.communicate(timeout=20)[1] == f"interrupted; {GOES_ON}\n"
     assert (process.returncode, holder.writers(), holder.downs()) == (130, [], 1)
-    # What is waited for fails by its end, and that is no failure of a service.
+    # The loads end because of the interruption, which is not a failure of a service.
     assert not (holder.root / "failures").exists()
 
 

@@ -1,4 +1,4 @@
-"""What is taken away of a run, and of dead ones; what scripts/clean.sh takes for ours."""
+"""What is removed after a run and after dead runs; what scripts/clean.sh considers ours."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ OLD = "2026-01-01 00:00:00.5 +0000 UTC"
 
 
 def removed(docker: Docker) -> list[str]:
-    """The projects that were taken down since this was asked last."""
+    """The projects that were taken down since the last call."""
     names = [call.split()[2] for call in docker.asked(" down ")]
     docker.calls.clear()
     return names
@@ -123,7 +123,7 @@ def test_services_that_docker_compose_up_left_up_are_removed_once_bench_has_ende
     docker.says("network ls", network("bench"))
     docker.says("project=bench ", "a-service\n")
     docker.says("inspect", f"{tmp_path}\n")
-    # Of services that somebody has started without bench there is no state.
+    # Services started without `bench` have no state of it.
     for state, gone in (("running", []), ("created", []), ("", []), ("exited", ["bench"])):
         docker.says(f"service=bench --filter label=com.docker.compose.project.working_dir={tmp_path}", f"{state}\n")
         assert remove_dead_runs() and removed(docker) == gone
@@ -142,7 +142,7 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def lines(*rows: str) -> str:
-    """Docker's, whose fields are between tabs."""
+    """Output lines of Docker, with fields separated by tabs."""
     return "".join(row.replace(" ", "\t") + "\n" for row in rows)
 
 
@@ -209,7 +209,7 @@ sha256:b <none>:<none> 2MB | bench.base.made com.docker.compose.project=bench | 
 
 
 def tell_images(docker: Docker, rows: list[tuple[str, list[str]]]) -> None:
-    """The engine's rows, each with the labels of the image."""
+    """Let the engine list these images, each with its labels."""
     docker.says("system df --verbose", "".join(f"{row}\n" for row, _ in rows))
 
     def labelled(call: str) -> str:

@@ -1,4 +1,4 @@
-"""The engine of a run on this machine and what all services need, with a docker that only pretends."""
+"""The engine of a run on this machine and the shared dependencies, with a fake docker."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ UNREADABLE = "null this engine's containers have no cgroups of their own"
 
 @pytest.fixture
 def engine(run: Run, docker: Docker, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> LocalDocker:
-    """Everything is there."""
+    """An engine for which everything exists."""
     monkeypatch.setattr(local, "WAIT_S", 0.1e-6)
     readings = {
         "online-cpus": lambda *_: "0-3",
@@ -185,7 +185,7 @@ def test_an_engine_that_starts_again_is_waited_for(
 
 
 class Far(LocalDocker):
-    """Services are on another machine than the load generator."""
+    """An engine whose services run on another machine than the load generator."""
 
     def context_of(self, service: str) -> str:
         return "" if service == "loadgen" else "far"
@@ -379,7 +379,7 @@ def test_what_does_not_start_says_why(engine: LocalDocker, docker: Docker, monke
     ) as failure:
         engine.start_dependencies()
     assert (failure.value.status, len(removed)) == (2, 1)
-    # Once what a dead run has left is gone, it starts.
+    # It starts once the leftovers of a dead run are removed.
     docker.does(COMPOSE, lambda _: Done(int(len(removed) < 2), "", ""))
     engine.start_dependencies()
 

@@ -59,7 +59,7 @@ def test_servers_are_of_the_kind_that_most_have_and_the_others_are_named() -> No
     assert set(kept) == set(ROLES)
     assert left_out == [f"node-1 (server: {LARGE}, the others have {SMALL})"]
     assert {lane.nodes[0].kind for lane in chosen_lanes(roles, [], "198.18.0.0/24", KNOBS)} == {SMALL}
-    # A run that goes on stays with the kind that it began with.
+    # A resumed run keeps the kind of machine that it began with.
     before = [node("server", 9, LARGE)]
     assert [lane.nodes[0].name for lane in chosen_lanes(roles, before, "198.18.0.0/24", KNOBS)] == ["node-1"]
 
@@ -87,7 +87,7 @@ def test_databases_have_cpus_of_their_own_where_there_are_enough() -> None:
     assert [lane.database_cpus for lane in chosen_lanes(enough, [], "198.18.0.0/24", KNOBS)] == ["1", "0"]
     two = {"DATABASE_CPUS": "6-7", "LOADGEN_CPUS": "1"}
     assert [lane.database_cpus for lane in chosen_lanes(enough, [], "198.18.0.0/24", two)] == ["6-7", "0,1"]
-    # The node is a load generator's too, whose CPUs are not for databases.
+    # The node also has a load generator, whose CPUs are not for databases.
     both = [node("support", 2, LARGE), node("loadgen", 2, LARGE), node("loadgen", 3, LARGE), *ROLES[3:]]
     cpus = {"DATABASE_CPUS": "1", "LOADGEN_CPUS": "0"}
     assert [lane.database_cpus for lane in chosen_lanes(both, [], "198.18.0.0/24", cpus)] == ["1", "2"]
@@ -166,7 +166,7 @@ def test_an_address_that_is_not_of_one_interface_for_others_is_refused(address: 
 
 @pytest.fixture
 def there(monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[str, Node]]:
-    """What is at each context."""
+    """The nodes behind each Docker context."""
     found = {"one": ("ID-1", SERVER), "ssh://root@two": ("ID-2", LOADGEN)}
     monkeypatch.setattr(contexts, "ask_machine", found.__getitem__)
     return found

@@ -1,4 +1,4 @@
-"""The options of scripts/matrix.sh: what is asked for, what does not go together, and what a repetition takes over."""
+"""The options of scripts/matrix.sh: their meaning, which do not go together, and what a repetition takes over."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_an_own_app_of_a_run_that_did_not_keep_its_options_needs_them_again(dock
 
 @pytest.fixture
 def project(tmp_path: Path, docker: Docker, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Describes an app that asks for flask, on Python 3.13."""
+    """A project with an app that requires flask, on Python 3.13."""
     (tmp_path / "results/a-run/app/locks/py313").mkdir(parents=True)
     (tmp_path / "results/a-run/app/requirements").mkdir()
     (tmp_path / "results/a-run/app/locks/py313/requirements.txt").write_text("flask==1")

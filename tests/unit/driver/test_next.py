@@ -1,4 +1,4 @@
-"""What is measured next: when a loop begins, how it ends, and how far the run is, on a terminal and in a log."""
+"""The next step: when a loop begins, how it ends, and its progress on a terminal and in a log."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LoopEngine:
 
 
 def up(root: Path, seconds: float) -> None:
-    """For so long the machine is up."""
+    """Set the machine's uptime."""
     (root / "uptime").write_text(f"{seconds:.2f} 5.00\n")
 
 
 def began(monkeypatch: pytest.MonkeyPatch, seconds: int) -> None:
-    """The script began then."""
+    """Set the uptime at which the script started."""
     monkeypatch.setenv("BENCH_BEGAN", f"{seconds}00")
 
 
@@ -56,7 +56,7 @@ def test_the_planner_is_asked_once_between_two_loads_and_a_loop_begins_once(
     assert asked(engine) == ["0 --begin", "7", "7"]
     first, second = capsys.readouterr().err.splitlines()
     assert first.startswith(FIRST) and second.startswith("[2/2] tornado-py313-debian json wrk c64: invalid: ")
-    # Nothing that was asked before is known to another call of the script, and of this one nothing is left.
+    # This call leaves no files of the loop, and another call does not know what this one did.
     assert sorted(path.name for path in (tmp_path / "results/a-run").iterdir()) == [
         *("host.json", "plan.jsonl", "raw", "run.json")
     ]
@@ -112,7 +112,7 @@ def test_a_planner_that_was_killed_with_the_load_generator_begins_again_three_ti
     engine.said, engine.when = {"next": (137, "")}, {}
     with pytest.raises(Failure, match="the next step cannot be decided"):
         next_step(engine)
-    # Two times before, the third time now.
+    # Two restarts before, this is the third.
     assert asked(engine)[3:] == ["0", "0 --begin"]
 
 

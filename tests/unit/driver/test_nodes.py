@@ -1,4 +1,4 @@
-"""A run on several machines: what is asked of which engine, what comes home, and what is said of lost nodes."""
+"""A run on several machines: calls to each engine, files that are fetched, and messages about lost nodes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def write_step(run: Run, **facts: Any) -> None:
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    """With three lanes, each of which has a step."""
+    """A run with three lanes, each with a step."""
     run = made_run(tmp_path, "a", "b")
     subnets = ("198.18.0.0/25", "198.18.0.128/26", "198.18.0.192/26")
     save_nodes(run.folder, pair(1))
@@ -55,12 +55,12 @@ def run(tmp_path: Path) -> Run:
 
 @pytest.fixture
 def wave(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its steps find what all services need."""
+    """Let its steps find the shared dependencies."""
     monkeypatch.setattr(Nodes, "know_dependencies", lambda _: True)
 
 
 def measured(run: Run, monkeypatch: pytest.MonkeyPatch, lost: int = 0) -> list[str]:
-    """What each lane's engine is, of those that came to their end."""
+    """The engines of the lanes whose steps finished: project, server node, context and subnet."""
 
     def step(engine: Nodes) -> None:
         if engine.run.lane == lost:

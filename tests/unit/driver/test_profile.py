@@ -1,4 +1,4 @@
-"""The windows of --profile: each service is loaded once more and sampled; what cannot be sampled is no failure."""
+"""The windows of --profile: each service is loaded once more and sampled; failing to sample it is not a failure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A container is replaced: what is asked of the proxy and of the engine in which order, and what is said of it."""
+"""Replacing a container: the order of calls to the proxy and the engine, and what is recorded."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from driver.steps.events import EVENTS, acting
 
 
 class Swapping(PretendEngine):
-    """Each start of a container has another process."""
+    """An engine on which each start of a container has a new process."""
 
     cannot_act = ""
 
@@ -48,7 +48,7 @@ class Swapping(PretendEngine):
 
 @contextmanager
 def proxy(engine: NotingEngine, folder: Path, *deaf_to: str) -> Iterator[None]:
-    """A load generator that does what it is asked, and says so."""
+    """A load generator that does what it is asked, and confirms it unless deaf to that."""
     over, done = threading.Event(), [""]
 
     def obey() -> None:

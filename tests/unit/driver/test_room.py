@@ -1,4 +1,4 @@
-"""A disk that is full, a real one: no step begins on it, and what it cuts is not believed."""
+"""A disk that is really full: no step begins, and truncated files are not trusted."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from driver.lifecycle.writer import NEEDED, need_room
 
 @pytest.fixture
 def small() -> Iterator[Path]:
-    """A folder on a disk of which no more than a megabyte less one page is free."""
+    """A folder on a disk with one page less than a megabyte free."""
     folder = Path(tempfile.mkdtemp(dir="/dev/shm"))
     yield folder
     shutil.rmtree(folder)
 
 
 def fill_up(folder: Path, left: int) -> None:
-    """All of the disk but so many bytes is taken."""
+    """Fill the disk except for `left` bytes."""
     space = os.statvfs(folder)
     with (folder / "fill").open("wb") as file:
         os.posix_fallocate(file.fileno(), 0, space.f_bavail * space.f_frsize - left)

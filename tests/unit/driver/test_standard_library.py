@@ -1,4 +1,4 @@
-"""The driver runs where only a Python is: 3.9 or newer, with its standard library alone."""
+"""The driver needs nothing but Python 3.9 or newer and its standard library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A step, alone and in turns: what is started, pinned, loaded and removed, what it leaves, what is made of failures."""
+"""A step, alone and in turns: what is started, pinned, loaded and removed, its files, and how failures are handled."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_a_service_alone_that_fails_is_an_outcome_and_the_run_goes_on(alone: Loo
         ("answers wrongly", "measure: got 500"),
     ]
     assert len(alone.calls("exec")) == 1 and len(alone.calls("stop")) == 2
-    # What it used up to then may say why.
+    # Its counters up to then may explain the failure.
     assert (tmp_path / f"results/a-run/raw/r01/0002/services/{NAMES[1]}.after").exists()
     alone.broken, alone.dead, alone.said = set(), {NAMES[0]}, {"run": (12, "measure: it is wrong")}
     assert loop_again(alone) == 3
@@ -87,7 +87,7 @@ def test_a_service_alone_that_fails_is_an_outcome_and_the_run_goes_on(alone: Loo
 
 
 def loop_again(engine: LoopEngine) -> int:
-    """As another call of the script."""
+    """Run the loop as another call of the script."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BENCH_BEGAN", "1")
         return loop(engine)
@@ -108,7 +108,7 @@ def test_services_in_turns_are_up_at_once_answered_pinned_counted_loaded_removed
         "exec loadgen/measure run results/a-run",
         "freezer-closes",
         *(f"look {names}", *states),
-        # Not before the counters are read: it takes CPU time.
+        # After the counters are read, because it uses CPU time.
         "start-bench",
         f"look {names}",
         f"stop {names}",

@@ -1,4 +1,4 @@
-"""Nodes of a swarm: their roles, what stops a run on them, and the stack that serves a run."""
+"""Nodes of a swarm: their roles, what prevents a run on them, and a run's stack."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def test_nodes_of_different_kinds_and_engines_are_named() -> None:
 
 @pytest.mark.parametrize(("ahead", "kind"), [(0.0, "ok"), (0.14, "ok"), (0.5, "warn"), (-0.5, "warn"), (3.0, "stop")])
 def test_a_clock_is_held_to_what_is_certain(ahead: float, kind: str) -> None:
-    # Asked for 100 ms: the middle is at 100.05 s.
+    # The question took 100 ms, so the clock was read at about 100.05 s.
     line = str(of_clock("gamma", *clock_of(100.0, f"1970-01-01T00:01:{40.05 + ahead:.6f}123Z", 100.1)))
     help_ = "; set it by NTP (chrony, systemd-timesyncd)" if kind != "ok" else ""
     assert line == f"{kind}: gamma: clock {ahead * 1000:+.0f} ms from this machine's (within 50){help_}"

@@ -14,7 +14,7 @@ from driver.planning.packages import take_package
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Three commits, of which the second one has the tag v1, and an ignored folder."""
+    """A repository with three commits, the second tagged v1, and an ignored folder."""
     for name, value in {
         "AUTHOR_NAME": "a",
         "AUTHOR_EMAIL": "a@b",
@@ -44,7 +44,7 @@ def git(folder: Path, *words: str) -> str:
 
 
 def taken(spec: object) -> Path:
-    """What is made of a value of --package, in a new folder."""
+    """The new folder with the files for a value of --package."""
     item = Path("item").resolve()
     shutil.rmtree(item, ignore_errors=True)
     take_package(item, str(spec))

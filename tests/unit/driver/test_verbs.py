@@ -1,4 +1,4 @@
-"""Verbs of the driver as the scripts call them, on containers that only pretend; how they fail; the end of a run."""
+"""Verbs of the driver as the scripts call them, on fake containers; how they fail; the end of a run."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_an_interrupt_ends_a_step_at_once_and_it_is_measured_when_the_run_goes_o
         os.kill(process.pid, signal.SIGINT)
         assert process.wait() == 130
     assert outcomes(tmp_path) == [] and not (tmp_path / "results/a-run/finished.json").exists()
-    # What it left is not believed.
+    # Files that it left are not trusted.
     left = tmp_path / "results/a-run/raw/r01/b1/json/wrk-c16/w1" / NAMES[1] / "tool.json"
     left.parent.mkdir(parents=True)
     left.write_text("{}")

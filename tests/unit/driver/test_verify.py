@@ -1,4 +1,4 @@
-"""How services are waited for, verified and ended: in which order, how often, and what of them is kept."""
+"""Waiting for services, verifying and stopping them: in which order, how often, and which files are kept."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def verified(engine: PretendEngine, jobs: int = 4, contract: bool = False) -> Pr
     ("statuses", "again", "failures"),
     [
         ({"a": [3], "c": [3, 3]}, ["a", "c"], ["c verification 3"]),  # too late, which may be the machine's fault
-        ({"a": [126], "c": [126, 126]}, ["a", "c"], ["c verification 126"]),  # cut by the engine
+        ({"a": [126], "c": [126, 126]}, ["a", "c"], ["c verification 126"]),  # interrupted by the engine
         ({"a": [1], "b": [2]}, [], ["a verification 1", "b verification 2"]),
         ({"c": [137]}, [], ["c verification 137"]),
     ],
@@ -171,7 +171,7 @@ def test_two_services_on_a_core_where_memory_allows(tmp_path: Path, monkeypatch:
 
 
 class Slow(PretendEngine):
-    """A service that takes connections and answers none; each try takes all of its time."""
+    """A service that accepts connections and never answers; each try takes its whole timeout."""
 
     now, left = 0.0, 99
 
@@ -223,7 +223,7 @@ def test_an_answer_ends_the_waiting_and_so_does_the_end_of_the_container(tmp_pat
         ([0], [], 1),
         ([137, 1, 143, 0], [], 3),
         ([137, 137, 137, 0], [], 3),
-        ([137, 0], ["a"], 1),  # it gives no answer any more
+        ([137, 0], ["a"], 1),  # it no longer answers
     ],
 )
 def test_one_that_does_not_end_by_itself_has_three_tries(

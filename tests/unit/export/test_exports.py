@@ -1,4 +1,4 @@
-"""Exports: every record in every format with nothing lost, and what docs/exports.md says about them."""
+"""Exports: every record in every format without loss, and the examples in docs/exports.md."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from bench.run.reader import read_run
 
 DOC = ROOT / "docs/exports.md"
 WRONG = "r03-b1-json-wrk-c16-w2-2"
-"""A window of a table that is not valid."""
+"""The id of an invalid window of a table."""
 RATES = {"aiohttp": 3000, "uvicorn-asgi": 4000, "bjoern-wsgi": 5000}
 
 
 @pytest.fixture(scope="module")
 def a_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three rounds: bjoern, the fastest, gives errors; a rate that is asked; a table; the null server; odd words."""
+    """Three rounds with errors of bjoern (the fastest), an open loop, a table, the null server, and odd text."""
     loads = (("wrk", "c64"), ("ab", "c16n1000"), ("vegeta", "r500"))
     plan = [
         entry(stack, "queries-20-raw", tool, level, number=number, round=round)
@@ -133,7 +133,7 @@ def test_every_field_of_a_record_is_in_a_column(records: list[Record]) -> None:
         stem = field.removesuffix("_s")
         assert any(name in (field, f"{field}_per_s") or name.startswith(f"{stem}_") for name in told), field
     assert len(header()) == len(set(header()))
-    # A text is a text, and a number a number, in every record.
+    # In every record, texts are texts and numbers are numbers.
     kinds = {"VARCHAR": str, "BIGINT": int, "DOUBLE": int | float, "BOOLEAN": bool}
     for column in COLUMNS:
         values = [column.get(record) for record in records]
@@ -156,7 +156,7 @@ def test_parquet_is_the_csv_with_types(a_run: Path, tmp_path: Path, capfdbinary:
 
 
 def _read(text: str, kind: str) -> Any:
-    """What a field of CSV says; the run has no text that is empty and not null."""
+    """The value of a CSV field; empty is null, because the run has no empty text."""
     if text == "":
         return None
     return {"VARCHAR": str, "BIGINT": int, "DOUBLE": float, "BOOLEAN": lambda word: word == "true"}[kind](text)
@@ -170,7 +170,7 @@ def test_the_line_in_the_docs_answers_its_question(
     Path("run.parquet").write_bytes(export("parquet", a_run, capfdbinary))
     with duckdb.connect() as database:
         answer = database.sql(question).fetchall()
-    # The median of three rounds, what is not valid left out: bjoern would lead.
+    # The median of three rounds, without invalid measurements: otherwise bjoern would lead.
     wrk = [row for row in answer if row[1:4] == ("queries-20-raw", "wrk", "c64")]
     assert [(row[0], row[4]) for row in wrk] == [("uvicorn-asgi-py313-debian", 4020), ("aiohttp-py313-debian", 3025)]
     assert [row[5] for row in wrk] == [3, 2]
@@ -182,7 +182,7 @@ def test_gobench_has_a_line_for_every_valid_round(a_run: Path, records: list[Rec
     lines = export("gobench", a_run, capfdbinary).decode().splitlines()
     benchmarks = [line.split("\t") for line in lines if line.startswith("Benchmark")]
     solo = [record for record in records if record.mode == "solo"]
-    # A service's two windows of a round are one line; of uvicorn the third round has one window left.
+    # A service's two windows of a round are one line; in the third round, uvicorn has only one valid window.
     assert len(benchmarks) == sum(record.valid for record in solo) + 2 * 3
     assert f"# left out, not valid: {sum(not r.valid for r in records)} of {len(records)} measurements" in lines
     causes = Counter(record.causes[0].cause for record in records if not record.valid)
@@ -261,10 +261,10 @@ def test_benchstat_reads_it(a_run: Path, tmp_path: Path, capfdbinary: Any) -> No
     rows = benchstat(*filters, "-row", ".name", "-col", "/server@(aiohttp uvicorn)", str(file))
     figures = next(row for row in rows if row[:1] == ["Queries20Raw"])
     assert (float(figures[1]), float(figures[3])) == (pytest.approx(3025), pytest.approx(4020))
-    # In turns: three samples of a service, and more is better.
+    # In turns: three samples of each service, and more is better.
     rows = benchstat("-filter", ".unit:req/s .name:Json", "-row", ".name", "-col", "/server", str(file))
     assert any("n=3" in cell for row in rows for cell in row)
-    # A run and itself share one table; with another harness there are two tables and no comparison.
+    # A run and its copy share one table; runs of different harnesses have two tables and no comparison.
     other = tmp_path / "other.txt"
     other.write_text(file.read_text().replace("harness: ", "harness: other"))
     both = [benchstat("-filter", ".unit:req/s /tool:wrk", str(file), str(second)) for second in (file, other)]

@@ -1,4 +1,4 @@
-"""The moments of a fault run: the same for a seed, every subject and phase in turn."""
+"""The moments of faults in a fault run: determined by the seed, with every subject and phase in turn."""
 
 from __future__ import annotations
 

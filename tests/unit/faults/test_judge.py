@@ -1,4 +1,4 @@
-"""The judge of a fault run finds what a kill may break: it is shown a whole run, and then one fault at a time."""
+"""The judge of a fault run finds everything that a kill may break: it gets an intact run, then one fault at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A common rate of a block: each service alone, the others frozen; a stall is seen although the load is short."""
+"""A block at a common rate: each service alone, the others frozen; a stall is detected although the load is short."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NAMES = tuple(f"{stack}-py313-debian" for stack in STACKS)
 
 
 class Pretending(Freezer):
-    """Notes what is frozen, and when."""
+    """Notes which services are frozen, and when."""
 
     def __init__(self) -> None:
         self.frozen_now: set[str] = set()
@@ -38,7 +38,7 @@ class Pretending(Freezer):
 
 
 Loaded = list[tuple[str, float | None, frozenset[str]]]
-"""Of each load: its service, its seconds, and who was frozen."""
+"""For each load: its service, its seconds, and the frozen services."""
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Step:
 def loads(
     step: Step, monkeypatch: pytest.MonkeyPatch, freezer: Pretending, fails: str = "", script: str = "echo told"
 ) -> Loaded:
-    """What was loaded, by a tool that only pretends."""
+    """The loads made by a fake tool."""
     loaded: Loaded = []
 
     def command(_: Vegeta, load: Load) -> Command:

@@ -1,4 +1,4 @@
-"""The client of events against a scripted server on a real socket: each request's fate is what was done to it."""
+"""The client of events against a scripted server on a real socket: it reports what the server did to each request."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from bench.tools.tool import Request as ToolRequest
 HELLO = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-Worker: 7\r\n\r\nhello"
 HEAD = b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"
 Scripted = Callable[[int, asyncio.StreamReader, asyncio.StreamWriter], Awaitable[bool]]
-"""What is done with a request, which counts from 0; whether the connection stays."""
+"""What the server does with a request, numbered from 0; returns whether the connection stays open."""
 
 
 def answers(data: bytes, *, stays: bool = True) -> Scripted:
@@ -46,7 +46,7 @@ def resets(writer: asyncio.StreamWriter) -> None:
 
 
 async def loaded(script: Scripted, count: int = 20, **asked: object) -> Client:
-    """The client after so many requests, a millisecond apart."""
+    """The client after `count` requests, a millisecond apart."""
     number = 0
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -78,7 +78,7 @@ def run(script: Scripted, count: int = 20, **asked: object) -> Client:
 
 
 def some(share: Scripted, every: int) -> Scripted:
-    """Done to every so-manieth request; the others are answered."""
+    """A script that does `share` with every N-th request, and answers the others."""
 
     async def do(number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         return await (share if number % every == 0 else answers(HELLO))(number, reader, writer)
@@ -153,7 +153,7 @@ def test_a_connection_that_closes_between_the_look_and_the_request_has_lost_it()
         return False
 
     async def load() -> dict[str, int]:
-        # The second request looks 20 ms after the first response, and is sent 40 ms after that.
+        # The second request checks the connection 20 ms after the first response, and is sent 40 ms after that.
         client = await loaded_at([0.0, 0.06], closes_soon, look_s=0.04)
         return fates(client)
 
@@ -244,7 +244,7 @@ def test_a_slow_body_and_a_slow_reader_hold_up_the_server_as_they_say() -> None:
     (body,) = asyncio.run(load("body", takes, 0.3)).others
     assert arrived[0] == head and arrived[1] == b"a"
     assert (body.how, body.status) == ("eof", 408)
-    # What it has not read is still there, and that it was reset is seen ahead of it.
+    # The reset is noticed before the rest of the response, which it has not read yet.
     (read,) = asyncio.run(load("read", sends, 1.5)).others
     assert (read.how, read.status) == ("reset", 200) and left[0] > 1 << 20
     assert 0.9e9 < read.closed_ns - read.opened_ns < 1.45e9
@@ -268,7 +268,7 @@ def test_it_is_calm_once_everything_of_two_seconds_is_answered() -> None:
 
 @pytest.mark.skipif(shutil.which("vegeta") is None, reason="vegeta is not installed here")
 def test_vegeta_counts_the_same_of_a_server_that_is_killed(tmp_path: Path) -> None:
-    """It makes the load where Python cannot keep the rate: both must say the same of what they both can."""
+    """vegeta makes loads that are too fast for Python; for others, both must report the same."""
     made = "ThreadingHTTPServer(('127.0.0.1', {port}), SimpleHTTPRequestHandler)"
     serve = f"from http.server import *; {made}.serve_forever()"
     found = []
@@ -297,7 +297,7 @@ def test_vegeta_counts_the_same_of_a_server_that_is_killed(tmp_path: Path) -> No
         found.append(Counter(one.fate for one in log))
     ours, theirs = found
     assert ours.total() == 100 and ours[Fate.REFUSED] > 30
-    # Where it has no CPU vegeta ends in time, with fewer requests.
+    # Without enough CPU, vegeta ends in time but sends fewer requests.
     assert 80 <= theirs.total() <= 100
     # On a busy machine the timer that kills the server may be 0.4 s late for one of them.
     assert abs(ours[Fate.ANSWERED] - theirs[Fate.ANSWERED]) <= 20, found

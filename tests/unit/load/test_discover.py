@@ -1,4 +1,4 @@
-"""Which cgroup is which service's, found without a Docker socket."""
+"""Finding the cgroup of each service without a Docker socket."""
 
 from __future__ import annotations
 

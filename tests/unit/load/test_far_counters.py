@@ -1,4 +1,4 @@
-"""CPU counters of another machine, asked for over the network."""
+"""CPU counters of another machine, read over the network."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HERE = "cpu  10 10 10 10 10 10 10 10 0 0\n"
 
 @pytest.fixture
 def reader() -> Iterator[int]:
-    """A reader that knows `web` (1000 ns, then more with each question) and `postgres`."""
+    """A reader that knows `web` (1000 ns, more with each request) and `postgres`."""
     used = {"web": 1000, "postgres": 7}
 
     def answer(names: list[str]) -> tuple[dict[str, int], tuple[int, ...]]:

@@ -1,4 +1,4 @@
-"""What the load generator asks the host for, through two pipes."""
+"""Requests of the load generator to the host, through two pipes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bench.load.held import ASK, TOLD, freezer_of
 
 @contextmanager
 def host(folder: Path, says: Callable[[str], str | None]) -> Iterator[list[str]]:
-    """A host that answers each line by what `says` makes of it; the lines."""
+    """A host that answers each line with `says(line)`; yields the lines."""
     for name in (ASK, TOLD):
         os.mkfifo(folder / name)
     asked: list[str] = []
@@ -33,7 +33,7 @@ def host(folder: Path, says: Callable[[str], str | None]) -> Iterator[list[str]]
 
     thread = threading.Thread(target=serve, daemon=True)
     thread.start()
-    # Both ends of each, so that neither open waits.
+    # Both ends of each pipe, so that no open() blocks.
     ends = [os.open(folder / name, os.O_RDWR | os.O_NONBLOCK) for name in (ASK, TOLD)]
     yield asked
     os.write(ends[0], b"end\n")
@@ -72,5 +72,5 @@ def test_a_host_that_does_not_tell_is_asked_once(
         assert freezer is not None
         assert freezer.ran_and_waited_ns("one") is None
         assert freezer.ran_and_waited_ns("one") is None
-    # Asked of a host that has ended: on a busy machine it may read a line after it was given up.
+    # After the host has ended, because on a busy machine it may read a line after the client gave up.
     assert asked == ["threads one", "end"]

@@ -1,4 +1,4 @@
-"""Held connections: what the client sees of servers that hold them, close them, or accept no more; and their window."""
+"""Held connections: what the client reports about servers that hold, close, or do not accept them; their window."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 @contextmanager
 def server(*, most: int = 10_000, close_after_s: float | None = None, backlog: int = 200) -> Iterator[int]:
-    """The port of a server that accepts `most` connections, answers on each, and may close those that say nothing."""
+    """The port of a server that accepts `most` connections, answers on each, and may close idle ones."""
     listening = socket.create_server(("127.0.0.1", 0), backlog=backlog)
     over = threading.Event()
 
@@ -75,7 +75,7 @@ def test_connections_that_are_held_and_requests_beside_them() -> None:
     parsed = HOLD.parse(output)
     assert parsed.report == "complete" and parsed.extra is not None
     assert (parsed.extra["opened"], parsed.extra["held"], parsed.extra["closed"]) == (20, 20, 0)
-    # Twenty a second: what is under way at the end may not be counted.
+    # Twenty requests/s; those in flight at the end may not be counted.
     assert parsed.ok == parsed.requests and 10 <= (parsed.ok or 0) <= 20 * (parsed.duration_s or 0) + 1
     assert list(HOLD.other_load(output, 20, None)) == []
 
@@ -85,7 +85,7 @@ def test_a_server_that_closes_them_is_said_to() -> None:
         output = held(port, seconds=3.0)
     (words,) = HOLD.other_load(output, 20, None)
     assert words.startswith("it closed 20 of 20 connections after ")
-    # Counted from when they were opened, not from when the requests began.
+    # Measured from when they were opened, not from when the requests began.
     opened, ended = map(json.loads, output.splitlines())
     assert ended["closed_s"][0] > 0.59 - opened["seconds"]
 
@@ -97,7 +97,7 @@ def test_a_server_that_accepts_no_more_does_not_answer_beside_them() -> None:
     assert list(HOLD.other_load(output, 20, None)) == [
         "with 20 connections open, it did not answer on another one within 3 s"
     ]
-    # Not as so many errors: why it answers none says more.
+    # Not counted as errors: the reason why it does not answer says more.
     assert parsed.report == "complete" and parsed.ok == 0 and parsed.attempts is None
 
 
@@ -105,7 +105,7 @@ def test_sigint_ends_it_with_its_report_whenever_it_comes() -> None:
     with server() as port, subprocess.Popen(command(port, seconds=60), stdout=subprocess.PIPE, cwd=ROOT) as process:
         assert process.stdout
         output = process.stdout.readline()
-        # It has only begun to watch its connections; and is about to end.
+        # The first comes when it has just begun to watch its connections, the second while it is ending.
         process.send_signal(signal.SIGINT)
         process.send_signal(signal.SIGINT)
         output += process.stdout.read()
@@ -126,7 +126,7 @@ def test_output_that_is_none(output: bytes) -> None:
 
 
 class Counters(CpuCounters):
-    """Each reading of a service has used 5 ms more; its memory grows with the connections that are open."""
+    """Each reading shows 5 ms more CPU time for a service; memory grows with open connections."""
 
     def __init__(self, unread: str = "") -> None:
         self.readings, self.unread = 0, unread
@@ -148,11 +148,11 @@ def test_a_window_has_what_each_used_while_its_connections_were_held(tmp_path: P
         with tools["a"], tools["b"]:
             taken = run_held(runners, {name: tmp_path / name for name in tools}, Counters("b"))
     assert taken["a"].cpu_ns.keys() == {"a"} and taken["a"].cpu_ns["a"] > 0
-    # It waited for the other one, which took three seconds to be found silent.
+    # It waited for the other one, which was declared silent after three seconds.
     assert taken["a"].load_ns > taken["b"].load_ns >= 5e8
     assert taken["a"].host_ticks == [0] * 8, "the others' CPU time would pass for that of other programs"
     idle, with_connections = taken["a"].memory_bytes or (0, 0)
     assert with_connections > idle and taken["b"].memory_bytes is None
-    # Told to end long before its time is up, not killed, and with its report.
+    # It was interrupted long before its time was up, not killed, and wrote its report.
     assert [(tool.told, tool.status) for tool in tools.values()] == [(True, 0)] * 2
     assert HOLD.parse((tmp_path / "a").read_bytes()).report == "complete"

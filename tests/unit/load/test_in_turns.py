@@ -1,4 +1,4 @@
-"""A block with a load generator that only pretends: each failure is its service's alone; what a window leaves."""
+"""A block with a fake load generator: a failure affects only its own service; the files of a window."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from bench.tools.wrk import Wrk
 STACKS = ("aiohttp", "tornado", "uvicorn-asgi")
 NAMES = tuple(f"{stack}-py313-debian" for stack in STACKS)
 OWN = "own-database"  # of a user's own app
-# A shell: on a busy machine, Python may not even have started within the turns after which it is told to end.
+# A shell, because on a busy machine Python may not even have started when it is told to end after its turns.
 TOOL = """
 trap 'echo told to end; exit "$1"' INT
 while :; do sleep 0.01; done
@@ -39,7 +39,7 @@ while :; do sleep 0.01; done
 
 
 class Fake:
-    """The load generator's folder, and a run in it with one block."""
+    """A load generator's folder, with a run that has one block."""
 
     def __init__(self, folder: Path, lines: list[dict[str, Any]]) -> None:
         self.folder, self.lines = folder, lines
@@ -53,7 +53,7 @@ class Fake:
             (folder / "cgroups" / name / "cpuacct.usage").write_text("7000\n")
 
     def tool(self, status: int, service: str = "", *argv: str) -> None:
-        """What the tool of a service (of all) is; it ends with this status when it is told to."""
+        """Set the tool of a service (default: all), which ends with this status when told to, or runs `argv`."""
         words = argv or ("sh", str(self.folder / "tool.sh"), str(status))
         (self.folder / f"tool{'-' if service else ''}{service}").write_text("".join(f"{word}\n" for word in words))
 
@@ -61,7 +61,7 @@ class Fake:
         (self.folder / f"{verb}-{service}").write_text(words + "\n")
 
     def act(self, verb: str) -> Callable[..., None]:
-        """What `says` has of this verb and a service, `STATUS WORDS`, or that it went well."""
+        """A fake verb: it fails with the `STATUS WORDS` from `says` for its service, if any, or succeeds."""
 
         def do(task: Task, say: Callable[[str], None], timeout_s: str | None = None) -> None:
             service = service_of(task.load)
@@ -75,7 +75,7 @@ class Fake:
         return do
 
     def command(self, _tool: object, load: Load) -> Command:
-        """`tool-SERVICE`, or `tool`, has the command line."""
+        """The command line, from the file `tool-SERVICE` or `tool`."""
         service = service_of(load)
         with (self.folder / "asked").open("a") as asked:
             asked.write(f"argv {service}\n")
@@ -96,7 +96,7 @@ class Fake:
         load_windows(step)
 
     def told(self, service: str, window: int = 1, scenario: str = "json") -> dict[str, Any] | None:
-        """tool.json of a window; None where there is none."""
+        """tool.json of a window; None if there is none."""
         file = self.run / f"raw/r01/b1/{scenario}/wrk-c16/w{window}/{service}/tool.json"
         return dict(json.loads(file.read_text())) if file.exists() else None
 
@@ -129,7 +129,7 @@ def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
         for verb in ("ready", "prepare"):
             monkeypatch.setattr(block_module, verb, fake.act(verb))
         monkeypatch.setattr(block_module, "command_of", fake.command)
-        # By its name it is known which service is asked.
+        # Keep the name in the address, to know which service is asked.
         monkeypatch.setattr(block_module, "at_address", lambda load, *_: load)
         monkeypatch.setattr(Wrk, "version", lambda _: "4.2.0")
         return fake
@@ -190,7 +190,7 @@ def test_a_service_that_fails_before_the_load_is_left_out_and_no_other(make: Mak
         assert [fake.told(name, 1, scenario) is not None for name in NAMES] == [True, False, True]
     assert fake.status(NAMES[1]) == "11"
     assert fake.said(NAMES[1]).splitlines()[-1] == "measure: expected status 200, got 500"
-    # It is asked once, and not again for each window.
+    # It is asked only once, not for each window.
     assert (fake.folder / "asked").read_text().splitlines().count(f"{verb} {NAMES[1]}") == 1
 
 
@@ -211,7 +211,7 @@ def test_a_service_whose_container_is_gone_is_left_out_and_no_other(
         (("sh", "-c", "echo cannot; exit 3"), 3),
         (("sh", "-c", "kill -SEGV $$"), 139),
         (("no-such-tool",), 127),
-        # As ab ends that was told to: but nobody has told it.
+        # The status of ab when it is interrupted; but nobody has interrupted it.
         (("sh", "-c", "exit 1"), 1),
     ],
 )
@@ -219,15 +219,15 @@ def test_a_tool_that_fails_in_its_turns_has_its_status_and_the_others_go_on(
     make: Make, argv: tuple[str, ...], status: int
 ) -> None:
     fake = make(tool="ab", level="c16")
-    fake.tool(1)  # ab's status when it was interrupted
+    fake.tool(1)  # ab's status when it is interrupted
     fake.tool(0, NAMES[1], *argv)
     fake.measure()
     told = [fake.told(name) for name in NAMES]
     first, failed, last = (one and one["exit_status"] for one in told)
-    # 130: it was told to end before it had set its trap, as on a busy machine.
+    # 130: on a busy machine, it may be told to end before it has set its trap.
     assert failed == status and {first, last} <= {0, 130}
     turns = [one["turns"]["count"] if one else 0 for one in told]
-    # On a busy machine it may still be ending in its second turn.
+    # On a busy machine, it may end as late as in its second turn.
     assert turns in ([2, 1, 2], [2, 2, 2])
 
 
@@ -267,7 +267,7 @@ def test_no_tool_outlives_its_window(make: Make) -> None:
     fake = make()
     fake.measure()
     for path in Path("/proc").glob("[0-9]*/cmdline"):
-        with suppress(OSError):  # it has ended since
+        with suppress(OSError):  # it has already ended
             assert str(fake.folder / "tool.sh").encode() not in path.read_bytes()
 
 
@@ -360,7 +360,7 @@ def test_a_server_that_already_runs_is_asked_where_it_is_and_has_no_counters(
     other = fake.told(NAMES[0])
     assert other is not None
     assert other["turns"]["missing"] == {}
-    # Noise cannot be told from what it uses.
+    # Its CPU use, which is not counted, would look like noise, so noise counts only for the other two.
     assert counted == [2]
 
 
@@ -382,14 +382,14 @@ def test_a_service_with_a_published_port_is_watched_there(make: Make, monkeypatc
 
 
 def test_a_window_in_which_the_clock_was_set_is_loaded_again(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    """wrk and ab take their latencies by the time of day; once more, and no more than twice."""
+    """wrk and ab measure latency by the time of day."""
     fake = make()
     steps = iter([3600, 0, 0])
     real = time.time_ns
     ahead = [0]
 
     def time_ns() -> int:
-        # Between the two looks of the first window somebody sets the clock.
+        # The clock is set between the two readings of the first window.
         now = real() + ahead[0]
         ahead[0] += next(steps, 0) * 10**9
         return now

@@ -1,4 +1,4 @@
-"""What is read of the kernel, in a made-up /proc and /sys/fs/cgroup."""
+"""Reading the kernel's counters, from a made-up /proc and /sys/fs/cgroup."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_the_waits_of_all_of_a_tools_threads_and_of_no_other_process(proc: Path)
     (proc / "8/task/9/schedstat").unlink()
     assert look("wrk").threads == 1
     with Watch("wrk") as watch:
-        # Another 400 would have gone with the thread that has ended.
+        # Otherwise, 400 would be lost with the thread that has ended.
         (proc / "8/task/9/schedstat").write_text("10 400 1\n")
         time.sleep(0.15)
         (proc / "8/task/8/schedstat").unlink()

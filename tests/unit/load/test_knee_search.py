@@ -1,4 +1,4 @@
-"""The search for the knee: on simulated servers whose knee is known, and on folders."""
+"""The search for the knee: on simulated servers with a known knee, and on folders."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ Server = Callable[[int, int, random.Random], Trial]
 def search(
     server: Server, limit_s: float = LIMIT_S, seed: int = 1, first: int | None = None, ceiling: float | None = None
 ) -> tuple[SearchStep, list[Trial]]:
-    """The whole loop, as the load generator makes it."""
+    """The whole search, as the load generator does it."""
     rng, trials = random.Random(seed), list[Trial]()
     while not (step := next_search_step(trials, limit_s, first, ceiling)).done:
         assert step.rate * step.seconds >= REQUESTS
@@ -57,9 +57,9 @@ def search(
 
 
 def queue(capacity: float, *, poisson: bool = False, stall: float = 0.0) -> Server:
-    """One server with a queue: `capacity` answers/s, as long each or (`poisson`) all at random, and arrivals likewise.
+    """A server with a queue and `capacity` responses/s; service times and arrivals are even, or random if `poisson`.
 
-    `stall`: the share of trials in which the machine stands still for 0.3 s.
+    `stall`: the share of trials in which the machine stalls for 0.3 s.
     """
 
     def attack(rate: int, seconds: int, rng: random.Random) -> Trial:
@@ -82,7 +82,7 @@ def queue(capacity: float, *, poisson: bool = False, stall: float = 0.0) -> Serv
 def test_the_knee_of_a_queue_is_its_capacity(capacity: float) -> None:
     step, trials = search(queue(capacity))
     assert step.reason is None
-    # What holds is at most the capacity, or so little above it that a trial cannot show it.
+    # The highest rate that holds is at most the capacity, or so little above it that a trial cannot show it.
     assert capacity / APART <= step.rate <= 1.02 * capacity
     assert len(trials) < 25
 
@@ -110,11 +110,11 @@ def test_a_trial_is_long_enough_for_its_limit(limit_s: float) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_knee_of_a_random_queue_is_where_its_p99_says(seed: int) -> None:
-    # M/M/1: p99 of the time in it is ln(100) / (capacity - rate).
+    # M/M/1: the p99 of the time in the system is ln(100) / (capacity - rate).
     capacity, limit_s = 2000, 0.02
     truth = capacity - math.log(100) / limit_s
     step, _ = search(queue(capacity, poisson=True), limit_s, seed)
-    # Of a few thousand requests that hang together, p99 itself is known to some percent.
+    # From a few thousand correlated requests, p99 itself is only known within some percent.
     assert step.reason is None and step.rate == pytest.approx(truth, rel=0.08)
 
 
@@ -166,13 +166,13 @@ def test_where_the_client_has_no_more_cpu_time_it_ends_the_search() -> None:
     own = "(above 7700/s the load generator's own p99, measured on the null server, is too near the limit)"
     words = f"client-limited at 7700/s: the server's knee is higher {own}"
     assert (step.rate, step.ended_by, step.reason) == (7700, CLIENT, words)
-    # What the server answered in its warm-up, to a cheaper client, is no rate of this one.
+    # The rate in the warm-up, with a cheaper client, is beyond this client's limit.
     step, trials = search(faulty(10**9), first=first_rate(24_000), ceiling=7700.0)
     assert [trial.rate for trial in trials] == [7700] and step.ended_by == CLIENT
-    # A server whose knee is lower ends it itself.
+    # If the server's knee is lower, the search ends there.
     step, _ = search(queue(3333), ceiling=7700.0)
     assert (step.reason, step.ended_by) == (None, None) and 3333 / APART <= step.rate <= 1.02 * 3333
-    # One that is near may be the client's own.
+    # A knee near the client's limit may be the client's.
     step, _ = search(queue(7000), ceiling=7700.0)
     words = f"client-limited at {step.rate}/s: the server's knee may be higher {own}"
     assert (step.reason, step.ended_by) == (words, CLIENT)
@@ -213,7 +213,7 @@ def test_a_busy_load_generator_ends_a_search_whatever_p99_it_saw() -> None:
 @pytest.mark.parametrize("rate, limit_s", [(84, 0.05), (500, 0.005), (8000, 0.05), (8000, 2.0)])
 def test_what_holds_never_needs_all_the_workers_of_a_trial(rate: int, limit_s: float) -> None:
     seconds = trial_seconds(rate, limit_s)
-    # All answers at the limit, and one stall that hides in the last percent.
+    # All responses at the limit, and one stall hidden in the last percent.
     number = rate * seconds
     stall = range(number // 2, number // 2 + number // 101)
     took = [round(1e9 * (limit_s + ((stall.stop - n) / rate if n in stall else 0))) for n in range(number)]
@@ -241,7 +241,7 @@ def test_beside_other_programs_it_takes_twice_as_many() -> None:
         ([bad, noisy, noisy], START // 2),
     ):
         assert next_search_step(tries, LIMIT_S).rate == rate
-    # A rate that holds all the same holds.
+    # A rate that holds in spite of noise holds.
     assert next_search_step([noisy, replace(noisy, p99_s=0.01)], LIMIT_S).rate == 2 * START
 
 
@@ -318,7 +318,7 @@ def task(folder: Path, duration_s: float = 5, deadline_s: float = 17, share: flo
 
 
 def step_of(folder: Path, *options: float) -> str:
-    """`try RATE SECONDS WORKERS DEADLINE`, or `done RATE SECONDS`."""
+    """The next step as text: `try RATE SECONDS WORKERS DEADLINE`, or `done RATE SECONDS`."""
     trial = next_trial(task(folder, *options))
     if trial is None:
         found = at_knee(task(folder, *options)).load
@@ -328,7 +328,7 @@ def step_of(folder: Path, *options: float) -> str:
 
 
 def drive(folder: Path, capacity: int) -> str:
-    """The search, against a server that answers in time up to its capacity."""
+    """Run the search against a server that answers in time up to its capacity; returns its result."""
     for number in range(1, MOST_TRIALS):
         step = step_of(folder, 5, 17)
         verdict, rate, seconds, *_ = step.split()
@@ -364,7 +364,7 @@ def test_a_later_round_takes_what_an_earlier_one_found(tmp_path: Path) -> None:
     assert step_of(later, 5, 17) == found
     assert json.loads((later / "knee.json").read_text())["found_in"] == "r01"
     assert step_of(cell(tmp_path, 2, "another"), 5, 17).startswith("try 500 ")
-    # Not from one that only confirms, and not the other way about.
+    # Not from a round that only confirms, and not from a later round.
     (cell(tmp_path) / "knee.json").rename(cell(tmp_path, 4) / "knee.json")
     assert step_of(cell(tmp_path, 3), 5, 17).startswith("try 500 ")
 
@@ -419,5 +419,5 @@ def test_a_trial_waits_for_the_ports_that_the_one_before_it_took(
     assert len([*folder.glob("trials/*/output.json")]) == 9
     hosts = [json.loads(file.read_text()) for file in folder.glob("trials/*/host.json")]
     assert hosts == [{"noise": False, "busy": None}] * 9
-    # One pause after each of nine trials, and four more for the ports.
+    # A pause after each of nine trials, and four more until ports are free.
     assert slept == [0.5] * 13

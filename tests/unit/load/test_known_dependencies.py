@@ -1,6 +1,6 @@
-"""A service of known behaviour whose threads are all taken, or whose dependency is away: what it does is what is told.
+"""A service with known behaviour, with exhausted threads or a dependency that is down: the record shows what it did.
 
-The client, the watch of the driver, the raw files and the record are those of a run; the service is a thread here.
+Client, driver, raw files and record are real; the service is a thread here.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from driver.messages import Action
 
 HOLD_S, STEP_S, PLACES = 1.2, 2.8, 5
 SENT = 125
-"""Requests of two and a half seconds that need the dependency."""
+"""Requests that need the dependency, in two and a half seconds."""
 HEALTH = b"Hello, World!"
 
 
 class Service:
-    """`/held` and, where asked for, `/health` take one of its places; `/needs` fails while its dependency is away."""
+    """`/held`, and if asked for `/health`, take one of its places; `/needs` fails while its dependency is down."""
 
     def __init__(self) -> None:
         self.away, self.silent = False, False
@@ -92,10 +92,10 @@ def serving() -> Iterator[tuple[Service, int]]:
 
 
 class Dependency(OnThisMachine):
-    """Its dependency is a flag of the service; `fails`: nothing can be done to it.
+    """An engine whose dependency is a flag of the service; `fails`: actions on it fail.
 
-    It leaves once requests have come that were sent later, so that none that was sent before is still on its way; and
-    stays away until enough have come.
+    It goes down only after requests sent after the action have arrived, so that no earlier one is still in flight, and
+    stays down until enough requests have arrived.
     """
 
     def __init__(self, root: Path, service: Service, *, fails: bool = False) -> None:
@@ -179,7 +179,7 @@ def test_errors_are_exactly_those_sent_while_the_dependency_is_away(tmp_path: Pa
 def test_a_silent_dependency_costs_what_waits_longer_than_the_client(tmp_path: Path) -> None:
     record, service = happened(tmp_path, away("pause", "unpause", timeout_s=0.4))
     found = record.extras
-    # Of those that had to wait, the last ones are answered when it goes on.
+    # Of the requests that had to wait, the last ones are answered when it continues.
     timed_out = found["needs_timed_out"]
     assert isinstance(timed_out, int) and 10 <= timed_out < service.waited and found["needs_lost"] == timed_out
     assert record.fates == {Fate.ANSWERED: record.sent}
@@ -204,5 +204,5 @@ def test_a_route_that_never_answers_is_no_event(tmp_path: Path) -> None:
     event = replace(event, actions=event.actions[:1], needs=replace(event.needs, rate=0))
     record, service = happened(tmp_path, event)
     assert "no request for /needs was answered at any time" in record.causes
-    # It is brought back, though the load has ended before.
+    # It is restored even if the load ends first.
     assert not service.away

@@ -1,6 +1,6 @@
-"""A server of known behaviour under each event, with the real client over 127.0.0.1: what it does is what is reported.
+"""A server with known behaviour under each event, with the real client over 127.0.0.1: records show what it did.
 
-Its own account, which it prints, and the record of the event have the same counts.
+The counts that the server prints and those in the event's record are the same.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from driver.messages import Action
 
 KNOWN = Known(drops=7, back_s=0.5, exit_s=0.5, slow=20, stall_s=1.5, idle_s=3.7)
 AT_S, FIRST = 1.0, 1
-"""When something is done; and the request that finds out whether the server is there."""
+"""When the action is done; and the request that checks whether the server is up."""
 
 
 def short(name: str, signal: str = "") -> Event:
-    """The event of that name as it is planned, within seconds."""
+    """The planned event with this name, shortened to seconds."""
     kind = kind_of(name)
     assert kind
     (event,) = kind.cases
@@ -41,7 +41,7 @@ def short(name: str, signal: str = "") -> Event:
 
 
 def wrong(record: EventRecord, known: Known = KNOWN) -> list[Check]:
-    """What does not hold, but for a client that had to wait for this machine: that moves no count."""
+    """The checks that fail, except for a client that had to wait for a CPU, which does not change counts."""
     return [
         one for one in checks(record, known) if not one.holds and not one.measured.startswith("the client was starved")
     ]
@@ -111,7 +111,7 @@ def test_a_killed_worker_takes_along_what_it_has_and_the_rest_waits(tmp_path: Pa
     record, told = happened(tmp_path, short("killed"), KNOWN)
     assert not wrong(record)
     assert told["answered"] < record.answered
-    # Where requests waited for a CPU before already, waiting for the next worker is not slower than before.
+    # If requests already waited for a CPU before, waiting for the next worker is not slower than before.
     waited = (record.p99_before_s or 0) > 0.3
     assert record.recovered_s == 1.0 or (waited and record.recovered_s == 0.0)
 
@@ -145,14 +145,14 @@ def test_answers_that_come_late_are_not_as_before(late_s: float, calm: bool) -> 
 
 
 def rolling(case: str) -> Event:
-    """The event as it is planned, within seconds."""
+    """The planned event, shortened to seconds."""
     (event,) = [one for one in EVENTS["rolling"].cases if one.level == f"rolling-behind-{case}"]
     actions = tuple(replace(one, at_s=AT_S, wait_s=min(one.wait_s, 1.0)) for one in event.actions)
     return replace(event, phases=(Phase(event.phases[0].share, 20.0),), actions=actions, settle_s=0.5)
 
 
 def statuses(record: EventRecord) -> int:
-    """So many bad statuses the proxy says that it has sent."""
+    """How many bad statuses the proxy has sent, according to its log."""
     return sum(int(count or 0) for name, count in record.extras.items() if name.startswith(("proxy_5", "server_5")))
 
 
@@ -161,7 +161,7 @@ def test_a_container_that_is_out_of_the_proxy_before_it_ends_costs_nothing(tmp_p
     record, told = happened(tmp_path, rolling(f"{proxy}-pre-stop-3-s"), KNOWN)
     assert record.happened and (record.lost, told["resets"], statuses(record)) == (0, 0, 0), record.extras
     for number in (1, 2):
-        # So much later it has ended, and later still the next one answers.
+        # The container ends after exit_s, and the next one answers later.
         assert KNOWN.exit_s <= float(record.extras[f"exit_{number}_s"] or 0) < record.actions[number - 1].took_s
 
 
@@ -170,10 +170,10 @@ def test_what_a_container_cuts_behind_a_proxy_is_accounted_for(tmp_path: Path, p
     record, told = happened(tmp_path, rolling(proxy), KNOWN)
     assert record.happened and told["resets"] > 0
     assert record.fates.get(Fate.STATUS_503, 0) + record.fates.get(Fate.OTHER_STATUS, 0) == statuses(record)
-    # HAProxy lets its client ask again, by closing: without a status, where the connection to the container was kept.
+    # If the connection to the container was kept, HAProxy closes without a status, so that the client retries.
     cut = record.fates.get(Fate.RESET, 0) + int(record.extras.get("proxy_502") or 0)
     seen = int(record.extras["cause_reset"] or 0) if proxy == "nginx" else cut
-    # One that comes just as a worker ends has nobody who counts it.
+    # A request that arrives just as a worker ends is not counted by any worker.
     assert told["resets"] <= seen <= told["resets"] + 2 + behind_s(record) * RATE
 
 
@@ -190,7 +190,7 @@ def test_a_request_as_the_server_closes_its_connection_is_lost_and_each_is_accou
     most, late = float(record.extras["idle_most_s"] or 0), 0.1 + behind_s(record)
     assert known.idle_s - late <= idle <= most <= known.idle_s + 0.1 + late
     assert record.lost == record.fates[Fate.RESET] > 0 and record.sent == used
-    # A client without a CPU drops connections whose moment has passed: the server closes these, too.
+    # A client that waits for a CPU drops connections whose time has passed; the server closes these, too.
     seen = HELD + record.lost + closed
     assert told["idled"] == seen or ((record.late_p99_s or 0) > 0.01 and told["idled"] > seen)
     assert told["answered"] == FIRST + HELD + used + closed + record.answered

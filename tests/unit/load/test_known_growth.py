@@ -1,4 +1,4 @@
-"""A server that leaks, keeps files and shares unevenly, with the real client and wrk over 127.0.0.1."""
+"""A server that leaks memory and files and shares unevenly, with the real client and wrk over 127.0.0.1."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ def case(name: str) -> Event:
 
 
 FIRST_S = 2.0
-"""How long requests come as they do, to workers with unequal shares."""
+"""Seconds of the first phase, in which workers get unequal shares."""
 
 
 def wrong(found: list[Check]) -> list[Check]:
-    """What does not hold, but for a client that had to wait for this machine: that moves no count."""
+    """The checks that fail, except for a client that had to wait for a CPU, which does not change counts."""
     return [one for one in found if not one.holds and not one.measured.startswith("the client was starved")]
 
 
 def cell_of(record: EventRecord) -> EventCell:
-    """Its cell, whether or not the client had to wait."""
+    """The record's cell, even if the client had to wait for a CPU."""
     return EventCell("a", (replace(record, causes=()),))
 
 
 SHORT = replace(case("memory-requests"), phases=(Phase(1.0, 7.0),), parts=7, pool=8, most_requests=10**9)
-"""As few parts as have a slope."""
+"""With the fewest parts from which a slope is estimated."""
 
 
 @pytest.mark.parametrize(("known", "word"), [(LEAKS, GROWS), (KNOWN, STEADY)])
@@ -54,7 +54,7 @@ def test_a_leak_is_what_the_server_leaks_and_none_is_steady(tmp_path: Path, know
     assert not wrong(checks(record, known)), checks(record, known)
     cell = cell_of(record)
     assert cell.growth and cell.growth.word == word
-    # wrk does not count what is under way when a part ends.
+    # wrk does not count requests in flight when a part ends.
     assert 0 <= told["answered"] - record.answered <= 7 * 8 + 1
     assert len(record.points) == 7 and record.fates == {Fate.ANSWERED: record.sent}
     assert record.rate is None and record.missing["rate"]
@@ -88,11 +88,11 @@ def test_seventy_percent_to_one_worker(tmp_path: Path, name: str) -> None:
     assert not wrong(found), found
     of_workers = {int(key.split()[-1]): count for key, count in told.items() if key.startswith("answered by")}
     assert set(of_workers) == set(record.workers_before)
-    # The one that found out whether the server is there is not in the log.
+    # The request that checked whether the server is up is not in the log.
     assert sum(of_workers.values()) == record.answered + 1
     words = cell_words(cell_of(record))
     assert words.head.startswith(f"{100 * share:.0f} % to one of 4 workers")
-    # Kept connections are used in turn, but for those that are behind when others are due.
+    # Kept connections are used in turn, except those that are still busy when the next request is due.
     (log,) = (read_log(path.read_bytes()) or () for path in tmp_path.rglob(REQUESTS))
     rows = [row for row in log if row.due < FIRST_S and not row.kind]
     behind = sum(sum(end_of(other) > row.due for other in rows[:number]) for number, row in enumerate(rows)) / len(rows)

@@ -1,4 +1,4 @@
-"""Windows in turns that noise spoiled: measured again where requests/s judge, by the host's counters, to a limit."""
+"""Windows in turns spoiled by noise, by the host's counters: repeated, up to a limit, if requests/s rank the table."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ SECOND = 10**9
 
 
 def turns(idle: int, steal: int = 0, used_s: float = 1.0) -> Turns:
-    """A second of turns on two CPUs; ticks are hundredths of a second."""
+    """One second of turns on two CPUs; ticks are hundredths of a second."""
     ticks = [200 - idle - steal, 0, 0, idle, 0, 0, 0, steal]
     return Turns(load_ns=SECOND, host_ticks=ticks, cpu_ns={"aiohttp": int(used_s * SECOND)})
 
 
 def exact(all_s: float, **told: Any) -> Turns:
-    """One in which the CPU time of all tasks is known."""
+    """Turns for which the CPU time of all tasks is known."""
     made = turns(**told)
     made.cpu_ns["host"] = int(all_s * SECOND)
     return made
@@ -67,7 +67,7 @@ def test_other_programs_and_the_hypervisor_spoil_a_window(taken: list[Turns], sp
 
 
 def test_noise_of_several_machines_counts_as_if_one_had_it_all() -> None:
-    # 3 % of two CPUs are within the limit of 5 %, but not if they were 6 % of one machine's only one.
+    # 3 % of two CPUs are within the limit of 5 %, but 6 % of the only CPU of one machine are not.
     assert not is_spoiled([turns(idle=94)], NoiseLimits(), (2,))
     assert is_spoiled([turns(idle=94)], NoiseLimits(), (1, 1))
     assert not is_spoiled([turns(idle=98)], NoiseLimits(), (1, 1))

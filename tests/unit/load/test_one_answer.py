@@ -1,4 +1,4 @@
-"""How long one answer takes: a service that never ends one gives none, within the timeout, whatever it sends."""
+"""The time for one response: a service that never ends one counts as not answering after the timeout."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def drips(head: bytes, byte: bytes) -> Behaviour:
 
 
 def pours(head: bytes) -> Behaviour:
-    """10 GB, or as much as the client takes."""
+    """A server that sends 10 GB, or as much as the client reads."""
 
     def behave(connection: socket.socket) -> None:
         connection.sendall(head)
@@ -94,7 +94,7 @@ def test_a_service_that_never_ends_an_answer_gives_none_in_time(behaviour: str) 
     began = time.monotonic()
     with port(HOSTILE[behaviour]) as peer:
         assert one_answer(asked(), peer) is None
-    # Without a limit it would never end; a busy machine takes seconds longer.
+    # Without a limit it would never end; a busy machine may take seconds longer.
     assert time.monotonic() - began < TIMEOUT_S + 60
 
 

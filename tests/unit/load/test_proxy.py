@@ -1,4 +1,4 @@
-"""Containers of one service behind a proxy, which its name leads to by chance."""
+"""Containers of one service behind a proxy; the service's name resolves to either of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What comes before a load: the first good answer, and the warm-up. curl, hey and wrk are shell scripts here."""
+"""Before a load: the first good response, and the warm-up. curl, hey and wrk are shell scripts here."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Pretend = Callable[[str, str], None]
 
 @pytest.fixture
 def pretend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pretend:
-    """Has a program of this name do what a shell script says."""
+    """Replace a program with a shell script."""
     folder = tmp_path / "bin"
     folder.mkdir()
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
@@ -39,7 +39,7 @@ def pretend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pretend:
 
 
 def answer(error: str, status: int, body: str = "") -> str:
-    """A curl that writes a body to the file of its option, and says the rest."""
+    """The script of a curl that writes this body to its output file, and prints the status or error."""
     return f"""
         echo "$@" >"$TOLD"
         while [ $# -gt 1 ]; do [ "$1" != --output ] || printf '%s' '{body}' >"$2"; shift; done

@@ -1,4 +1,4 @@
-"""What a load leaves: the shape of tool.json, and how it ends where something is wrong. Tools are shell scripts."""
+"""The files of a load: the shape of tool.json, and exit statuses if something fails. Tools are shell scripts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turns: one tool at a time, what is under way is waited for, and each service's counters are of its own turns."""
+"""Turns: one tool at a time, waiting for requests in flight, and counters for each service's own turns."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ n=0
 trap 'echo "$n"; exit 3' INT
 while :; do n=$((n + 1)); sleep 0.001; done
 """
-"""For a shell: Python may not even have started within a turn of 50 ms on a busy machine."""
+"""A shell script, because on a busy machine Python may not even start within a turn of 50 ms."""
 STUBBORN = """
 import signal, time
 signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -58,7 +58,7 @@ class Ticks:
 
 
 class Frozen:
-    """A freezer that freezes nothing, and says so of all services but some; `asked` is what it was asked."""
+    """A freezer that freezes nothing, but says that it does, except for some services; `asked` has its requests."""
 
     def __init__(self, *refused: str, threads_ns: tuple[int, int] | None = None) -> None:
         self.refused = refused
@@ -68,7 +68,7 @@ class Frozen:
         self.readings = 0
 
     def ran_and_waited_ns(self, service: str) -> tuple[int, int] | None:
-        """As of threads whose times have grown by `threads_ns` with each reading."""
+        """Times of threads that grow by `threads_ns` with each reading."""
         self.readings += 1
         return self.threads_ns and (self.readings * self.threads_ns[0], self.readings * self.threads_ns[1])
 
@@ -82,7 +82,7 @@ class Frozen:
 
 
 def run(runners: list[Runner], counters: Ticks, shared: list[str], **options: Any) -> dict[str, Turns]:
-    """A window whose tools end while their services are frozen, unless told otherwise."""
+    """Run a window; unless told otherwise, tools end while their services are frozen."""
     options = {"freezer": Frozen(), "rng": random.Random(1)} | options
     return run_window(runners, counters, shared, **options)  # type: ignore[arg-type]
 
@@ -135,7 +135,7 @@ def test_a_tool_that_does_not_end_is_killed_and_none_outlives_its_window(tmp_pat
 
 
 def test_a_tool_of_which_a_sleeping_thread_missed_the_interrupt_is_interrupted_again(tmp_path: Path) -> None:
-    # Ends at its second SIGINT, as wrk does where the first went to another thread than the one that sleeps.
+    # Ends at its second SIGINT, like wrk if the first one went to another thread than the sleeping one.
     script = """
 import signal, time
 seen = []
@@ -159,7 +159,7 @@ def test_only_one_tool_runs_at_a_time(tmp_path: Path, nothing_under_way: None, m
     tools = {name: tool(tmp_path / name) for name in names}
     seen: list[list[str]] = []
     real = time.sleep
-    # Not 0.05, which subprocess sleeps for while a tool ends.
+    # Not 0.05, because subprocess itself sleeps for 0.05 s while a tool ends.
     turn_s = 0.051
 
     def look(seconds: float) -> None:
@@ -175,7 +175,7 @@ def test_only_one_tool_runs_at_a_time(tmp_path: Path, nothing_under_way: None, m
     assert all(len(running) == 1 for running in seen), seen
     for name in names:
         assert sum(running == [name] for running in seen) == taken[name].count == 4
-        # Each turn lies between two readings.
+        # There is a reading before and after each turn.
         assert taken[name].cpu_ns == {name: 28, "db": 28, "loadgen": 28}
         assert taken[name].host_ticks == [4] * 8
         assert taken[name].load_ns >= 4 * turn_s * 1e9
@@ -230,7 +230,7 @@ while True:
 """
     runner = Runner("a", tool(tmp_path / "a", lingers), NOWHERE, seconds=1.0)
     taken = run([runner], Ticks(), [], turn_s=0.5, freezer=freezer)["a"]
-    # One that cannot be frozen has had all its turns by then, and gets one more.
+    # With a freezer, it has had all its turns by then and gets one more, in which it ends.
     assert (taken.end, taken.count) == (INTERRUPTED, 3 if freezer else 2)
     assert taken.load_ns + taken.drain_ns >= 1.2e9, "the tool's last 0.2 s are in the window"
     assert taken.cpu_ns["a"] == 7 * taken.count
@@ -288,7 +288,7 @@ def test_a_turn_ends_with_its_last_answer(server: tuple[socket.socket, tuple[str
     listener, peer = server
     port = listener.getsockname()[1]
     asks = f"import socket,time\ns=socket.create_connection(('127.0.0.1',{port}))\ns.sendall(b'GET')\ntime.sleep(60)"
-    # On a busy machine a tool may need longer than a turn to start, and then asks nothing.
+    # On a busy machine a tool may need longer than a turn to start, and then sends nothing.
     for turn_s in (0.3, 1.0, 3.0, 10.0):
         late_s = turn_s + 0.1
         listener.settimeout(turn_s)
@@ -302,13 +302,13 @@ def test_a_turn_ends_with_its_last_answer(server: tuple[socket.socket, tuple[str
             break
     else:
         pytest.fail("the tool asked nothing in ten seconds")
-    # The request left within the turn, so that the answer came after it: never before late_s from the turn's begin.
+    # The request was sent within the turn, so the response came at the earliest late_s after the turn's start.
     assert taken.load_ns + taken.drain_ns >= late_s * 1e9
     assert taken.drains_cut == 0
 
 
 def answer_late(listener: socket.socket, late_s: float, asked: threading.Event) -> None:
-    """Answer the first request after so many seconds, if one comes before the listener's timeout."""
+    """Answer the first request after `late_s` seconds, if one comes before the listener's timeout."""
     try:
         accepted, _ = listener.accept()
     except TimeoutError:
@@ -321,7 +321,7 @@ def answer_late(listener: socket.socket, late_s: float, asked: threading.Event) 
 
 
 def drip(listener: socket.socket, after_s: Sequence[float], ended: threading.Event) -> None:
-    """To each request of one connection: a byte at once, and one more after each of so many seconds."""
+    """Answer each request of one connection with a byte at once, and one more after each of these seconds."""
     accepted, _ = listener.accept()
     with accepted, suppress(OSError):
         while accepted.recv(3) and not ended.is_set():
@@ -367,13 +367,13 @@ def test_what_comes_after_a_turn_is_noticed_and_waited_for_from_then_on(tmp_path
         runner = Runner("a", tool(tmp_path / "a", code), peer, seconds=4.0)
         other = Runner("b", tool(tmp_path / "b"), NOWHERE, seconds=4.0)
         taken = run([runner, other], Ticks(), [], turn_s=0.4)["a"]
-    # Where the tool sleeps or reads at the end of a turn, it has read all that came: that is not told from the first.
+    # If the tool sleeps or reads at the end of a turn, it has read everything, and later bytes look like the first.
     assert taken.count == 10 and 1 <= taken.late <= 3
     assert taken.rest_s >= LEAST_REST_S
 
 
 def client_of(listener: socket.socket, sends: str = "") -> str:
-    """A tool that opens one connection, and sends something if told to."""
+    """The code of a tool that opens a connection and runs `sends`, if given."""
     port = listener.getsockname()[1]
     return f"import socket,time\ns=socket.create_connection(('127.0.0.1',{port}))\n{sends}\ntime.sleep(60)"
 
@@ -399,7 +399,7 @@ def test_a_service_that_was_quiet_for_long_has_nothing_under_way(
     runner = Runner("a", tool(tmp_path / "a", asks), peer, quiet_s=0.05, seconds=0.5)
     taken = run([runner], Ticks(), [], turn_s=0.5)["a"]
     assert taken.drains_cut == 0
-    # The quiet time itself is not the service's.
+    # The quiet time itself does not count for the service.
     assert taken.drain_ns < 0.05e9
 
 
@@ -409,7 +409,7 @@ def test_an_answer_that_was_read_is_not_waited_for_again(server: tuple[socket.so
         accepted, _ = listener.accept()
         with accepted:
             client.sendall(b"GET")
-            # More than a step of the kernel's clock.
+            # Longer than the resolution of the kernel's clock.
             time.sleep(0.05)
             accepted.sendall(b"200")
             client.recv(3)
@@ -475,7 +475,7 @@ def test_a_service_that_never_answers_is_given_up(
     listener, peer = server
     monkeypatch.setattr(turns_module, "LONGEST_DRAIN_S", 0.1)
     asks = client_of(listener, "s.sendall(b'GET')")
-    # Long enough for the client to start and ask on a busy machine.
+    # Long enough for the client to start and send a request on a busy machine.
     runner = Runner("a", tool(tmp_path / "a", asks), peer, quiet_s=60.0, seconds=3.0)
     taken = run([runner], Ticks(), [], turn_s=3.0)["a"]
     assert taken.drains_cut == 1
@@ -486,7 +486,7 @@ def test_counters_of_both_cgroup_versions(tmp_path: Path, version: str) -> None:
     root, own, stat = tmp_path / "host", tmp_path / "own", tmp_path / "stat"
     stat.write_text("cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 0\n")
     containers = ((root / "docker/abc", 5000), (own if version == "v2" else own / "cpuacct", 9000))
-    # Version 2 counts the root's in ticks; what is right below it is exact.
+    # cgroup v2 counts the root in ticks; its direct children are exact.
     tasks = ((root, 1000), (root / "docker", 6000), (root / "user.slice", 2000)) if version == "v2" else ((root, 8000),)
     for folder, ns in (*containers, *tasks):
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Known vulnerabilities of pins, with a pip-audit that only pretends."""
+"""Known vulnerabilities of pins, with a fake pip-audit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bench.core.errors import UserError
 from bench.matrix.audit import pins
 from bench.matrix.packages import pins_in
 
-# Answers what answers.json has of a pin; of one that it does not have as the real one does. It reads a name only once.
+# Reports what answers.json has for a pin, and other pins as unknown, like the real one. A name may only occur once.
 PIP_AUDIT = """#!{python}
 import json, sys
 from pathlib import Path
@@ -36,7 +36,7 @@ FAULT = {"id": "PYSEC-1", "aliases": ["CVE-2026-1"], "fix_versions": ["3.1.3"], 
 
 @pytest.fixture
 def answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A project with two locks of one app; call it with what pip-audit answers."""
+    """Makes a project with two locks of one app; the argument is what pip-audit reports."""
     for python, version in (("py313", "3.1.2"), ("py39", "2.9")):
         folder = tmp_path / "services/locks" / python
         folder.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""What the bare apps do besides while events are measured: the large response comes in pieces, and whole."""
+"""The bare apps while events are measured: the large response comes in pieces, and is complete."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Knobs: the values that they take, who reads them, and the services that they make."""
+"""Knobs: their allowed values, which services read them, and services with varied values."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def service(stack: str, python: str = "313", base: str = "debian") -> Service:
 
 
 def composed(matrix: Matrix, services: Iterable[Service]) -> dict[str, dict[str, Any]]:
-    """The services of a run's file: what is JSON in it as a value, everything else as text."""
+    """The services of a run's Compose file; JSON values are parsed, everything else is text."""
     found: dict[str, dict[str, Any]] = {}
     for line in run_services(matrix, services).splitlines()[1:]:
         if name := re.match(r"  ([a-z0-9-]+):$", line):

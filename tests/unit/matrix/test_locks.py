@@ -1,4 +1,4 @@
-"""Locks: every one is there and pins what its requirements name; wheels for musl; the project's own."""
+"""Locks: every one exists and pins what its requirements name; wheels for musl; the project's own locks."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_an_alpine_service_has_what_its_sources_need_or_is_skipped(python: str) 
         compiled = {
             pin for pin in shared | own if found[pin] == "source" and SOURCES[pin.partition("==")[0]]["compiler"]
         }
-        # The layers of drivers and frameworks have no compiler.
+        # There is no compiler in the layers of drivers and frameworks.
         assert not compiled & shared, service.name
         packages = service.server.packages.get("alpine", Packages())
         assert bool(packages.build) == bool(compiled), service.name
@@ -134,7 +134,7 @@ def test_what_is_refused_is_found_by_halves(monkeypatch: pytest.MonkeyPatch, tmp
 
     def wheels(pins: list[str], python: str) -> bool:
         calls.append(pins)
-        # Two versions of one package are refused together, and found apart.
+        # Two versions of one package fail together, and succeed separately.
         return "a==1" not in pins and "c==3" not in pins and not {"b==1", "b==2"} <= set(pins)
 
     monkeypatch.setattr(locks_module, "_have_wheels", wheels)
@@ -145,7 +145,7 @@ def test_what_is_refused_is_found_by_halves(monkeypatch: pytest.MonkeyPatch, tmp
     assert re.findall(r"^--.*", text, re.MULTILINE) == ["--only-binary :all:", "--no-binary a", "--no-binary c"]
     found = dict(ANSWER.findall(text))
     assert found == {"a==1": "source", "b==1": "wheel", "b==2": "wheel", "c==3": "neither", "d==4": "wheel"}
-    # What was answered is not asked again.
+    # Known answers are not asked for again.
     (tmp_path / "server-z.txt").write_text("e==5\n")
     (tmp_path / MUSL).write_text(text)
     calls.clear()
@@ -154,7 +154,7 @@ def test_what_is_refused_is_found_by_halves(monkeypatch: pytest.MonkeyPatch, tmp
     assert dict(ANSWER.findall(again)) == found | {"e==5": "wheel"}
 
 
-# Its lock: what stood there before (or "new"), what is asked for, and the constraints.
+# A fake uv; its lock has the previous content (or "new"), the requirements, and the constraints.
 UV = """#!/usr/bin/env python3
 import pathlib, sys
 words = dict(zip(sys.argv, sys.argv[1:]))

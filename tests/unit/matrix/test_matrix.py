@@ -1,4 +1,4 @@
-"""services/matrix.toml: what follows from it, and the errors for one that is not valid."""
+"""services/matrix.toml: the resulting matrix, and the errors for an invalid file."""
 
 from __future__ import annotations
 
@@ -237,7 +237,7 @@ def test_a_file_that_is_no_toml_or_not_there(tmp_path: Path) -> None:
 
 
 def write(folder: Path, data: Any) -> Path:
-    """A matrix.toml of `data`: TOML's inline forms are close enough to JSON's for what this list holds."""
+    """Write `data` as matrix.toml; for this data, TOML's inline forms are close enough to JSON."""
     path = folder / "matrix.toml"
     path.write_text("".join(f"{key} = {inline(value)}\n" for key, value in data.items()))
     return path
@@ -288,7 +288,7 @@ def test_an_error_in_it_is_reported_with_its_name(own_matrix: Path, text: str, w
 
 @pytest.mark.parametrize("name", list(MATRIX.servers))
 def test_a_start_names_the_locked_version_whose_documentation_it_follows(name: str) -> None:
-    """Its flags are to be read against the new documentation when the lock moves."""
+    """So that its flags are compared with the new documentation when the lock changes."""
     text = (ROOT / "services/servers" / name / "start").read_text()
     locked = versions(MATRIX, "server", name) or versions(MATRIX, "framework", name)
     main = locked.split(", ")[0].split()[1]

@@ -1,4 +1,4 @@
-"""A damaged matrix.toml or .env: names and settings that are in their grammar, or one line that says what is wrong."""
+"""A damaged matrix.toml or .env: names and settings are valid, or one line says what is wrong."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FEW = {
     "presets": ("all",),
     "routes": ("root", "delay", "plaintext", "json", "echo"),
 }
-"""What is left of each table, so that an example takes a millisecond."""
+"""The entries to keep of each table, so that an example takes a millisecond."""
 SMALL = {key: {name: value[name] for name in FEW[key]} if key in FEW else value for key, value in MATRIX.items()}
 SMALL["presets"]["quick"] = MATRIX["presets"]["workers"] | {
     "stacks": ["bjoern-wsgi", "uvicorn-asgi"],
@@ -42,7 +42,7 @@ SMALL["server_defaults"] = {"backlog": [{"servers": ["uvicorn*"], "value": "2048
 
 
 def toml(value: Any) -> str:
-    """TOML's inline forms: those of JSON, but for what TOML has no word for."""
+    """`value` in TOML's inline form: like JSON, except for values that TOML does not have."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{json.dumps(name)} = {toml(item)}" for name, item in value.items()) + "}"
     if isinstance(value, list):
@@ -59,7 +59,7 @@ def as_file(data: Any) -> str:
 
 
 def listed(matrix: str, words: list[str]) -> tuple[int, str, str]:
-    """Exit status, output and errors of `list` with this matrix.toml."""
+    """Exit status, output and errors of the verb `list` with this matrix.toml."""
     out, errors = io.StringIO(), io.StringIO()
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "services").mkdir()

@@ -1,4 +1,4 @@
-"""A new entry: a folder and a line in services/matrix.toml, written whole or not at all."""
+"""A new entry: a folder and a line in services/matrix.toml; both are written, or neither."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ one = { interface = "asgi" }
     ("text", "table", "line", "edited"),
     [
         (TEXT, "servers", "three = { c = 1 }", TEXT.replace("] }\n\n", "] }\nthree = { c = 1 }\n\n")),
-        # A name may be in another table.
+        # The name may exist in another table.
         (TEXT, "frameworks", "two = 2", TEXT + "two = 2\n"),
         ("[t]\na = 1", "t", "b = 2", "[t]\na = 1\nb = 2\n"),
         ("[t]\r\na = 1\r\n\r\n[u]\r\n", "t", "b = 2", "[t]\r\na = 1\r\nb = 2\r\n\r\n[u]\r\n"),
@@ -116,7 +116,7 @@ def test_the_projects_own_list_keeps_every_other_byte(table: str) -> None:
         ("servers = 1\n", "servers", "services/matrix.toml has no table [servers]"),
         ("[[servers]]\n", "servers", "services/matrix.toml has no table [servers]"),
         ("[servers\n", "servers", "services/matrix.toml is not valid TOML"),
-        # A table without a header of its own.
+        # A table without its own header.
         ("[servers.a]\nx = 1\n", "servers", "add the line by hand: one = {}"),
         ('text = """\n[servers]\n"""\n[ "servers" ]\n', "servers", "add the line by hand: one = {}"),
     ],

@@ -1,4 +1,4 @@
-"""Packages: what locks pin, and what the builds of --package have left."""
+"""Packages: what locks pin, and the results of builds for --package."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_pypy_has_packages_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_python_is_locked_with_hashes() -> None:
-    """No pin in any lock is without one, and no image installs from a lock without asking for them."""
+    """Every pin in every lock has a hash, and every image that installs from a lock requires hashes."""
     locks = [*ROOT.glob("services/locks/*/*.txt"), ROOT / "bench/requirements.txt", ROOT / "tests/requirements.txt"]
     assert len(locks) > 200
     bare = []

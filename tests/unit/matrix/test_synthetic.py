@@ -1,4 +1,4 @@
-"""The app of known behaviour does what it is asked, and is nowhere that nobody named it."""
+"""The app with known behaviour does what it is asked to, and is only selected by name."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ def test_shares_of_waits_are_exact_over_any_stretch(app: dict[str, Any]) -> None
 @pytest.mark.parametrize(
     ("query", "times", "found"),
     [
-        # A stall holds all that come in it until its end, and a wait that ends in a stall ends with it.
+        # A stall holds all requests that arrive in it until its end, and a wait that would end in a stall ends with it.
         ("stall=1000:10000", [20.0, 20.25, 20.999, 21.0, 29.999], [1.0, 0.75, 0.001, 0.0, 0.0]),
         ("stall=1000:10000&sleep=500:1", [29.75], [1.25]),
         # Capacity is a queue of one.
         ("capacity=10", [5.0, 5.0, 5.0, 9.0], [0.1, 0.2, 0.3, 0.1]),
-        # A group is answered when its last is due, and a new queue begins a new one.
+        # A group is answered when its last response is due; after an empty queue, a new group begins.
         ("capacity=10&group=3", [5.0, 5.0, 5.0, 5.0, 9.0, 9.05], [0.3, 0.3, 0.3, 0.6, 0.3, 0.25]),
     ],
 )
@@ -71,7 +71,7 @@ def test_what_holds_answers_back(app: dict[str, Any], query: str, times: list[fl
 
 
 def test_groups_are_of_the_same_rate_as_one_by_one(app: dict[str, Any]) -> None:
-    """Two groups of connections that ask again as soon as they are answered: the queue never ends."""
+    """Connections for two groups, which send again as soon as they are answered: the queue is never empty."""
 
     def served(query: str, until: float = 10.0) -> int:
         asked, answers, answered = app["Behaviour"](query), [0.0] * 16, 0
@@ -143,7 +143,7 @@ def test_a_parameter_for_a_role_is_for_no_other(role: dict[str, Any], busy_ns: i
 
 
 class Connection:
-    """Of gunicorn to a client, as `nagle` uses it."""
+    """gunicorn's connection to a client, as far as `nagle` uses it."""
 
     def __init__(self) -> None:
         self.options: list[tuple[int, int, int]] = []
@@ -214,7 +214,7 @@ def test_one_worker_hangs_with_every_other_request(
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     first, hanging = waits(app, "hang=500", [0.0] * 4), app["is_the_hanging_worker"]
     assert first == [0.5, 0.0, 0.5, 0.0]
-    # Another process of the container asks later.
+    # Another process of the container asks second.
     hanging.cache_clear()
     assert waits(app, "hang=500", [0.0] * 4) == [0.0] * 4
 

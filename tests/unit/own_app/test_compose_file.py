@@ -1,4 +1,4 @@
-"""A user's Compose file: what it may not ask for, and what becomes of the rest."""
+"""A user's Compose file: what is refused, and how the rest is started."""
 
 from typing import Any
 

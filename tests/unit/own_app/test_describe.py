@@ -1,4 +1,4 @@
-"""From the options to the description of an app: what is wrong is said before anything is built."""
+"""From the options to the description of an app: errors are reported before anything is built."""
 
 import json
 from dataclasses import replace
@@ -213,7 +213,7 @@ def test_the_lines_of_an_app_name_its_requests_and_a_run_has_them_for_every_tool
     assert "target: own-app" in services and json.dumps(given.folder) in services
     assert f"{run}/app/locks/py313" in services
     assert json.loads((run / "host.json").read_text())["own_app"]["app"] == "main:app"
-    # What people read has no path of the machine.
+    # Reports have no path of the machine.
     assert build_verb(["--quiet", str(run)]) == 0
     page = (run / "index.html").read_text()
     assert "main:app in My shop" in page and "/home/me" not in page + (run / "report.md").read_text()
@@ -221,7 +221,7 @@ def test_the_lines_of_an_app_name_its_requests_and_a_run_has_them_for_every_tool
 
 @pytest.fixture
 def words(given: Given, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The options that scripts/compare.sh and its own app end with."""
+    """The options with which scripts/compare.sh measures an app of two refs."""
     monkeypatch.chdir(ROOT)
     matrix = load_matrix()
     for name in ("base", "head"):

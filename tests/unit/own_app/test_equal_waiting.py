@@ -1,4 +1,4 @@
-"""Of one's own app: as many requests can wait at once in every server that lets it be set, and every row says so."""
+"""A user's own app: equally many requests can wait in every server that has a setting for it, and every row says so."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from bench.words.remarks import waits_words
 MATRIX = load_matrix(ROOT / "services/matrix.toml")
 BASE = {"PORT": "8080", "BACKLOG": "2048"}
 STUB = '#!/bin/sh\nprintf "%s\\0" "${0##*/}" "$@"\n'
-"""A program that says what it was started with."""
+"""A program that prints its arguments."""
 RECORD = """
 import json, os, runpy, sys, types
 from unittest.mock import MagicMock
@@ -56,7 +56,7 @@ print(json.dumps(started))
 
 
 def services(*vary: str, workers: str = "1", interfaces: tuple[str, ...] = INTERFACES) -> list[Service]:
-    """The example on all servers that host it; as an app of aiohttp and Tornado, what these servers host."""
+    """The example app on all servers of these interfaces."""
     found = []
     for interface in interfaces:
         folder = str(ROOT / "examples/shop" / ("flask" if interface == "wsgi" else "fastapi"))
@@ -78,7 +78,7 @@ def services(*vary: str, workers: str = "1", interfaces: tuple[str, ...] = INTER
 
 
 def environment(service: Service, workers: str) -> dict[str, str]:
-    """What its container has, from the run's Compose file."""
+    """The environment of the service's container, from the run's Compose file."""
     text = run_services(MATRIX, [service])
     block = text.partition(f"\n  {service.name}:\n")[2]
     lines = [line for line in block.splitlines() if line.strip().startswith("environment:")]
@@ -87,7 +87,7 @@ def environment(service: Service, workers: str) -> dict[str, str]:
 
 
 def resolved(service: Service, stubs: Path, workers: str) -> StartCommand:
-    """The command that its `start` comes to; of a program, that program with its environment."""
+    """The command that the service's `start` executes; if `start` is a program, that program with its environment."""
     start = ROOT / "services/servers" / service.server.name / "start"
     env = environment(service, workers)
     if "python" in start.read_text().splitlines()[0]:
@@ -173,7 +173,7 @@ def test_the_command_to_paste_names_the_app_and_nothing_of_this_project(stubs: P
             assert told, service.server.name
             words = shlex.split(told)
             assert not [word for word in words if word.endswith("/python3")], "the interpreter of our image"
-            # Every server has a command, and it is about the app as the user has it.
+            # Every server has a command, which names the user's app and nothing of ours.
             module = app.partition(":")[0]
             assert any(module in word for word in words), told
             assert not any(mark in told for mark in ("/app/", "common", "drained", "--config", "{module", "{app")), told

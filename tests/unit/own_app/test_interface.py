@@ -1,4 +1,4 @@
-"""What an app speaks is read from its source, and asked for where that does not tell."""
+"""An app's interface is found in its source; if the source does not show it, the user must give it."""
 
 from pathlib import Path
 

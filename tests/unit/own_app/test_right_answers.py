@@ -1,4 +1,4 @@
-"""The right answers of an app: what several answers agree in, and what differs from them."""
+"""Expected responses of an app: what several responses have in common, and differences from that."""
 
 import json
 from typing import Any

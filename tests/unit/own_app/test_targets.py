@@ -1,4 +1,4 @@
-"""Targets in vegeta's format, their weights, and what the tools read of them."""
+"""Targets in vegeta's format, their weights, and the files that the tools read."""
 
 from pathlib import Path
 
@@ -29,7 +29,7 @@ def test_requests_headers_bodies_weights_and_names(tmp_path: Path) -> None:
     (tmp_path / "order.txt").write_bytes(b"\xff two")
     page, ordered, root = parsed(TEXT, tmp_path)
     assert page == Target("get-products-page-2", "GET", "/products?page=2", (("X-Token", "abc"),), None, 3)
-    # The host of a URL is the service under test, whatever the file says.
+    # The host in the file is ignored: requests go to the service under test.
     assert ordered == Target("order", "POST", "/orders", (("Content-Type", "text/plain"),), b"\xff two")
     assert root == Target("get-root")
 

@@ -1,4 +1,4 @@
-"""An app's own traceback, found among what its server prints."""
+"""Finding an app's traceback in its server's output."""
 
 from bench.own_app.trace import trace_of
 

@@ -1,4 +1,4 @@
-"""Events of threads, database connections and dependencies: how each service has them, and why it has not."""
+"""Events of threads, database connections and dependencies: how each service has them, or why it cannot."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_the_table_is_locked_around_each_burst() -> None:
     ]
     assert len(done) == 2 * len(cell.event.needs.steps) and done[-1][0] < cell.event.seconds
     assert (cell.path, cell.event.needs.path, cell.event.watches) == ("/plaintext", "/raw/db", "connections")
-    # Its threads must not be what is exhausted.
+    # It gets enough threads that they are not exhausted first.
     assert cell.event.environment["THREADS"] == "16" and cell.event.environment["DB_POOL_TOTAL"] == "5"
 
 

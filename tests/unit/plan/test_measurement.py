@@ -1,4 +1,4 @@
-"""A measurement and its line of plan.jsonl are the same thing, and a line that is not one says why."""
+"""A measurement and its line of plan.jsonl are equivalent, and an invalid line says what is wrong."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_every_measurement_of_a_plan_is_read_back_from_its_line_unchanged(planne
 
 
 def test_a_line_holds_what_its_mode_has_a_use_for_in_the_order_of_the_fields(planned: list[Measurement]) -> None:
-    # Only --vary gives settings, only --loadgens load generators, only --target the others, and only --event events.
+    # Only present with an option: --vary, --target, --loadgens, --event, or levels that are shares.
     rare = {"settings", "url", "host_network", "loadgens", "share", "share_of", "event"}
     every = [field.name for field in fields(Measurement) if field.name not in rare]
     for mode, left_out in (

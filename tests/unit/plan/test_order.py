@@ -28,7 +28,7 @@ def test_a_share_of_a_knee_comes_after_it_in_the_first_round_and_not_without_it(
     wanted = ("knee50:p99=50ms", "knee:p99=50ms")
     stacks = ("uvicorn-asgi", "aiohttp")
     made = plan(stacks=stacks, scenarios=("json",), tools=("vegeta",), rounds=4, levels=wanted)
-    # What the client can send is known before any search.
+    # The control that shows what the client can send comes before any search.
     client, *lines = measurements(made, 1)
     assert (client.service, client.tool, client.level) == ("null", "vegeta", "knee-p99-25ms")
     shares = [line.knee_share for line in lines if line.round == 1]

@@ -1,4 +1,4 @@
-"""Selections become cells, and what cannot be run is skipped with its cause."""
+"""Selections become cells, and cells that cannot run are skipped with a cause."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ GOLDEN = Path(__file__).with_name("golden")
 SELECTIONS: dict[str, dict[str, Any]] = {
     "without a selection, the quick preset": {},
     "the worker class chooses its gunicorn": {"settings": {"WORKER_CLASS": "gevent"}},
-    # The first one is what a pull request's comment compares with.
+    # The comment on a pull request compares with the first one.
     "services are in the order of their selection": {"stacks": ("tornado", "aiohttp")},
     "also behind a glob": {"stacks": ("uvicorn-*", "aiohttp"), "frameworks": ("asgi", "aiohttp")},
     "two Pythons": {"stacks": ("aiohttp",), "pythons": ("3.13", "3.14")},
@@ -115,7 +115,7 @@ def test_every_preset_compares_its_services_in_turns(preset: str) -> None:
         return
     assert made.tables
     if MATRIX.presets[preset].published:
-        # The load as published is measured too, each service alone.
+        # The load as published is also measured, with each service alone.
         assert made.alone and all(cell.alone for cell in made.alone)
 
 

@@ -1,4 +1,4 @@
-"""Two refs in one plan: services, pairs, settings, what is left out, and what is chosen where nothing is named."""
+"""Two refs in one plan: services, pairs, settings, what is skipped, and the default selection."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Make = Callable[..., Refs]
 
 @pytest.fixture
 def make(tmp_path: Path) -> Make:
-    """Refs in a folder: the project's files, with edits of .env and matrix.toml."""
+    """Makes two refs in a folder: the project's files, with edits of .env and matrix.toml."""
 
     def made(
         base: Mapping[str, str] | None = None,
@@ -66,7 +66,7 @@ def make(tmp_path: Path) -> Make:
 
 
 def plan(refs: Refs, *vary: str, **wanted: Any) -> Plan:
-    """Of the default selection where nothing is wanted."""
+    """The plan for two refs; without `wanted`, of the default selection."""
     selection = Selection(vary=tuple(map(parse_knob, vary)), **wanted)
     selection = selection if wanted else refs.default_selection(selection)
     return make_plan(PROJECT, selection, (refs.base, refs.head))

@@ -54,7 +54,7 @@ def plan(*urls: str, **wanted: Any) -> Plan:
 def test_a_server_on_this_machine(url: str, origin: str, name: str, path: str) -> None:
     found = parse_running(url, owned=False)
     assert (found.origin, found.name, found.path, found.owned) == (origin, name, path, False)
-    # The flag alone does not make it another's.
+    # On this machine, the flag has no effect.
     assert not parse_running(url, owned=True).owned
 
 

@@ -1,4 +1,4 @@
-"""Versions of packages (--package) and values of knobs (--vary): services, tables, lines and what is left out."""
+"""Versions of packages (--package) and values of knobs (--vary): services, tables, plan lines, and what is skipped."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ VERSION = HERE.pins(SERVICE)["uvicorn"]
 
 
 def wheels(*versions: str, name: str = "uvicorn", kind: str = "folder", cause: str = "") -> Wheels:
-    """A side for each version; the last one has the cause."""
+    """A wheel for each version; if there is a `cause`, it is the last version's."""
     asked = tuple(Asked(version, kind) for version in versions)
     sides = [
         Wheel(n, name, version, f"{name}=={version}", f"py313/{n}-1", "s", "c") for n, version in enumerate(versions)
@@ -166,7 +166,7 @@ def test_the_image_is_made_from_the_wheel_in_the_runs_folder(tmp_path: Path) -> 
     text = (tmp_path / "services.yml").read_text()
     assert text.count("target: with-wheel") == 1
     assert json.dumps({"package-wheel": f"{tmp_path}/packages/py313/0-1"}) in text
-    # The stage puts the wheel on the image as it is locked.
+    # The build does not install the release: the stage with-wheel installs the wheel on top of the locked image.
     assert "PACKAGE" not in text
     assert "with-wheel" not in run_services(MATRIX, made.services[:1])
 

@@ -1,4 +1,4 @@
-"""What nginx and HAProxy say of requests: whose statuses they were, and why. The lines are theirs."""
+"""Logs of nginx and HAProxy: who sent a bad status, and why. The lines are real."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The record of an event: every request is accounted for, and its line says the same as the record."""
+"""The record of an event: every request is accounted for, and its line equals the record."""
 
 from dataclasses import replace
 

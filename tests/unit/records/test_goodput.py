@@ -1,4 +1,4 @@
-"""Goodput: the share of good answers in what the tool's own rate counts."""
+"""Goodput: the good responses' share of the tool's own rate."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def record_of(folder: Path, tool: str, output: str) -> Record:
 
 
 def test_heys_rate_counts_requests_that_got_no_answer(tmp_path: Path) -> None:
-    # 15 good answers to 20 requests, at 6.6594 requests a second.
+    # 15 good responses to 20 requests, at 6.6594 requests/s.
     record = record_of(tmp_path, "hey", (SAMPLES / "hey/timeouts-some.txt").read_text())
     assert (record.requests, record.attempts, record.successes) == (15, 20, 15)
     assert record.goodput == pytest.approx(6.6594 * 15 / 20)

@@ -1,4 +1,4 @@
-"""What the records and the report of a run say of a knee."""
+"""A knee in the records and the report of a run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LEVEL = "knee-p99-50ms"
 
 
 def records_of(folder: Path, rounds: list[dict[str, Any]]) -> list[Record]:
-    """A run whose rounds differ from one that holds at 1,000/s by these changes."""
+    """The records of a run whose rounds hold at 1,000/s, with these changes."""
     lines = [entry(tool="vegeta", level=LEVEL, round=number) for number in range(1, len(rounds) + 1)]
     others = [entry(tool=tool, level="c64", number=number) for number, tool in ((2, "wrk"), (3, "hey"))]
     write_run(folder, [*lines, *others])

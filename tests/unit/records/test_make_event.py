@@ -1,4 +1,4 @@
-"""The figures of an event, from raw files that are known: what is lost, when, who did it, and whether it counts."""
+"""The figures of an event from known raw files: what was lost, when, who caused it, and whether it counts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from driver.messages import Action as Done
 
 S = 10**9
 Request = tuple[float, float | None, str]
-"""When it was due, how long it took (None: no end), its fate."""
+"""(when it was due, how long it took (None: no end), its fate)."""
 RELOAD = replace(EVENTS["reload"].cases[0], actions=(Done(3.0, "signal", "HUP", "main"),))
 
 
@@ -44,7 +44,7 @@ def write(
     outcome: str = "measured",
     **told: Any,
 ) -> Measurement:
-    """The raw files of a measurement."""
+    """Write the raw files of a measurement."""
     line = entry("gunicorn-sync-wsgi", "delay-50") | {"tool": "sockets", "level": event.level, "event": as_dict(event)}
     line |= {"dir": f"raw/r01/0001/delay-50/sockets-{event.level}/w1/{line['service']}", "connections": None}
     planned = measurement_of(json.loads(json.dumps(line)))
@@ -207,7 +207,7 @@ def test_what_the_others_had_beside_the_most_that_did_not_stop_it_and_what_each_
     record = made(tmp_path, read, requests, slow="k\n" + lines, actions=[], samples=samples)
     assert (record.extras["smallest_k"], record.extras["p99_beside_k"]) == (4, 2)
     assert record.extras["p99_beside_s"] == pytest.approx(0.2)
-    # Two at once: the first was closed before the second was opened.
+    # At most two at once, because the first was closed before the second was opened.
     assert record.extras["kb_per_connection"] == 10 * 1024 and record.counts
     missing = made(
         tmp_path / "c", read, requests, slow="k\n" + lines.replace("200", "404"), actions=[], samples=samples

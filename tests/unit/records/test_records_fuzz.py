@@ -1,4 +1,4 @@
-"""Damaged lines of records.jsonl, and of other versions: read as they are, or refused with the line and the reason."""
+"""Lines of records.jsonl that are damaged or from other versions: read, or refused with the line and the reason."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_fuzz_a_damaged_line(case: tuple[int, str]) -> None:
         assert exported("csv") == 2
         assert [record.id for record in read_facts(str(run())).records] == [json.loads(line)["id"] for line in lines()]
         return
-    # What is read is what is there: a record that is written again is the same.
+    # Reading loses nothing: a record that is written again is the same.
     assert list(load("".join(dump(records)).split("\n"))) == records
     assert {exported(format) for format in ("csv", "gobench")} == {0}
 

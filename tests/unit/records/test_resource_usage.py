@@ -1,4 +1,4 @@
-"""What a measurement used, from the counters: cgroup v1 and v2, with a reason where they do not tell."""
+"""What a measurement used, from the counters of cgroup v1 and v2, with a reason for missing figures."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_cpu_time_by_process_is_that_of_those_that_are_there_at_the_end(tmp_path
 def test_memory_start_up_and_image(tmp_path: Path) -> None:
     line = entry()
     record = measured(tmp_path, line)
-    # Files that the kernel may drop are not what the service holds.
+    # Cached files, which the kernel may drop, do not count.
     assert (record.memory_idle_bytes, record.memory_peak_bytes) == (30 << 20, 50 << 20)
     assert (record.start_s, record.image_bytes) == (0.45, 190_000_000)
     write_measurement(tmp_path, line, output_of(line, 4000), meta={"started_ns": None})
@@ -101,14 +101,14 @@ def test_a_tool_is_measured_by_the_cpus_that_it_can_use(
     facts = {"limits": {"cpus": "4", "host_cpus": "1"}}
     facts |= {"waits": {"seen_ns": str(6 * 10**9), "waited_ns": str(10**9), "threads": "4"}}
     record = measured(tmp_path, line, tool=facts)
-    # 1.5 s of CPU in 6 s; 1 s of waiting in the 5 s until the last look.
+    # 1.5 s of CPU in 6 s; 1 s of waiting in the 5 s until the last reading.
     assert record.loadgen_busy_ratio == pytest.approx(busy)
     assert record.loadgen_wait_ratio == pytest.approx(wait)
 
 
 @pytest.mark.parametrize(
     "idle, wait",
-    # In 6 s of its CPU the load generator took 1.5 s: 3.9 s idle leave 0.6 s to others, and 0.9 s more than it waited.
+    # Of 6 s, the load generator used 1.5 s: with 3.9 s idle, others used 0.6 s, so it waited for them at most 0.6 s.
     [(390, 0.1), (300, 0.2), (450, 0.0), (460, 0.0)],
 )
 def test_a_tool_whose_threads_wait_for_one_another_does_not_lack_a_cpu(idle: int, wait: float, tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def stat(*ticks: int) -> str:
 def host(
     folder: Path, spent: tuple[int, ...], irq_time: str = "in_tasks", cpus: str = "2", seconds: float = 6
 ) -> Record:
-    """The record of a window in which the server took 1 s of CPU, the others 1.9 s, and /proc/stat counted `spent`."""
+    """The record of a window with 1 s of CPU for the server and 1.9 s for our others; /proc/stat counted `spent`."""
     ends = {"before": {"loadgen": {"cpuacct.usage": "0"}, "proc_stat": stat(*[1000] * 8)}}
     ends |= {"after": {"loadgen": {"cpuacct.usage": "1500000000"}, "proc_stat": stat(*(1000 + n for n in spent))}}
     facts = ends | {"limits": {"cpus": "1", "host_cpus": cpus}, "end_ns": 10**9 + round(seconds * 1e9)}
@@ -146,16 +146,16 @@ def host(
 
 
 def test_foreign_cpu_is_what_was_busy_beside_the_measurement(tmp_path: Path) -> None:
-    # 12 s of CPU, 9.1 idle (of which 0.1 s waited for a disk), 2.9 our own.
+    # 12 s of CPU: 9.1 s idle (0.1 s of that waiting for a disk), and 2.9 s our own.
     assert host(tmp_path / "a", (200, 0, 90, 900, 10, 0, 0, 0)).foreign_ratio == pytest.approx(0.0)
-    # 0.6 s more was busy.
+    # 0.6 s more were busy.
     assert host(tmp_path / "b", (200, 0, 90, 840, 10, 0, 0, 0)).foreign_ratio == pytest.approx(0.05)
-    # What the hypervisor took is steal, and nobody's work here.
+    # Time taken by the hypervisor is steal, not work on this machine.
     stolen = host(tmp_path / "c", (200, 0, 90, 840, 10, 0, 0, 60))
     assert stolen.foreign_ratio == pytest.approx(0.0) and stolen.steal_ratio == pytest.approx(0.05)
-    # Samples of busy time that miss change nothing: idle time is exact.
+    # Busy time is sampled and may be missed; idle time is exact, and the result the same.
     assert host(tmp_path / "d", (130, 0, 90, 900, 10, 0, 0, 0)).foreign_ratio == pytest.approx(0.0)
-    # More of our own than was busy at all, since its counters are read a little later.
+    # Our own time exceeds all busy time, because its counters are read a little later.
     assert host(tmp_path / "e", (200, 0, 90, 950, 10, 0, 0, 0)).foreign_ratio == 0.0
 
 
@@ -164,7 +164,7 @@ def test_on_several_machines_noise_counts_where_it_was_the_most(tmp_path: Path) 
     host(folder, (150, 0, 0, 1050, 0, 0, 0, 0))
     saved = folder / entry()["dir"]
     for idle, foreign in ((1100, 0.0), (860, 0.2)):
-        # The server's machine: 12 s of CPU, of which it took 1 s.
+        # The server's machine: it used 1 s of 12 s of CPU.
         for when, ticks in (("before", (0,) * 8), ("after", (1200 - idle, 0, 0, idle, 0, 0, 0, 0))):
             told = {"apart": "yes", "proc_stat_cpu": " ".join(map(str, (*ticks, 0, 0)))}
             file = saved / f"server.{when}"

@@ -1,4 +1,4 @@
-"""docs/records.schema.json: it says what the dataclass says, and refuses what the dataclass refuses."""
+"""docs/records.schema.json matches the dataclass: it accepts and refuses the same records."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FILE = ROOT / "docs/records.schema.json"
 
 @cache
 def validator() -> Any:
-    # Its import takes seconds, for which only these tests are to wait.
+    # Imported here, because the import takes seconds and only these tests need it.
     import jsonschema
 
     found = json.loads(FILE.read_text())
@@ -34,7 +34,7 @@ def validator() -> Any:
 
 @pytest.fixture(scope="module")
 def lines(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """Records of every golden run, and of one over all tools, with the null server, turns, and two not run."""
+    """Records of every golden run, and of a run with all tools, the null server, turns, and two that did not run."""
     found = []
     for make in FORMS:
         folder = tmp_path_factory.mktemp(make.__name__)
@@ -71,10 +71,10 @@ def test_records_are_valid(lines: list[str]) -> None:
 
 
 def broken() -> Iterator[tuple[str, Callable[[dict[str, Any]], None]]]:
-    """Changes that make no record of a good one."""
+    """Changes that make a good record invalid."""
     for name in FIGURES:
         if name in ("lag_s", "knee_rate", "speed", "server_busy_ratio"):
-            continue  # wrk alone has none of these
+            continue  # wrk by itself has none of these
         yield f"{name} null without a reason", lambda r, name=name: r.update({name: None})
         yield f"{name} with a value and a reason", lambda r, name=name: r["nulls"].update({name: "why"})
     yield "an error null without a reason", lambda r: r["errors"].update(connect=None)

@@ -1,4 +1,4 @@
-"""Records of windows in turns, out of raw files: figures are of the service's own turns, and noise is no cause."""
+"""Records of windows in turns, from raw files: figures are those of the service's own turns, and noise is no cause."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ def speed_of(folder: Path, used_s: float, others_s: float, ran_s: float | None =
 @pytest.mark.parametrize(
     ("seconds", "speed", "busy"),
     [
-        ((0.6, 0.4, 0.4), 5000, 1.0),  # always ready to run: all of the others' time was its own
-        ((0.15, 0.85, 0.0), 3000, 0.15),  # sleeps: others had what it left over
+        ((0.6, 0.4, 0.4), 5000, 1.0),  # always ready to run: it would have used all of the others' time
+        ((0.15, 0.85, 0.0), 3000, 0.15),  # sleeps: others used only what it did not need
         ((0.15, 0.85, 0.1), 3333, 0.167),
         ((0.9, 0.1, 2.5), 3333, 1.0),  # many threads that wait for each other
         ((0.9, 0.0, 0.0), 3000, 0.9),
@@ -101,7 +101,7 @@ def test_where_its_waiting_is_not_known_others_time_counts_by_how_busy_it_can_ha
 ) -> None:
     busy = speed_of(tmp_path / "busy", 0.6, 0.4, ran_s)
     assert busy.speed == pytest.approx(5000, rel=0.001) and busy.server_busy_ratio == pytest.approx(1.0)
-    # Without what remains of the CPU idle, a service that sleeps looks as busy as one that others keep from running.
+    # If others use all remaining CPU time, a sleeping service looks as busy as one that they keep from running.
     idle = speed_of(tmp_path / "idle", 0.15, 0.85, ran_s)
     assert idle.speed is not None and 3000 < idle.speed < 1.1 * 3000
     assert idle.server_busy_ratio is not None and idle.server_busy_ratio < 0.2
@@ -148,7 +148,7 @@ def test_memory_that_is_not_known_has_its_own_reason(tmp_path: Path) -> None:
 
 
 def test_noise_of_the_host_is_no_cause(tmp_path: Path) -> None:
-    # Half of the time was stolen, and other programs had most of the rest.
+    # Half of the time was stolen, and other programs used most of the rest.
     record = judged(tmp_path, cpu_s=0.1, turns={"host_ticks": [50, 0, 50, 0, 0, 0, 0, 100]})
     assert record.steal_ratio == 0.5
     assert record.valid, record.causes
@@ -192,5 +192,5 @@ def test_turns_that_are_not_numbers_are_none(told: Any) -> None:
 
 def test_a_window_without_its_turns_is_not_valid(tmp_path: Path) -> None:
     record = judged(tmp_path, turns={"load_ns": "x"})
-    # The tool's own clock is no measure of a tool that was stopped.
+    # The clock of a tool that was stopped does not measure its turns.
     assert any("what its turns were" in cause.detail for cause in record.causes), record.causes

@@ -1,4 +1,4 @@
-"""The report of a run of events: report.md and the terminal as golden files, exports and the comment on it."""
+"""The report of a run of events: report.md and the terminal as golden files, exports, and the comment on it."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ BESIDE = "Up to 2 services went through the same event at once, on the same CPUs
     ],
 )
 def test_what_was_alone_is_named_where_the_run_has_it(alone: dict[str, list[str]], said: str) -> None:
-    """Events of a single service have nobody beside them, and are not named."""
+    """An event of only one service is not named, because no other could have been beside it."""
     cases = {"reload": ["keep-alive"], "killed": [""]}
     records = [
         event(server, name, case, beside=beside)
@@ -212,7 +212,7 @@ CHANGES: dict[str, tuple[list[int], list[int], int, str]] = {
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("of", ["refs", "packages"])
 def test_lost_of_two_refs_or_packages(of: str, change: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The exit status is that of the script. What memory loses beside is not judged, nor is another pair."""
+    """The exit status is the script's. Requests lost in the memory event and other pairs are not judged."""
     base, head, status, words = CHANGES[change]
     records, facts = [], dict[str, Any]()
     for place, losses in enumerate((base, head)):

@@ -61,7 +61,7 @@ def test_ab_is_slower_and_the_cause_is_known(tmp_path: Path) -> None:
 
 
 def test_a_tools_rounding_is_no_disagreement(tmp_path: Path) -> None:
-    # 32 connections at 5,000/s: 6.4 ms, of which ab prints 6 in every round.
+    # 32 connections at 5,000/s: 6.4 ms, which ab prints as 6 in every round.
     report = Report(tmp_path / "run", AGREED | {load: 5000.0 for load in AGREED if load[1] == "c32"})
     assert "6.00 ms (5.50 ms to 6.50 ms)" in report
     assert not disagreements(report)

@@ -1,4 +1,4 @@
-"""What report.md and the page say: forms of tables byte for byte, releases, an own app, profiles, hidden marks."""
+"""report.md and the page: tables byte for byte, releases, a user's own app, profiles, invisible characters."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_a_row_has_what_a_million_requests_cost() -> None:
     assert [row[1] for row in plain.rows] == ["uvicorn-asgi", "aiohttp", "tornado"]
     assert [row[-1] for row in plain.rows] == ["–", "0.510 s", "–"]
     assert len(priced.columns) == len(plain.columns) + 1 == len(priced.rows[0])
-    # 100 µs a request are 100 CPU seconds a million, of 3600 at 0.36.
+    # 100 µs per request are 100 CPU seconds per million requests; 3,600 seconds cost 0.36.
     price = price_of({"cpu_hour_price": 0.36}, 100)
     assert price is not None and abs(price - 0.01) < 1e-12
     assert price_of({}, 100) is None
@@ -171,7 +171,7 @@ SHOWN = "⟨U+202E⟩gnp.exe⟨U+202C⟩ ⟨U+2066⟩x⟨U+2069⟩ a⟨U+200B⟩
 
 @pytest.fixture
 def hidden(tmp_path: Path) -> Path:
-    """A run with marks that turn text or that nobody sees wherever a file of it may hold text."""
+    """A run with invisible and direction-changing characters everywhere that its files may have text."""
     line, failed = entry("aiohttp"), entry("tornado", number=2)
     write_run(
         tmp_path / "a-run",

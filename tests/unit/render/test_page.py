@@ -1,4 +1,4 @@
-"""The charts of index.html in a browser: of all kinds of runs, of settings that were varied, and flame graphs.
+"""The charts of index.html in a browser: of all kinds of runs, of varied settings, and flame graphs.
 
 `PAGE_PICTURES=FOLDER python -m pytest tests/unit/render/test_page.py -k pictures` saves every chart there.
 """
@@ -52,7 +52,7 @@ def test_ceiling_knee_and_a_discarded_round_are_drawn(made: Path, opened: Opened
     page.select_option("#filter-load", label="json, vegeta, knee (p99 ≤ 50 ms)")
     draw_all(page)
     assert page.locator("#chart-levels text", has_text=re.compile("^knee$")).count() >= 1
-    # The rate of an open loop is given, not reached: it ranks nothing.
+    # The rate of an open loop is given, so it does not rank services.
     for name in ("ranked", "pythons", "heat"):
         assert "goodput does not rank services" in page.locator(f"#chart-{name} .left-out").inner_text()
 
@@ -75,7 +75,7 @@ def test_nothing_is_wider_than_the_screen(made: Path, opened: Opened, width: int
     draw_all(page)
     rows(page).first.get_by_role("button").click()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    # No label of a chart may reach beyond the screen.
+    # No label of a chart may extend beyond the screen.
     out = page.evaluate(
         "[...document.querySelectorAll('.plot text')].filter(t => t.textContent).map(t =>"
         " [t.textContent, t.getBoundingClientRect()]).filter(([, box]) => box.right > innerWidth + 1 || box.left < -1)"
@@ -157,7 +157,7 @@ def test_a_measurements_details_have_its_processes(varied: Path, opened: Opened)
     page = opened(varied)
     rows(page).first.get_by_role("button").first.click()
     page.locator(".opened details.round summary").first.click()
-    # Not wait_for_function: its second try is an eval in the page, which the page's own policy refuses.
+    # Not wait_for_function: its second try uses eval in the page, which the page's policy blocks.
     page.locator(".opened").get_by_text("CPU seconds by process").first.wait_for()
     told = page.locator(".opened").first.inner_text()
     assert re.search(r"settings\s+WORKERS=[18]", told)
@@ -175,7 +175,7 @@ def test_a_card_has_the_start_script_and_the_source_of_the_app(varied: Path, mad
     shown = page.locator(".opened pre:visible")
     shown.nth(1).wait_for()
     assert shown.all_inner_texts() == ["# Why: it says", "app = 1 < 2"]
-    # A run that did not save them says where they are.
+    # A run that did not save them says where to find them.
     page = opened(made)
     rows(page).first.get_by_role("button").first.click()
     page.locator(".opened summary", has_text="Start script").first.click()
@@ -201,7 +201,7 @@ def test_a_flame_graph_is_drawn_when_it_is_opened_and_names_stay_text(tmp_path: 
     assert any(name.startswith("app.py:<img src=x onerror=window.hit=1> ⟨U+202E⟩: 27.0 %") for name in names)
     assert page.evaluate("window.hit") is None
     assert "app.py:handle 60.0 %" in (page.locator("#flames svg").get_attribute("aria-label") or "")
-    # The first comparison is open, with the table that the report has.
+    # The first comparison is open, with the same table as the report.
     assert (
         page.locator("#why details").first.locator("table.report td").first.inner_text()
         == "app.py:<img src=x onerror=window.hit=1> ⟨U+202E⟩"

@@ -169,7 +169,7 @@ def test_axe_finds_nothing(made: Path, opened: Opened, dark: bool) -> None:
     rows(page).first.get_by_role("button").click()
     page.locator("details.round > summary").first.click()
     page.locator("pre.raw").first.wait_for()
-    # The dark theme differs only in colours. The rows of the table of causes are alike: a few are enough.
+    # The dark theme differs only in colours. A few of the rows of the table of causes are enough, as they are alike.
     page.evaluate("document.querySelectorAll('#missing tbody tr:nth-child(n + 4)').forEach(row => row.remove())")
     options = {"runOnly": ["color-contrast"]} if dark else {}
     found = Axe().run(page, options=options).response["violations"]

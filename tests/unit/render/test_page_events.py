@@ -1,4 +1,4 @@
-"""The page of a run of events: its table on the first screen, and the timeline that a cell opens to."""
+"""The page of a run of events: its table on the first screen, and the timeline that opens from a cell."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_the_table_is_on_the_first_screen_and_a_cell_opens_to_its_timeline(
     table = page.locator("table.events")
     box = table.bounding_box()
     assert box and box["y"] < 600
-    # The page itself never scrolls sideways: the table does.
+    # Only the table scrolls sideways, never the page.
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     cell = table.get_by_role("button", name="lost 42 of 7,000")
     assert cell.get_attribute("aria-expanded") == "false" and page.locator("#event").is_hidden()
@@ -71,7 +71,7 @@ def test_eight_servers_under_every_event_are_read_in_a_box_of_their_own(
     place = box.bounding_box()
     name, head = table.locator("tbody th").nth(20).bounding_box(), table.locator("thead th").nth(5).bounding_box()
     assert place and name and head
-    # Which event and which server a cell is of stays in view.
+    # The event and server of a cell stay visible.
     assert abs(name["x"] - place["x"]) < 2 and abs(head["y"] - place["y"]) < 2
     assert name["width"] <= width * 0.36
     assert max(table.locator("tr").evaluate_all("rows => rows.map((row) => row.offsetHeight)")) <= 180

@@ -1,4 +1,4 @@
-"""Latency at a common rate on the page: in the rows of the ranking, in its table, and of two services side by side."""
+"""Latency at a common rate on the page: in the ranking's rows, in its table, and for two services side by side."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytest_plugins = ["page_fixtures"]
 
 
 def with_latency(told: ToldRanking) -> ToldRanking:
-    """The table, with the figures of another one for those of its services that this one has."""
+    """The table with latency figures, taken from another ranking for the services that both have."""
     (found,) = rated_ranking().latencies
     return replace(told, ranking=replace(told.ranking, latencies=(_named(found, told),)))
 
@@ -31,7 +31,7 @@ def _named(found: TableLatency, told: ToldRanking) -> TableLatency:
 
 
 def _with_long_names(one: Percentile, told: ToldRanking) -> Percentile:
-    """Every service has a figure, so that rows are as full as they get."""
+    """The percentile with a figure for every service, so that rows are as full as possible."""
     missing = {
         row.service: Figure(0.0123, 0.0110, 0.0140) for row in told.ranking.rows if row.service not in one.figures
     }
@@ -89,7 +89,7 @@ def test_rows_with_latency_fit(name: str, width: int, opened: Opened, request: p
         " const box = e.getBoundingClientRect(); return box.right > innerWidth + 1 || box.left < 0 }).length"
     )
     assert outside == 0
-    # No two parts of a row lie on each other.
+    # No parts of a row overlap.
     crossed = made.evaluate(
         "[...document.querySelectorAll('#ranking-1 .place')].flatMap(row => { const all = [...row.children].filter("
         "e => e.checkVisibility() && e.getBoundingClientRect().width > 2).map(e => e.getBoundingClientRect());"

@@ -1,4 +1,4 @@
-"""The answers at the top of the page of a run in turns: their words, their picture, and what a first screen tells.
+"""The answers at the top of the page of a run in turns: text, picture, and what the first screen shows.
 
 `python tests/support/ranking_run.py FOLDER` writes the pages to look at.
 """
@@ -106,7 +106,7 @@ def test_a_long_ranking_opens_its_later_tiers() -> None:
     (found,) = rankings_of(many_services())
     shown = sum(len(tier.rows) for tier in found.tiers)
     assert shown <= 20 and shown + found.later_rows == 58 and len(found.unranked) == 2
-    # Long sentences fold away first, so that the picture begins on the first screen of a phone.
+    # Long sentences are folded first, so that the picture begins on the first screen of a phone.
     assert sum(map(len, found.sentences)) <= MOST_CHARACTERS and (len(found.sentences), len(found.more)) == (4, 5)
     (brief,) = rankings_of([replace(many_services()[0], sentences=("Short.",) * 9)])
     assert len(brief.sentences) == MOST_SENTENCES + 2 and len(brief.more) == 3
@@ -129,7 +129,7 @@ def ends_at(found: Locator) -> float:
 
 
 def on_the_first_screen(opened: Page) -> str:
-    """The text of all elements that end above 900 px."""
+    """The text of all elements that end within the first 900 px."""
     return str(
         opened.evaluate(
             "[...document.querySelectorAll('#answers li, #answers h3, #answers .place > span')]"
@@ -150,7 +150,7 @@ def test_the_first_screen_names_the_fastest_the_ties_and_what_gevent_costs(
     assert re.search(r"bjoern-wsgi\n10,543/s", told) and "tier 1" in told
     assert "+347 %" in told
     first = made.locator("figure.ranking").first
-    # The first table is on the first screen to its last row; side by side where there is room.
+    # The whole first table is on the first screen; tables are side by side if there is room.
     assert ends_at(first.locator(".place").last) <= 900
     tops = made.locator("figure.ranking").evaluate_all("all => all.map(one => one.getBoundingClientRect().top)")
     assert (tops[0] == tops[1]) == (width == 1280)
@@ -169,7 +169,7 @@ def test_what_comes_after_the_answers(two: Path, opened: Opened) -> None:
     draw_all(made)
     charts = made.locator("#charts figure.chart:not(.missing) h3").all_inner_texts()
     assert charts[0] == "Requests/s" and "Cost per request" in charts and "Noise over the run" not in charts
-    # The charts have the figures of the ranking, of all rounds.
+    # The charts have the ranking's figures, over all rounds.
     made.locator("#chart-ranked > details > summary").click()
     assert made.locator("#chart-ranked tbody tr").first.inner_text().split("\t")[1:3] == ["10,543", "10,333 to 10,754"]
     made.select_option("#filter-load", label="delay-20, wrk, 16 connections")

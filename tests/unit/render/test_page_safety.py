@@ -1,4 +1,4 @@
-"""What index.html must never do in a browser: run text of a run as script, use the network, grow without limit."""
+"""What index.html must never do in a browser: execute text of a run, use the network, grow without limit."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_hostile_text_is_shown_and_never_run(tmp_path: Path, opened: Opened) -> 
 def test_the_policy_blocks_scripts_and_requests_that_escaping_missed(
     made: Path, browser: Browser, tmp_path: Path
 ) -> None:
-    """The last line of defence: the Content-Security-Policy holds even where escaping failed."""
+    """The last line of defence: the Content-Security-Policy works even if escaping failed."""
     file = tmp_path / "broken.html"
     attack = f"{HIT}<script src='file:///tmp/x.js'></script><link rel=stylesheet href='https://example.org/x.css'>"
     file.write_text(made.read_text().replace("<main>", f"<main>{attack}<b onclick='window.hit=1'>click</b>", 1))
@@ -97,7 +97,7 @@ def test_the_policy_blocks_scripts_and_requests_that_escaping_missed(
 
 @pytest.fixture(scope="module")
 def large(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page of 5,000 measurements, each with its own figures and output, so that they compress badly."""
+    """The page of 5,000 measurements, each with different figures and output, so that they compress badly."""
     source = read_run(str(made.parent))
     samples = [r for r in load((made.parent / "records.jsonl").read_text().splitlines()) if r.mode == "solo"]
     rng, records, windows = random.Random(1), [], []

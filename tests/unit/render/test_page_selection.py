@@ -1,6 +1,6 @@
-"""What readers select on the page of a run in turns: rows by filters, and two of them to compare.
+"""Selecting on the page of a run in turns: rows by filters, and two of them to compare.
 
-The page is that of the largest published run, 177 stacks, which is also what has to fit a few screens.
+The page is the largest published one, with 177 stacks, which must still fit a few screens.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def names(page: Page) -> list[str]:
 
 
 def scroll_through(page: Page) -> None:
-    """So that everything is drawn that is drawn when it is seen."""
+    """Scroll, so that everything is drawn that is only drawn when visible."""
     height = page.evaluate("document.documentElement.scrollHeight")
     for top in range(0, height, 600):
         page.evaluate(f"scrollTo({{top: {top}, behavior: 'instant'}})")
@@ -93,7 +93,7 @@ def test_two_rows_stand_side_by_side_with_their_verdict(stacks: Path, opened: Op
     assert [row[0] for row in rows] == ["requests/s", "CPU per request", "peak memory"]
     assert rows[0][1].startswith("3,410 (") and rows[0][2].startswith("4,569 (")
     assert "Only gunicorn-gevent-flask: gevent " in pair.inner_text()
-    # A third pick takes the place of the first; a called difference is told with its interval.
+    # A third pick replaces the first; a detected difference is shown with its interval.
     page.locator("#answers .pick[value=gunicorn-gevent-falcon-py313-debian]").check()
     pair.get_by_text("gunicorn-gevent-flask and gunicorn-gevent-falcon", exact=False).first.wait_for()
     told = pair.inner_text()

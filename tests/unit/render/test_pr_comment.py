@@ -40,7 +40,7 @@ def verdict(
     rounds: int = 8,
     visible: float = 0.04,
 ) -> Comparison:
-    """The head of a table of two; where the word is `invalid`, it has no figure."""
+    """The comparison of the head in a table of two; with the word `invalid`, it has no figure."""
     invalid = word == "invalid"
     contrast = (
         None
@@ -79,7 +79,7 @@ def comment(*found: Comparison, policies: Sequence[str] = ()) -> tuple[str, int]
 
 
 def test_a_comment_of_all_kinds() -> None:
-    """What is wrong comes first, and what shows no difference is folded away; what has no verdict is not checked."""
+    """Problems come first, ties are folded, and missing verdicts are not hidden."""
     absent = {"svc-9": "failed verification: not ok 3 echo"}
     found = [
         verdict("no difference shown", 0.001, head="svc-1"),
@@ -107,7 +107,7 @@ def test_a_comment_of_all_kinds() -> None:
         ("slower:5%", "slower", 1 / 1.05 - 1, 0),
         ("slower:5%", "slower", 1 / 1.0501 - 1, 1),
         ("slower:0.5%", "slower", -0.021, 1),
-        # However large the estimate is: the data does not support a verdict.
+        # However large the estimate: the data does not support the verdict `slower`.
         ("slower", "faster", -0.5, 0),
         ("slower", "no difference shown", -0.5, 0),
         ("slower", "not enough data", -0.5, 0),
@@ -175,7 +175,7 @@ def test_a_wrong_call_is_a_one_line_error(argv: list[str], message: str, capsys:
 
 
 def of_latency(word: str, ratio: float, **how: Any) -> list[Comparison]:
-    """Head and base of a table that was loaded at a common rate: the head's p99 is `ratio` times the base's."""
+    """Head and base of a table loaded at a common rate; the head's p99 is `ratio` times the base's."""
     tails = {"aiohttp": (1.0, 5.0), "gunicorn-sync-flask": (1.0, 5.0 * ratio)}
     speeds = {"aiohttp": 4000.0, "gunicorn-sync-flask": 4010.0}
     facts, records, loaded = rated(tails, services=speeds, **how)
@@ -241,7 +241,7 @@ def told(folder: Path, capsys: pytest.CaptureFixture[str], *policies: str) -> tu
 
 
 def test_of_one_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The head does 20 % less in the same CPU time, and comes second as it was selected second."""
+    """The head serves 20 % less in the same CPU time, and comes second because it was selected second."""
     folder = in_turns(tmp_path / "a-run", {"aiohttp": 4000, "tornado": 3200})
     text, status = told(folder, capsys, "slower:10%", "invalid")
     assert status == 1 and text.startswith("### 1 comparison: 1 slower\n")
@@ -316,7 +316,7 @@ def test_a_run_without_a_table_says_so(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def test_a_run_in_pairs_is_not_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """By none of the commands that read runs; the line says which version does."""
+    """No command that reads runs accepts it; the message names the version that does."""
     lines = [entry("aiohttp"), entry("tornado", number=2, mode="duet", pair="p001", side="b")]
     folder = str(write_run(tmp_path / "old", lines))
     other = solo(tmp_path / "base", 3000)

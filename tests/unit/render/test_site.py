@@ -1,4 +1,4 @@
-"""The front page of published runs: which answer is on it, for whom it can be read, and that it needs nothing else."""
+"""The front page of published runs: its answers, its accessibility, and that it needs nothing from elsewhere."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_the_front_page() -> None:
     )
     assert "wrk, 1 connection All are tied." in text and text.count(LATE[:40]) == 1
     asked, checks = text.split("Self-tests: can", 1)
-    # A self-test takes its repetitions along; a run that answers nothing is there too.
+    # Repetitions of a self-test are listed with it; a run without an answer is listed there, too.
     assert "check" not in asked and "alone" not in asked
     assert checks.index("Title of check-2") < checks.index("check-1") < checks.index("Title of alone")
     assert "| p99 | 900 ms |" in checks

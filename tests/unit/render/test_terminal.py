@@ -1,4 +1,4 @@
-"""The answer on the terminal: that of the published quick run as a golden file, and what no terminal may get."""
+"""The answer on the terminal: of the published quick run as a golden file, and what must never be printed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run by name or path: whatever the name, it is a folder in results/, or one line says why not."""
+"""A run by name or path: any name gives a folder in results/, or one line that says why not."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_a_run_elsewhere_is_not_taken_for_one_of_its_name(capsys: pytest.Capture
 
 
 def publish(name: str, source: str = "a-run") -> Path:
-    """A published run, as scripts/publish.sh leaves it."""
+    """Publish a run like scripts/publish.sh does."""
     folder = Path("results/published", name)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "run.json").write_bytes(Path("results", source, "run.json").read_bytes())

@@ -1,4 +1,4 @@
-"""A disk that is full at each kind of write: one line says so, nothing half is read as whole, and it goes on."""
+"""A full disk at each kind of write: one line says so, no partial file counts as complete, and the run can resume."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FULL = "No space left on device"
 
 
 class Disk:
-    """Has room for so many more files as `left` says, and for none after them."""
+    """A disk with room for `left` more files (None: any number)."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.left: int | None = None
@@ -43,7 +43,7 @@ class Disk:
         self._sync(number)
 
     def writes(self, job: Callable[[], object]) -> int:
-        """How many files a job writes where there is room."""
+        """How many files a job writes if there is room."""
         self.left, self.count = None, 0
         job()
         return self.count
@@ -55,7 +55,7 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
 
 
 def temporary(folder: Path) -> list[str]:
-    """Files that were never given their names."""
+    """Temporary files that were never renamed."""
     return [path.name for path in folder.rglob(".*") if path.is_file()]
 
 
@@ -116,19 +116,19 @@ def test_the_report(tmp_path: Path, disk: Disk, capsys: Capture) -> None:
 
 
 def measured(folder: Path) -> dict[str, str]:
-    """The outcome of each measurement that is whole."""
+    """The outcome of each complete measurement."""
     found = [json.loads(path.read_text()) for path in folder.glob("raw/r*/**/meta.json")]
     assert len({meta["id"] for meta in found}) == len(found)
     return {meta["id"]: meta["outcome"] for meta in found}
 
 
 def test_between_two_steps(tmp_path: Path, disk: Disk, capsys: Capture) -> None:
-    """Whichever file a call of `next` has no room for, the loop ends, and the next one measures what is open."""
+    """Whichever file of a call of `next` has no room, the loop ends, and the next loop measures what is open."""
     lines = [solo("aiohttp", 1), solo("tornado", 2)]
     by_id = {line["id"]: line for line in lines}
 
     def run(folder: Path, left: int | None) -> int:
-        """A loop, whose disk is full after so many files: its last status."""
+        """The last exit status of a loop whose disk is full after `left` files."""
         disk.left, options = left, ["--begin"]
         while (status := ask(folder, capsys, 1, *options)[0]) == 0:
             options, keep = [], disk.left
@@ -152,7 +152,7 @@ def test_between_two_steps(tmp_path: Path, disk: Disk, capsys: Capture) -> None:
 
 
 def test_a_window_in_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture, disk: Disk) -> None:
-    """Tools whose output goes to a file do not tell that the disk is full: it is looked at when they have ended."""
+    """Tools that write their output to a file do not report a full disk, so it is checked after they end."""
     lines = block(1, ("aiohttp",))
     folder = write_run(tmp_path, lines)
     write_step(folder, lines, {})

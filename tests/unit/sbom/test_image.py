@@ -1,4 +1,4 @@
-"""The bill of materials of an image: what its databases list, in a document that CycloneDX's schema accepts."""
+"""The bill of materials of an image: the packages in its databases, as a document that matches CycloneDX's schema."""
 
 from __future__ import annotations
 

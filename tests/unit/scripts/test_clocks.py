@@ -1,4 +1,4 @@
-"""Durations and deadlines are taken by a clock that nobody sets: the time of day only says when something was."""
+"""Durations and deadlines use a monotonic clock; the time of day only says when something happened."""
 
 from __future__ import annotations
 

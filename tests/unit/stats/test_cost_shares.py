@@ -1,4 +1,4 @@
-"""Costs by function: their intervals hold, and what is different is found."""
+"""Costs by function: their intervals cover the truth, and differences are found."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_equal_services_rarely_have_a_finding(samples: int, spread: float, round
 
 @pytest.mark.parametrize(("extra", "least"), [(40.0, 0.95), (10.0, 0.3)])
 def test_an_extra_cost_is_found_where_it_is(extra: float, least: float) -> None:
-    """A function of 50 of 100 microseconds, in five seconds of samples and six rounds of a quiet machine."""
+    """A function with 50 of 100 microseconds, in five seconds of samples and six rounds on a quiet machine."""
     rng, found = np.random.default_rng(5), 0
     for _ in range(100):
         costs = Apart(100.0, 100.0 + extra, 0.005, 5)

@@ -1,4 +1,4 @@
-"""Estimates against scipy's own functions on random rounds, by simulation, and where there is nothing to estimate."""
+"""Estimates compared with scipy's functions on random rounds, by simulation, and without data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bench.stats.estimates import Estimate, Interval, estimate, percent_of
 
 
 def rounds(seed: int, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Speeds of A and B in n rounds, with the noise that both share."""
+    """Speeds of A and B in n rounds, with shared noise."""
     rng = np.random.default_rng(seed)
     host = rng.lognormal(9, 0.3, n)
     return host * rng.lognormal(0, 0.02, n), 1.03 * host * rng.lognormal(0, 0.02, n)

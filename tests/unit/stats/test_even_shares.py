@@ -1,4 +1,4 @@
-"""Whether shares of connections are called uneven: never because of chance, always where one worker has most."""
+"""Uneven shares of connections: not detected when due to chance, always if one worker has most of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether services lose different shares of their requests: how often a difference is called that is none."""
+"""Whether services lose different shares of their requests: how often there is a false difference."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def at_random(random: np.random.Generator, sent: int) -> int:
 
 
 def rarely(random: np.random.Generator, sent: int) -> int:
-    """Most services never lose anything in these rounds, so that their pairs are no tests."""
+    """Most services lose nothing in these rounds, so their pairs are not tested."""
     return int(random.poisson(0.05) * 4)
 
 
 def in_clusters(random: np.random.Generator, sent: int) -> int:
-    """Every second event costs what a worker had under way, and the next one nothing."""
+    """Every second event loses a worker's requests in flight, the others lose nothing."""
     return int(random.integers(0, 2) * random.integers(5, 60))
 
 
@@ -83,7 +83,7 @@ def test_equal_services_are_rarely_called_apart(draw: Draw, sent: tuple[int, ...
 
 
 def test_one_test_without_the_other_would_call_equal_services_apart() -> None:
-    """Why there are two: requests as units are fooled by clusters, rounds as units by unequal denominators."""
+    """Why there are two tests: clusters mislead one with requests as units, unequal numbers one with rounds."""
     random = np.random.default_rng(2)
     clusters = [[in_clusters(random, 1000) for _ in range(6)] for _ in range(2 * TABLES)]
     pairs = zip(clusters[::2], clusters[1::2], strict=True)
@@ -98,7 +98,7 @@ def test_five_of_a_thousand_against_none_is_called_after_a_few_rounds() -> None:
         lost: Counts = tuple((int(random.integers(3, 8)), 1000) for _ in range(rounds))
         found.append(p_differ(lost, ((0, 1000),) * rounds))
     assert found == pytest.approx([2 / 252, 2 / 12870])
-    # A table of one event and two services takes four rounds, one of 8 services and 13 events nine.
+    # A table of one event and two services needs four rounds, one of 8 services and 13 events nine.
     assert rounds_needed(((5, 1000),) * 3, ((0, 1000),) * 3, 1) == 4
     assert rounds_needed(((5, 1000),) * 3, ((0, 1000),) * 3, 13 * 28) == 9
 
@@ -107,7 +107,7 @@ def test_a_large_difference_is_called_after_three_rounds_among_hundreds() -> Non
     random = np.random.default_rng(5)
 
     def services(large: bool) -> list[Counts]:
-        # One loses two thirds, as when it ends whole, the others a few or none, in clusters of a few.
+        # One loses two thirds, as if it ended, the others few or none, in small clusters.
         shares = [0.65 if large else 0.004, 0.004, 0.003, 0.002, 0.002, 0.001, 0.0, 0.0]
         return [tuple((min(700, 3 * int(random.poisson(700 * one / 3))), 700) for _ in range(3)) for one in shares]
 
@@ -115,7 +115,7 @@ def test_a_large_difference_is_called_after_three_rounds_among_hundreds() -> Non
     pairs = [(a, b, spread_of(row)) for row in rows for a, b in combinations(row, 2)]
     found, tests = corrected(pairs)
     assert tests > 250
-    # Each of the others against the one that is far worse, and none of the pairs that differ by little.
+    # Each of the others differs from the one that is far worse; pairs with small differences do not.
     assert [place for place, p in enumerate(found) if p <= ERRORS] == [*range(7)]
 
 
@@ -125,7 +125,7 @@ def test_clusters_of_one_service_speak_against_all_of_its_row() -> None:
     steady, erratic = ((30, 1000), (28, 1000), (33, 1000)), ((200, 1000), (0, 1000), (0, 1000))
     assert p_differ(lost, none, 28, spread_of([lost, none, steady])) < 0.001
     assert p_differ(lost, none, 28, spread_of([lost, none, erratic])) > 0.1
-    # Two rounds give no verdict, however clear they are.
+    # Two rounds give no verdict, however clear.
     assert p_differ(lost[:2], none[:2], 28, spread_of([lost[:2], none[:2], steady[:2]])) == 1.0
 
 
@@ -134,11 +134,11 @@ def test_nothing_is_called_from_one_round_and_equal_shares_need_no_more() -> Non
     assert p_differ(((1000, 1000),), ((0, 1000),) * 40) == 1.0
     assert rounds_needed(((2, 1000),) * 3, ((4, 2000),) * 3, 1) is None
     assert rounds_needed((), ((0, 1000),), 1) is None
-    # One round of many losses against a single loss in each: what loses more depends on how it is counted.
+    # Many losses in one round against one loss in each: which loses more depends on how losses are counted.
     assert p_differ(((0, 1000),) * 6 + ((700, 1000),), ((1, 1000),) * 7) == 1.0
     assert corrected([]) == ([], 0)
     none, some = ((0, 1000),) * 3, ((2, 1000),) * 3
-    # Two that lose nothing are no test, and no reason to correct the others more.
+    # Two services that lose nothing are not tested, and do not count in the correction for multiple tests.
     pairs = [(none, none, Spread()), (some, none, Spread()), (none, some, Spread())]
     assert corrected(pairs) == ([1.0, 1.0, 1.0], 2)
 
@@ -159,9 +159,9 @@ def test_a_leak_grows_by_what_it_leaks_and_a_steady_service_does_not() -> None:
     leak = slope([samples(lambda part: 100_000 * part * 64)])
     assert (leak.word, leak.mean) == (GROWS, pytest.approx(64))
     assert slope([samples(lambda part: 0)]).word == STEADY
-    # A heap that fills at the start and stays so does not grow.
+    # A heap that fills at the start and then stays constant does not grow.
     assert slope([samples(lambda part: min(part, 2) * 30e6)]).word == STEADY
-    # A single jump is no slope, and five samples are too few for one.
+    # A single jump is not a slope, and five samples are too few for one.
     assert slope([samples(lambda part: 40e6 * (part > 6))]).word == NOT_ENOUGH
     assert slope([samples(lambda part: 100_000 * part * 64, parts=4)]).word == NOT_ENOUGH
 
@@ -174,10 +174,10 @@ def test_a_heap_that_wanders_is_rarely_said_to_grow() -> None:
 
 
 def heap(random: np.random.Generator, requests: float, leak: float = 0.0) -> list[tuple[float, float]]:
-    """Medians of ten parts of a service that keeps nothing for good: what a heap does besides is noise.
+    """Medians of ten parts of a service that leaks `leak` bytes per request, plus a heap's normal noise.
 
-    It collects garbage in a saw-tooth of 2 MB whose period is none of the parts', takes arenas of 1 MB ever more rarely
-    (of Poisson numbers that halve from part to part), and comes and goes in pages of 4 KB by some 200 KB.
+    Noise: a saw-tooth of garbage collection of 2 MB, whose period does not match the parts; arenas of 1 MB, in Poisson
+    numbers that halve from part to part; and pages of 4 KB that come and go, about 200 KB.
     """
     period, phase = random.uniform(0.03, 0.6), random.uniform()
     wanders, size, arenas, parts = 0.0, 40e6, 0, []
@@ -199,7 +199,7 @@ def test_noise_of_a_heap_does_not_pass_for_growth(requests: int, rounds: int) ->
     random = np.random.default_rng(requests + rounds)
     found = [slope([heap(random, requests) for _ in range(rounds)]).word for _ in range(400)]
     assert stats.binomtest(found.count(GROWS), len(found), 0.05, alternative="greater").pvalue > 0.01
-    # With less work the interval is wider than what is negligible, and that is said.
+    # With fewer requests, the interval is wider than the negligible slope, and the word says so.
     assert requests < 1_000_000 or found.count(STEADY) > 0.95 * len(found)
 
 

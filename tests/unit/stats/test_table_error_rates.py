@@ -26,7 +26,7 @@ def plausibly_below(most: float, hits: int, of: int) -> bool:
 )
 def test_intervals_hold_and_tables_have_few_false_words(name: str) -> None:
     tally = simulate(40, [0.0] * 8, CONDITIONS[name], looks=(4, 8))
-    # A table has 28 differences, and seven that are independent.
+    # A table has 28 differences, seven of them independent.
     assert all(stats.binomtest(round(share * 280), 280, 0.955).pvalue > 0.001 for share in tally.coverage)
     assert plausibly_below(0.05, tally.false, tally.tables)
     assert tally.denied == 0
@@ -45,7 +45,7 @@ def test_twins_that_remain_when_others_leave_are_rarely_told_apart() -> None:
 
 def test_a_difference_of_the_margin_is_rarely_denied() -> None:
     tally = simulate(40, [MARGIN * (place // 2) for place in range(8)], Spread(0.01, 0.003), looks=(4, 8))
-    # 24 of a table's 28 differences are the margin or more, and half of those the margin exactly.
+    # 24 of a table's 28 differences are the margin or more, and half of those are exactly the margin.
     assert tally.different == 40 * 24
     assert plausibly_below(0.025, tally.denied, tally.different // 2)
 

@@ -1,4 +1,4 @@
-"""The fit of a table against scipy and against the textbook's matrices, and where there is nothing to tell."""
+"""The fit of a table compared with scipy and with the textbook's matrices, and without enough data."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def textbook(seen: list[Observation], i: str, j: str) -> tuple[float, float, flo
     squares, columns = [], []
     for number in sorted(set(cluster)):
         here = cluster == number
-        # The window dummies make it singular: the pseudo-inverse root (Pustejovsky and Tipton 2018).
+        # The window dummies make it singular, hence the pseudo-inverse root (Pustejovsky and Tipton 2018).
         values, vectors = linalg.eigh(maker[np.ix_(here, here)])
         root = np.where(values > 1e-9, 1 / np.sqrt(np.maximum(values, 1e-9)), 0)
         adjusted = (vectors * root) @ vectors.T @ x[here] @ bread @ c
@@ -140,7 +140,7 @@ def test_weights_are_relative_precisions() -> None:
     seen = made(4)
     same = fit_table([o._replace(weight=7.0) for o in seen])
     assert np.allclose(same.errors, fit_table(seen).errors)
-    # A weight of 3 for a whole round is as good as a round seen three times.
+    # A weight of 3 for a whole round equals a round measured three times.
     heavy = fit_table([o._replace(weight=3.0 if o.round == 1 else 1.0) for o in seen])
     copies = [o._replace(window=1000 * c) for c in (1, 2) for o in seen if o.round == 1]
     repeated = fit_table([*seen, *copies])

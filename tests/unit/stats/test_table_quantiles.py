@@ -26,7 +26,7 @@ def test_equal_services_are_rarely_called_apart(rounds: int, name: str) -> None:
 
 def test_a_p99_that_is_twice_as_high_is_called() -> None:
     assert called_pairs(HOSTS["calm"], 5, 10, 4.0) > 0.95
-    # What a host does to all of them hides it.
+    # Stalls of the host affect all services, and hide the difference.
     assert called_pairs(HOSTS["three stalls of 20 ms in every round"], 5, 4, 4.0) < 0.2
 
 
@@ -36,13 +36,13 @@ def test_a_late_load_never_bounds_a_percentile_too_low(server: str, client: str)
     found = ratios(server, client, 4)
     # Latencies are saved to three digits.
     assert min(map(min, found.values())) >= 0.995
-    # As sent, a percentile may well be below the truth: that would be no bound.
+    # Counted from when requests were sent, a percentile may be below the truth, and would not be a bound.
     if client.startswith("0.3 ms"):
         assert max(map(max, found.values())) < 3
 
 
 def test_the_bound_counts_from_the_most_punctual_request_and_what_was_not_sent() -> None:
-    # All but one in a hundred were sent 5 ms late, which the median lag hides.
+    # All but 1 % were sent 5 ms late, which the median lag hides.
     one = Distribution(10_000, 1_000_000, {1_000_000: 10_000}, due={1_000_000: 10_000}, behind_ns=5_000_000)
     assert upper_bound([(one, 10_000)], 0.99) == 0.006
     assert upper_bound([(one, 10_100)], 0.99) == 0.006

@@ -1,4 +1,4 @@
-"""Families of intervals, words, ranks and tiers of tables whose truth is known."""
+"""Simultaneous intervals, verdicts, ranks and tiers of tables with a known truth."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def ranked(fit: TableFit) -> tuple[RankedService, ...]:
 
 
 def family_intervals(fit: TableFit, level: float) -> dict[tuple[str, str], Interval]:
-    """The simultaneous intervals of all differences, both ways."""
+    """The simultaneous intervals of all differences, in both directions."""
     found = {}
     for (i, j), (contrast, half) in half_widths(fit, level).items():
         low, high = contrast.estimate - half, contrast.estimate + half
@@ -138,7 +138,7 @@ def test_ranks_and_tiers() -> None:
 
 
 def test_a_tier_ends_where_its_best_is_beaten_and_not_its_second() -> None:
-    # 2.5 % apart: neighbours cannot be told apart, the ends can.
+    # 2.5 % apart: neighbours are tied, the first and the last are not.
     rows = ranked(fitted([0.0, -0.025, -0.05, -0.075, -0.1], 0.012))
     found = differences(fitted([0.0, -0.025, -0.05, -0.075, -0.1], 0.012), LEVEL)
     heads = {row.tier: row.service for row in reversed(rows)}
@@ -187,7 +187,7 @@ def test_a_systematic_error_widens_what_noise_alone_would_say(difference: float,
     assert one.interval.low == pytest.approx(plain.interval.low - 0.15)
     assert one.interval.high == pytest.approx(plain.interval.high + 0.15)
     assert one.decided and one.detectable > 0.15 + plain.half_width
-    # Rounds make noise smaller, and not this: shown to be within it, the difference needs no more of them.
+    # More rounds reduce noise but not the systematic error: a difference within it needs no more rounds.
     assert one.more_rounds == (math.inf if word == NOT_ENOUGH else 0)
     assert differences(fit, LEVEL, systematic=lambda i, j: 0.15)["s01", "s00"] == one
 

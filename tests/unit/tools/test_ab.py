@@ -1,4 +1,4 @@
-"""What ab can print beyond the samples: optional lines, kinds of failure, rates and times."""
+"""Output of ab beyond the samples: optional lines, kinds of failure, rates and times."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_ab_that_completed_nothing() -> None:
 
 
 def test_ab_without_percentiles() -> None:
-    """One request has none; with more, -d cannot be told from a cut, and the figures that are there stay."""
+    """A single request has none; with more, -d looks like truncated output, and the existing figures are kept."""
     assert ab(complete=1, rest=AB_RATES + AB_TIMES).report == "complete"
     parsed = ab(rest=AB_RATES + AB_TIMES)
     assert (parsed.report, parsed.ok, parsed.latency_s.mean, parsed.latency_s.p50) == ("partial", 60, 12.345, None)

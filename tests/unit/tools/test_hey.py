@@ -1,4 +1,4 @@
-"""What hey can print beyond the samples: status codes and kinds of error."""
+"""Output of hey beyond the samples: status codes and kinds of error."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_hey_status_codes() -> None:
 
 
 def test_hey_statuses_of_fewer_digits_are_no_good_answers() -> None:
-    """A server may send 002 for a status, or 000: hey prints both as numbers."""
+    """A server may send 002 or 000 as status, which hey prints as numbers."""
     parsed = hey("  [2]\t13 responses\n  [200]\t2 responses\n  [0]\t3 responses\n")
     assert (parsed.requests, parsed.ok, parsed.errors.non2xx) == (18, 2, 16)
     assert parsed.errors.status == {"002": 13, "200": 2, "000": 3}
@@ -78,7 +78,7 @@ def test_hey_errors_that_differ_in_a_port_are_one_kind() -> None:
 
 
 def test_hey_that_stopped_keeping_results_says_so() -> None:
-    """Past a million results hey counts on, but tells the codes of the first million only."""
+    """After a million results, hey continues to count but reports the codes of only the first million."""
     kept = hey("  [200]\t1000000 responses\n", total="60.0000", rps="30000.0000")
     assert kept.extra == {"results_kept": 1_000_000}
     assert hey("  [200]\t1000000 responses\n", total="50.0000", rps="20000.0000").extra is None

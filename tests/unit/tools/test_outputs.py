@@ -1,4 +1,4 @@
-"""Outputs of all load tools: real ones are read as their truth says; damaged or foreign ones give no wrong figure."""
+"""Outputs of all load tools: real ones are read correctly; damaged or foreign ones never give a wrong figure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ of_every_report = pytest.mark.parametrize("sample", READ, ids=[sample.name for s
 of_every_other_format = pytest.mark.parametrize("sample", NOT_READ, ids=[sample.name for sample in NOT_READ])
 
 SAMPLED = [name for name, tool in TOOLS.items() if not tool.holds]
-"""The tools of others; that of this project is tested where it runs."""
+"""The tools of others; the project's own tool is tested elsewhere."""
 
 
 REPORTS = ("complete", "partial", "absent")
@@ -49,9 +49,9 @@ def check(parsed: Parsed) -> None:
 
 
 def check_totals(out: dict[str, Any]) -> None:
-    """No more good answers than answers, and each answer has one status.
+    """There are no more good responses than responses, and each response has one status.
 
-    Whether figures that the tool prints twice agree is asked by the validity rules, of a whole measurement.
+    Whether figures that a tool prints twice agree is checked by the validity rules.
     """
     requests, status = out["requests"], out["errors"]["status"]
     most = out["ok"] if out["ok_range"] is None else out["ok_range"][1]
@@ -107,11 +107,13 @@ def test_the_command_helps_when_there_is_no_such_tool(
     assert help_with in error
 
 
-# vegeta's text has no end mark: a cut between two errors of the set leaves a report that looks whole, with one kind of
-# error fewer. Its JSON, which is what records are made from, has one.
+# vegeta's text has no end mark: if it is cut between two kinds of error, the report looks complete but lacks one. Its
+# JSON, from which records are made, has an end mark.
 UNMARKED_END = {"vegeta/closed-and-hung": {"/errors/read", "/errors/timeout"}}
 LONGEST_END = {"wrk/lua-done-json": 300, "vegeta/closed-and-hung": 115}
-"""Bytes of the script's line after wrk's report, and of an error that vegeta has not counted; else 4 at most."""
+"""Bytes that may be cut off without notice: a script's line after wrk's report, an error that vegeta has not counted.
+
+For all others, at most 4."""
 
 
 @of_every_report
@@ -232,7 +234,7 @@ def test_the_cost_of_a_text_is_not_quadratic_in_its_length(tool: str, unit: byte
         for at in (len(report) // 3, len(report) * 9 // 10, len(report) - 1):
             check(parse(tool, report[:at] + data + report[at:]))
 
-    # CPU time, by 10 times the length: a linear scan takes 10 times as much, a quadratic one 100 times.
+    # CPU time for 10 times the length: a linear scan takes 10 times as long, a quadratic one 100 times.
     assert cpu_of(lambda: read(100_000), 1) <= 40 * max(0.001, cpu_of(lambda: read(10_000)))
 
 
@@ -247,12 +249,12 @@ def test_nothing_is_no_report(tool: str) -> None:
 TEXTS = {tool: [s.data[:6000].decode(errors="replace") for s in ALL if s.tool == tool] for tool in SAMPLED}
 JSON = {tool: [s.data.decode() for s in ALL if (s.tool, s.truth["format"]) == (tool, "json")] for tool in SAMPLED}
 LONGEST_S, A_BYTE_S = 0.5, 10e-6
-"""What a text may take, and each of its bytes: a hundred times what it does."""
+"""The most seconds for a text and for each of its bytes: a hundred times what they take."""
 
 
 @st.composite
 def outputs(draw: st.DrawFn) -> tuple[str, bytes]:
-    """A tool, and a damaged output, of it or of another one."""
+    """A tool, and a damaged output of this or another tool."""
     tool = draw(st.sampled_from(SAMPLED))
     damaged = [damaged_text(text) for text in TEXTS[tool]]
     damaged += [damaged_json(text) for text in JSON[tool]]
@@ -270,7 +272,7 @@ KEPT = [
     ("hey", next(text for text in TEXTS["hey"] if "[200]" in text).replace("[200]", "[0]")),
     ("wrk", "\U0001239a" * 80),
 ]
-"""Answers with the status 000; a first line that is long when it is quoted."""
+"""Responses with status 000; a first line that gets long when quoted."""
 
 
 @fuzz(outputs(), examples=200, kept=[(tool, text.encode()) for tool, text in KEPT])

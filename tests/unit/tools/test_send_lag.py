@@ -1,4 +1,4 @@
-"""How late requests left, and what the gate makes of it: on attacks whose lag is known."""
+"""How late requests were sent, and whether the validity gate accepts it: on attacks with a known lag."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ REQUESTS = 10_000
 
 
 def attack(late_ms: Callable[[int], float], took_ms: Callable[[int], float], count: int = REQUESTS) -> Attack:
-    """2,000 requests/s, each late and answered as the functions of its number say."""
+    """An attack with 2,000 requests/s; the functions of a request's number give its lag and response time."""
     return Attack(
         array("q", (10**18 + number * MS // 2 + round(late_ms(number) * MS) for number in range(count))),
         array("q", (round(took_ms(number) * MS) for number in range(count))),
@@ -123,12 +123,12 @@ def test_what_left_late_is_not_the_asked_load(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "late_ms, took_ms, one_in, found",
     [
-        (1.05, 2, 3, False),  # 5 % of 2 ms and 1 ms
+        (1.05, 2, 3, False),  # the limit: 5 % of 2 ms, plus 1 ms
         (1.2, 2, 3, True),
         (12, 300, 3, False),
         (20, 300, 3, True),
         (40, 2, 1, False),  # the same load, 40 ms later
-        (500, 2, 250, False),  # 0.4 % late: p99 is what it was
+        (500, 2, 250, False),  # 0.4 % late: p99 is unchanged
     ],
 )
 def test_lag_counts_by_what_it_does_to_the_percentiles(
@@ -139,7 +139,7 @@ def test_lag_counts_by_what_it_does_to_the_percentiles(
 
 
 def test_a_load_that_falls_behind_is_found_by_its_end(tmp_path: Path) -> None:
-    # By 40 ms in 5 s: 99.2 % of the rate is sent.
+    # 40 ms late after 5 s: 99.2 % of the rate.
     assert "late by" in judged(tmp_path, attack(lambda number: 0.004 * number, lambda _: 2.0)).causes[0].detail
 
 
@@ -228,7 +228,7 @@ def test_real_results_read_as_vegeta_reads_them() -> None:
     assert sum(read.took_ns) == report["latencies"]["total"]
     assert max(read.took_ns) == report["latencies"]["max"]
     assert quantile(sorted(read.took_ns), 0.99) == pytest.approx(report["latencies"]["99th"], rel=0.001)
-    # The sample's server answers in 10 to 100 ms by turns, at 100 requests/s.
+    # The sample's server alternates between 10 and 100 ms, at 100 requests/s.
     assert most_in_flight(read) in range(6, 12)
 
 

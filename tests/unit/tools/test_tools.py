@@ -1,4 +1,4 @@
-"""The load tools: their command lines, what they cannot do, and what each leaves."""
+"""The load tools: their command lines, what they cannot do, and their output files."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Pretend = Callable[[str, str], None]
 
 @pytest.fixture
 def pretend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pretend:
-    """Has a program of this name do what a shell script says."""
+    """Replace a program with a shell script."""
     folder = tmp_path / "bin"
     folder.mkdir()
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")

@@ -1,4 +1,4 @@
-"""What vegeta can print beyond the samples: durations, status codes, errors, and binary results."""
+"""Output of vegeta beyond the samples: durations, status codes, errors, and binary results."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def attack(**changes: str) -> Any:
      ("2562047h47m16.854s", 9223372036.854), ("29.99908055s", 29.99908055), ("1h0m0s", 3600.0)],
 )  # fmt: skip
 def test_vegeta_durations(printed: str, seconds: float) -> None:
-    if printed.startswith("2562047h"):  # longer than any attack: no number
+    if printed.startswith("2562047h"):  # longer than any attack: not a valid number
         assert attack(duration=printed).duration_s is None
         return
     parsed = attack(duration=printed)

@@ -1,4 +1,4 @@
-"""What wrk can print beyond the samples: units, optional lines, a run that did not start."""
+"""Output of wrk beyond the samples: units, optional lines, a run that did not start."""
 
 from __future__ import annotations
 

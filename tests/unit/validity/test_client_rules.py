@@ -1,4 +1,4 @@
-"""Several load generators on one cell: their sums, and each that makes the measurement invalid is named."""
+"""Several load generators on one cell: their sums, and the names of those that make the measurement invalid."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_errors_of_one_are_not_hidden_by_the_sum(tmp_path: Path) -> None:
     (file,) = tmp_path.glob("raw/r*/*/*/*/client-2/output.txt")
     file.write_text(file.read_text().replace("Requests/sec:", "  Non-2xx or 3xx responses: 50\nRequests/sec:"))
     record = one_record(tmp_path)
-    # One in a hundred of its own, less than one in a thousand of all.
+    # 1 % of its own attempts, less than 0.1 % of all.
     assert causes(record)["errors"] == "client 2: 50 of 5000 attempts (1.00%): non2xx 50"
     assert record.errors["non2xx"] == 50
 

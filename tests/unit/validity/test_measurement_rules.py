@@ -1,4 +1,4 @@
-"""The validity rules of one measurement: each cause just beyond its limit, and just within."""
+"""The validity rules of one measurement: each cause just beyond and just within its limit."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def sample(name: str) -> bytes:
 
 
 def changed(text: str, pattern: str, into: str) -> str:
-    """The output with one figure falsified."""
+    """The output with one figure changed."""
     lie, count = re.subn(pattern, into, text, count=1, flags=re.M)
     assert count == 1, pattern
     return lie
@@ -211,7 +211,7 @@ def test_a_clock_that_was_set_under_load_is_a_cause(step_s: float, words: str, t
     record = judged(tmp_path, WRK, output_of(WRK, 4000), tool=clock)
     assert causes(record) == ["clock"]
     assert words in record.causes[0].detail
-    # The share of the CPUs is of the time that passed.
+    # The share of the CPUs is relative to the time that really passed.
     assert record.foreign_ratio is not None
     assert 0 <= record.foreign_ratio < 0.1
 
@@ -339,7 +339,7 @@ FLAWED = {
 
 @pytest.mark.parametrize("tool", FLAWED)
 def test_real_outputs_are_judged_as_they_were_made(tool: str, tmp_path: Path) -> None:
-    """Every real output of the samples, with the load that its command asked for."""
+    """Every real output of the samples, with the load of its command."""
     flawed = set()
     for command in sorted((SAMPLES / tool).glob("*.cmd")):
         asked, output = ASKED[tool].search(command.read_text()), command.with_suffix(".txt")

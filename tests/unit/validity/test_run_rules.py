@@ -1,4 +1,4 @@
-"""Causes that need a whole run: each with a case just below its limit and one just above."""
+"""Causes that need a whole run: each just below and just above its limit."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_goodput_is_at_most_half_of_the_tools_ceiling(ceiling: float, found: boo
     judged, control = apply_run_rules([plain, null(plain, ceiling)], LIMITS)
     assert causes(judged) == (["loadgen-bound"] if found else [])
     assert judged.valid is not found
-    # The null server is there to be bound by the tool.
+    # The null server is meant to be limited by the tool.
     assert control.valid
 
 
@@ -65,10 +65,10 @@ def test_a_ceiling_that_was_not_reached_or_not_measured_is_none(plain: Record) -
     broken = dataclasses.replace(apply_run_rules([plain, null(plain, 7_999)], LIMITS)[0], service="null")
     assert not broken.valid
     assert ceilings_of([broken]).of(plain) is None
-    # One that reached its target rate could have sent more.
+    # A tool that reached its target rate could have sent more.
     at_rate = {"rate": 500.0, "connections": None, "level": "r500"}
     assert ceilings_of([null(plain, 499, **at_rate)]).of(plain) is None
-    # Something else had the null server's CPU.
+    # Other programs used the null server's CPU.
     beside = {"mode": "null", "foreign_ratio": 0.31}
     assert ceilings_of([null(plain, 490, loadgen_busy_ratio=0.42, **beside)]).of(plain) is None
     assert ceilings_of([null(plain, 490, loadgen_busy_ratio=0.98, **beside)]).of(plain) == (490, "json")

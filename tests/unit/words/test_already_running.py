@@ -1,4 +1,4 @@
-"""What is said of a server that already ran: in the report, in records, and beside one's own app."""
+"""A server that already ran: in the report, in records, and beside a user's own app."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_it_is_said_that_one_measured_alone_has_no_rank_and_that_the_user_owns_i
 
 
 def in_turns(folder: Path, rates: Mapping[str, float]) -> list[Record]:
-    """Six rounds of it beside two services; a rate for each."""
+    """Records of six rounds of it beside two services, with these rates."""
     rounds = []
     for number in range(1, 7):
         lines = [line | {"host_network": True} for line in block(number, ("aiohttp", "tornado", "uvicorn-asgi"))]

@@ -1,4 +1,4 @@
-"""What is said of searches for a knee: how often it held, which are apart, and where the client was the limit."""
+"""Texts about searches for a knee: how often it held, which knees differ, and where the client was the limit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LEVEL = "knee-p99-50ms"
 
 
 def rounds(stack: str, rate: float, held: str, *, client: bool = False) -> list[Record]:
-    """A search and later rounds: in each `y` the rate held."""
+    """Records of a search and of later rounds; `held` has a `y` for each round in which the rate held."""
     found = []
     for number, letter in enumerate(f"y{held}", 1):
         one = replace(record(stack, round=number), mode="solo", tool="vegeta", level=LEVEL, connections=None, rate=rate)

@@ -1,4 +1,4 @@
-"""What is said of events: a file in golden/ for each kind of finding."""
+"""Texts about events: a file in golden/ for each kind of finding."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def told_of(records: list[EventRecord]) -> ToldEvents:
 
 
 def growth(bytes_each: float, requests: int, noise: float = 0.0, **more: float) -> EventRecord:
-    """Memory that grows by so much a request."""
+    """The record of memory that grows by `bytes_each` per request."""
     done = [requests * (part + 0.5) / 10 for part in range(10)]
     points = tuple(Point(at, 4e7 + at * bytes_each + noise * (place % 2)) for place, at in enumerate(done))
     extras = {"requests": requests, "parts_s": 30.1, **more}
@@ -46,7 +46,7 @@ def balance(connections: tuple[int, ...], **more: float) -> EventRecord:
 
 
 def cells_of_events() -> Said:
-    """A cell in words."""
+    """Cells as text."""
     rounds = (1, 2, 3)
     alike: dict[str, EventRecord] = {
         "nothing lost": event(sent=12_400),
@@ -187,7 +187,7 @@ def cells_of_events() -> Said:
 
 
 def sentences_of_events() -> Said:
-    """What is said below a table of events."""
+    """The sentences below a table of events."""
     tables = {
         "a release loses requests": releases(),
         "a release loses requests, in unequal windows": [
@@ -236,7 +236,7 @@ def rounds_of(*changes: EventRecord, rounds: int = 3) -> list[EventRecord]:
 
 
 def findings_of_events() -> Said:
-    """Each kind of finding, of services a, b and c, whose records are the same in three rounds."""
+    """Each kind of finding, for services a, b and c with the same records in three rounds."""
 
     def beside(name: str, case: str, *extras: dict[str, Any], **more: Any) -> list[EventRecord]:
         return rounds_of(*(event(one, name, case, extras=own, **more) for one, own in zip("abc", extras, strict=False)))
@@ -367,7 +367,7 @@ def findings_of_events() -> Said:
 
 
 def test_what_matters_comes_first_and_the_rest_is_folded() -> None:
-    """Services that never came back, then the first loss of each event, then what grows, then all else."""
+    """First services that never came back, then the first loss of each event, then growth, then everything else."""
     records = [
         *(event("a", case=case, lost=5) for case in ("keep-alive", "new connections")),
         event("a", "killed", "", lost=2, extras={"restored_s": 9.0}),
@@ -438,7 +438,7 @@ def test_gone_is_who_answers_nothing_in_the_last_second(end: str) -> None:
 
 
 def test_a_service_that_takes_longer_does_not_lose_less() -> None:
-    """Both lose ten requests a reload; the one whose windows are twice as long answers more others meanwhile."""
+    """Both lose ten requests per reload; the one with windows twice as long only answers more other requests."""
     quick = [event("uvicorn", round=number, sent=1000, lost=10) for number in range(1, 11)]
     slow = [event("granian", round=number, sent=2000, lost=10) for number in range(1, 11)]
     (row,) = event_table([*quick, *slow]).rows
@@ -446,5 +446,5 @@ def test_a_service_that_takes_longer_does_not_lose_less() -> None:
     assert one.verdict == NOT_ENOUGH and one.p == 1.0
     assert row.cells[one.a].counts_in(20.0) == row.cells[one.b].counts_in(20.0)
     (row,) = event_table([*quick, *(replace(record, window_s=10.0, rate=200.0) for record in slow)]).rows
-    # As long, and sent twice as many: a smaller share.
+    # With windows of equal length and twice as many requests, it does lose a smaller share.
     assert row.contrasts[0].verdict != NOT_ENOUGH

@@ -1,4 +1,4 @@
-"""What is said of whole runs: a file in golden/ for each kind of finding, with every case of it."""
+"""Texts about whole runs: a file in golden/ for each kind of finding, with every case."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ NO_VERDICT = "not enough data"
 
 
 def expected(folder: Path) -> Said:
-    """Before a run that may end without an answer; nothing of one that will answer."""
+    """Warnings before a run that may end without an answer; none if it will give one."""
     quiet = HostState(cpus=2, busy=0.02, steal=0.0, governors=("performance",), on_battery=False)
     wanted = WantedRun(mode="turns", services=8, tables=2, prepared_s=30.0, first_look_s=120.0)
     selections: dict[str, dict[str, Any]] = {
@@ -80,7 +80,7 @@ def expected(folder: Path) -> Said:
 
 
 def with_open(ranking: Ranking, *more_rounds: int | None, bias: float = 0.0) -> Ranking:
-    """With so many undecided differences."""
+    """The ranking with undecided differences that need this many more rounds."""
     left = [
         replace(one, verdict=NO_VERDICT, more_rounds=more, smallest_visible=0.04 + bias, systematic=bias)
         for one, more in zip(ranking.contrasts, more_rounds, strict=False)
@@ -90,7 +90,7 @@ def with_open(ranking: Ranking, *more_rounds: int | None, bias: float = 0.0) -> 
 
 
 def advised(folder: Path) -> Said:
-    """What would help where a run left something undecided."""
+    """What would help if a run left something undecided."""
     speeds = {"aiohttp": 5000, "tornado": 3000, "uvicorn-asgi": 4000}
     decided = ranking_of(speeds, 6, 6)
     run: dict[str, Any] = {"run": "RUN"}
@@ -141,7 +141,7 @@ def advised(folder: Path) -> Said:
 
 
 def own_app(folder: Path) -> Said:
-    """The answer for one's own app: from the verdicts, and never more than these say."""
+    """The answer about a user's own app: based on the verdicts, and never more than they say."""
     stacks = ("uvicorn-asgi", "aiohttp", "tornado")
     services: dict[str, dict[str, Any]] = {
         service_of(stack): {"server": stack, "model": f"how {stack} works", "python": "3.13"} for stack in stacks
@@ -201,7 +201,7 @@ def own_app(folder: Path) -> Said:
         "never in one window": said(replace(two(), rows=(first, replace(second, rank=None)), contrasts=())),
         "a run of the matrix": [answer for _, answer in own_app_answers({}, [three])],
         "one request": request_words(app, "order"),
-        # One Python is not told from an unknown one.
+        # A known Python does not count as different from an unknown one.
         "a server that already runs": [
             choice_words(beside, name),
             server_words(beside, name),
@@ -260,7 +260,7 @@ def setup(folder: Path) -> Said:
 
 
 def repeated(folder: Path) -> Said:
-    """What differs between a run and its repetition."""
+    """The differences between a run and its repetition."""
     harness = {"version": "v1", "hash": "a", "commit": "a" * 40, "images": {"bench/loadgen:latest": "sha256:1"}}
     host = {"cpu": "A CPU", "kernel": "6.1", "memory_bytes": 8 << 30}
     base = "python:3.13-slim"

@@ -1,4 +1,4 @@
-"""What is said of a table in turns: a file in golden/ for each kind of finding, with every case of it."""
+"""Texts about a table in turns: a file in golden/ for each kind of finding, with every case."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ CPU, GOODPUT = Metric.CPU, Metric.GOODPUT
 
 
 def order() -> Said:
-    """The sentence on a whole table."""
+    """The sentence about a whole table."""
     tables: dict[str, tuple[dict[str, float], Metric]] = {
         "two are first": ({"granian": 5400, "uvicorn": 5380, "sync": 1000}, CPU),
         "one is first": ({"granian": 5400, "uvicorn": 4800, "sync": 1000}, CPU),
@@ -106,7 +106,7 @@ def workers() -> Said:
     places = {f"{server}-{framework}": place(server, framework) for server, framework in stacks}
     waiting = dict(zip(places, (780.0, 770.0, 52.0, 48.0, 45.0, 800.0, 799.0), strict=True))
     refs = {name: replace(place(name), settings=f"REF={name.partition('-')[2]}") for name in FLASKS[:2]}
-    # gunicorn-gevent is ahead where connections are kept, and behind where each request has a new one.
+    # gunicorn-gevent is ahead with kept connections, and behind with a new connection for each request.
     found = ranking(speeds, GOODPUT)
     kept = replace(found, connections_kept=True, workers=1)
     new = replace(found, connections_kept=False, workers=4)
@@ -127,7 +127,7 @@ def workers() -> Said:
 
 
 def questions() -> Said:
-    """A sentence for each question that services of a table raise."""
+    """A sentence for each question that a table's services raise."""
     stacks = [("uvicorn", "asgi"), ("uvicorn", "starlette"), ("uvicorn", "fastapi"), ("granian", "asgi")]
     five = {f"{server}-{framework}": place(server, framework) for server, framework in stacks}
     five |= {"granian-asgi-py314": place("granian", "asgi", "3.14")}
@@ -159,7 +159,7 @@ def refs() -> Said:
         return ref_sentences(found, list(zip([*places][::2], [*places][1::2], strict=True)), places)
 
     found = ranking({"a-sync": 100, "a-gevent": 80}, GOODPUT)
-    # What is left has a figure, and nobody to be compared with.
+    # The remaining service has a figure, but nothing to compare it with.
     lost = without_rank(without_rank(found, "a-gevent", NoFigure("build failed"), windows=0), "a-sync", Unranked.ALONE)
     side = {"ref": "main", "head": "1" * 40, "dirty": False}
     facts = {"refs": {"base": side, "head": side | {"ref": "topic"}}}
@@ -190,15 +190,15 @@ def swept(speeds: Mapping[str, float], metric: Metric = GOODPUT) -> tuple[str, .
 
 
 def settings_of(*texts: str) -> dict[str, Coordinates]:
-    """Services of one stack, named as their settings are."""
+    """Services of one stack, named after their settings."""
     return {text: place("gunicorn-gthread", settings=text) for text in texts}
 
 
 def sweeps() -> Said:
-    """One knob over its values, and what the machine cannot show of it."""
+    """A knob over its values, and what this machine cannot show."""
     product = {f"WORKERS={w} THREADS={t}": 100.0 * w * t for w in (1, 2) for t in (2, 4)}
 
-    # As threads wait, only their number counts; gunicorn's sync workers have one each.
+    # Threads only wait, so only their number matters; gunicorn's sync workers have one each.
     knobs = settings_of(*product) | {f"WORKERS={w}": place("gunicorn-sync", settings=f"WORKERS={w}") for w in (1, 2)}
     speeds = {name: 10.0 * int(name[-1]) + len(name) / 100 for name in knobs}
     waiting = ranking(speeds, GOODPUT)
@@ -246,7 +246,7 @@ def ladders() -> Said:
 
 
 def published() -> Said:
-    """Published ratios beside those of a table."""
+    """Published ratios next to those of a table."""
     labels = {name: name for name in "abc"}
     row = Beside("a", 0.75, 0.7, None, Sign.SAME)
     other = replace(row, service="c", published=0.0512, here=None, sign=Sign.OPPOSITE)
@@ -268,7 +268,7 @@ def published() -> Said:
 
 
 def names() -> Said:
-    """Scenarios, settings and services, and what a table asks."""
+    """Names of scenarios, settings and services, and a table's question."""
     scenarios = ("json", "delay-0", "delay-20", "simple-request-0", "simple-request-50", "queries-20-raw")
     tables = {
         "servers": [place("uvicorn", "asgi"), place("granian", "asgi")],
@@ -301,7 +301,7 @@ def names() -> Said:
 
 
 def remarks() -> Said:
-    """Each kind of remark on a service, and what intervals include beside chance."""
+    """Each kind of remark on a service, and what intervals include besides chance."""
     limited = "wrk's CPUs were 99 % busy"
     found = {
         "alone": Unranked.ALONE,
@@ -335,7 +335,7 @@ def remarks() -> Said:
 
 
 def undecided() -> Said:
-    """Pairs without a called difference, but for those with the best: their rows have them."""
+    """Pairs without a detected difference, except those with the best, which are in the rows."""
     told = told_of({"uvicorn-asgi": 5400, "aiohttp": 5390, "tornado": 5380, "bjoern-wsgi": 5370, "cherrypy": 1000}, 8)
     found = told.ranking
     contrasts = tuple(replace(one, smallest_visible=0.02 + 0.001 * n) for n, one in enumerate(found.contrasts))
@@ -390,7 +390,7 @@ def p99_of(found: Ranking) -> Percentile:
 
 
 def pairs() -> Said:
-    """What two services differ in, as a question."""
+    """The difference between two services, as a question."""
     flask = {
         "sync": place("gunicorn-sync"),
         "gevent": place("gunicorn-gevent"),
@@ -483,7 +483,7 @@ def test_the_brackets_hold_the_interval_of_the_figure_before_them() -> None:
 
 
 def test_a_change_has_one_direction_and_one_size_in_every_text() -> None:
-    """That of what changed: CPU per request rises with a slower service, and requests/s fall."""
+    """The direction is that of the metric: a slower service needs more CPU per request, or serves fewer requests/s."""
     (gap,) = ranking({"a": 1930, "b": 1000}).contrasts
     said = {metric: (change_words(metric, gap), change_of(metric, gap).signed()) for metric in (CPU, GOODPUT)}
     more, fewer = said[CPU], said[GOODPUT]

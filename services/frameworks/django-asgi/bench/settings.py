@@ -24,7 +24,7 @@ DATABASES = {
         "PORT": _database.port,
         "NAME": _database.name,
         "USER": _database.user,
-        # Read when needed: a service that uses no database needs no secret.
+        # Read when needed: a service without a database needs no secret.
         "PASSWORD": SimpleLazyObject(settings.database_password),
         # A connection returns to the pool at the end of its request; a request waits while none is free.
         "CONN_MAX_AGE": 0,

@@ -1,7 +1,7 @@
 """The contract's queries through Django's ORM; the raw store is that of `common.async_backends`.
 
-The ORM's async methods switch to a thread for each query and do not support transactions: so each of
-these is one synchronous function, as Django's documentation recommends ("Asynchronous support").
+The ORM's async methods switch to a thread for each query and do not support transactions, so each of these is a
+synchronous function, as Django's documentation recommends ("Asynchronous support").
 """
 
 from asgiref.sync import sync_to_async
@@ -19,8 +19,8 @@ def read_worlds(count: int) -> list[WorldRow]:
 
 @sync_to_async
 def update_worlds(count: int) -> list[WorldRow]:
-    # bulk_update() is one statement, which locks the rows in whatever order it finds them. So they are locked
-    # while reading, in id order: requests may wait for each other, but cannot deadlock.
+    # bulk_update() is one statement, which locks the rows in any order. So they are locked while reading, in id order:
+    # requests may wait for each other, but cannot deadlock.
     locked = World.objects.select_for_update(no_key=True)
     with transaction.atomic():
         worlds = [locked.get(id=world_id) for world_id in sorted(contract.world_ids(count))]

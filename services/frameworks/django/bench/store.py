@@ -14,8 +14,8 @@ class OrmStore:
         return [World.objects.get(id=world_id).row() for world_id in contract.world_ids(count)]
 
     def update_worlds(self, count: int) -> list[WorldRow]:
-        # bulk_update() is one statement, which locks the rows in whatever order it finds them. So they are locked
-        # while reading, in id order: requests may wait for each other, but cannot deadlock.
+        # bulk_update() is one statement, which locks the rows in any order. So they are locked while reading, in id
+        # order: requests may wait for each other, but cannot deadlock.
         locked = World.objects.select_for_update(no_key=True)
         with transaction.atomic():
             worlds = [locked.get(id=world_id) for world_id in sorted(contract.world_ids(count))]

@@ -1,8 +1,8 @@
 """A bounded pool beneath Django's PostgreSQL backend.
 
-Django keeps one connection per thread, and so one per client on a server that gives each client its
-own thread or greenlet; its own pool supports only psycopg 3. This one does the same for psycopg2: a
-request takes a connection with its first query, waits while none is free, and returns it at its end.
+Django keeps one connection per thread, and thus one per client on a server with a thread or greenlet for each client.
+Its own pool supports only psycopg 3. This pool does the same for psycopg2: a request takes a connection with its first
+query, waits while none is free, and returns it at its end.
 """
 
 import queue
@@ -12,21 +12,21 @@ from common import settings
 from django.db.backends.postgresql import base
 from psycopg2.extensions import TRANSACTION_STATUS_IDLE
 
-# Last in, first out: its caches are warm, and no more connections are opened than needed.
+# Last in, first out: that connection's caches are warm, and no more are opened than needed.
 _free: queue.LifoQueue[Any] = queue.LifoQueue()
 for _ in range(settings.pool_size()):
     _free.put(None)
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """Django's own, but it connects by taking from the pool and closes by returning to it."""
+    """Django's own wrapper, but it connects by taking a connection from the pool, and closes by returning it."""
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         connection = _free.get()
         if connection is not None:
             return connection
         try:
-            # Read here, not in Django's settings: a service that uses no database needs no password.
+            # Read here, not in Django's settings: a service without a database needs no password.
             return super().get_new_connection(conn_params | {"password": settings.database_password()})
         except BaseException:
             _free.put(None)

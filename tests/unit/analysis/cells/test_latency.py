@@ -1,4 +1,4 @@
-"""Latency over rounds: merged, never averaged, and only reported if there are enough requests."""
+"""Latency over rounds: merged, not averaged, and only reported if there are enough requests."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MS = 1_000_000
 
 
 def distribution(took_ms: list[float], sent_ms: Iterable[float] = ()) -> Distribution:
-    """One of so many requests, 1 ms apart unless they were sent at other times."""
+    """A distribution of these latencies, with requests 1 ms apart unless `sent_ms` has other times."""
     sent = [*sent_ms] or range(len(took_ms))
     facts = latency_facts(Attack(*(array("q", (round(v * MS) for v in values)) for values in (sent, took_ms))), 1000)
     counts, due = (dict(zip(own["ns"], own["counts"], strict=True)) for own in (facts, facts["due"]))
@@ -32,7 +32,7 @@ def distribution(took_ms: list[float], sent_ms: Iterable[float] = ()) -> Distrib
 def test_rounds_are_merged_and_not_averaged() -> None:
     quiet, stalled = [1.0] * 10_000, [1.0] * 9_700 + [100.0] * 300
     merged = merge([distribution(quiet), distribution(quiet), distribution(stalled)])
-    # 300 of 30,000 are 1 %: p99 is the last of the others. An average of the rounds' p99 would be 34 ms.
+    # 300 of 30,000 are 1 %, so p99 is the slowest of the others. The average of the rounds' p99 would be 34 ms.
     assert merged.percentiles_s["p99"] == 0.001
     assert merge([distribution(quiet), distribution(stalled)]).percentiles_s["p99"] == 0.1
     assert (merged.requests, merged.rounds, merged.max_s) == (30_000, 3, 0.1)
@@ -66,7 +66,7 @@ def test_three_rounds_may_have_the_count_together(count: int, told: list[str]) -
 
 
 def test_lag_is_judged_over_all_rounds_where_each_has_too_few_requests_for_that() -> None:
-    # The last 30 of 2,000 were sent up to 30 ms late: 1.5 %, so that p99 from when they were due is much longer.
+    # The last 30 of 2,000 (1.5 %) were sent up to 30 ms late, so p99 counted from the due times is much longer.
     sent = [float(number + max(0, 30 - abs(1969 - number) if number > 1969 else 0)) for number in range(2000)]
     rounds = [distribution([1.0] * 2000, sent)] * 3
     assert merge(rounds).missing["p99"] == "sent too late"
@@ -100,7 +100,7 @@ def test_only_valid_rounds_are_merged_and_the_table_says_how_many(tmp_path: Path
     write_run(tmp_path, lines)
     for line in lines:
         write_measurement(tmp_path, line, output_of(line, 2000, 500 if line["round"] == 2 else 0))
-    # The round with errors would show here.
+    # The round with errors would be visible in the percentiles.
     slow = sent_on_time(10_000, 2000, tail_ns=900 * MS)["latencies.json"]
     (tmp_path / lines[1]["dir"] / "latencies.json").write_text(slow)
     report = build(tmp_path, lines)

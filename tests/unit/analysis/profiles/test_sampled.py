@@ -1,4 +1,4 @@
-"""Profiles of a run's tables: which services are sampled, what each function costs, and why there is none."""
+"""Profiles of a run's tables: which services are sampled, what each function costs, and why a profile is missing."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def test_a_functions_cost_is_its_share_of_the_cpu_time_of_its_window(tmp_path: P
     found = why(write_profiled(tmp_path / "a-run"))
     assert (found.base.service, found.head.service) == (service_of("aiohttp"), service_of("tornado"))
     assert found.base.cost_us == pytest.approx(1e6 / 3000) and found.head.cost_us == pytest.approx(1e6 / 2600)
-    # The window's own cost is not what is compared: sampling is a part of it.
+    # Not the profiling window's cost per request, because that includes the sampling.
     assert found.costs is not None and found.costs.base == pytest.approx(0.9e6 / 3000, rel=0.01)
     first = found.functions[0]
     assert first.name == "app.py:slow" and first.shift.base == 0
     assert first.shift.head == pytest.approx(0.9e6 / 2600 * 540 / 2000, rel=0.01)
     assert first.shift.low < first.shift.difference < first.shift.high
-    # What is left of a difference of 1 % in dumps is within chance.
+    # The remaining difference of 1 % in dumps may be chance.
     assert "json/__init__.py:dumps" not in [one.name for one in found.functions]
     assert found.within >= 1
     assert found.packages and found.packages[0].name in ("app.py", "asyncio")
@@ -80,7 +80,7 @@ def test_a_window_with_errors_is_no_profile_nor_is_one_that_was_not_made(tmp_pat
 
 
 def test_threads_without_python_are_no_function(tmp_path: Path) -> None:
-    """Half of the samples that so much CPU time would give: what is seen keeps its cost."""
+    """Half of the samples that this CPU time should give: functions that are seen keep their cost."""
     half = "\n".join(line[:-1] if line else "" for line in STACKS_OF["aiohttp"].split("\n"))
     found = profiles(write_profiled(tmp_path / "a-run", {"aiohttp": half, "tornado": STACKS_OF["tornado"]}))
     assert found["tornado"].seen == 1.0

@@ -1,4 +1,4 @@
-"""Sampled stacks: functions and packages, whatever names they have; the table of a profiled worker."""
+"""Sampled stacks: functions and packages with any names, and the table of a profiled worker."""
 
 from __future__ import annotations
 

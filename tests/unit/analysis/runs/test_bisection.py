@@ -1,4 +1,4 @@
-"""What a verdict makes of a commit."""
+"""How a verdict classifies a commit in a bisection."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bench.core.errors import UserError
 from bench.words.changes import change_words
 from bench.words.runs import commit_words, whole_difference
 
-WHOLE = -0.36  # half of it is -0.2, as differences multiply: 0.8 * 0.8 = 0.64
+WHOLE = -0.36  # half of it is -0.2, because differences multiply: 0.8 * 0.8 = 0.64
 
 
 def contrast(verdict: str, difference: float, low: float = -0.5, high: float = 0.5) -> Contrast:

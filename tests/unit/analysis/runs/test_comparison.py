@@ -1,4 +1,4 @@
-"""A comparison of made-up runs, from raw files to the files written."""
+"""A comparison of made-up runs, from raw files to the written files."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def make(
     folder: Path, factors: Mapping[str, float] = {}, *, rounds: int = 8, change: Change | None = None, **facts: Any
 ) -> str:
-    """A run of two services and the null server; `factors` is what each one's speed is multiplied by."""
+    """A run of two services and the null server; `factors` multiply their speeds."""
     rng, lines = random.Random(folder.name), []
     for number in range(1, rounds + 1):
         asked = {"round": number, "timeout_s": 10.0, "warmup_s": 1.0}
@@ -75,7 +75,7 @@ def test_the_service_that_changed_differs_and_the_other_does_not(
     told = words(results)
     assert told["tornado", "wrk", "goodput"] == told["tornado", "vegeta", "goodput_per_core"] == "differs"
     assert "differs" not in {word for key, word in told.items() if key[0] == "aiohttp"}
-    # The goodput of an open loop is its target rate.
+    # Not compared, because the goodput of an open loop is its target rate.
     assert ("tornado", "vegeta", "goodput") not in told
     text = capsys.readouterr().out
     assert text == (results / "comparisons/old..new/comparison.md").read_text()
@@ -87,7 +87,7 @@ def test_the_service_that_changed_differs_and_the_other_does_not(
 
 
 def test_raw_files_and_records_give_the_same(tmp_path: Path, results: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Including a rule of the whole run: noise in one window discards its round."""
+    """Also for a rule of the whole run: noise in one window discards its round."""
 
     def disturb(folder: Path, lines: list[dict[str, Any]]) -> None:
         stolen = {"loadgen": {"cpuacct.usage": "2500000000"}, "proc_stat": "cpu 150 0 200 1000 0 0 0 90 0 0"}
@@ -129,7 +129,7 @@ def test_a_run_and_itself_are_refused(tmp_path: Path) -> None:
 def test_a_run_without_records_is_invalid_everywhere(
     tmp_path: Path, results: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It was planned and never begun: its images are those that were inspected, as with any run that failed."""
+    """It was planned but never begun; like other failed runs, it has the images that were inspected."""
 
     def never(folder: Path, lines: list[dict[str, Any]]) -> None:
         for path in (folder / "raw").glob("r*"):
@@ -167,13 +167,13 @@ def test_a_trend_has_its_change_a_picture_and_lines(
     html = Seen.read(page)
     assert html.tags["svg"] == len(found) == html.labels
     assert len(page.read_bytes()) < 20_000 * len(found)
-    # Comparing fewer runs leaves the folder of the trend alone.
+    # Comparing fewer runs does not touch the trend's folder.
     assert compare_verb([argv[0], argv[8]]) == 0
     assert [path.name for path in results.glob("comparisons/*/history.jsonl")] == ["history.jsonl"]
 
 
 class Seen(HTMLParser):
-    """What a page holds: its tags, what asks for something from elsewhere, and how many pictures have a description."""
+    """A page's tags, references to other places, and number of pictures with a description."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -219,7 +219,7 @@ def test_hostile_names_are_escaped(tmp_path: Path, results: Path, capsys: pytest
         assert "\u202e" not in page and "&lt;script&gt;" in page and "<script" not in page
     assert not [line for line in text.splitlines() if line.startswith("# no")]
     for table in (lines for lines in text.split("\n\n") if lines.startswith("| ")):
-        # Each row has as many cells as the head of its table.
+        # Each row has as many cells as its table's head.
         assert len({line.replace("\\|", "").count("|") for line in table.splitlines()}) == 1
     seen = Seen.read(folder / "index.html")
     assert not seen.asks and not {*seen.tags} & {"script", "b", "a", "img", "iframe"}

@@ -1,4 +1,4 @@
-"""Two runs say themselves whether they may be compared."""
+"""Whether two runs may be compared, according to their own facts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two runs: each rule with a case that just meets it and one that just does not, and how often they are wrong."""
+"""Differences between two runs: each rule just met and just not met, and how often verdicts are wrong."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_a_host_that_moved_is_not_compared() -> None:
 
 
 def test_what_the_null_server_leaves_to_the_host_is_no_change_of_the_cell() -> None:
-    """It moved by less than 3 %; its interval says how much of a change may be the host's."""
+    """It changed by less than 3 %; its interval says how much of a change may come from the host."""
     wide = {NULL: sample(rounds(0.01, spread=0.12, seed=3))}
     row = one_row(a_run(), replace(a_run(TEN, seed=7), null=wide))
     assert row.margin is not None and row.margin > 0.05
@@ -173,7 +173,7 @@ def test_a_line_of_json_has_every_field_and_no_nan() -> None:
 
 
 def test_the_whole_table_is_corrected() -> None:
-    """What would differ alone does not where it is one of many that were looked at."""
+    """A difference that would be significant alone is not if it is one of many tests."""
     one, other = a_run(), a_run(0.046, seed=7)
     assert one_row(one, other).word == DIFFERS
     noise = {key(n): sample(rounds(0.0, seed=n)) for n in range(2, 40)}
@@ -210,7 +210,7 @@ def test_a_service_of_a_table_is_compared_with_those_that_are_the_same_whatever_
     assert (changed.word, changed.reason) == (DIFFERS, "") and changed.ratio == pytest.approx(1.1, rel=0.01)
     assert changed.before.value == pytest.approx(1.0, rel=0.1) and changed.low is not None and changed.low > 1.03
     assert {row.word for row in same} == {"no difference shown"}
-    # What only changed its figure is measured by the others, and is in what they are measured by.
+    # Without new images the changed service also counts as a reference, and distorts the others' comparison.
     changed, *same = run_differences(one, a_table(TEN, 0.3, 0.6, -0.5, host=-0.3, seed=1))
     assert changed.word == DIFFERS and {row.word for row in same} != {"no difference shown"}
 
@@ -267,7 +267,7 @@ def test_records_give_each_round_of_a_table() -> None:
     assert np.exp(found.cells[p99].values) == pytest.approx([0.0022] * 5, rel=0.2)
     cost = next(key for key in found.cells if key.figure == CORE_IN_TURNS)
     assert found.cells[cost].rounds == (1, 2, 3, 4, 5, 6) and found.images[cost.service] == f"sha256:{cost.service}"
-    # Too few requests of all rounds together have no p99, and no round of them has.
+    # If all rounds together have too few requests for a p99, no round has one.
     few = {name: replace(one, requests=50, counts={10**6: 50}) for name, one in loaded.distributions.items()}
     assert not [key for key in samples_of("run", services, records, few).cells if key.figure == P99]
 
@@ -277,7 +277,7 @@ def test_records_give_each_round_of_a_table() -> None:
 
 @pytest.mark.parametrize("drift", [0.0, 0.03])
 def test_noise_is_not_called_a_difference(drift: float) -> None:
-    """Whether the host was the same in both runs or not."""
+    """Even if the host changed between the runs."""
     false, _, words = compared(30, [0.0] * 8, drift=drift)
     assert false <= 0.05, words
 
@@ -306,7 +306,7 @@ def test_the_p_value_holds_at_the_margin() -> None:
         shift = Welch(tuple(one.tolist()), tuple((other + margin).tolist()))
         p = shift.p_beyond(margin)
         wrong += p <= 0.05
-        # The test and the interval say the same.
+        # Test and interval agree.
         assert (p <= 0.05) == (
             abs(shift.mean) > margin
             and not (shift.interval(0.95).low <= math.copysign(margin, shift.mean) <= shift.interval(0.95).high)
@@ -315,7 +315,7 @@ def test_the_p_value_holds_at_the_margin() -> None:
 
 
 def test_false_differences_would_be_seen() -> None:
-    """Without what the null server says, the same host would make differences."""
+    """Without the null server as a reference, the host would cause false differences."""
     rng = np.random.default_rng(1)
     one, other = made_up(rng, [0.0] * 10), made_up(rng, [0.0] * 10, drift=0.1)
     steady = replace(other, null=one.null | {NULL: sample(rounds(0.0, seed=9))})

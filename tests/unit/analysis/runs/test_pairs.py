@@ -1,4 +1,4 @@
-"""What is compared with what, also in a run whose plan does not say it."""
+"""Which services are compared, also in a run whose plan does not list pairs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of steps that were made side by side, and how much faster that was."""
+"""Steps that ran side by side: what reports say about them, and how much faster the run was."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_the_steps_own_time_against_the_time_in_which_any_was_under_way() -> Non
     s = 10**9
     assert speed_up([(0, 10 * s), (0, 10 * s)]) == SpeedUp(20, 10, 2)
     assert speed_up([(0, 10 * s), (5 * s, 15 * s)]) == SpeedUp(20, 15, 2)
-    # One after another, however long nothing was measured between them.
+    # One after another; pauses between them do not count.
     assert speed_up([(0, 10 * s), (10 * s, 20 * s), (100 * s, 110 * s)]) == SpeedUp(30, 30, 1)
     found = speed_up([(0, 30 * s), (1 * s, 2 * s), (3 * s, 4 * s)])
     assert found is not None

@@ -1,4 +1,4 @@
-"""Many runs: where a level changed, that noise has no changes, and what the host did."""
+"""Trends over many runs: where a level changed, no changes in noise, and the host's part."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ STEP = log(0.85)
 
 
 def series(*levels: tuple[int, float], noise: float = 0.01, seed: int = 1) -> list[float]:
-    """So many values at each level."""
+    """Noisy values, with `levels` as (number of values, level)."""
     rng = np.random.default_rng(seed)
     return [level + noise * float(rng.normal()) for count, level in levels for _ in range(count)]
 
 
 def stepped(runs: int, at: int, *, cells: int = 5, seed: int = 1, step: float = STEP) -> list[Samples]:
-    """Trends of noise, the last of which has a new level from run `at` on."""
+    """Trends that are noise, except that the last one has a new level from run `at` on."""
     rng = np.random.default_rng(seed)
     return [
         made_up(rng, [0.005 * float(rng.normal()) for _ in range(cells - 1)] + [step * (run >= at)], name=f"r{run}")
@@ -35,7 +35,7 @@ def stepped(runs: int, at: int, *, cells: int = 5, seed: int = 1, step: float = 
 
 @pytest.fixture(autouse=True, scope="module")
 def quick() -> Iterator[None]:
-    """A tenth of the noise is enough for these p values."""
+    """Simulate fewer series of noise: a tenth is enough for these p values."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("bench.stats.change_points.SERIES", 2000)
         _noise.cache_clear()
@@ -74,7 +74,7 @@ def test_one_wild_run_is_no_level() -> None:
 
 
 def test_wild_runs_that_happen_to_stand_together_are_no_level() -> None:
-    """The longer a trend, the more of them there are: Student's t with 3 degrees of freedom."""
+    """Noise with outliers (Student's t, 3 degrees of freedom): the longer a trend, the more of them are neighbours."""
     rows = np.random.default_rng(2).standard_t(3, (400, 40))
     assert np.mean([search(row.tolist()).p <= 0.05 for row in rows]) <= 0.07
 
@@ -104,7 +104,7 @@ def test_noise_has_no_changes() -> None:
 
 
 def test_noise_has_no_changes_where_every_cut_is_large_enough() -> None:
-    """What differs between runs is far above delta, so that the test alone speaks."""
+    """Runs differ by far more than delta, so only the test prevents changes."""
     wrong, cut = any_change(200, 1, LEAST_RUNS, between=0.1, rounds=2)
     assert cut <= 0.08 and wrong <= cut
 

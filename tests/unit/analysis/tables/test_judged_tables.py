@@ -77,7 +77,7 @@ def test_five_services_have_their_order_their_tiers_and_their_differences() -> N
     assert verdicts["gunicorn-gevent-flask", "gunicorn-sync-flask"] == "slower"
     assert verdicts["gunicorn-gevent-flask", "uvicorn-asgi"] == "faster"
     tie = next(one for one in found.contrasts if one.verdict == "no difference shown")
-    # Of two servers: beside the noise, which lies within 3 %, it has the bias of turns.
+    # Two different servers, so the interval includes the bias of turns besides the noise (within 3 %).
     assert tie.interval is not None and -0.19 < tie.interval[0] < -0.1 < 0.1 < tie.interval[1] < 0.21
     tied = next(row for row in found.rows if row.rank == 2)
     assert tied.smallest_visible == tie.smallest_visible and found.rows[0].smallest_visible is None
@@ -102,7 +102,7 @@ def test_noise_alone_is_no_difference_and_hides_no_figure() -> None:
         assert {row.tier for row in found.rows} == {1}
         assert all(row.goodput and row.cpu_us and row.rank for row in found.rows)
         assert all(one.smallest_visible and one.smallest_visible > 0.1 for one in found.contrasts)
-        # The last look: more rounds are not planned.
+        # The last look: no more rounds are planned.
         assert found.settled
 
 
@@ -115,7 +115,7 @@ def test_a_service_whose_windows_are_refused_has_its_cause_and_no_rank() -> None
     assert (last.service, last.windows, last.left_out) == (service_of("tornado"), 0, 16)
     assert last.remarks == (NoFigure(ERRORS[0]),)
     assert len(found.contrasts) == 6
-    # It does not keep the others from being settled.
+    # The failed service does not prevent the others from being settled.
     assert found.settled
     assert "Not ranked: tornado (errors)." in told.sentences[0]
 
@@ -151,7 +151,7 @@ def test_goodput_judges_where_servers_wait_or_the_cpu_of_one_is_unknown(changes:
     found = told.ranking
     assert (str(found.metric), found.rows[-1].service) == ("goodput", service_of("gunicorn-sync-flask"))
     assert all(row.rank and row.goodput for row in found.rows)
-    # That they wait needs no excuse.
+    # On a route that waits, goodput is the metric anyway and needs no explanation.
     why = ["CPU per request is unknown (not in this test), so requests/s are compared."]
     assert [words for words in told.sentences if "unknown" in words] == ([] if "waits" in changes else why)
 
@@ -311,7 +311,7 @@ def test_a_run_saves_the_answers_of_its_tables(tmp_path: Path, monkeypatch: pyte
 
 
 def test_the_differences_of_a_look_are_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Of 177 services these are 15,576, and most of the time of a report.
+    # With 177 services there are 15,576 differences, which take most of a report's time.
     calls: list[float] = []
 
     def counted(fit: TableFit, level: float, **how: Any) -> Mapping[tuple[str, str], Difference]:
@@ -326,14 +326,14 @@ def test_the_differences_of_a_look_are_computed_once(monkeypatch: pytest.MonkeyP
 
 
 def with_speed(record: Record, speed: float, busy: float = 0.95, *causes: str) -> Record:
-    """As records of today are."""
+    """The record with the fields that current records have."""
     nulls = {name: why for name, why in record.nulls.items() if name not in ("speed", "server_busy_ratio")}
     found = tuple(Cause(cause, "as made up") for cause in causes)
     return replace(record, speed=speed, server_busy_ratio=busy, nulls=nulls, causes=found, valid=not found)
 
 
 def test_one_speed_ranks_busy_and_idle_services() -> None:
-    # The idle one has a quarter of the CPU per request, and serves a third.
+    # The idle one needs a quarter of the CPU per request, and serves a third of the requests.
     records = [
         with_speed(record, speed=record.goodput or 0.0, busy=0.96 if "aiohttp" in record.service else 0.12)
         for record in measured({"aiohttp": 2400, "tornado": 800}, 6, changes={"tornado": {"cpu_s": 1e-4}})
@@ -367,14 +367,14 @@ def test_a_speed_that_the_load_generator_limits_is_a_lower_bound() -> None:
     }
     row = rows_of(found)["tornado"]
     assert row.goodput is None and row.remarks == (ByLoadgen("as made up", lower_bound=True),)
-    # A busy server is its own limit, whatever its tool says.
+    # The limit of a busy server is the server itself, even if its tool was busy, too.
     busy = [with_speed(one, one.goodput or 0.0, 0.95, *(c.cause for c in one.causes)) for one in limited]
     (found,) = judge_tables(facts_of(table(map(service_of, speeds))), busy)
     assert NOT_ENOUGH not in {one.verdict for one in found.contrasts}
 
 
 def test_what_an_idle_service_may_have_lost_to_other_programs_is_in_its_intervals() -> None:
-    # Both serve 800/s by the clock; one of them waits longer for the CPU that another program has, and catches up.
+    # Both serve 800/s by the clock; one waits longer for a CPU that another program uses, and catches up.
     names, waited = ("aiohttp", "tornado"), {"aiohttp": 1.03, "tornado": 1.08}
     facts = facts_of(table(map(service_of, names)))
 
@@ -390,7 +390,7 @@ def test_what_an_idle_service_may_have_lost_to_other_programs_is_in_its_interval
     assert contrast.verdict == NOT_ENOUGH and contrast.interval is not None and contrast.smallest_visible is not None
     assert contrast.interval[0] < 0 < contrast.interval[1] and contrast.smallest_visible > 0.08
     assert called(0.13).credit == pytest.approx(0.08, abs=0.005)
-    # A busy server has lost what others took.
+    # A busy server has certainly lost the CPU time that others took.
     assert called(0.95).contrasts[0].verdict == FASTER and called(0.95).credit == 0
 
 
@@ -415,14 +415,14 @@ def test_unlike_services_are_called_only_beyond_the_bias_of_turns() -> None:
     }
     near = next(one for one in found.contrasts if one.verdict == NOT_ENOUGH)
     assert near.interval is not None and near.interval[0] < 0.08 / 1.13 - 0.07 < 0.2 < near.interval[1]
-    # No number of rounds would call it, and the reader is told from where on one would have been.
+    # More rounds would not help; the reader learns which difference would have been detected.
     assert near.more_rounds is None and near.smallest_visible is not None and near.smallest_visible > 0.13
     assert found.settled
     assert found.bias is not None and not found.bias.here
     here = facts | {"host": {"cpu": "Intel(R) Xeon(R) Processor"}}
     (at_home,) = judge_tables(here, records)
     assert at_home.bias is not None and at_home.bias.here
-    # Of one server and framework, such as two releases, it takes nothing away.
+    # Between releases of the same server and framework there is no such bias.
     alike = [replace(one, server="uvicorn", framework="app") for one in records]
     (found,) = judge_tables(facts, alike)
     assert {one.verdict for one in found.contrasts} == {FASTER}
@@ -430,7 +430,7 @@ def test_unlike_services_are_called_only_beyond_the_bias_of_turns() -> None:
 
 
 def test_requests_per_second_that_say_the_opposite_take_a_verdict_by_cpu_time_away() -> None:
-    # Needs a tenth of the CPU time, and serves a tenth, as it waits for something.
+    # It waits for something: it needs a tenth of the CPU time, and serves a tenth.
     records = measured({"aiohttp": 4000, "tornado": 400}, 8, noise=0.01, changes={"tornado": {"cpu_s": 2.5e-5}})
     (found,) = judge_tables(facts_of(table(map(service_of, ("aiohttp", "tornado")))), records)
     assert (found.metric, found.contrasts[0].verdict) == (Metric.CPU, NOT_ENOUGH)

@@ -1,4 +1,4 @@
-"""Releases of a package in their order, as a table and as a line."""
+"""Releases of a package in order, as a table and as a line."""
 
 from __future__ import annotations
 
@@ -39,5 +39,5 @@ def test_the_table_has_each_release_beside_the_one_before_that_has_a_figure() ->
         ("27.0.1", "-5.3 % (-6.2 to -4.3 %)", "faster", "–"),
     ]
     assert picture.svg.startswith("<svg") and "1 is 9.0, 2 is 23.0.0, 3 is 27.0.1" in picture.words
-    # Three levels, one for each of the releases.
+    # Three levels, one for each release.
     assert picture.svg.count("#c2571a") == 3

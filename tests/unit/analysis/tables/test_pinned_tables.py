@@ -1,4 +1,4 @@
-"""Tables of a common rate and of held connections: ranked by CPU per request, memory beside; late ones count."""
+"""Tables of a common rate and of held connections: ranked by CPU per request, with memory; late responses count."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_rate_is_a_table_where_its_rounds_are_enough_for_a_look() -> None:
     assert [one.key for one in tables_of(facts(6))] == [("json", "wrk", "c16")]
     seven = tables_of(facts(7))
     assert [one.level for one in seven] == ["c16", "share10", "share90"]
-    # The first round has no such load: six are left, each service alone for all of its load.
+    # The first round has no such load. In the other six, each service is loaded alone.
     assert [(one.rounds, one.looks, one.bias is None) for one in seven[1:]] == [(6, (6,), True)] * 2
 
 
@@ -54,7 +54,7 @@ def test_a_rate_is_ranked_by_what_a_request_costs() -> None:
     records = measured(dict.fromkeys(COSTS_US, 4000.0), 7) + windows("share10", range(2, 8))
     records = [replace(one, window_end=None) if one.mode == "rate" else one for one in records]
     found = judged(records, facts(7))["share10"]
-    # Loads alone have no turn, after whose end responses could have been counted.
+    # Services loaded alone have no turns, so no response is counted after the end of one.
     assert not found.late
     assert (found.metric, found.rate, found.look) == (Metric.CPU, 250.0, 6)
     cheap, alike, dear = map(service_of, COSTS_US)
@@ -77,7 +77,7 @@ def test_held_connections_are_ranked_by_cpu_and_their_memory_is_told() -> None:
     ]
     of = facts_of({**table(map(service_of, COSTS_US), 7), "tool": "hold", "level": "c1000r10", "looks": [7]})
     found = judged(idle, of)["c1000r10"]
-    # With fewer successes than connections: these have nothing to ask.
+    # Even with fewer successes than connections, because most connections are idle.
     assert found.metric is Metric.CPU and found.look == 7 and found.bias is None
     assert [row.connection_kb and round(row.connection_kb.mean) for row in found.rows] == [2, 6, 9]
     assert found.lightest is not None and found.lightest.services == (service_of("uvicorn-asgi"),)

@@ -1,4 +1,4 @@
-"""Published ratios beside those of a table in turns."""
+"""Published ratios next to those of a table in turns."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def test_merged_figures_and_which_services_are_apart() -> None:
     assert not found.apart(BEST, LIKE)
     gap = found.ahead(SLOW, BEST)
     assert gap is not None and gap.verdict == "slower"
-    # As a speed: at 9.8 ms instead of 2.1 it is to 0.21 as fast.
+    # Differences are in speed: 9.8 ms instead of 2.1 ms is 0.21 times as fast.
     assert 1 / (1 + gap.difference) == pytest.approx(9.8 / 2.1, rel=0.15)
 
 
@@ -107,7 +107,7 @@ def test_no_bound_of_few_rounds_of_errors_or_where_it_tells_of_the_client() -> N
 
 
 def test_requests_that_were_never_sent_are_above_all_others() -> None:
-    # 1,440 are due in each round; without more than one in a hundred of them p99 is not known at all.
+    # 1,440 are due in each round; if more than 1 % of them are missing, p99 is unknown.
     assert LIKE in p99(late_aiohttp(requests=1430)).at_most
     assert p99(late_aiohttp(requests=1420)).at_most == {}
 
