@@ -71,7 +71,7 @@ def main(argv: list[str]) -> int:
     print(f"containers of runs that have ended: {len(left.containers)}")
     print(f"networks: {len(left.networks)}\nvolumes: {len(left.volumes)}")
     print(*images_lines(images), sep="\n")
-    print(f"temporary folders of killed scripts, and published runs unpacked: {len(folders) + len(trees)}", flush=True)
+    print(f"temporary folders of killed scripts, and unpacked published runs: {len(folders) + len(trees)}", flush=True)
     for path in (*folders, *trees):
         print(f"  {path}, {run(['du', '-sh', str(path)], check=False).out.partition(chr(9))[0]}")
     if not options.yes:
