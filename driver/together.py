@@ -68,6 +68,6 @@ def _told(connection: Connection) -> tuple[Any, Exception | None]:
     try:
         told: tuple[Any, Exception | None] = connection.recv()
     except EOFError:
-        told = None, Failure(RUN, "a part of the work was ended from outside")
+        told = None, Failure(RUN, "a worker process was killed")
     connection.close()
     return told

@@ -19,7 +19,7 @@ trap_errors
 
 # words TEXT: splits it at blanks into `split`. Quotes are refused: they would become part of a word.
 words() {
-	[[ $1 != *[\'\"]* ]] || fail 2 "options are split at blanks, and quotes are not needed: $1"
+	[[ $1 != *[\'\"]* ]] || fail 2 "options are split at blanks and must not have quotes: $1"
 	read -r -d '' -a split <<<"$1" || true
 }
 
@@ -48,7 +48,7 @@ measure() {
 	folder=$(realpath -- "$PACKAGE")
 	head=$(commit_of HEAD) || fail 2 "package: '$PACKAGE' is not in a git clone with a commit"
 	named=${BASE:-$(request_base)}
-	[[ $named ]] || fail 2 "base: which commit? Outside of a pull request there is no default"
+	[[ $named ]] || fail 2 "base: give a commit, because there is no default outside of a pull request"
 	base=$(commit_of "$named") || fail 2 "base: there is no commit '$named' in this clone: give actions/checkout fetch-depth: 2, or 0 for all"
 	[[ ${SETUP:-} != true ]] || "$root/scripts/setup.sh" --setup
 	policies

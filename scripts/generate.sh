@@ -24,7 +24,7 @@ trap 'rm -f "$generated"' EXIT
 for file in services/{compose.yml,bench.yml,bases.tsv} docs/catalogue.md; do
 	in_tools python3 -m bench generate "${file##*/}" >"$generated"
 	if [[ $check ]]; then
-		diff -u "$root/$file" "$generated" || fail 1 "$file is not what services/matrix.toml says: run scripts/generate.sh"
+		diff -u "$root/$file" "$generated" || fail 1 "$file does not match services/matrix.toml: run scripts/generate.sh"
 	else
 		save "$root/$file" <"$generated"
 	fi

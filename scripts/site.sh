@@ -15,9 +15,9 @@ case ${1:-} in
 -h | --help) usage && exit ;;
 -*) fail_unknown "$1" ;;
 esac
-(($# < 2)) || fail 2 "one folder, see --help"
+(($# < 2)) || fail 2 "give one folder; see --help"
 site=${1:-$root/results/site}
-[[ $site != *:* ]] || fail 2 "Docker mounts no folder with ':' in its path: choose another than $site"
+[[ $site != *:* ]] || fail 2 "Docker cannot mount a folder with ':' in its path: choose another than $site"
 
 need_tools
 mkdir -p "$site" || fail 2 "cannot make $site: choose another folder"

@@ -24,7 +24,7 @@ trap_errors
 
 case ${1:-} in
 -h | --help) usage && exit ;;
-label | send) [[ ${2:-} ]] || fail 2 "$1 needs what to $1, see --help" ;;
+label | send) [[ ${2:-} ]] || fail 2 "$1 needs an argument; see --help" ;;
 check) [[ $# == 1 || (${2:-} == --seconds && ${3:-} =~ ^[1-9][0-9]?$ && $# == 3) ]] || fail 2 "check takes --seconds N and nothing else" ;;
 up) [[ "${*:2}" =~ ^((postgres|upstream)( |$))*$ ]] || fail 2 "up takes postgres and upstream" ;;
 roles | down) (($# == 1)) || fail 2 "$1 takes no argument" ;;

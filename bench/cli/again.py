@@ -43,11 +43,11 @@ def again_verb(argv: Sequence[str]) -> int:
     """
     then = read_then(argv[0] if argv else "")
     if then.facts.get("refs"):
-        raise UserError(f"{then.name} is of two refs: scripts/compare.sh measures them again")
+        raise UserError(f"{then.name} is a run of two refs: repeat it with scripts/compare.sh")
     own = mapping(then.facts.get("own_app"))
     seed = then.facts.get("seed")
     if not isinstance(seed, int) or not isinstance(then.facts.get("command"), list):
-        raise UserError(f"{then.name} has no selection to repeat: it only checked services, as scripts/verify.sh does")
+        raise UserError(f"{then.name} has no selection to repeat: it only checked services (scripts/verify.sh)")
     services = [mapping(one) for one in mapping(then.facts.get("services")).values()]
     repetition = {
         "selection": [*repeated(then.command, seed, argv[1:]), f"--again={argv[0]}"],
@@ -176,9 +176,9 @@ def resume_verb(argv: Sequence[str]) -> int:
     options = parser.parse_args(argv)
     folder = in_results(options.run)
     if folder.parent == UNPACKED:
-        raise UserError(f"{folder.name} is a published run and does not go on: repeat it with --again {folder.name}")
+        raise UserError(f"{folder.name} is a published run and cannot be resumed: repeat it with --again {folder.name}")
     if not NAME.fullmatch(folder.name):
-        raise UserError(f"'{folder.name}' cannot go on: rename it, with a-z, 0-9, '-' and '_' only")
+        raise UserError(f"cannot resume '{folder.name}': rename it, using only a-z, 0-9, '-' and '_'")
     source = read_run(str(folder))
     harness = mapping(source.facts.get("harness"))
     if harness.get("hash") != harness_hash():
@@ -187,7 +187,7 @@ def resume_verb(argv: Sequence[str]) -> int:
             f"the project has changed since {folder.name} was planned: start a new run, or check out {planned_by}"
         )
     if edited := ", ".join(_edited(source)):
-        raise UserError(f"{folder.name} is not as it was planned, start a new run: {edited}")
+        raise UserError(f"{folder.name} was edited after it was planned, start a new run: {edited}")
     print(folder.name, "" if options.max_time is None else f"{options.max_time:.0f}")
     return 0
 

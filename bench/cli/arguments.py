@@ -50,7 +50,7 @@ def parse_selection(argv: Sequence[str]) -> argparse.Namespace:
         if isinstance(value, list):
             setattr(options, key, tuple(value))
     if options.owned and not options.target:
-        raise UserError(f"{OWNED} goes with --target URL")
+        raise UserError(f"{OWNED} needs --target URL")
     options.running = tuple(parse_running(text, owned=options.owned) for text in options.target)
     options.wheels = read_wheels(options.packages_in) if options.packages_in else None
     # In run.json, own apps, packages, refs and a repeated run have separate entries.

@@ -61,7 +61,7 @@ def scaffold_verb(argv: Sequence[str]) -> int:
     if kind not in ("server", "framework"):
         raise UserError(f"'{kind}' is neither server nor framework; see scripts/scaffold.sh --help")
     if len(argv) not in (2, 3):
-        raise UserError("a name is needed, and at most an interface after it; see scripts/scaffold.sh --help")
+        raise UserError("give a name, and optionally an interface; see scripts/scaffold.sh --help")
     matrix, name = load_matrix(), argv[1]
     scaffold(kind, name, argv[2] if len(argv) == 3 else "asgi")
     label = f"{python_label(matrix.default_python)}-{matrix.default_base}"
@@ -127,7 +127,7 @@ def audit_verb(argv: Sequence[str]) -> int:
         print(f"{'=='.join(one.pin)}: {', '.join(one.names)}; {fixed}; in {', '.join(sorted(where))}")
     if len(answer.unknown) == answer.asked:
         print(
-            f"the vulnerability service knows none of {answer.asked} pins: it is not reachable from here",
+            f"the vulnerability service knows none of {answer.asked} pins: it is probably not reachable from here",
             file=sys.stderr,
         )
         return UNKNOWN

@@ -109,7 +109,7 @@ def _knobs(matrix: Matrix) -> Named:
     for name, (_, allowed) in ALLOWED.items():
         by = {one.server.name for one in matrix.usual if reads(one, name) is None}
         others = sorted(every - by)
-        most = f"every server{' but ' if others else ''}{joined(others)}"
+        most = f"every server{' except ' if others else ''}{joined(others)}"
         yield name, f"{allowed}; {joined(sorted(by)) if len(by) < len(others) else most}"
     globs: dict[str, list[str]] = {}
     for server in matrix.servers.values():
@@ -129,7 +129,7 @@ def _events(matrix: Matrix) -> Named:
         cannot = {
             one.server.name for one in matrix.usual if any(isinstance(kind.on(e, one, reads), str) for e in kind.cases)
         }
-        yield name, kind.title + (f"; not: {joined(sorted(cannot))}" if cannot else "")
+        yield name, kind.title + (f"; not for {joined(sorted(cannot))}" if cannot else "")
 
 
 LISTS: Mapping[str, Callable[[Matrix], Named]] = {

@@ -99,7 +99,7 @@ def _services(options: argparse.Namespace) -> dict[str, Any]:
     resolved = json.loads(options.compose_resolved.read_text())
     services = own_services(resolved, str(Path(options.compose).parent), options.compose_links.splitlines())
     if names := left_out(resolved):
-        print(f"--compose: not taken over: {', '.join(names)}", file=sys.stderr)
+        print(f"--compose: ignored: {', '.join(names)}", file=sys.stderr)
     return services
 
 
@@ -252,5 +252,5 @@ def _changed(recorded: str, client: Client, asked: Mapping[str, Target]) -> tupl
         except NoAnswer as error:
             return "does not answer", f"{right.target}: {error}"
         if words:
-            return "failed verification", f"{right.target}: first {right.words()}; here {words}"
+            return "failed verification", f"{right.target}: at first {right.words()}; now {words}"
     return "", ""

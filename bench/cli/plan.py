@@ -72,14 +72,14 @@ def list_verb(argv: Sequence[str]) -> int:
     if options.profile:
         print(profile_words(plan))
     if plan.clients > 1:
-        print(f"each by {plan.clients} load generators at once, among which connections and rates are divided")
+        print(f"each by {plan.clients} load generators at once, which share its connections or rate")
     first = min(table_looks(plan.turn_rounds)[0], plan.turn_rounds)
     least, most = plan.total_seconds(first), plan.total_seconds(plan.turn_rounds)
     for table in plan.tables:
         cell = table.first
         print(f"table in turns: {cell.scenario}  {cell.tool}  {cell.level.name}  {len(table.cells)} services")
         for level in table.shares:
-            print(f"its common rate: {level.name}  {OPEN_LOOP}  {plan.rate_seconds:g} s of each service in a round")
+            print(f"its common rate: {level.name}  {OPEN_LOOP}  {plan.rate_seconds:g} s per service and round")
     print(
         f"{len(plan.services)} services, "
         + (f"{len(plan.tables)} tables in turns x {first} to {plan.turn_rounds} rounds, " if plan.tables else "")
@@ -264,9 +264,9 @@ def plan_of(options: argparse.Namespace, present: Collection[str] | None = None)
     matrix = load_matrix()
     check_quotas(options.vary, os.cpu_count())
     if options.p99 and not options.own_app:
-        raise UserError("--p99 is for one's own app: give --app too, or --level knee:p99=50ms")
+        raise UserError("--p99 needs --app; without an app of your own, use --level knee:p99=50ms")
     if options.cpu_hour_price is not None and not (options.own_app and 0 < options.cpu_hour_price < 1e6):
-        raise UserError("--cpu-hour-price takes a number above 0, and is for one's own app: give --app too")
+        raise UserError("--cpu-hour-price takes a number above 0, and needs --app")
     if options.own_app:
         matrix = with_own_app(matrix, select_own_app(options, read_app(options.own_app)), options.p99)
     settings = resolve(_settings_of(options, matrix))
@@ -299,7 +299,7 @@ def select_own_app(options: argparse.Namespace, app: OwnApp) -> OwnApp:
     """Narrow the options to a user's own app; UserError for an option that selects something else."""
     if options.preset or options.frameworks or options.stacks or options.packages:
         raise UserError(
-            "--app takes no --preset, --stack, --framework or --package: it measures the app; --server chooses"
+            "--app does not go with --preset, --stack, --framework and --package: choose servers with --server"
         )
     options.frameworks, options.pythons = (app.name,), app.pythons
     return app
@@ -320,7 +320,7 @@ def refs_of(options: argparse.Namespace, here: Variant) -> Refs | None:
     if not options.sides:
         return None
     if options.target:
-        raise UserError("--target is no side of two refs: leave it out")
+        raise UserError("--target does not go with two refs: leave it out")
     apps: list[Matrix] = []
     if options.own_head:
         app = replace(read_app(options.own_head), name=read_app(options.own_app).name)

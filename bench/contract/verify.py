@@ -125,7 +125,7 @@ def _outcomes(target: Target, wanted: list[tuple[Check, str]], given_up: _GivenU
         with _lock(target, exclusive=True) if alone and not given_up else nullcontext():
             for check, route in together:
                 if timeouts == MOST_TIMEOUTS:
-                    given_up = _GivenUp(f"no request, as {MOST_TIMEOUTS} before it timed out", late=True)
+                    given_up = _GivenUp(f"no request, because {MOST_TIMEOUTS} before it timed out", late=True)
                 if given_up:
                     yield Outcome(route, check.name, False, "an answer", given_up.reason, 0.0, given_up.late, False)
                     continue

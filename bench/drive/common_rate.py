@@ -97,10 +97,10 @@ def rates_of(
     told = CommonRates(client=OPEN_LOOP, client_most=most, speeds=speeds, left_out=left_out)
     if most is None:
         return replace(
-            told, reason=f"what {OPEN_LOOP} can send is not known: its load of the null server did not count"
+            told, reason=f"what {OPEN_LOOP} can send is not known: it has no valid measurement of the null server"
         )
     if not speeds:
-        return replace(told, reason="no service has a speed: none of their windows in the first round counts")
+        return replace(told, reason="no service has a speed: none has a valid window in the first round")
     levels = {name: parse_level(name) for name in found.table.shares}
     shares = {name: level.share or level.knee_share or 1.0 for name, level in levels.items()}
     # All shares must have the same services, so the largest share decides: there the client is the limit first.
@@ -141,7 +141,7 @@ def _speeds(found: TableRecords) -> tuple[dict[str, float], dict[str, str]]:
             if speed and not against:
                 speeds[name] = speed
                 break
-            causes = [f"{one.cause}: {one.detail}" for one in against] or ["it gave no good answer"]
+            causes = [f"{one.cause}: {one.detail}" for one in against] or ["no response was good"]
         else:
             unknown[name] = f"left out: its speed is not known ({causes[0]})"
     return speeds, unknown

@@ -16,7 +16,7 @@ from bench.run import spoiled
 from bench.run.reader import RUNNING_ANSWERS
 from bench.validity.measurement_rules import OUT_OF_MEMORY
 
-KILLED = "killed at its container's limit of memory"
+KILLED = "killed at its container's memory limit"
 """Put before the other details of a service's failure."""
 LONGEST = 300
 """The most characters of a detail taken from a log."""

@@ -47,7 +47,7 @@ def lost_of(seen: Finished) -> Lost | None:
     if seen.unreached:
         return Lost(
             Outcome.UNREACHED,
-            f"{', '.join(seen.unreached)} answered on its own machine and not to the load generator's",
+            f"{', '.join(seen.unreached)} answered on its own machine but not to the load generator",
         )
     return None
 

@@ -50,8 +50,8 @@ def next_step(
         under_load = "; ".join(state.step(id_).label for id_ in state.wave.values())
         shown.lines = [state.progress.drawing(shown.now, under_load, shown.screen)]
     if status == STOPPED:
-        resumed = "" if os.environ.get("BENCH_ENGINE") == "composed" else f"; --resume {folder.name} goes on"
-        shown.lines.append(f"the time is up (--max-time): the report says what is open{resumed}")
+        resumed = "" if os.environ.get("BENCH_ENGINE") == "composed" else f"; resume with --resume {folder.name}"
+        shown.lines.append(f"the time is up (--max-time): the report says what is missing{resumed}")
     return status
 
 

@@ -53,7 +53,7 @@ def event_status(records: Sequence[EventRecord]) -> LiveStatus:
     if len(counted) == len(records):
         return LiveStatus(True, words, words)
     record = next(record for record in records if not record.counts)
-    reason = record.detail or next(iter(record.causes), "") or record.unaccounted or "it was not seen to happen"
+    reason = record.detail or next(iter(record.causes), "") or record.unaccounted or "the event was not observed"
     if len(records) > 1:
         some = f"{len(records) - len(counted)} of {len(records)} do not count"
         short = "; ".join(filter(None, (words, some)))

@@ -125,7 +125,7 @@ def record_finished(folder: Path, step: Step, at: Path) -> str:
     """
     seen = read_finished(at)
     if seen is None:
-        raise UserError(f"{at} has no {FINISHED}: the step {step.id} did not come to its end")
+        raise UserError(f"{at} has no {FINISHED}: step {step.id} did not finish")
     if not (lost := _lost(folder, step, seen)):
         record_step(folder, step, seen)
     (at / FINISHED).unlink()

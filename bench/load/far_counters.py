@@ -67,7 +67,7 @@ class FarCounters:
         told = self._answer()
         cpu_ns, ticks = mapping(told.get("cpu_ns")), tuple(items(told.get("host_ticks")))
         if len(ticks) != 8 or not all(type(value) is int for value in (*cpu_ns.values(), *ticks)):
-            raise UserError(f"{self._host} gives another answer than a reader of counters")
+            raise UserError(f"{self._host} did not answer like a reader of counters")
         return {str(name): value for name, value in cpu_ns.items()}, ticks
 
     def close(self) -> None:
@@ -82,7 +82,7 @@ class FarCounters:
             raise UserError(f"{self._host} does not answer any more: {error}") from error
         told = as_object(line) if line.endswith(b"\n") else None
         if told is None:
-            raise UserError(f"{self._host} gives no whole answer")
+            raise UserError(f"{self._host} gave an incomplete answer")
         return told
 
 

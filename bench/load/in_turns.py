@@ -198,7 +198,7 @@ def _loads(step: Step, measurements: Sequence[Measurement], versions: dict[str, 
     for one in measurements:
         host, port = host_and_port(addresses[one.service], PORT) if one.service in addresses else one.reached_at(PORT)
         if (address := address_of(host)) is None:
-            step.note(one.service, NO_ANSWER, f"{one.service} has no address any more")
+            step.note(one.service, NO_ANSWER, f"{one.service} no longer has an address")
             continue
         try:
             task = step.task(one.id)

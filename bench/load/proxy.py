@@ -134,7 +134,7 @@ def proxied(event: Event, asked: Asked, name: str, folder: Path) -> Iterator[tup
         return
     servers = addresses(name, asked.port)
     if len(servers) != CONTAINERS:
-        raise Failed(TOOL_FAILED, f"the service has {len(servers)} addresses in place of {CONTAINERS}")
+        raise Failed(TOOL_FAILED, f"the service has {len(servers)} addresses instead of {CONTAINERS}")
     with before(event.proxy, servers, asked.head) as proxy:
         try:
             yield replace(asked, host=HERE, port=proxy.port), proxy
@@ -146,7 +146,7 @@ def wait_for_containers(event: Event, asked: Asked) -> None:
     """Wait until all containers behind an event's proxy answer: the service's name may resolve to any of them."""
     for server in addresses(asked.host, asked.port) if event.proxy else ():
         if not asyncio.run(answers(server, asked.head)):
-            raise Failed(NO_ANSWER, f"no answer of {server} within {PATIENCE_S:g} s")
+            raise Failed(NO_ANSWER, f"no answer from {server} within {PATIENCE_S:g} s")
 
 
 def addresses(host: str, port: int) -> list[str]:
@@ -165,7 +165,7 @@ def before(name: str, servers: Sequence[str], head: bytes) -> Iterator[Proxy]:
             for server in (*servers, f"{HERE}:{proxy.port}"):
                 if not asyncio.run(answers(server, head)):
                     said = proxy.log.read_text(errors="replace").strip().rpartition("\n")[2]
-                    raise Failed(NO_ANSWER, f"no answer of {server} within {PATIENCE_S:g} s; {name} says: {said}")
+                    raise Failed(NO_ANSWER, f"no answer from {server} within {PATIENCE_S:g} s; {name} says: {said}")
             yield proxy
         finally:
             proxy.stop()

@@ -36,7 +36,7 @@ def await_start(start_at: str) -> Facts:
     if not start_at:
         return {}
     if not _NANOSECONDS.match(start_at):
-        raise Failed(WRONG_USAGE, f"START_AT='{start_at}' is no time in nanoseconds since the epoch")
+        raise Failed(WRONG_USAGE, f"START_AT='{start_at}' is not a time in nanoseconds since the epoch")
     # Read the clock only once: if it were set meanwhile, a loop could wait forever.
     left_s = (int(start_at) - time.time_ns()) / 1e9
     if left_s > MOST_AHEAD_S:

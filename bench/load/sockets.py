@@ -134,6 +134,6 @@ def _connections() -> Iterator[bytes]:
                     return
                 if kind == _ERROR:
                     code = -struct.unpack_from("=i", data, place + _HEADER.size)[0]
-                    raise OSError(code, "the kernel does not tell of connections (sock_diag)")
+                    raise OSError(code, "the kernel does not report connections (sock_diag)")
                 yield data[place + _HEADER.size : place + length]
                 place += (length + 3) & ~3

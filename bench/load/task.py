@@ -101,7 +101,7 @@ def read_loads(folder: str) -> StepLoads:
         raise Failed(WRONG_USAGE, f"no readable step file at {file}")
     step = as_object(data) or {}
     if step.get("schema") != SCHEMA:
-        raise Failed(WRONG_USAGE, f"{file} is no step of schema {SCHEMA}")
+        raise Failed(WRONG_USAGE, f"{file} is not a step of schema {SCHEMA}")
     loads = {name: _load(file, name, load) for name, load in mapping(step.get("loads")).items()}
     host = mapping(step.get("host"))
     return StepLoads(loads, tuple(map(str, items(step.get("clients")))), str(host.get("dir")), host.get("held") is True)

@@ -32,7 +32,7 @@ def tables(matrix: Matrix) -> str:
         f"{len(dict.fromkeys(s.stack for s in offered))} stacks, {len(offered)} services: {counts}. "
         f"The versions below are those for Python {matrix.default_python}.",
         "## Servers",
-        "Own default: what can wait at once in one worker without this project's flags."
+        "Own default: what one worker handles at once without this project's flags (`connections`: without a limit)."
         " Widely used: the deployment guide that names it.",
         _table(("server", "hosts", "worker model", "version", "own default", "widely used"), _servers(matrix)),
         "## Frameworks",
@@ -40,7 +40,7 @@ def tables(matrix: Matrix) -> str:
         "## Pythons",
         _table(("Python", *(f"services on {base}" for base in matrix.bases)), _pythons(matrix)),
         "## Skipped",
-        "Combinations that are legal but do not work, with the number of services in brackets.",
+        "Combinations that are legal but do not work, with the number of services in parentheses.",
         _table(("services", "cause"), _skips(matrix)),
     ]
     return "\n\n".join(parts)

@@ -73,7 +73,7 @@ def parse_knob(text: str) -> Knob:
     if not mark or not re.fullmatch(r"[A-Z][A-Z0-9_]{0,40}", name, re.ASCII):
         raise UserError(f"--vary {text!r} is not NAME=VALUE,VALUE, such as THREADS=2,4,16")
     if name in FIXED or name.startswith("DATABASE_"):
-        raise UserError(f"--vary {name}: the harness needs it as it is")
+        raise UserError(f"--vary {name}: the harness needs its value")
     values = tuple(rest.split(","))
     pattern, allowed = ALLOWED.get(name, WORD)
     for value in values:
@@ -86,7 +86,7 @@ def parse_knob(text: str) -> Knob:
     if twice is not None:
         raise UserError(f"--vary {text}: {twice} is given twice")
     if len(values) > MOST_VALUES:
-        raise UserError(f"--vary {name}: {len(values)} values, and at most {MOST_VALUES} can be compared")
+        raise UserError(f"--vary {name}: {len(values)} values; the limit is {MOST_VALUES}")
     return Knob(name, values)
 
 

@@ -130,9 +130,9 @@ def parse_matrix(data: Mapping[str, Any]) -> Matrix:
     )
     for name in itertools.chain(matrix.servers, matrix.frameworks, matrix.selftests, routes, matrix.presets):
         if not NAME.match(name):
-            raise ValueError(f"name '{name}' may hold only lower-case letters, digits and '-'")
+            raise ValueError(f"name '{name}' may have only lower-case letters, digits and '-'")
     for name in file.notes.keys() - matrix.servers.keys():
-        raise ValueError(f"notes.{name} is of no server")
+        raise ValueError(f"notes.{name}: there is no server '{name}'")
     _check_defaults(file.server_defaults, matrix.servers)
     matrix = replace(matrix, presets={n: _with_events(one, matrix.presets) for n, one in matrix.presets.items()})
     for python in matrix.pythons:
@@ -150,7 +150,7 @@ def _check_routes(framework: Framework, routes: Mapping[str, Route]) -> None:
         if route not in routes or routes[route].selftest:
             raise ValueError(f"framework {framework.name} offers '{route}', which is not a route")
         if route in framework.lacks or "*" not in framework.lacks:
-            raise ValueError(f"framework {framework.name} offers '{route}', which only a lacks of '*' needs said")
+            raise ValueError(f"framework {framework.name} offers '{route}': offers is for exceptions to lacks = '*'")
 
 
 def _check_defaults(defaults: ServerDefaults, servers: Iterable[str]) -> None:
@@ -158,7 +158,7 @@ def _check_defaults(defaults: ServerDefaults, servers: Iterable[str]) -> None:
     for kind in (one.name for one in fields(defaults)):
         for number, default in enumerate(getattr(defaults, kind), 1):
             if id(default) not in used:
-                raise ValueError(f"server_defaults.{kind}, entry {number}, is of no server")
+                raise ValueError(f"server_defaults.{kind}, entry {number}, applies to no server")
 
 
 def _server(name: str, value: Any, place: str, file: File) -> Server:
@@ -239,7 +239,7 @@ def _dataclass(kind: Any, value: Any, place: str, given: Mapping[str, Any]) -> A
             raise ValueError(f"'{name}' is missing in {place}")
     for name in _table(value, place):
         if name not in known:
-            raise ValueError(f"{place} has a key {name!r}, which there is not")
+            raise ValueError(f"{place} has an unknown key {name!r}")
     top = "" if kind is File else f"{place}."
     return kind(**given, **{name: typed(kinds[name], item, f"{top}{name}") for name, item in value.items()})
 

@@ -33,7 +33,7 @@ def scaffold(kind: str, name: str, interface: str) -> None:
             f"interface '{interface}' is neither asgi nor wsgi: start with one of them, then edit the line in {MATRIX}"
         )
     if folder.exists():
-        raise UserError(f"there is a {kind} '{name}' already: {folder}")
+        raise UserError(f"there is already a {kind} '{name}': {folder}")
     edited = with_entry(_text(MATRIX), f"{kind}s", name, LINES[template])
     try:
         shutil.copytree(Path("services/templates", template), folder)

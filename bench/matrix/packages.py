@@ -246,7 +246,7 @@ def _wheel(number: int, asked: Asked, out: Path, folder: Path) -> Wheel:
         mark = f"g{asked.commit[:SHORT]}" if asked.kind == COMMIT else content[:SHORT]
         package += f"{'.' if '+' in version else '+'}{mark}"
     if not PACKAGE.match(package):
-        raise UserError(f"--package {asked.spec}: '{package}' is no name and version of a package")
+        raise UserError(f"--package {asked.spec}: '{package}' is not the name and version of a package")
     sha256 = hashlib.sha256(made[0].read_bytes()).hexdigest()
     return Wheel(number, name, version, package, str(folder), sha256, content)
 
@@ -298,7 +298,7 @@ def _cause(log: str, version: str) -> str:
     errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]
     # "ERROR: Exception:" only introduces pip's own traceback.
     errors = [line for line in errors if line != "Exception:"]
-    return (errors or lines or ["pip says nothing"])[-1][:MOST_WORDS]
+    return (errors or lines or ["pip printed no reason"])[-1][:MOST_WORDS]
 
 
 def _text(path: Path) -> str:

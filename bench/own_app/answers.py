@@ -49,14 +49,14 @@ def right_of(target: str, answers: Sequence[Answer]) -> Right:
     statuses = sorted({answer.status for answer in answers})
     if len(statuses) > 1:
         raise Unusable(
-            f"{target} gives {' and '.join(map(str, statuses))} in turn: the same request must have one status"
+            f"{target} gives {' and '.join(map(str, statuses))} in turn: the status of a request must not change"
         )
     if not 200 <= statuses[0] < 300:
         raise Unusable(f"{target} gives {statuses[0]}: {_shown(answers[0].body.decode(errors='replace'))}")
     types = {media_type(answer) for answer in answers}
     if len(types) > 1:
         raise Unusable(
-            f"{target} gives {' and '.join(sorted(types))} in turn: the same request must have one content type"
+            f"{target} gives {' and '.join(sorted(types))} in turn: the content type of a request must not change"
         )
     shapes = [shape_of_body(answer) for answer in answers]
     lengths = {len(answer.body) for answer in answers}
@@ -96,16 +96,16 @@ def difference(right: Right, answer: Answer) -> str:
 def unexpected(expect: Mapping[str, Any], answer: Answer) -> str:
     """What --expect demands and a response does not have, in words; empty if nothing."""
     if (status := expect.get("status", answer.status)) != answer.status:
-        return f"status {status} was expected, {answer.status} came"
+        return f"expected status {status}, got {answer.status}"
     for name, value in expect.get("headers", {}).items():
         if value not in answer.values(name):
-            return f"the header {name}: {value} was expected, {answer.values(name) or 'none'} came"
+            return f"expected the header {name}: {value}, got {answer.values(name) or 'none'}"
     text = answer.body.decode(errors="replace")
     for part in expect.get("contains", ()):
         if part not in text:
-            return f"'{part}' was expected in the body, which is {_shown(text)}"
+            return f"expected '{part}' in the body, got {_shown(text)}"
     if "json" in expect and not _holds(expect["json"], _json(answer.body)):
-        return f"{json.dumps(expect['json'])} was expected in the body, which is {_shown(text)}"
+        return f"expected {json.dumps(expect['json'])} in the body, got {_shown(text)}"
     return ""
 
 

@@ -93,7 +93,7 @@ def with_own_app(matrix: Matrix, app: OwnApp, p99: str = "", lock_suffix: str = 
     framework = Framework(
         app.name,
         (app.interface,),
-        lacks=dict.fromkeys(others, "it is an app of one's own"),
+        lacks=dict.fromkeys(others, "your own app has only its own routes"),
         offers=tuple(routes),
         environment={"APP": app.app, "APP_INTERFACE": app.interface, **dict.fromkeys(app.variables)},
         own=OwnBuild(app.interface, app.label, app.folder, lock_suffix),

@@ -76,7 +76,7 @@ def describe(given: Given, matrix: Matrix) -> tuple[OwnApp, str]:
     if given.interface is None:
         recognised = find_interface(given.source, module, name)
         if recognised is None:
-            raise UserError(f"the source of {given.app} does not tell what it speaks: give --interface {_LISTED}")
+            raise UserError(f"the source of {given.app} does not show its interface: give --interface {_LISTED}")
         interface, by = recognised.interface, recognised.by
     elif given.interface in INTERFACES:
         interface = given.interface
@@ -86,7 +86,7 @@ def describe(given: Given, matrix: Matrix) -> tuple[OwnApp, str]:
     for target in targets:
         if any(route.match(target.name) for route in matrix.routes.values()):
             raise UserError(
-                f"{given.targets_name}: the name '{target.name}' is taken by a route of the contract: give another"
+                f"{given.targets_name}: the name '{target.name}' is taken by a route of the contract: choose another"
             )
     pythons = select(given.pythons or (matrix.default_python,), matrix.pythons, "Python")
     label = hashlib.sha256(f"{given.folder}\0{given.app}".encode()).hexdigest()[:8]

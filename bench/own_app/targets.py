@@ -101,7 +101,7 @@ def parse_targets(text: str, folder: Path, shown: str) -> tuple[Target, ...]:
     if not found:
         raise UserError(f"{shown} has no target: write lines such as 'GET /products/1'")
     if len(found) > MOST_TARGETS:
-        raise UserError(f"{shown} has {len(found)} targets: {MOST_TARGETS} at most")
+        raise UserError(f"{shown} has {len(found)} targets; the limit is {MOST_TARGETS}")
     return tuple(found)
 
 
@@ -126,7 +126,7 @@ def _target(lines: Sequence[tuple[int, str]], folder: Path, where: str) -> Targe
             name = given[1]
             if not _SCENARIO.match(name) or name == MIX:
                 raise UserError(
-                    f"{where}: '{name}' is not a name: lower-case letters, digits and '-' ('{MIX}' is taken)"
+                    f"{where}: '{name}' is not a name: use lower-case letters, digits and '-' ('{MIX}' is taken)"
                 )
         if given := _WEIGHT.match(line):
             if not given[1].isdecimal() or not 1 <= int(given[1]) <= MOST_WEIGHT:
@@ -155,7 +155,7 @@ def _path(url: str, where: str) -> str:
     parts = urlsplit(url)
     path = parts.path + (f"?{parts.query}" if parts.query else "")
     if (parts.scheme and parts.scheme not in ("http", "https")) or not path.startswith("/") or not path.isascii():
-        raise UserError(f"{where}: '{url[:80]}' is not a URL path: it begins with '/' and is percent-encoded")
+        raise UserError(f"{where}: '{url[:80]}' is not a URL path: it must begin with '/' and be percent-encoded")
     return path
 
 

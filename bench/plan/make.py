@@ -78,7 +78,7 @@ def make_plan(here: Variant, wanted: Selection, refs: Sequence[Variant] = ()) ->
     _check_knees(cells.values())
     every = in_pairs([*cells.values()], chosen.pairs, skips)
     if not every:
-        causes = "; ".join(sorted({s.cause for s in skips})[:3]) or "no stack, scenario, tool and level go together"
+        causes = "; ".join(sorted({s.cause for s in skips})[:3]) or "no stack, scenario, tool and level can be combined"
         raise UserError(f"nothing matches the selection ({causes}); try --list with fewer filters")
     # A tool that can run another load of the preset is not skipped.
     run = {(cell.service.name, cell.scenario, cell.tool) for cell in every}
@@ -92,7 +92,7 @@ def make_plan(here: Variant, wanted: Selection, refs: Sequence[Variant] = ()) ->
     _check_holds(preset, kept)
     if any(parse_level(text).share for text in wanted.levels) and not any(table.shares for table in tables):
         raise UserError(
-            "share50 is a rate for a table in turns: select two services or more; no --mode solo, no --controls none"
+            "share50 needs a table in turns: select two services or more, without --mode solo and --controls none"
         )
     turn_rounds = (wanted.rounds or preset.turn_rounds or LOOKS[-1]) if tables else 0
     return Plan(
@@ -300,7 +300,7 @@ def with_clients(plan: Plan, clients: int, *, other_options: Iterable[str] = ())
     if clients == 1:
         return plan
     if plan.preset.mode != "solo" or plan.tables:
-        raise UserError("--loadgens needs --mode solo: turns are given by one load generator that holds all tools")
+        raise UserError("--loadgens needs --mode solo: services that take turns share one load generator")
     if named := next(iter(other_options), None):
         raise UserError(f"--loadgens does not go with {named}, which takes one load generator: leave one of them out")
     for cell in (*plan.cells, *plan.nulls):

@@ -105,9 +105,7 @@ class Refs:
         stacks = tuple(self._stacks())
         if not stacks:
             few, both = ", ".join(self.changed[:3]), f"{self.base.label} and {self.head.label}"
-            raise UserError(
-                f"no service that both {both} have is made of what differs ({few}): there is nothing to compare"
-            )
+            raise UserError(f"nothing to compare: what differs ({few}) affects no service that both {both} have")
         return replace(
             wanted,
             stacks=stacks[:MOST],
@@ -129,14 +127,14 @@ class Refs:
         """A line for each setting that differs in .env although a run can have only one value of it."""
         for name in SETTINGS:
             if self.base.env.get(name) != self.head.env.get(name) and name not in (CLASS, *TAKEN):
-                yield f"{name} differs as well, a setting of the whole run: both sides have {self.run[name]!r}"
+                yield f"{name} differs too, but applies to the whole run: both sides have {self.run[name]!r}"
 
     def _unconcerned(self, plan: Plan) -> Iterator[str]:
         """A line for each pair that the difference does not affect."""
         found, services = self.touched(), {service.name: service for service in plan.services}
         for base, head in ((services[name] for name in pair) for pair in plan.pairs):
             if base.stack == head.stack and not base.framework.own and not found.concerns(base):
-                yield f"{base.stack} is made of the same files on both sides: a difference there is noise"
+                yield f"{base.stack} has the same files on both sides: a difference there is noise"
 
     def _stacks(self) -> Iterator[str]:
         """A stack for each framework and server that differs, if both refs have it; the quick preset's come first."""

@@ -69,20 +69,20 @@ def parse_running(text: str, *, owned: bool) -> RunningServer:
         url = urlsplit(text)
         port = url.port
     except ValueError as error:
-        raise UserError(f"--target {text!r} is no URL: {error}") from None
+        raise UserError(f"--target {text!r} is not a URL: {error}") from None
     host = url.hostname or ""
     if "@" in url.netloc:
         raise UserError("--target: no credentials in the URL: they would be in the results")
     if problem := _problem(text, url, host):
         raise UserError(f"--target {text!r}: {problem}")
     if port == 0:
-        raise UserError(f"--target {text!r}: port 0 is none")
+        raise UserError(f"--target {text!r}: port 0 is not valid")
     host = "127.0.0.1" if host == "localhost" else host
     here = is_loopback(host)
     if not here and not owned:
         raise UserError(
-            f"--target {text!r}: {host} is not this machine (127.0.0.0/8, ::1, localhost), and to load another one is"
-            f" an attack unless its owner wants it: if you own it, say so with {OWNED}"
+            f"--target {text!r}: {host} is not this machine (127.0.0.0/8, ::1, localhost), and loading someone else's"
+            f" server is an attack: if you own it, add {OWNED}"
         )
     path = url.path + (f"?{url.query}" if url.query else "")
     return RunningServer(host, port or 80, "" if path == "/" else path, owned=not here)
@@ -109,7 +109,7 @@ def _problem(text: str, url: SplitResult, host: str) -> str:
     if "#" in text:
         return "a fragment (#...) is never sent to a server"
     if not _HOST.match(host) and _address(host) is None:
-        return f"'{host}' is no host"
+        return f"'{host}' is not a host"
     if not _PATH.match(url.path + url.query):
         return "the path must be percent-encoded"
     return ""
@@ -124,8 +124,8 @@ def check_running(servers: Sequence[RunningServer], *, alone: bool) -> None:
     with_path = next((one for one in servers if one.path), None)
     if with_path and not alone:
         raise UserError(
-            f"--target {with_path.origin}{with_path.path}: beside services it is asked what they are asked; give"
-            f" {with_path.origin}, and what to ask by --targets (of --app) or --scenario"
+            f"--target {with_path.origin}{with_path.path}: beside services it gets the same requests as they do; give"
+            f" {with_path.origin}, and choose the requests with --scenario or, for --app, --targets"
         )
 
 

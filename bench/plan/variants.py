@@ -43,7 +43,7 @@ _AXES = ("stacks", "pythons", "bases", "frameworks", "servers")
 USUAL = ("gunicorn-$WORKER_CLASS", "uvicorn")
 """Servers on which a framework's package is measured unless the command line names others."""
 DEBIAN = "debian"
-ALONE = "on this Python no other version of the package can be had to compare it with"
+ALONE = "there is no other version of the package to compare it with on this Python"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +117,7 @@ class Variant:
         for name in wheels.names:
             if not any(name in self.pins(service) for service in services if not service.skip):
                 others = sorted({s.server.name for s in self.matrix.usual if name in self.pins(s)})
-                by = f"servers that have it: {', '.join(others)}" if others else "nor has any other of the matrix"
+                by = f"servers that have it: {', '.join(others)}" if others else "nor does any other have it"
                 raise UserError(f"--package {name}: no service of the selection has it; {by}")
         return [found for service in services for found in self._versions(service, wheels)]
 
@@ -141,7 +141,7 @@ class Variant:
         if service.base == DEBIAN:
             return with_package(self.matrix, service, wheel.package, wheel.folder)
         found = with_package(self.matrix, service, wheel.package)
-        return found if release else replace(found, skip="a package from a source is built for Debian's images alone")
+        return found if release else replace(found, skip="a package from source is built only for Debian images")
 
     def _with_values(self, services: Sequence[Service], knobs: Sequence[Knob]) -> Iterator[Service]:
         """The services with every combination of values of the knobs that they read."""
@@ -243,7 +243,7 @@ def knobs_of(preset: Preset, wanted: Selection) -> Sequence[Knob]:
         raise UserError(f"--vary {twice} is given twice; give one list of its values")
     combinations = math.prod(len(knob.values) for knob in knobs)
     if combinations > MOST_VALUES:
-        raise UserError(f"--vary makes {combinations} combinations of each service, and at most {MOST_VALUES} are made")
+        raise UserError(f"--vary makes {combinations} combinations of each service; the limit is {MOST_VALUES}")
     return knobs
 
 

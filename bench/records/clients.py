@@ -18,7 +18,7 @@ from bench.run.reader import Raw, ServiceFacts
 from bench.tools import TOOLS, parse
 from bench.tools.parsed import merged
 
-NOT_MERGED = "several load generators: percentiles and deviations of each cannot be made into those of all"
+NOT_MERGED = "several load generators: their percentiles and deviations cannot be combined"
 NOT_MERGEABLE = [key for key in LATENCIES if key not in ("mean", "min", "max")]
 LAG_OF_EACH = "several load generators: each has its own, in its lag.json"
 

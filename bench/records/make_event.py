@@ -119,7 +119,7 @@ def _measured(empty: EventRecord, window: Window, capacity: float | None) -> Eve
         extras=figures(window),
     )
     reasons = {
-        "beside": "an earlier version did not say it",
+        "beside": "an earlier version did not record it",
         "rate": A_LOOP,
         "share": A_LOOP if parts else "its capacity is not known",
         "longest_gap_s": no_gap,
@@ -130,7 +130,7 @@ def _measured(empty: EventRecord, window: Window, capacity: float | None) -> Eve
         "memory_before_bytes": "its memory could not be read",
         "memory_peak_bytes": "its memory could not be read",
         "late_p99_s": "nothing was sent",
-        "happened": "nothing shows it",
+        "happened": "nothing that was recorded shows it",
     }
     missing = {name: why for name, why in reasons.items() if getattr(record, name) is None}
     return replace(record, missing=missing)

@@ -32,10 +32,10 @@ OF_TURNS = (
 )
 ABOUT_RAW = f"""# Raw output
 
-What the load tools and the containers' counters said, unchanged; docs/architecture.md has the layout.
+Output of the load tools and counters of the containers, unchanged. docs/architecture.md describes the layout.
 
-Of windows in turns (`rNN/bN/`, of wrk, ab or hey): {OF_TURNS}
-Their requests/s are computed from responses and turns alone. Latency is measured apart, at a fixed rate and without
+Windows in turns (`rNN/bN/`, of wrk, ab or hey): {OF_TURNS}
+Their requests/s are computed from responses and turns only. Latency is measured separately, at a fixed rate and without
 stops (`vegeta-share50` and the like).
 """
 

@@ -145,14 +145,14 @@ def _rounded_count(planned: Measurement, attempts: int) -> str:
 def _memory(evidence: Evidence) -> Iterator[Cause]:
     if killed := evidence.oom_kills:
         processes = "a process was" if killed == 1 else f"{killed} processes were"
-        yield Cause(OUT_OF_MEMORY, f"{processes} killed at the container's limit of memory, by the kernel")
+        yield Cause(OUT_OF_MEMORY, f"{processes} killed by the kernel at the container's memory limit")
 
 
 def _clock(evidence: Evidence) -> Iterator[Cause]:
     step_s = evidence.clock_step_s or 0.0
     if is_clock_step(step_s, evidence.wall_s or 0.0):
         way = "forward" if step_s > 0 else "back"
-        yield Cause(CLOCK, f"the time of day was set {way} by {abs(step_s):.4g} s under load: tools take times by it")
+        yield Cause(CLOCK, f"the time of day was set {way} by {abs(step_s):.4g} s under load: tools measure time by it")
 
 
 def _server(evidence: Evidence) -> Iterator[Cause]:
@@ -257,8 +257,8 @@ def _output(evidence: Evidence) -> Iterator[Cause]:
 def _late(evidence: Evidence) -> Iterator[Cause]:
     turns = evidence.turns
     if turns and turns.late > MAX_LATE * turns.count:
-        words = f"after {turns.late} of {turns.count} turns responses came that the turn had not waited for"
-        yield Cause("late responses", f"{words}: they are in its counts, and not in its time")
+        words = f"after {turns.late} of {turns.count} turns, responses came that the turn had not waited for"
+        yield Cause("late responses", f"{words}: they are counted, but their time is not")
 
 
 def _changed(evidence: Evidence) -> Iterator[Cause]:
@@ -320,7 +320,7 @@ def _report(found: Together) -> Iterator[tuple[str, str]]:
     elif merged.attempts != whole.parsed.attempts:
         yield (
             "arithmetic",
-            f"{merged.attempts} requests in the report of all load generators, {whole.parsed.attempts} of each",
+            f"{merged.attempts} requests in the report of all load generators, {whole.parsed.attempts} in their own",
         )
 
 

@@ -96,7 +96,7 @@ def _possible(record: Record, facts: Mapping[str, Any]) -> Record:
     most = most_possible(record, facts) if record.outcome == MEASURED and record.goodput else None
     if most is None or record.goodput is None or record.goodput <= TIMER_SLACK * most[0]:
         return record
-    detail = f"{record.goodput:.6g} responses/s, where {most[0]:.6g} can be: {most[1]}"
+    detail = f"{record.goodput:.6g} responses/s, but at most {most[0]:.6g} are possible: {most[1]}"
     return replace(record, valid=False, causes=(*record.causes, Cause(IMPOSSIBLE, detail)))
 
 
@@ -233,6 +233,6 @@ def with_reasons(records: Iterable[Record]) -> list[Record]:
 
     def told(record: Record) -> Record:
         detail = bound.get(cell_key(record)) if record.mode == "solo" and record.outcome == NOT_RUN else None
-        return record if detail is None else replace(record, causes=(Cause(BOUND, f"{detail}; not measured on"),))
+        return record if detail is None else replace(record, causes=(Cause(BOUND, f"{detail}; not measured again"),))
 
     return [told(record) for record in every]

@@ -398,7 +398,7 @@ class LocalDocker(Engine):
     def revive(self) -> tuple[str, ...]:
         ended = self.ended()
         if ended:
-            warn(f"{' '.join(ended)} ended while the run went on: started again")
+            warn(f"{' '.join(ended)} ended during the run: started again")
             self.start_dependencies()
         return ended
 

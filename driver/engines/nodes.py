@@ -45,7 +45,7 @@ class Nodes(LocalDocker):
 
     @property
     def cannot_act(self) -> str:
-        return "services on several machines are out of reach of signals"
+        return "signals cannot reach services on several machines"
 
     def context_of(self, service: str) -> str:
         return self.nodes[role_of(service)].context
@@ -58,7 +58,7 @@ class Nodes(LocalDocker):
             docker("exec", self.run.container(LOADGEN), *words, context=node.context)
         except DockerError as error:
             self.check()
-            raise Failure(RUN, f"the load generator on {node.name} does not reach the counters: {error}") from error
+            raise Failure(RUN, f"the load generator on {node.name} cannot reach the counters: {error}") from error
 
     def more_loadgens(self, count: int, log: Path) -> bool:
         """Starts each on its own machine."""

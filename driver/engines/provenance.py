@@ -37,7 +37,7 @@ def save_provenance(run: Run, service: str) -> None:
     known = text_of(folder / "image.id")
     if known is not None:
         if known.strip() != found:
-            raise Failure(USER, f"{service} is another image than the one {run.name} began with: start a new run")
+            raise Failure(USER, f"the image of {service} has changed since {run.name} began: start a new run")
         return
     settings = f"PYTHON_JIT={run.setting('PYTHON_JIT', '0')} {facts.settings}".split()
     argv = ["run", "--rm", "--label", f"bench.run={run.project}", "--network", "none", *CONFINED, "--memory", "512m"]

@@ -71,7 +71,7 @@ def main(argv: list[str]) -> int:
     print(f"containers of runs that have ended: {len(left.containers)}")
     print(f"networks: {len(left.networks)}\nvolumes: {len(left.volumes)}")
     print(*images_lines(images), sep="\n")
-    print(f"temporary folders of killed scripts, and published runs unpacked: {len(folders) + len(trees)}", flush=True)
+    print(f"temporary folders of killed scripts, and unpacked published runs: {len(folders) + len(trees)}", flush=True)
     for path in (*folders, *trees):
         print(f"  {path}, {run(['du', '-sh', str(path)], check=False).out.partition(chr(9))[0]}")
     if not options.yes:
@@ -253,7 +253,7 @@ def images_lines(images: Images) -> list[str]:
         line("kept: our images that were not selected", "kept"),
         line("kept: images that an interrupted run needs", "resumable"),
         line("not ours: images without our labels (or built before there were any)", "other"),
-        f"build cache of this engine: {cache} beside the layers of images, which it keeps when these are removed",
+        f"build cache of this engine: {cache}, plus the layers of images, which it keeps after these are removed",
     ]
 
 

@@ -91,7 +91,7 @@ def remove_dead_runs() -> bool:
         for line in networks.splitlines():
             name, _, made = line.partition("\t")
             if name.startswith("bench") and not _begins(made) and _is_dead(name):
-                say(f"removing what is left of {name}, which nobody measures any more")
+                say(f"removing what is left of {name}, which is no longer being measured")
                 words = ("down", "--timeout", "0", "--volumes", "--remove-orphans")
                 docker("compose", "--project-name", name, *words)
     except DockerError:

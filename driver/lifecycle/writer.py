@@ -45,13 +45,13 @@ def become_writer(run: Run, place: str = "") -> None:
             words = f"process {pid}: wait for it, or end it (kill {pid})"
             raise Failure(USER, f"{run.name} is being measured since {since} by {words}")
         if not attempt:
-            say(f"waiting until the children of process {pid} end, which measured {run.name} and was killed")
+            say(f"waiting for the children of process {pid} to end, which measured {run.name} and was killed")
         time.sleep(WAIT_S)
     else:
         end_writers(run)
         if not _locked(lock, KILLED_S):
             pid, since = _known_writer(lock)
-            words = f"what process {pid} has left since {since}: end that (fuser {file})"
+            words = f"children of process {pid} (since {since}): end them (fuser {file})"
             raise Failure(USER, f"{run.name} is locked by {words}")
     # Only now use the inherited descriptor number: a process waiting for the lock must not look like a writer.
     os.dup2(lock, LOCK)

@@ -126,7 +126,7 @@ def _more_loadgens(nodes: Sequence[Node], first: Node, number: int) -> list[Node
             f"{node.name} has {node.kind}, and {first.name} {first.kind}" for node in others if node not in alike
         )
         why = f" ({kinds})" if kinds else ": scripts/swarm.sh label NODE loadgen"
-        raise Failure(USER, f"{number} load generators need as many nodes of one kind, there are {len(alike) + 1}{why}")
+        raise Failure(USER, f"{number} load generators need {number} nodes of one kind, not {len(alike) + 1}{why}")
     return [replace(node, role=f"loadgen-{place}") for place, node in enumerate(alike[: number - 1], 2)]
 
 

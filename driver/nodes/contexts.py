@@ -52,7 +52,7 @@ def ask_machine(context: str) -> tuple[str, Node]:
     except DockerError as error:
         raise Failure(USER, f"no Docker engine answers at {context}: {error}") from error
     except (ValueError, LookupError, TypeError) as error:
-        raise Failure(USER, f"what answers at {context} is not what docker info prints: {error!r}") from error
+        raise Failure(USER, f"{context} does not answer like a Docker engine: {error!r}") from error
 
 
 def published_address(text: str) -> str:
@@ -61,16 +61,16 @@ def published_address(text: str) -> str:
         address = IPv4Address(text)
     except AddressValueError:
         raise Failure(
-            USER, f"'{text}' is no IPv4 address of the server's machine: give --server-address ADDRESS"
+            USER, f"'{text}' is not an IPv4 address of the server's machine: give --server-address ADDRESS"
         ) from None
     if address.is_unspecified:
-        raise Failure(USER, f"{text} is every interface of the server's machine: give the address of one")
+        raise Failure(USER, f"{text} stands for every interface of the server's machine: give the address of one")
     if address.is_loopback:
         raise Failure(
-            USER, f"{text} is reached by the server's machine alone: give an address that the other one reaches"
+            USER, f"{text} can only be reached from the server's machine: give an address that the other one can reach"
         )
     if address.is_multicast or address == IPv4Address("255.255.255.255"):
-        raise Failure(USER, f"{text} is no machine's address")
+        raise Failure(USER, f"{text} is not a machine's address")
     return text
 
 
@@ -78,7 +78,7 @@ def machines(server_context: str, loadgen_context: str, address: str) -> list[No
     """The machine of each role; database and upstream are on the server's machine."""
     (server_id, server), (loadgen_id, loadgen) = ask_machine(server_context), ask_machine(loadgen_context)
     if (server_id, server.name) == (loadgen_id, loadgen.name):
-        raise Failure(USER, f"{server_context} and {loadgen_context} are one engine: on one machine leave out both")
+        raise Failure(USER, f"{server_context} and {loadgen_context} are the same engine: leave out both")
     server = replace(server, address=published_address(address))
     return [replace(loadgen if role == "loadgen" else server, role=role) for role in ROLES]
 
@@ -87,7 +87,7 @@ def addresses(services: Iterable[str], address: str) -> list[tuple[str, str]]:
     """The readers and services of a run, each with its own port at this address."""
     names = [*READERS, *dict.fromkeys(("null", *services))]
     if len(names) > LAST_PORT - FIRST_PORT + 1:
-        raise Failure(USER, f"{len(names)} services are more than there are ports from {FIRST_PORT} to {LAST_PORT}")
+        raise Failure(USER, f"too few ports from {FIRST_PORT} to {LAST_PORT} for {len(names)} services")
     return [(name, f"{address}:{port}") for port, name in enumerate(names, FIRST_PORT)]
 
 

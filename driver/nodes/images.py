@@ -72,7 +72,7 @@ def copy_images(context: str, images: Sequence[str]) -> None:
 def need_same(context: str, image: str, reference: str) -> None:
     """Failure if the image there is not the one here."""
     if not has_image(context, image, reference):
-        raise Failure(RUN, f"context {context} has another {image} than this machine")
+        raise Failure(RUN, f"the image {image} of context {context} differs from this machine's")
 
 
 def _image_there(context: str, reference: str) -> str | None:
@@ -141,7 +141,7 @@ def _push_images(root: Path, swarm: Swarm, images: Sequence[str]) -> Mapping[str
         repository = f"{prefix}/{image.partition(':')[0]}"
         tag = f"{repository}:{docker('image', 'inspect', '--format', '{{.Id}}', image).out[7:23]}"
         docker("tag", image, tag, context=pusher)
-        with or_failure(RUN, f"the registry does not take {image}"):
+        with or_failure(RUN, f"the registry does not accept {image}"):
             docker("push", "--quiet", tag, context=pusher, timeout=TRANSFER_S)
         digests = docker("image", "inspect", "--format", "{{json .RepoDigests}}", tag, context=pusher).out
         references[image] = next(one for one in json.loads(digests) if one.startswith(f"{repository}@"))
@@ -153,7 +153,7 @@ def _pull_images(references: Sequence[tuple[str, str]], node: Node) -> None:
     for image, reference in references:
         if has_image(node.context, image, image):
             continue
-        with or_failure(RUN, f"context {node.context} does not get {image} as {reference}"):
+        with or_failure(RUN, f"context {node.context} cannot pull {image} as {reference}"):
             docker("pull", "--quiet", reference, context=node.context, timeout=TRANSFER_S)
         need_same(node.context, image, reference)
         docker("tag", reference, image, context=node.context)
@@ -163,9 +163,9 @@ def _deploy(root: Path, swarm: Swarm, names: Sequence[str], images: Mapping[str,
     compose = json.loads(project_compose(root, "--profile", "*", "config", "--format", "json", *names).out)
     made = json.dumps(stack(compose, names, swarm.nodes, images)).encode()
     for name, lost in loses(compose, names).items():
-        warn(f"{name}: a service of a swarm has no {', '.join(lost)}")
+        warn(f"{name}: a service of a swarm cannot have {', '.join(lost)}")
     words = ("stack", "deploy", "--resolve-image", "never", "--compose-file", "-", STACK)
-    with or_failure(RUN, "the swarm takes no stack"):
+    with or_failure(RUN, "the swarm does not accept the stack"):
         docker(*words, context=swarm.manager, stdin=made)
 
 
@@ -191,7 +191,7 @@ def _start_relay(node: Node) -> None:
         )
     asks = ("exec", RELAY, "bash", "-c", "</dev/tcp/registry/5000")
     if not in_time(lambda: answer(*asks, context=node.context) is not None, 100, 0.3):
-        raise Failure(RUN, f"node {node.name} does not reach the registry: scripts/swarm.sh check says why")
+        raise Failure(RUN, f"node {node.name} cannot reach the registry: scripts/swarm.sh check says why")
 
 
 def _left_of_stack(swarm: Swarm) -> list[str] | None:

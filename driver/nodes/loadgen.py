@@ -39,7 +39,7 @@ def fill_volumes(run: Run, node: Node) -> None:
     """Creates and fills the run's volumes on a machine: project, results, database password."""
     mounts = []
     project = _archive(((run.root / name, name) for name in PROJECT), recursive=True)
-    with or_failure(RUN, f"node {node.name} does not take the project"):
+    with or_failure(RUN, f"the project cannot be copied to node {node.name}"):
         for part in VOLUMES:
             name = f"{run.project}-{part}"
             docker("volume", "create", "--label", run.label, name, context=node.context)
@@ -63,7 +63,7 @@ class FarLoadgen:
             try:
                 self.send_inputs(folder)
             except DockerError as error:
-                words = f"the load generator does not get what it needs: {error}"
+                words = f"the load generator cannot be sent its input: {error}"
                 if log:
                     save(log, words + "\n")
                 return Done(RUN, "", words)
@@ -91,7 +91,7 @@ class FarLoadgen:
             end(giving)
         files = _whole(data) if giving.returncode == 0 else None
         if files is None:
-            warn(f"what the load generator has written in {folder} is not whole here")
+            warn(f"the load generator's files of {folder} arrived incomplete")
             return False
         for name, content in files.items():
             path = self.run.folder / name

@@ -67,7 +67,7 @@ def _choose_lanes(run: Run, usable: Sequence[Node]) -> None:
     if len(lanes) > 1:
         say(f"{len(lanes)} pairs of nodes side by side: {'; '.join(lane.words for lane in lanes)}")
     if left_out:
-        say(f"left out, as figures of other nodes are not compared: {'; '.join(left_out)}")
+        say(f"left out, because figures of different nodes are not compared: {'; '.join(left_out)}")
 
 
 def save_lanes(run: Run, lanes: Sequence[Lane]) -> None:
@@ -127,7 +127,7 @@ def _make_overlay(run: Run) -> None:
     if manager is None:
         raise Failure(RUN, "the run has no network")
     options = overlay_options(json.loads(project_compose(run, "config", "--format", "json", LOADGEN).out))
-    _make_network(run, manager, run.project, options, "the swarm makes no network of")
+    _make_network(run, manager, run.project, options, "the swarm cannot create a network of")
 
 
 def _make_bridges(engine: Nodes) -> None:
@@ -136,7 +136,7 @@ def _make_bridges(engine: Nodes) -> None:
     options = bridge_options(run.setting("BENCH_SUBNET"))
     for role, kind in (("server", "inner"), ("server", OUTER), (LOADGEN, "inner"), (LOADGEN, LOADGEN)):
         node, name = engine.nodes[role], run.project if kind == "inner" else f"{run.project}-{OUTER}"
-        _make_network(run, node.context, name, options[kind], f"{node.name} makes no network in")
+        _make_network(run, node.context, name, options[kind], f"{node.name} cannot create a network in")
 
 
 def _make_network(run: Run, context: str, name: str, options: Sequence[str], refused: str) -> None:
@@ -173,7 +173,7 @@ def _need_way(engine: Nodes) -> None:
     asks = ("run", "--rm", *options, "bench/loadgen", "timeout", "5", "bash", "-c", REACHES, address)
     if not in_time(lambda: answer(*asks, context=loadgen.context, timeout=60) is not None, 5, 0.5):
         why = "another network, or a closed port (docs/several-machines.md)?"
-        raise Failure(USER, f"{loadgen.name} does not reach {address} of {server.name}: {why}")
+        raise Failure(USER, f"{loadgen.name} cannot reach {address} of {server.name}: {why}")
 
 
 def measure_wave(run: Run) -> None:
@@ -218,7 +218,7 @@ def _remove_lane(run: Run) -> None:
 
     if not in_time(is_gone, 30, 0.3):
         warn(
-            f"the swarm still counts a lost node as using the network of {run.name}: --resume takes it again; "
+            f"the swarm still counts a lost node as using the network of {run.name}: --resume uses it again; "
             f"once the node is back, docker --context {manager} network rm {run.project} removes it"
         )
 

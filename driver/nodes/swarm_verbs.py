@@ -131,7 +131,7 @@ def of_engines(swarm: Swarm) -> Iterator[Finding]:
     ours = [node for node in swarm.nodes if node.roles]
     for node in ours:
         if not node.ready:
-            yield Finding("warn", f"{node.name}: is down, as the swarm has it")
+            yield Finding("warn", f"{node.name}: is down, according to the swarm")
         elif not node.active:
             yield Finding("warn", f"{node.name}: is drained or paused: docker node update --availability active")
         if node.context is None:
@@ -173,7 +173,7 @@ def of_ports(ports: Sequence[Port]) -> Iterator[Finding]:
     closed = [port for port in ports if not port.open]
     for port in closed:
         what = PORTS[port.number]
-        yield Finding("stop", f"{port.of}: does not reach {port.to} at {port.number}/tcp ({what}): open it there")
+        yield Finding("stop", f"{port.of}: cannot reach {port.to} at {port.number}/tcp ({what}): open it there")
     if ports and not closed:
         numbers = ", ".join(f"{number}/tcp" for number in sorted({port.number for port in ports}))
         yield Finding("ok", f"ports: {numbers} reached between all nodes with a role")
@@ -183,10 +183,10 @@ def of_link(of: str, to: str, ping: Done | None, iperf: Done | None) -> Finding:
     """From the outputs of ping and iperf3 over an overlay network; None if they were not run."""
     found, bits_per_second = PING.search(ping.out) if ping else None, _speed(iperf.out if iperf else "")
     if found is None:
-        words = "nothing passes on an overlay network: open 4789/udp and 7946/udp on both"
+        words = "the overlay network is blocked: open 4789/udp and 7946/udp on both"
         return Finding("stop", f"{of} to {to}: {words}")
     if bits_per_second is None:
-        words = "iperf3 fails, although a ping passes: is the network's MTU too large?"
+        words = "iperf3 fails, although ping works: is the network's MTU too large?"
         return Finding("stop", f"{of} to {to}: {words}")
     round_trip = float(found["mean"]) / 1000
     slow = bits_per_second < SLOW_LINK or round_trip > FAR

@@ -87,7 +87,7 @@ def read_request(argv: Sequence[str]) -> tuple[list[str], str, list[str]]:
         word = words.pop(0)
         if word == "--package":
             if package or not words or not words[0]:
-                raise Failure(USER, "--package takes one folder, once; see --help")
+                raise Failure(USER, "give --package once, with one folder; see --help")
             package = words.pop(0)
         elif word in NOT_HERE:
             raise Failure(USER, f"a bisection takes no {word}; see --help")
@@ -116,8 +116,8 @@ def _choose_commits(refs: Sequence[str], package: str) -> tuple[Path, str, str]:
     if good == bad:
         raise Failure(USER, f"'{refs[0]}' and '{refs[1]}' are the same commit")
     if git(folder, "merge-base", "--is-ancestor", good, bad).status:
-        order = "give the good commit first, and one that the bad one descends from"
-        raise Failure(USER, f"'{refs[0]}' does not lead to '{refs[1]}': {order}")
+        order = "give the good commit first, and the bad one must descend from it"
+        raise Failure(USER, f"'{refs[1]}' does not descend from '{refs[0]}': {order}")
     return folder, good, bad
 
 

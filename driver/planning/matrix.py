@@ -159,7 +159,7 @@ def need_results(folder: Path) -> None:
         raise Failure(USER, f"cannot write to {folder}: {why}; free some space there, or make it writable for {user}")
     facts = folder.stat()
     if not os.geteuid() and facts.st_uid and not facts.st_mode & stat.S_IWOTH:
-        whose = f"it belongs to user {facts.st_uid}, and containers have none of root's rights"
+        whose = f"it belongs to user {facts.st_uid}, and containers do not have root's privileges"
         raise Failure(USER, f"cannot write to {folder}: {whose}: run this as that user, or chown it")
 
 
@@ -176,22 +176,18 @@ def check_machines(request: Request) -> list[str]:
     given, words = request.machines, [*(["--app"] if "folder" in request.own else []), *request.selection]
     if given:
         if request.resume:
-            raise Failure(
-                USER, "--resume goes on with the machines that the run began with: leave out --server-context"
-            )
+            raise Failure(USER, "--resume uses the machines that the run began with: leave out --server-context")
         if request.swarm:
             raise Failure(USER, "--server-context is for two machines without a swarm: leave out --swarm")
         if len(given) < len(MACHINES):
             raise Failure(USER, f"{', '.join(MACHINES[:2])} and {MACHINES[2]} belong together: give all three")
         if any(word.startswith("--loadgens") for word in words):
-            raise Failure(USER, "--loadgens has a node for each load generator, which only --swarm gives")
+            raise Failure(USER, "--loadgens on several machines needs --swarm")
     if given or request.swarm:
         for word in words:
             option = word.partition("=")[0]
             if option in ("--app", "--target") or word == "--profile":
-                raise Failure(
-                    USER, f"{option} measures on this machine alone: leave it out where the run is on several"
-                )
+                raise Failure(USER, f"{option} works on this machine only: leave it out in a run on several")
     return [given[option] for option in MACHINES if option in given]
 
 
@@ -203,12 +199,12 @@ def repeat(request: Request) -> tuple[str, str]:
     while words:
         taken = take_own(was, words)
         if not taken:
-            raise Failure(USER, f"{request.again}: '{words[0]}' is no option for one's own app any more")
+            raise Failure(USER, f"{request.again}: '{words[0]}' is no longer an option for your own app")
         del words[:taken]
     request.own = {**was, **request.own}
     if then["own_app"] and not request.own.get("app"):
-        again = f"give --app FOLDER {then['own_app']} and the others again"
-        raise Failure(USER, f"{request.again} was planned before the options for one's own app were kept: {again}")
+        again = f"give --app FOLDER {then['own_app']} and its other options again"
+        raise Failure(USER, f"{request.again} was planned before the options of --app were saved: {again}")
     # Sources are looked up where they were then, or where a new --package says.
     request.selection = then["selection"]
     request.packages = read_request(request.selection).packages

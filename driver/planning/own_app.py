@@ -30,7 +30,7 @@ def prepare_own_app(
     removes the files made here.
     """
     if "app" not in own:
-        raise Failure(USER, f"--{' '.join(own)} is for one's own app: give --app FOLDER MODULE:CALLABLE too")
+        raise Failure(USER, f"--{' '.join(own)} needs --app FOLDER MODULE:CALLABLE")
     folders = {"own-app": own["folder"], **({"own-head": own["head"]} if own.get("head") else {})}
     described = {}
     for option, folder in folders.items():

@@ -92,7 +92,7 @@ def _releases(spec: str) -> tuple[str, list[str]]:
             name = part.partition("==")[0]
         version = part.removeprefix(f"{name}==")
         if not (VERSION.fullmatch(version) and re.fullmatch(NAME, name)):
-            words = f"'{version}' is no version: give NAME==21.2.0, NAME==21.*,22.* or NAME==last:10"
+            words = f"'{version}' is not a version: give NAME==21.2.0, NAME==21.*,22.* or NAME==last:10"
             raise Failure(USER, f"--package '{spec}': {words}")
         lines.append(f"{name}=={version}")
     return "ladder" if len(parts) > 1 or re.search("[:*]", lines[0]) else "release", lines

@@ -19,10 +19,10 @@ NOT_BUILT = 3
 """Exit status of `harness check`."""
 LONGEST_S = 86400
 LACKS = {
-    "no-cpuset": "this engine pins no container to CPUs (rootless without the cpuset controller): server, load "
+    "no-cpuset": "this engine cannot pin containers to CPUs (rootless without the cpuset controller): server, load "
     "generator and database share them (docs/engines.md)",
-    "no-memory": "this engine limits no memory: MEMORY has no effect (docs/engines.md)",
-    "podman": "podman: containers reach what listens on this host, at their network's first address (docs/engines.md)",
+    "no-memory": "this engine cannot limit memory: MEMORY has no effect (docs/engines.md)",
+    "podman": "podman: containers can reach this host's ports, at their network's first address (docs/engines.md)",
     "elsewhere": "the engine is in another machine (Docker Desktop, a virtual machine): memory and CPU time of "
     "services are null (docs/engines.md)",
 }
@@ -38,7 +38,7 @@ def main(argv: list[str]) -> int:
     verb = argv[0] if argv else ""
     if verb == "engine":
         if "rootless" in kinds() and not os.geteuid():
-            why = "the engine is rootless and this script is root, whose results/ it cannot write"
+            why = "this script runs as root, but the engine is rootless and cannot write to root's results/"
             raise Failure(USER, f"{why}: run it as the engine's user")
         print(kind_words())
     elif verb == "lacks":
@@ -78,7 +78,7 @@ def _build() -> None:
     words = ("build", "--progress", "plain", *HARNESS)
     if project_compose(ROOT, *words, env=env, log=log, check=False, timeout=LONGEST_S).status:
         print(*log.read_text(errors="replace").splitlines()[-30:], sep="\n", file=sys.stderr)
-        raise Failure(RUN, f"the harness does not build; the end of {log} is above")
+        raise Failure(RUN, f"the harness cannot be built; the end of {log} is above")
     log.unlink()
 
 

@@ -108,7 +108,7 @@ def record_answers(engine: Engine, app: OwnApp, services: Sequence[str]) -> None
         save_log(engine, service)
         leave_out(engine, service, "answer", patience(run))
         engine.stop([service])
-    none = f"{app.app} gives no answer on any of {' '.join(asked)}"
+    none = f"{app.app} does not answer on any of {' '.join(asked)}"
     refuse(engine, none, run.service_folder(asked[0]) / "server.log")
 
 

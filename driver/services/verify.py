@@ -168,7 +168,7 @@ def check_contract(engine: Engine, service: str, crowd: bool) -> None:
 
 def set_aside(run: Run, service: str) -> None:
     """Moves the results away, because the machine may be to blame: the service is verified once more, alone."""
-    say(f"{service}: too late, or interrupted; it is verified again, alone, after the others")
+    say(f"{service}: timed out or was interrupted; it will be verified again, alone, after the others")
     folder = run.service_folder(service)
     (folder / "beside").mkdir(parents=True, exist_ok=True)
     for name in FOUND:

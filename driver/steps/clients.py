@@ -116,7 +116,7 @@ def _clock(number: int, node: Node, loadgen: FarLoadgen) -> str:
         # The fastest of several answers is the most exact; the error is half its round trip.
         took, ahead = min(_asked(process) for _ in range(ASK_TRIES))
     except (OSError, ValueError) as error:
-        raise DockerError(f"client {number}: its clock cannot be asked") from error
+        raise DockerError(f"client {number}: its clock cannot be read") from error
     finally:
         end(process)
     return f"{node.name}\t{ahead}\t{took // 2}\n"

@@ -101,9 +101,7 @@ def _began() -> str:
     """The machine's uptime at the script's start, in hundredths of a second."""
     began = os.environ.get("BENCH_BEGAN", "")
     if not began.isdecimal():
-        raise Failure(
-            RUN, "BENCH_BEGAN does not say when the run was begun or gone on with: scripts/matrix.sh calls this"
-        )
+        raise Failure(RUN, "BENCH_BEGAN does not say when the script was started: scripts/matrix.sh calls this")
     return began
 
 

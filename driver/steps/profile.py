@@ -39,7 +39,7 @@ def profile_tables(engine: Engine, max_time_s: float | None) -> None:
     name, begin = engine.run.name, ["--begin"]
     while True:
         if max_time_s and elapsed_s() >= int(max_time_s):
-            warn(f"the time is up (--max-time): not all services are profiled; --resume {name} goes on")
+            warn(f"the time is up (--max-time): not all services are profiled; resume with --resume {name}")
             return
         done = engine.bench("profile-next", name, *begin)
         begin = []

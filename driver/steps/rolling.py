@@ -58,6 +58,6 @@ def _ask(folder: Path, verb: str, address: str, patience_s: float) -> None:
     until = time.monotonic() + patience_s
     while text_of(folder / PROXY_TOLD) != asked:
         if time.monotonic() > until:
-            words = "the container gave no answer" if verb == "answers" else "the proxy was not told"
+            words = "the container gave no answer" if verb == "answers" else "the load generator did not tell the proxy"
             raise DockerError(f"{words} within {patience_s:g} s")
         time.sleep(POLL_S)

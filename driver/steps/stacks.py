@@ -49,7 +49,7 @@ def _started(project: str, service: str, path: str) -> Iterator[None]:
         url = f"http://{service}:8080{path}"
         tries = ("--retry", "50", "--retry-all-errors", "--retry-delay", "1", "--output", "/dev/null")
         if docker("exec", f"{project}-loadgen-1", "curl", "-sf", *tries, url, check=False).status:
-            raise Failure(RUN, f"{service} does not answer {path} with success")
+            raise Failure(RUN, f"{service} does not answer {path} successfully")
         yield
     finally:
         project_compose(ROOT, *own, "down", "--timeout", "0", "--volumes", check=False)

@@ -90,7 +90,7 @@ missing_bases() {
 # choose_local_bases: from here on, base images are built on this machine, under names of their own.
 choose_local_bases() {
 	if ! debian_family || ((EUID)); then fail 2 "$(no_local_bases)"; fi
-	say "no registry answers: making local Debian bases with mmdebstrap (Alpine's cannot be made: those cells will be skipped)"
+	say "no registry answers: building local Debian bases with mmdebstrap (not possible for Alpine: those cells will be skipped)"
 	printf '%s\n' '# Written by scripts/setup.sh where no registry answered: local names of the base images.' \
 		'# Delete this file to have a registry tried again.' \
 		LOCAL_PYTHON_IMAGE=bench-python LOCAL_PYPY_IMAGE=bench-pypy LOCAL_DEBIAN_IMAGE=bench-debian:trixie-slim | save "$local_file"
@@ -99,7 +99,7 @@ choose_local_bases() {
 need_mmdebstrap() { command -v mmdebstrap >/dev/null || { apt-get -qq update && apt-get -qq install -y --no-install-recommends mmdebstrap >/dev/null; }; }
 
 no_local_bases() {
-	echo "no registry answers, and only root on a Debian-family host can make local bases:" \
+	echo "no registry answers, and local bases can be built only by root on Debian and its derivatives:" \
 		"set PYTHON_IMAGE, PYPY_IMAGE and DEBIAN_IMAGE in .env to a mirror"
 }
 
@@ -202,6 +202,6 @@ name_other_bases() {
 		digest=$(locked_digest "$name")
 		[[ $digest ]] || continue
 		had=$("$docker" image inspect --format '{{.RepoDigests}}' "$name" 2>/dev/null) || continue
-		[[ $had == *"@$digest"* ]] || warn "base image $name is not the one that services/locks/bases.tsv names: after docker image rm $name that one is pulled"
+		[[ $had == *"@$digest"* ]] || warn "base image $name is not the one in services/locks/bases.tsv: to have that one pulled, docker image rm $name"
 	done
 }

@@ -42,7 +42,7 @@ engine_answers() { "$docker" version --format '{{.Server.Version}}' >/dev/null 2
 # need_engine: fails, with one line that says how to fix it, unless an engine answers. Exports its kind, so that it is asked once.
 need_engine() {
 	need_python
-	[[ $root != *:* ]] || fail 2 "Docker mounts no folder with ':' in its path: move $root"
+	[[ $root != *:* ]] || fail 2 "Docker cannot mount a folder with ':' in its path: move $root"
 	find_docker || fail 2 "no Docker with Compose >= $compose_at_least and buildx: install it, or run scripts/setup.sh --setup as root on Debian"
 	engine_answers || fail 2 "the Docker daemon does not answer: start it (systemctl start docker), or run scripts/setup.sh --setup as root on Debian"
 	[[ ${BENCH_ENGINE_KIND:-} ]] || BENCH_ENGINE_KIND=$(in_driver harness engine)

@@ -8,7 +8,7 @@ debian_family() { [[ -r /etc/os-release ]] && grep -Eq '^ID(_LIKE)?=.*(debian|ub
 
 install_python() {
 	if ! debian_family || ((EUID)); then
-		fail 2 "only root on a Debian-family host can have Python installed by this script: install Python >= 3.9, then run it again"
+		fail 2 "this script installs Python only as root on Debian and its derivatives: install Python >= 3.9, then run it again"
 	fi
 	say "installing Python (Debian's package)"
 	apt-get -qq update
@@ -22,7 +22,7 @@ install_packages() {
 	apt-get -qq update
 	# shellcheck disable=SC2016 # $(...) is apt's own format
 	mirror=$(apt-get indextargets --format '$(ORIGIN) $(REPO_URI)' 'Created-By: Packages' | sed -n 's/^Debian //p' | grep -v security | sed -n 1p)
-	[[ $mirror ]] || fail 1 "apt knows no mirror of Debian on this host: add one to its sources"
+	[[ $mirror ]] || fail 1 "apt has no Debian mirror on this host: add one to its sources"
 	apt=$(mktemp -d) && chmod 755 "$apt" # apt downloads as a user of its own
 	mkdir -p "$apt/sources" "$apt/lists/partial"
 	cat >"$apt/sources/suite.sources" <<-EOF
@@ -42,7 +42,7 @@ install_packages() {
 # install_engine: installs from the host's own release if that has Compose v2, otherwise from Debian trixie.
 install_engine() {
 	if ! debian_family || ((EUID)); then
-		fail 2 "only root on a Debian-family host can have Docker installed by this script: install Docker and Compose >= $compose_at_least, then run it again"
+		fail 2 "this script installs Docker only as root on Debian and its derivatives: install Docker and Compose >= $compose_at_least, then run it again"
 	fi
 	say "installing Docker Engine, buildx and Compose (Debian's packages)"
 	local packages=(docker.io docker-cli docker-buildx docker-compose iptables) suite
@@ -60,7 +60,7 @@ install_engine() {
 
 # start_engine: uses systemd if it runs here, otherwise starts dockerd directly.
 start_engine() {
-	((EUID == 0)) || fail 2 "the Docker daemon does not answer and only root can start it: sudo systemctl start docker"
+	((EUID == 0)) || fail 2 "the Docker daemon does not answer, and only root can start it: sudo systemctl start docker"
 	say "starting the Docker daemon"
 	if [[ -d /run/systemd/system ]]; then
 		systemctl start docker

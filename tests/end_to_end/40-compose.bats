@@ -170,7 +170,7 @@ for address in sys.argv[1:]: socket.create_connection((address, 48999), timeout=
 	"$docker" run --detach --rm --network none --label com.docker.compose.project=bench-up --name bench-up-host bench/loadgen sleep 120 >/dev/null
 	run -0 scripts/verify.sh --quiet gunicorn-sync-wsgi-py313-debian
 	rm -r results/*-contract
-	[[ $output == *'removing what is left of bench-up, which nobody measures any more'* ]]
+	[[ $output == *'removing what is left of bench-up, which is no longer being measured'* ]]
 	[[ -z $("$docker" ps --all --quiet --filter label=com.docker.compose.project.working_dir="$PWD") ]]
 }
 

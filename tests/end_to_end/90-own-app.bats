@@ -35,8 +35,8 @@ load own_app
 	refused_at_once "needs a folder and MODULE:CALLABLE" scripts/matrix.sh --app "$shop"
 	refused_at_once "there is no file '/nowhere'" measure --targets /nowhere
 	refused_at_once "has no module 'other'" scripts/matrix.sh --app "$shop/flask" other:app
-	refused_at_once "give --app FOLDER" scripts/matrix.sh --targets "$shop/targets.txt"
-	refused_at_once "takes no --preset" measure --preset quick
+	refused_at_once "needs --app FOLDER" scripts/matrix.sh --targets "$shop/targets.txt"
+	refused_at_once "does not go with --preset" measure --preset quick
 	echo 'hello' >"$BATS_TEST_TMPDIR/targets.txt"
 	refused_at_once "is not a target" measure --targets "$BATS_TEST_TMPDIR/targets.txt"
 	printf 'services: {db: {image: x, ports: ["5432:5432"]}}\n' >"$BATS_TEST_TMPDIR/c.yml"

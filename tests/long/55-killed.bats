@@ -96,7 +96,7 @@ nothing_left() {
 	wait "$script" || status=$?
 	cat "$log"
 	((status == 0))
-	grep -qx 'postgres ended while the run went on: started again' "$log"
+	grep -qx 'postgres ended during the run: started again' "$log"
 	[[ $(count 'to be measured again, because postgres ended during it' "$log") == $(find "$run_folder/raw" -name 'b*.lost-1' | wc -l) ]]
 	[[ $(metas "$run_folder" | grep -c '"outcome": "measured"') == 6 ]]
 	[[ $(metas "$run_folder" | grep -oE '"id": "[^"]*"' | sort -u | wc -l) == 6 && $(count . "$run_folder/plan.jsonl") == 6 ]]

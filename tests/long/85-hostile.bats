@@ -123,8 +123,8 @@ caused() {
 }
 
 @test "a service that runs out of memory is reported so, at its start and under load" {
-	caused starved '"outcome":"out of memory".*killed at its container.s limit of memory'
-	caused memory_later '"cause":"out of memory","detail":"[^"]*killed at the container.s limit of memory'
+	caused starved '"outcome":"out of memory".*killed at its container.s memory limit'
+	caused memory_later '"cause":"out of memory","detail":"[^"]*killed by the kernel at the container.s memory limit'
 	[[ $(grep -c '^| out of memory |' "$run_folder/report.md") -ge 1 ]]
 }
 

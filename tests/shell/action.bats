@@ -100,8 +100,8 @@ refuses() {
 	refuses "package: there is no folder 'none'" package=none
 	refuses "package: '/' is not in a git clone with a commit" package=/
 	refuses "base: there is no commit 'v1' in this clone: give actions/checkout fetch-depth: 2, or 0 for all" base=v1
-	refuses "options are split at blanks, and quotes are not needed: --server 'g*'" "selection=--server 'g*'"
-	GITHUB_REF=refs/heads/main refuses 'base: which commit? Outside of a pull request there is no default'
+	refuses "options are split at blanks and must not have quotes: --server 'g*'" "selection=--server 'g*'"
+	GITHUB_REF=refs/heads/main refuses 'base: give a commit, because there is no default outside of a pull request'
 	git clone --quiet --depth 1 "file://$BATS_FILE_TMPDIR/origin" "$BATS_TEST_TMPDIR/flat"
 	cd "$BATS_TEST_TMPDIR/flat"
 	refuses "base: there is no commit '$base' in this clone: give actions/checkout fetch-depth: 2, or 0 for all" \

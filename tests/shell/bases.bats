@@ -112,5 +112,5 @@ pull -q python:3.12-slim' ]]
 	registry_with python:3.13-slim sha256:given
 	printf 'python:3.13-slim\tsha256:given\npypy:3.11-slim\tsha256:other\n' >"$base_lock"
 	run -0 name_other_bases python:3.13-slim pypy:3.11-slim python:3.9-slim
-	[[ ${#lines[@]} == 1 && $output == 'base image python:3.13-slim is not the one that services/locks/bases.tsv names: '* ]]
+	[[ ${#lines[@]} == 1 && $output == 'base image python:3.13-slim is not the one in services/locks/bases.tsv: '* ]]
 }

@@ -209,12 +209,12 @@ refuses() {
 	refuses 'two commits are needed first: GOOD and BAD; see --help' v1 --package "$pkg"
 	refuses 'two commits are needed first: GOOD and BAD; see --help' --package "$pkg" v1 v8
 	refuses '--package PATH is needed: the package'\''s folder in its repository; see --help' v1 v8 --stack uvicorn-asgi
-	refuses '--package takes one folder, once; see --help' v1 v8 --package "$pkg" --package "$pkg"
+	refuses 'give --package once, with one folder; see --help' v1 v8 --package "$pkg" --package "$pkg"
 	refuses "--package: there is no folder '$pkg/none'" v1 v8 --package "$pkg/none"
 	refuses "--package: '$TMPDIR' is not in a git repository" v1 v8 --package "$TMPDIR"
 	refuses "there is no commit 'v9' in $pkg: fetch it first" v1 v9 --package "$pkg"
 	refuses "'v8' and 'main' are the same commit" v8 main --package "$pkg"
-	refuses "'v8' does not lead to 'v1': give the good commit first, and one that the bad one descends from" v8 v1 --package "$pkg"
-	refuses "'other' does not lead to 'v8': give the good commit first, and one that the bad one descends from" other v8 --package "$pkg"
+	refuses "'v1' does not descend from 'v8': give the good commit first, and the bad one must descend from it" v8 v1 --package "$pkg"
+	refuses "'v8' does not descend from 'other': give the good commit first, and the bad one must descend from it" other v8 --package "$pkg"
 	refuses 'a bisection takes no --resume; see --help' v1 v8 --package "$pkg" --resume a-run
 }

@@ -57,8 +57,8 @@ refused() {
 		[[ $name == -* || ! $name ]] || refused "unknown run " "$clone/scripts/report.sh" "$name"
 		refused "unknown run " "$clone/scripts/export.sh" csv "$name"
 	done
-	refused "cannot go on: rename it" "$clone/scripts/matrix.sh" --resume "$named"
-	refused "cannot go on: rename it" "$clone/scripts/matrix.sh" --resume results/-x
+	refused "cannot resume '" "$clone/scripts/matrix.sh" --resume "$named"
+	refused "cannot resume '" "$clone/scripts/matrix.sh" --resume results/-x
 }
 
 @test "shell commands in a selection are treated as unknown names" {
@@ -76,5 +76,5 @@ refused() {
 @test "a path with a colon, which Docker cannot mount, is refused in one line" {
 	mkdir -p "$BATS_TEST_TMPDIR/a:b"
 	cp -r "$clone" "$BATS_TEST_TMPDIR/a:b/"
-	refused "Docker mounts no folder with ':' in its path" "$BATS_TEST_TMPDIR/a:b/clone/scripts/report.sh" one
+	refused "Docker cannot mount a folder with ':' in its path" "$BATS_TEST_TMPDIR/a:b/clone/scripts/report.sh" one
 }

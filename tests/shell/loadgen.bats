@@ -328,7 +328,7 @@ knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"r
 	START_AT=1767225600000000000 "$measure" run "$run_dir"
 	[[ $(tool_json '.start_ns - (.start_at_ns | tonumber) > 1e9') == true ]]
 	START_AT=tomorrow run -2 "$measure" run "$run_dir"
-	[[ $output == *"START_AT='tomorrow' is no time"* ]]
+	[[ $output == *"START_AT='tomorrow' is not a time"* ]]
 }
 
 @test "merge: joins the outputs of all load generators in order, or of none" {

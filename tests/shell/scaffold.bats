@@ -132,8 +132,8 @@ added() { diff -rU0 "$BATS_TEST_TMPDIR/before" services | sed -E '/^(diff|---|\+
 }
 
 @test "existing names" {
-	refuses 2 "there is a framework 'flask' already: services/frameworks/flask" framework flask
-	refuses 2 "there is a server 'uvicorn' already: services/servers/uvicorn" server uvicorn
+	refuses 2 "there is already a framework 'flask': services/frameworks/flask" framework flask
+	refuses 2 "there is already a server 'uvicorn': services/servers/uvicorn" server uvicorn
 	rm -r services/frameworks/flask "$BATS_TEST_TMPDIR/before/frameworks/flask"
 	refuses 2 "services/matrix.toml already has 'flask' in [frameworks]" framework flask
 }
@@ -141,8 +141,8 @@ added() { diff -rU0 "$BATS_TEST_TMPDIR/before" services | sed -E '/^(diff|---|\+
 @test "bad calls" {
 	refuses 2 "a server or a framework? see --help"
 	refuses 2 "'thing' is neither server nor framework; see scripts/scaffold.sh --help" thing new-one
-	refuses 2 "a name is needed, and at most an interface after it; see scripts/scaffold.sh --help" server
-	refuses 2 "a name is needed, and at most an interface after it; see scripts/scaffold.sh --help" server new-one asgi more
+	refuses 2 "give a name, and optionally an interface; see scripts/scaffold.sh --help" server
+	refuses 2 "give a name, and optionally an interface; see scripts/scaffold.sh --help" server new-one asgi more
 	refuses 2 "interface 'rsgi' is neither asgi nor wsgi: start with one of them, then edit the line in services/matrix.toml" server new-one rsgi
 }
 

@@ -99,7 +99,7 @@ called() { grep -c -e "$1" "$BENCH_DOCKER.calls" || true; }
 
 @test "a node that pulls an image that differs from the local one is an error" {
 	BENCH_REGISTRY=registry.example.org/x WRONG=two run ! scripts/swarm.sh send bench/upstream
-	[[ $output == *"context two has another bench/upstream than this machine"* ]]
+	[[ $output == *"the image bench/upstream of context two differs from this machine's"* ]]
 	[[ $(called '^--context two tag') == 0 ]]
 }
 

@@ -47,8 +47,8 @@ base_on_node_3() {
 	ip netns exec "$netns" iptables -D INPUT -i eth0 -s "$NODES_SUBNET.1" -p tcp --dport 7946 -j REJECT
 	ip netns exec "$netns" iptables -D INPUT -i eth0 -p udp --dport 4789 -j DROP
 	echo "$output"
-	[[ $output == *"stop: bench-node-1: does not reach bench-node-3 at 7946/tcp"* ]]
-	[[ $output == *"stop: bench-node-1 to bench-node-3: nothing passes on an overlay network"* ]]
+	[[ $output == *"stop: bench-node-1: cannot reach bench-node-3 at 7946/tcp"* ]]
+	[[ $output == *"stop: bench-node-1 to bench-node-3: the overlay network is blocked"* ]]
 	[[ $(node 1 network ls --filter name=bench-check --quiet) == '' ]]
 }
 
@@ -105,7 +105,7 @@ base_on_node_3() {
 	[[ -z $output$stderr ]]
 	node 3 tag bench/registry "$name"
 	run -0 name_other_bases "$name"
-	[[ $output == "base image $name is not the one that services/locks/bases.tsv names"* ]]
+	[[ $output == "base image $name is not the one in services/locks/bases.tsv"* ]]
 	node 3 image rm "$name"
 }
 

@@ -85,7 +85,7 @@ facts_of() {
 	read -r database _ < <(node 1 ps --quiet --filter label=com.docker.compose.service=postgres | xargs)
 	node 1 kill "$database"
 	ends_with 0
-	grep -q '^postgres ended while the run went on: started again$\|to be measured again, because postgres ended during it' "$log"
+	grep -q '^postgres ended during the run: started again$\|to be measured again, because postgres ended during it' "$log"
 	recorded_once bench-node-4 bench-node-5
 	nothing_left 1 2 3 4 5
 	rm -r "results/$run_name"

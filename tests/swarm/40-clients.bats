@@ -17,7 +17,7 @@ selection=(--swarm --mode solo --stack uvicorn-asgi --scenario json --tool wrk -
 
 @test "more load generators than nodes with that role are refused before anything is built or sent" {
 	run -2 scripts/matrix.sh --loadgens 3 "${selection[@]}"
-	[[ $output == *'3 load generators need as many nodes of one kind, there are 2'* && $output != *building\ 1* ]]
+	[[ $output == *'3 load generators need 3 nodes of one kind, not 2'* && $output != *building\ 1* ]]
 	rm -rf "$(grep -o 'results/2[^ ]*-all' <<<"$output" || echo results/none)"
 }
 

@@ -30,7 +30,7 @@ left() {
 	local runs
 	runs=$(ls results)
 	run -2 measure bench-node-2 bench-node-1 0.0.0.0
-	[[ $output == *"0.0.0.0 is every interface of the server's machine"* && ${#lines[@]} == 1 ]]
+	[[ $output == *"0.0.0.0 stands for every interface of the server's machine"* && ${#lines[@]} == 1 ]]
 	run -2 measure bench-node-2 bench-node-9 "$address"
 	[[ $output == *"no Docker engine answers at bench-node-9: "*"not found"* && ${#lines[@]} == 1 ]]
 	[[ $(ls results) == "$runs" && ! $(left 1)$(left 2) ]]

@@ -119,10 +119,10 @@ def test_a_container_that_runs_is_judged_by_the_same_rules() -> None:
     assert broken(CapAdd=["CAP_NET_RAW"]) == ["app: adds capabilities: NET_RAW"]
     assert broken(Privileged=True, MaskedPaths=None) == ["app: is privileged (privileged)"]
     assert broken(MaskedPaths=None) == ["app: is privileged (privileged)"]
-    assert broken(PidMode="host") == ["app: shares a namespace of processes (pid)"]
+    assert broken(PidMode="host") == ["app: shares a PID namespace (pid)"]
     assert broken(NetworkMode="host") == ["app: leaves the internal network (network_mode)"]
     assert broken(PublishAllPorts=True) == ["app: publishes a port"]
-    assert broken(Devices=[{"PathOnHost": "/dev/kvm"}]) == ["app: asks for devices of the host (devices)"]
+    assert broken(Devices=[{"PathOnHost": "/dev/kvm"}]) == ["app: uses devices of the host (devices)"]
     assert broken(ReadonlyRootfs=False, Memory=0) == ["app: its root is writable", "app: has no limit of memory"]
 
 

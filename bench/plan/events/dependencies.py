@@ -23,7 +23,7 @@ OWN_THREADS, MORE_THREADS = 4, 16
 DB_POOL, DB_WAITING = 5, (5, 6, 20, 50)
 IN_POOL = "health check in the pool"
 NO_POOL = "it has no `def` routes that run in a pool of threads"
-OWN_APP = "what an app of your own needs is not known"
+OWN_APP = "it is not known what your own app depends on"
 
 
 def steps_of(places: int) -> tuple[int, ...]:
@@ -107,7 +107,7 @@ _WAITING = Needs(timeout_s=BURST_TIMEOUT_S, step_s=STEP_S)
 DEPENDENCIES: Mapping[str, Kind] = MappingProxyType(
     {
         "exhausted": Kind(
-            "health checks beside as many waiting requests as there are threads or database connections, and more",
+            "health checks while as many requests wait as there are threads or database connections, or more",
             "plaintext",
             (
                 _bursts("threads", _WAITING),

@@ -29,13 +29,13 @@ LARGE = f"{BODY_MB} MB bodies"
 
 def _kept(event: Event, service: Service, reads: Reads) -> Event | str:
     if event.bodies and service.framework.own:
-        return "a user's own app is not sent large bodies"
+        return "your own app gets no large bodies"
     return reloaded(event, service, reads) if event.repeats else event
 
 
 def _workers(event: Event, service: Service, reads: Reads) -> Event | str:
     if service.framework.own:
-        return "the responses of a user's own app do not say which worker gave them"
+        return "the responses of your own app do not say which worker sent them"
     if reads(service, "WORKERS"):
         return f"{service.server.name} has one process"
     return event
@@ -71,8 +71,8 @@ def _shared(case: str, pool: int, heavy: bool) -> Event:
 GROWTH: Mapping[str, Kind] = MappingProxyType(
     {
         "memory": Kind(
-            f"a million requests in ten parts, at most {SECONDS:.0f} s; after {BODIES} bodies of {BODY_MB} MB; file"
-            f" descriptors over {RELOADS} reloads",
+            f"memory over a million requests in ten parts, at most {SECONDS:.0f} s, and after {BODIES} bodies of"
+            f" {BODY_MB} MB; file descriptors over {RELOADS} reloads",
             "plaintext",
             (
                 _in_parts("requests", SECONDS, most_requests=MILLION),
@@ -94,7 +94,7 @@ GROWTH: Mapping[str, Kind] = MappingProxyType(
             _kept,
         ),
         "balance": Kind(
-            f"8 pooled, 64 kept-alive and new connections to four workers; plain requests, and of {HEAVY_MS} ms of CPU",
+            f"8 pooled, 64 kept-alive and new connections to four workers; requests plain or of {HEAVY_MS} ms of CPU",
             "plaintext",
             tuple(
                 _shared(f"{name}, {work}", pool, heavy)

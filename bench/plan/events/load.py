@@ -69,7 +69,7 @@ LOADS: Mapping[str, Kind] = MappingProxyType(
             _slowed,
         ),
         "connections": Kind(
-            "1,000 and 5,000 connections that are idle after one response, beside an easy rate",
+            "1,000 and 5,000 connections, idle after one response, beside a light load",
             "plaintext",
             tuple(
                 easy(

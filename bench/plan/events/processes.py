@@ -35,7 +35,7 @@ def reloaded(event: Event, service: Service, _: Reads) -> Event | str:
 
 def _recycled(event: Event, service: Service, reads: Reads) -> Event | str:
     if reads(service, "MAX_REQUESTS"):
-        return f"{service.server.name} has no setting that ends a worker after so many requests"
+        return f"{service.server.name} has no setting to replace a worker after a number of requests"
     return event
 
 
@@ -60,7 +60,7 @@ PROCESSES: Mapping[str, Kind] = MappingProxyType(
             reloaded,
         ),
         "stop": Kind(
-            "SIGTERM with requests under way, idle connections and a response that takes 5 s",
+            "SIGTERM with requests in flight, idle connections and a response that takes 5 s",
             "delay-50",
             (
                 easy(

@@ -38,13 +38,13 @@ def _rolling(case: str, proxy: str, wait_s: float) -> Event:
 PROXIES: Mapping[str, Kind] = MappingProxyType(
     {
         "rolling": Kind(
-            "two containers behind nginx and behind HAProxy, one after the other stopped and started again",
+            "two containers behind nginx or HAProxy, restarted one after the other",
             "delay-50",
             tuple(_rolling(case, proxy, wait_s) for case, proxy in PROXIES_BY_CASE for wait_s in (0.0, WAIT_S)),
             floor=False,
         ),
         "idle-close": Kind(
-            f"kept connections that are used within {1000 * AROUND_S:.0f} ms of when the server closes idle ones",
+            f"kept-alive connections, used again within {1000 * AROUND_S:.0f} ms of the server's idle timeout",
             "delay-50",
             (easy("idle-close", "", 2 * IDLE_MOST_S + OPENED_S + 3.0, until=SWEPT, idle_most_s=IDLE_MOST_S),),
         ),

@@ -138,7 +138,7 @@ def test_the_options_of_an_own_app_are_those_that_were_given(
     ("text", "words"),
     [
         ("[]", "is not a JSON object"),
-        ('{"refs": {"base": "sync"}, "seed": 1, "command": []}', "is of two refs: scripts/compare.sh"),
+        ('{"refs": {"base": "sync"}, "seed": 1, "command": []}', "is a run of two refs: repeat it with"),
         ('{"run": "contract", "knobs": {}}', "has no selection to repeat: it only checked services"),
     ],
 )

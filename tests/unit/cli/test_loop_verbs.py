@@ -38,7 +38,7 @@ NAME = "aiohttp-py313-debian"
             ["answer", "8"],
             {"server.log": "boom\n", "state.txt": "null x\nrunning false\noom_killed true\nrestarts 0\n"},
             "out of memory",
-            "killed at its container's limit of memory; did not start: no answer in 8 s; last log line: boom",
+            "killed at its container's memory limit; did not start: no answer in 8 s; last log line: boom",
         ),
         (
             ["start"],
@@ -50,7 +50,7 @@ NAME = "aiohttp-py313-debian"
             ["verification", "1"],
             {"verify.txt": "x\n", "state.txt": "oom_kill 3\noom_killed false\n"},
             "out of memory",
-            "killed at its container's limit of memory; failed verification: the verifier ended with status 1; "
+            "killed at its container's memory limit; failed verification: the verifier ended with status 1; "
             "last log line: x",
         ),
         (["verification"], {"verify.txt": "ok\nTraceback\n"}, "failed verification", "Traceback"),

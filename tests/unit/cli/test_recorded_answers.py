@@ -119,7 +119,7 @@ def test_what_it_answers_first_is_right_from_then_on(
     assert ask(run, name, capsys) == (0, "")
     server.body = b"hello, again"
     status, said = ask(run, name, capsys)
-    words = "GET /x: first 200 text/plain, 5 bytes; here 200 text/plain, 12 bytes"
+    words = "GET /x: at first 200 text/plain, 5 bytes; now 200 text/plain, 12 bytes"
     assert (status, said) == (1, f"{name}: failed verification: {words}")
     assert read_service(str(run), name).failure == ("failed verification", words)
     server.body = b"other"

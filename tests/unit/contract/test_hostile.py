@@ -183,7 +183,8 @@ def test_gives_up_on_a_service_that_stops_answering() -> None:
         result = verified(url, clock)
     waited, given_up = result.outcomes[:MOST_TIMEOUTS], result.outcomes[MOST_TIMEOUTS:]
     assert [(outcome.got, outcome.seconds) for outcome in waited] == [(LATE, TIMEOUT)] * MOST_TIMEOUTS
-    assert {(outcome.got, outcome.seconds) for outcome in given_up} == {("no request, as 3 before it timed out", 0.0)}
+    reason = "no request, because 3 before it timed out"
+    assert {(outcome.got, outcome.seconds) for outcome in given_up} == {(reason, 0.0)}
     assert result.late
     assert seconds(clock) == MOST_TIMEOUTS * TIMEOUT
 

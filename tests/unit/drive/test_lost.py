@@ -69,7 +69,7 @@ def test_a_service_that_the_network_lost_is_measured_again(tmp_path: Path, capsy
     rates = {line["service"]: 3000.0 for line in lines}
     ask(folder, capsys, 0, "--begin")
     lost = "tornado-py313-debian"
-    reason = f"{lost} answered on its own machine and not to the load generator's"
+    reason = f"{lost} answered on its own machine but not to the load generator"
     for _ in range(LOST_TRIES):
         finish_block(folder, lines, rates, unreached=(lost,))
         status, said = ask(folder, capsys, 10)

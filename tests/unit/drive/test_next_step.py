@@ -115,7 +115,7 @@ def test_the_time_is_up(tmp_path: Path, capsys: Capture) -> None:
     status, said = ask(folder, capsys, 30)
     assert status == 4
     assert said[0].startswith("[1/2] aiohttp-py313-debian json wrk c64: 3,000 requests/s; ")
-    assert said[1:] == ["the time is up (--max-time): the report says what is open; --resume a-run goes on"]
+    assert said[1:] == ["the time is up (--max-time): the report says what is missing; resume with --resume a-run"]
     assert ask(folder, capsys, 5, "--begin")[0] == 0
     assert step_id(folder) == two["id"]
 
@@ -160,7 +160,7 @@ def test_a_step_without_an_end_is_an_error(tmp_path: Path, capsys: Capture) -> N
     ask(folder, capsys, 0, "--begin")
     status, [said] = ask(folder, capsys, 1)
     assert status == 2
-    assert "finished.json: the step r01-0001 did not come to its end" in said
+    assert "finished.json: step r01-0001 did not finish" in said
     write_finished(folder, id="r09-0009", end_ns=2)
     status, [said] = ask(folder, capsys, 1)
     assert status == 2

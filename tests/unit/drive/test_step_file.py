@@ -241,7 +241,7 @@ def test_what_is_no_step_is_one_line_and_wrong_usage(tmp_path: Path) -> None:
     write_step(tmp_path, [SOLO], {})
     whole = json.loads((tmp_path / STEP).read_text())
     for change, words in (
-        ({"schema": 2}, "is no step of schema 1"),
+        ({"schema": 2}, "is not a step of schema 1"),
         ({"loads": {}}, "has no load "),
         ({"loads": {"r01-0003": {}}}, "has no id in load r01-0003"),
         ({"loads": {"r01-0003": whole["loads"]["r01-0003"] | {"rate": "fast"}}}, "has 'fast' as rate in load r01-0003"),
@@ -257,7 +257,7 @@ def test_what_is_no_step_is_one_line_and_wrong_usage(tmp_path: Path) -> None:
         (tmp_path / STEP).write_text(json.dumps(whole | change))
         refused(words)
     (tmp_path / STEP).write_text("[]")
-    refused("is no step of schema 1")
+    refused("is not a step of schema 1")
 
 
 def test_lines_that_are_not_one_step_are_refused() -> None:

@@ -194,7 +194,7 @@ def test_answers_are_those_of_the_first_of_three_servers_that_gives_any(tmp_path
     assert engine.calls("own-answers") == ["own-answers record a-run c"]
     failures = [f"service-failed a-run {name} answer 3" for name in "ab"]
     assert engine.calls("service-failed") == failures
-    with pytest.raises(Failure, match=r"^main:app gives no answer on any of a b a$"):
+    with pytest.raises(Failure, match=r"^main:app does not answer on any of a b a$"):
         own_app.record_answers(engine, APP, "abac")
     engine.said["own-answers record a-run c"] = Done(1, "GET / gives 500\n", "")
     with pytest.raises(Failure, match=r"^GET / gives 500$"):

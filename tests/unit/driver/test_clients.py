@@ -100,5 +100,5 @@ def test_a_clock_that_cannot_be_asked_ends_the_step_and_is_no_start_at_another_m
 ) -> None:
     (tmp_path / "silent").touch()
     assert load_by_clients(nodes, read_step(nodes.run)) == 1
-    assert (tmp_path / STEP / "run.txt").read_text() == "client 1: its clock cannot be asked\n"
+    assert (tmp_path / STEP / "run.txt").read_text() == "client 1: its clock cannot be read\n"
     assert "START_AT" not in (tmp_path / "asked").read_text()

@@ -139,7 +139,7 @@ def test_what_a_service_is_made_of_is_kept_once(run: Run, docker: Docker) -> Non
     save_provenance(run, "a")
     assert len(docker.asked("run --rm")) == 1
     docker.says("{{.Id}} bench/a", "sha256:other\n")
-    with pytest.raises(Failure, match="a is another image than the one r began with: start a new run"):
+    with pytest.raises(Failure, match="the image of a has changed since r began: start a new run"):
         save_provenance(run, "a")
 
 

@@ -20,10 +20,10 @@ Capture = pytest.CaptureFixture[str]
     ("kind", "told"),
     [
         ("docker", ("5.4.2", [])),
-        ("podman", ("5.4.2 (podman)", ["podman: containers reach what listens on this host"])),
+        ("podman", ("5.4.2 (podman)", ["podman: containers can reach this host's ports"])),
         (
             "rootless no-cpuset no-memory",
-            ("5.4.2 (rootless no-cpuset no-memory)", ["this engine pins", "this engine limits"]),
+            ("5.4.2 (rootless no-cpuset no-memory)", ["this engine cannot pin", "this engine cannot limit"]),
         ),
         ("elsewhere", ("5.4.2 (elsewhere)", ["the engine is in another machine"])),
     ],
@@ -63,6 +63,6 @@ def test_images_of_another_source_are_built_again(docker: Docker, capsys: Captur
     (call,) = docker.asked("build --progress plain loadgen postgres upstream")
     assert (docker.envs[docker.calls.index(call)] or {})["BENCH_SOURCE"] == source_of(ROOT)
     docker.says("build --progress", "no such package\n", status=1)
-    with pytest.raises(Failure, match=r"the harness does not build; the end of .* is above"):
+    with pytest.raises(Failure, match=r"the harness cannot be built; the end of .* is above"):
         main(["build"])
     assert capsys.readouterr().err.splitlines()[-1] == "no such package"

@@ -185,7 +185,7 @@ def test_where_the_guard_is_killed_too_the_next_call_ends_what_is_left(holder: H
         os.kill(pid, signal.SIGKILL)
     process.wait()
     assert holder.writers()
-    words = f"waiting until the children of process {process.pid} end, which measured a-run and was killed\n"
+    words = f"waiting for the children of process {process.pid} to end, which measured a-run and was killed\n"
     assert holder.held() == (0, words)
     assert not holder.writers() and not (holder.root / "failures").exists()
 

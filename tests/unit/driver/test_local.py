@@ -399,7 +399,7 @@ def test_what_has_ended_is_started_again_and_said(
 
     docker.does(COMPOSE, up)
     assert engine.revive() == ("postgres",)
-    assert capsys.readouterr().err == "postgres ended while the run went on: started again\n"
+    assert capsys.readouterr().err == "postgres ended during the run: started again\n"
     assert (engine.ended(), engine.pid_of("postgres")) == ((), 8)
 
 

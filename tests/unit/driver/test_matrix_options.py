@@ -76,12 +76,12 @@ def test_an_option_without_its_value_is_refused(words: str, why: str) -> None:
     [
         ("--server-context a", "belong together: give all three"),
         (" ".join([*CONTEXTS, "--swarm"]), "without a swarm"),
-        (" ".join([*CONTEXTS, "--resume", "r"]), "--resume goes on with the machines"),
-        (" ".join([*CONTEXTS, "--loadgens=2"]), "only --swarm gives"),
-        (" ".join([*CONTEXTS, "--target", "http://x"]), "--target measures on this machine alone"),
-        ("--swarm --target=http://x", "--target measures on this machine alone"),
-        ("--swarm --profile", "--profile measures on this machine alone"),
-        ("--swarm --app shop main:app", "--app measures on this machine alone"),
+        (" ".join([*CONTEXTS, "--resume", "r"]), "--resume uses the machines"),
+        (" ".join([*CONTEXTS, "--loadgens=2"]), "--loadgens on several machines needs --swarm"),
+        (" ".join([*CONTEXTS, "--target", "http://x"]), "--target works on this machine only"),
+        ("--swarm --target=http://x", "--target works on this machine only"),
+        ("--swarm --profile", "--profile works on this machine only"),
+        ("--swarm --app shop main:app", "--app works on this machine only"),
     ],
 )
 def test_what_does_not_go_with_several_machines_is_refused(words: str, why: str) -> None:
@@ -116,12 +116,12 @@ def test_a_repetition_takes_over_selection_own_app_and_base_images(docker: Docke
 
 def test_an_own_app_of_a_run_that_did_not_keep_its_options_needs_them_again(docker: Docker) -> None:
     docker.says("-m bench again", json.dumps({**THEN, "own_options": []}))
-    with pytest.raises(Failure, match="give --app FOLDER main:app and the others again"):
+    with pytest.raises(Failure, match="give --app FOLDER main:app and its other options again"):
         repeat(Request(again="a-run"))
     repeat(request := Request(again="a-run", own={"folder": "/srv/shop", "app": "main:app"}))
     assert request.own["folder"] == "/srv/shop"
     docker.says("-m bench again", json.dumps({**THEN, "own_options": ["--gone", "x"]}))
-    with pytest.raises(Failure, match="'--gone' is no option for one's own app any more"):
+    with pytest.raises(Failure, match="'--gone' is no longer an option for your own app"):
         repeat(Request(again="a-run"))
 
 
@@ -168,7 +168,7 @@ def test_a_python_without_a_base_image_is_said(project: Path, monkeypatch: pytes
 
 def test_what_is_missing_of_an_own_app_is_said(tmp_path: Path) -> None:
     for own, why in (
-        ({"before": "x"}, "--before is for one's own app"),
+        ({"before": "x"}, "--before needs --app"),
         ({"folder": "/nowhere", "app": "m:a"}, "there is no folder '/nowhere'"),
         ({"folder": str(tmp_path), "app": "m:a", "targets": "/nowhere"}, "--targets: there is no file '/nowhere'"),
         ({"folder": str(tmp_path), "app": "m:a", "compose": "/nowhere"}, "--compose: there is no file '/nowhere'"),

@@ -136,7 +136,7 @@ def test_the_time_is_up_is_one_line_and_what_is_measured_stays(
     engine.when["start"] = lambda: up(tmp_path, UP_S + 61)
     monkeypatch.setenv("BENCH_QUIET", "1")
     assert loop(engine, "60") == 4
-    said = "the time is up (--max-time): the report says what is open; --resume a-run goes on\n"
+    said = "the time is up (--max-time): the report says what is missing; resume with --resume a-run\n"
     assert capsys.readouterr().err == said
     assert outcomes(tmp_path) == [("measured", "")] and len(engine.calls("start")) == 1
 

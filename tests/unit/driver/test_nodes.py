@@ -131,7 +131,7 @@ esac"""
     engine = Nodes(run.on_lane(2))
     (tmp_path / "running").write_text("true\n")
     words = (
-        "^the load generator on load-2 does not reach the counters: bench: counters-support does not answer: timed out$"
+        "^the load generator on load-2 cannot reach the counters: bench: counters-support does not answer: timed out$"
     )
     with pytest.raises(Failure, match=words):
         engine.start(["a"], loadgens=1)
@@ -307,7 +307,8 @@ def test_pairs_are_chosen_and_where_one_is_left_what_the_other_had_is_still_know
     assert capsys.readouterr().err.splitlines() == [
         "nodes: server node-1, load generator load-1, database data; overlay network, not encrypted",
         "2 pairs of nodes side by side: node-1 with load generator load-1; node-2 with load generator load-2",
-        f"left out, as figures of other nodes are not compared: node-6 (server: {other.kind}, the others have {KIND})",
+        "left out, because figures of different nodes are not compared: "
+        f"node-6 (server: {other.kind}, the others have {KIND})",
     ]
     assert (run.folder / "lanes.tsv").read_text() == "1\t198.18.0.0/25\t1\n2\t198.18.0.128/25\t1\n"
     second = (run.folder / "lanes/2/nodes.tsv").read_text()

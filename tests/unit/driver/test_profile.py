@@ -101,7 +101,7 @@ def test_a_load_that_fails_is_said_too(engine: LoopEngine, capsys: Capture) -> N
 
 def test_no_window_begins_when_the_time_is_up(engine: LoopEngine, capsys: Capture) -> None:
     profile_tables(engine, 0.5)
-    words = "the time is up (--max-time): not all services are profiled; --resume a-run goes on\n"
+    words = "the time is up (--max-time): not all services are profiled; resume with --resume a-run\n"
     assert capsys.readouterr().err == words and engine.calls() == []
 
 

@@ -79,7 +79,7 @@ def test_releases_are_a_line_each_and_a_ladder_is_what_may_have_gaps(
     ("spec", "words"),
     [
         *(
-            (wrong, "is no version")
+            (wrong, "is not a version")
             for wrong in ("a==>1", "a==1;b", "a==last:0", "a==last:100", "a==*", "a==", "a==1,$(id)")
         ),
         ("/nowhere.whl", "there is no file '/nowhere.whl'"),

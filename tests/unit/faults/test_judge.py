@@ -27,7 +27,7 @@ def run(tmp_path: Path) -> Path:
         write_measurement(tmp_path, line, output_of(line, 4000))
     build(tmp_path)
     (tmp_path / "first.jsonl").write_text((tmp_path / "records.jsonl").read_text())
-    (tmp_path / "first.log").write_text("postgres ended while the run went on: started again\n")
+    (tmp_path / "first.log").write_text("postgres ended during the run: started again\n")
     return tmp_path
 
 

@@ -123,7 +123,7 @@ def test_what_is_no_reader_is_refused(words: bytes) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as listener:
         thread = threading.Thread(target=lambda: _say(listener, words))
         thread.start()
-        with pytest.raises(UserError, match="no whole answer"):
+        with pytest.raises(UserError, match="an incomplete answer"):
             FarCounters("127.0.0.1", listener.getsockname()[1], timeout_s=5)
         thread.join()
 

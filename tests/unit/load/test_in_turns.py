@@ -202,7 +202,7 @@ def test_a_service_whose_container_is_gone_is_left_out_and_no_other(
     fake.measure()
     assert [fake.told(name) is not None for name in NAMES] == [True, False, True]
     assert fake.status(NAMES[1]) == "10"
-    assert "has no address any more" in fake.said(NAMES[1])
+    assert "no longer has an address" in fake.said(NAMES[1])
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,7 @@ def test_a_start_is_awaited_and_one_that_is_over_is_not(monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize(
     ("start_at", "words"),
-    [("tomorrow", "is no time in nanoseconds"), ("123", "is no time"), ("9" * 19, "is more than 30 s ahead")],
+    [("tomorrow", "is not a time in nanoseconds"), ("123", "is not a time"), ("9" * 19, "is more than 30 s ahead")],
 )
 def test_a_start_that_is_none(start_at: str, words: str) -> None:
     with pytest.raises(Failed, match=words) as failed:

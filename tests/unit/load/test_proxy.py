@@ -70,7 +70,7 @@ def test_one_that_never_answers_fails_and_without_a_proxy_none_is_waited_for(
 ) -> None:
     monkeypatch.setattr(proxy, "addresses", lambda *_: [f"127.0.0.1:{unused_ports[0]}"])
     monkeypatch.setattr(proxy, "PATIENCE_S", 0.2)
-    with pytest.raises(Failed, match="no answer of"):
+    with pytest.raises(Failed, match="no answer from"):
         wait_for_containers(ROLLING, asked(unused_ports[0]))
     wait_for_containers(replace(RELOAD, proxy=""), asked(unused_ports[0]))
 

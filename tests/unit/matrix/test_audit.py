@@ -85,7 +85,7 @@ def test_what_the_service_does_not_know_is_not_free_of_faults(answers: Any, caps
 @pytest.mark.parametrize(
     ("known", "words"),
     [
-        ({}, "the vulnerability service knows none of 3 pins: it is not reachable from here\n"),
+        ({}, "the vulnerability service knows none of 3 pins: it is probably not reachable from here\n"),
         ("ERROR: no route", "the vulnerability service does not answer: ERROR: no route\n"),
     ],
 )

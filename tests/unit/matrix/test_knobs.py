@@ -71,8 +71,8 @@ def test_a_knob_has_a_name_and_values() -> None:
         ("MY_FLAG=a b", "is not a word"),
         ("MY_FLAG=$HOME", "is not a word"),
         ("MY_FLAG=a\nb", "is not a word"),
-        ("PORT=1,2", "the harness needs it as it is"),
-        ("DATABASE_HOST=elsewhere", "the harness needs it as it is"),
+        ("PORT=1,2", "the harness needs its value"),
+        ("DATABASE_HOST=elsewhere", "the harness needs its value"),
         (f"WORKERS={','.join(map(str, range(1, 70)))}", "at most 64"),
     ],
 )

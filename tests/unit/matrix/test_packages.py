@@ -183,7 +183,7 @@ BUILD = """  error: subprocess-exited-with-error
             "x.whl is not a supported wheel on this platform.",
         ),
         ("ERROR: Exception:\nTraceback ...:\nOSError: [Errno 28] No space\n", "", "OSError: [Errno 28] No space"),
-        ("", "", "pip says nothing"),
+        ("", "", "pip printed no reason"),
     ],
 )
 def test_what_stands_by_itself_has_to_be_there(tmp_path: Path, words: str, requirement: str, cause: str) -> None:
@@ -212,7 +212,7 @@ def test_a_file_that_is_no_wheel_is_named(tmp_path: Path) -> None:
         found(tmp_path)
     (tmp_path / "out/py313/0-1/x.whl").unlink()
     wheel(tmp_path, "0-2", "1.0", name="a b")
-    with pytest.raises(UserError, match="is no name and version"):
+    with pytest.raises(UserError, match="is not the name and version"):
         found(tmp_path)
 
 

@@ -56,7 +56,7 @@ def test_a_folder_called_like_a_framework_or_a_server_is_not_mistaken_for_it(giv
         ({"app": "../main:app"}, "is not MODULE:CALLABLE"),
         ({"app": "main:app; rm"}, "is not MODULE:CALLABLE"),
         ({"app": "other:app"}, "has no module 'other'; it has: main"),
-        ({"app": "main:application"}, "does not tell what it speaks: give --interface wsgi, asgi, aiohttp or tornado"),
+        ({"app": "main:application"}, "does not show its interface: give --interface wsgi, asgi, aiohttp or tornado"),
         ({"interface": "cgi"}, "unknown interface 'cgi'"),
         ({"pythons": ("2.7",)}, "unknown Python '2.7'"),
     ],
@@ -189,7 +189,7 @@ def test_the_plan_of_an_app_is_a_table_in_turns_and_with_a_p99_a_knee_for_each_s
     for wrong in (["--preset", "quick"], ["--stack", "aiohttp"], ["--p99", "soon"], ["--cpu-hour-price", "-1"]):
         with pytest.raises(UserError):
             plan_of(parse_selection([*words, *wrong]))
-    with pytest.raises(UserError, match="give --app too"):
+    with pytest.raises(UserError, match="needs --app"):
         plan_of(parse_selection(["--p99", "50ms"]))
 
 
@@ -251,7 +251,7 @@ def test_an_app_is_measured_from_both_refs_on_one_server_unless_more_are_named(w
     assert plan.refs is not None and plan.refs["notes"] == []
     more, _, _ = plan_of(parse_selection([*words, "--server", "waitress,cheroot"]))
     assert [len(table.cells) for table in more.tables] == [4]
-    with pytest.raises(UserError, match="--target is no side of two refs"):
+    with pytest.raises(UserError, match="--target does not go with two refs"):
         plan_of(parse_selection([*words, "--target", "http://127.0.0.1:1"]))
 
 

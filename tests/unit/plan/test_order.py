@@ -142,7 +142,7 @@ def test_levels_replace_those_of_their_kind(levels: tuple[str, ...], rated: set[
 
 @pytest.mark.parametrize("more", [{"mode": "solo"}, {"latency": False}, {"stacks": ("aiohttp",)}])
 def test_a_common_rate_needs_a_table_in_turns(more: dict[str, Any]) -> None:
-    with pytest.raises(UserError, match="share50 is a rate for a table in turns"):
+    with pytest.raises(UserError, match="share50 needs a table in turns"):
         plan(**({"stacks": ("aiohttp", "tornado"), "levels": ("share50",)} | more))
 
 

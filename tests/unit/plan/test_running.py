@@ -72,7 +72,7 @@ def test_a_server_on_this_machine(url: str, origin: str, name: str, path: str) -
     ],
 )
 def test_any_other_address_needs_the_users_word(url: str) -> None:
-    with pytest.raises(UserError, match=rf"is not this machine .* say so with {OWNED}\Z"):
+    with pytest.raises(UserError, match=rf"is not this machine .* add {OWNED}\Z"):
         parse_running(url, owned=False)
 
 
@@ -92,12 +92,12 @@ def test_with_the_users_word_any_address_can_be_named_and_it_is_kept_that_it_was
         ("http://127.0.0.1/#part", "a fragment"),
         ("http://127.0.0.1/#", "a fragment"),
         ("http://127.0.0.1:0/", "port 0"),
-        ("http://127.0.0.1:70000/", "is no URL"),
-        ("http://127.0.0.1:x/", "is no URL"),
-        ("http://[::1/", "is no URL"),
-        ("http:///path", "is no host"),
-        ("http://a b/", "is no host"),
-        ("http://-x.example/", "is no host"),
+        ("http://127.0.0.1:70000/", "is not a URL"),
+        ("http://127.0.0.1:x/", "is not a URL"),
+        ("http://[::1/", "is not a URL"),
+        ("http:///path", "is not a host"),
+        ("http://a b/", "is not a host"),
+        ("http://-x.example/", "is not a host"),
         ("http://127.0.0.1/a b", "percent-encoded"),
         ("http://127.0.0.1/ü", "percent-encoded"),
     ],
@@ -197,7 +197,7 @@ def test_the_options_take_several_and_one_word_for_all(capsys: pytest.CaptureFix
     assert [(one.host, one.owned) for one in options.running] == [("127.0.0.1", False), ("server.example", True)]
     with pytest.raises(UserError, match="is not this machine"):
         parse_selection(["--target", "http://server.example"])
-    with pytest.raises(UserError, match="goes with --target URL"):
+    with pytest.raises(UserError, match="needs --target URL"):
         parse_selection([OWNED])
 
 

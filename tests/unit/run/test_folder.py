@@ -108,7 +108,7 @@ def test_any_other_name_has_its_report_and_goes_on_under_one_that_compose_takes(
     assert capsys.readouterr().out == f"{name}\n"
     assert main(["resume", f"--run={name}"]) == 2
     shown = name.replace("\u202e", r"\u202e")
-    assert capsys.readouterr().err == f"bench: '{shown}' cannot go on: rename it, with a-z, 0-9, '-' and '_' only\n"
+    assert capsys.readouterr().err == f"bench: cannot resume '{shown}': rename it, using only a-z, 0-9, '-' and '_'\n"
 
 
 def test_a_run_elsewhere_is_not_taken_for_one_of_its_name(capsys: pytest.CaptureFixture[str]) -> None:
@@ -144,7 +144,7 @@ def test_a_published_run_is_opened_by_its_name(capsys: pytest.CaptureFixture[str
     shutil.rmtree("results/.published")
     assert main(["export", "csv", "told"]) == 0 and "aiohttp" in capsys.readouterr().out
     assert main(["resume", "--run=told"]) == 2
-    assert "told is a published run and does not go on: repeat it with --again told" in capsys.readouterr().err
+    assert "told is a published run and cannot be resumed: repeat it with --again told" in capsys.readouterr().err
 
 
 def test_a_published_run_is_unpacked_again_where_its_archive_has_changed() -> None:
@@ -186,7 +186,7 @@ def test_a_run_whose_plan_was_edited_does_not_go_on(file: str, capsys: pytest.Ca
         if file == "host.json":
             (folder / file).write_text((folder / file).read_text().replace("bench/x", "bench/y"))
     assert main(["resume", "--run=a-run"]) == 2
-    assert capsys.readouterr().err == f"bench: a-run is not as it was planned, start a new run: {file}\n"
+    assert capsys.readouterr().err == f"bench: a-run was edited after it was planned, start a new run: {file}\n"
     for facts in ({}, {"harness": 3}, {"harness": {"hash": "x", "version": [3]}}):
         (folder / "run.json").write_text(json.dumps(facts))
         assert main(["resume", "--run=a-run"]) == 2

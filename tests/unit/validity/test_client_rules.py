@@ -36,7 +36,7 @@ def test_requests_and_goodput_are_sums_and_percentiles_are_null_with_a_reason(to
     assert record.goodput == pytest.approx(3000, rel=0.01) and record.requests == 15_000
     assert (record.loadgens, record.start_skew_s, record.connections) == (2, 0.0, 64)
     assert record.latency_s["p50"] is record.latency_s["p99"] is None
-    assert record.nulls["latency_s.p99"].startswith("several load generators: percentiles")
+    assert record.nulls["latency_s.p99"].startswith("several load generators: their percentiles")
     assert record.latency_s["mean"] is not None and record.latency_s["max"] is not None
     assert record.loadgen_cpu_s == pytest.approx(3.0)
     report = (tmp_path / "report.md").read_text()

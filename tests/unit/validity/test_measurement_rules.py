@@ -181,7 +181,7 @@ def test_a_kill_for_want_of_memory_is_a_cause_of_its_own(files: dict[str, Any], 
     (cause,) = record.causes
     assert (cause.cause, cause.detail) == (
         "out of memory",
-        f"{killed} killed at the container's limit of memory, by the kernel",
+        f"{killed} killed by the kernel at the container's memory limit",
     )
     assert "| out of memory |" in (tmp_path / "report.md").read_text()
 
