@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.cli.again import read_then
+from bench.cli.repeat import read_then
 from bench.core.arguments import Parser, minutes_as_seconds, number
 from bench.core.errors import UserError
 from bench.matrix.knobs import parse_knob

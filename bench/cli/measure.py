@@ -36,7 +36,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench.load.words import WRONG_USAGE, Failed, explained
+from bench.load.failures import WRONG_USAGE, Failed, explained
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -70,7 +70,7 @@ def _do(verb: str, run: str, name: str = "") -> None:
         argv = command_of(task.tool, pinned(task.load)).argv
         sys.stdout.write("".join(f"{word}\0" for word in (task.tool.version(), *argv)))
     elif verb == "command":
-        from bench.load.words import command_line
+        from bench.load.failures import command_line
 
         print(command_line(verbs.command(task)))
     elif verb == "ready":
@@ -80,9 +80,9 @@ def _do(verb: str, run: str, name: str = "") -> None:
 
         (in_turns.wait_for_all if verb == "prepare" else in_turns.load_windows)(step)
     elif verb in ("prepare", "run") and step.loads.events:
-        from bench.load import beside
+        from bench.load import side_by_side
 
-        (beside.wait_for_all if verb == "prepare" else beside.load_events)(step)
+        (side_by_side.wait_for_all if verb == "prepare" else side_by_side.load_events)(step)
     elif verb == "prepare":
         verbs.prepare_alone(step, _say)
     elif verb == "run":

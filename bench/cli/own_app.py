@@ -16,7 +16,7 @@ from bench.contract.verify import Outcome, Result, failure_text
 from bench.core.arguments import Parser, words_of
 from bench.core.errors import UserError
 from bench.core.files import as_object, mapping, read_bytes, write_file
-from bench.drive.finished import last_words
+from bench.schedule.finished import last_words
 from bench.matrix.load import load_matrix
 from bench.matrix.model import python_label
 from bench.own_app.answers import TRIES, Right, Unusable, as_json, difference, from_json, right_of, unexpected

@@ -14,16 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from bench.analysis.runs.host_state import HostState, host_state
-from bench.cli.again import again_lines, check_services, settings_then
+from bench.cli.repeat import again_lines, check_services, settings_then
 from bench.cli.arguments import parse_selection
 from bench.core.arguments import Parser
 from bench.core.errors import UserError, unknown
 from bench.core.formats import joined
-from bench.drive.step_file import loads_of
-from bench.drive.steps import read_steps
+from bench.schedule.step_file import loads_of
+from bench.schedule.steps import read_steps
 from bench.load.task import task_of
 from bench.load.verbs import command
-from bench.load.words import Failed, command_line
+from bench.load.failures import Failed, command_line
 from bench.matrix.bases import local_images, reachable_bases
 from bench.matrix.knobs import check_quotas
 from bench.matrix.load import load_matrix

@@ -32,7 +32,7 @@ from bench.run.folder import PUBLISHED, find_run, published_runs
 from bench.run.published import PACKED
 from bench.run.reader import Run, read_run
 from bench.words.events import tell_events
-from bench.words.told import ToldRanking
+from bench.words.conclusions import ToldRanking
 
 
 def build_verb(argv: Sequence[str]) -> int:

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 from bench.core.arguments import Parser, words_of
 from bench.core.errors import UserError
-from bench.drive.failures import CAUSES, none_measured, record_failure, try_again
-from bench.drive.next_step import FINISHED, STEP, Shown, next_step
-from bench.drive.progress import Screen
+from bench.schedule.failures import CAUSES, none_measured, record_failure, try_again
+from bench.schedule.next_step import FINISHED, STEP, Shown, next_step
+from bench.schedule.progress import Screen
 from bench.run.folder import find_run
 from bench.run.reader import read_run
 
@@ -59,7 +59,7 @@ def profile_next_verb(argv: Sequence[str]) -> int:
 
     Exit status: 0 there is a next window, whose label is printed; 3 none is left.
     """
-    from bench.drive.profile_steps import begin, next_window
+    from bench.schedule.profile_steps import begin, next_window
 
     names = [word for word in argv if word != "--begin"]
     if len(names) != 1:

@@ -22,7 +22,7 @@ from bench.run.folder import UNPACKED, find_run
 from bench.run.reader import Run, ServiceFacts, read_run, read_service
 from bench.validity.run_records import Seen, reviewed, service_names
 from bench.words.events import ToldEvents, tell_events
-from bench.words.told import ToldRanking, tell
+from bench.words.conclusions import ToldRanking, tell
 
 
 def judge_run(

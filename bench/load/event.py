@@ -34,7 +34,7 @@ from bench.load.kernel_counters import counters, limits, sysctls
 from bench.load.proxy import obeying, proxied, wait_for_containers
 from bench.load.save import TOOL_JSON, tool_json
 from bench.load.task import Say, Task, command_of, pinned
-from bench.load.words import TOOL_FAILED, Failed
+from bench.load.failures import TOOL_FAILED, Failed
 from bench.plan.events.event import (
     BEFORE_S,
     ENDED,

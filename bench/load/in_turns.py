@@ -33,13 +33,13 @@ from bench.load.save import TOOL_JSON, publish, tool_json
 from bench.load.task import Say, Step, Task, at_address, command_of
 from bench.load.turns import Runner, Turns, is_spoiled, run_window
 from bench.load.verbs import prepare, ready
-from bench.load.words import NO_ANSWER, Failed, explained
+from bench.load.failures import NO_ANSWER, Failed, explained
 from bench.plan.cpus import parse_list
 from bench.plan.measurement import Measurement, measurement_of
 from bench.plan.running import NO_COUNTERS
 from bench.records.clock_step import is_clock_step
 from bench.run.folder import host_and_port, read_addresses
-from bench.run.spoiled import RETRIES, SPOILED, set_aside
+from bench.run.retries import RETRIES, SPOILED, set_aside
 from bench.tools import TOOLS
 from bench.tools.tool import OUTPUT, temporary
 from bench.validity.run_rules import NoiseLimits, noise_limits_of

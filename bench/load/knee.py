@@ -22,7 +22,7 @@ from bench.load.knee_search import LONGEST_S, SearchStep, first_rate, next_searc
 from bench.load.save import last_words, publish, run_tool
 from bench.load.task import Task, pinned
 from bench.load.turns import Turns, is_spoiled
-from bench.load.words import TOOL_FAILED, Failed
+from bench.load.failures import TOOL_FAILED, Failed
 from bench.plan.levels import SEARCHED
 from bench.records.knee import CLIENT, REQUESTS, Trial, is_positive, trial_of
 from bench.tools import parse

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.core.files import as_object, items, mapping, read_bytes, write_file
-from bench.load.words import WRONG_USAGE, Failed, explained
+from bench.load.failures import WRONG_USAGE, Failed, explained
 from bench.tools import SOCKETS, TOOLS
 from bench.tools.tool import CannotError, Command, Load, Request, Tool
 

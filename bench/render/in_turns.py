@@ -33,7 +33,7 @@ from bench.words.names import knob_words, loaded_words, scenario_words, setting_
 from bench.words.own_app import request_words, server_words
 from bench.words.picture import estimate_words, seen_words
 from bench.words.remarks import SIGNS, waits_words
-from bench.words.told import ToldRanking, systematic_words
+from bench.words.conclusions import ToldRanking, systematic_words
 
 # Rankings: from the best service to the worst, with tiers.
 

@@ -49,7 +49,7 @@ from bench.words.setup import (
     package_facts,
     side_by_side,
 )
-from bench.words.told import ToldRanking, by_question, conclusions, knee_conclusions
+from bench.words.conclusions import ToldRanking, by_question, conclusions, knee_conclusions
 
 
 class Report:

@@ -23,7 +23,7 @@ from bench.words.changes import change, column_name
 from bench.words.events import ToldEvents
 from bench.words.latency import in_milliseconds
 from bench.words.names import loaded_words, scenario_words
-from bench.words.told import ToldRanking
+from bench.words.conclusions import ToldRanking
 
 WIDTH = 80
 NARROWEST = 60

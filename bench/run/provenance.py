@@ -77,7 +77,7 @@ STAGES: Mapping[str, tuple[str, ...]] = {
     "measure": (
         *("docker-compose.yml", "driver", "loadgen", "postgres", "services", "upstream"),
         *(f"scripts/{name}" for name in ("matrix.sh", "measure.sh", "lib")),
-        *(f"bench/{name}" for name in ("contract", "core", "drive", "load", "own_app", "plan", "run", "tools")),
+        *(f"bench/{name}" for name in ("contract", "core", "load", "own_app", "plan", "run", "schedule", "tools")),
         *(f"bench/matrix/{n}.py" for n in ("bases", "compose", "knobs", "load", "model", "packages", "settings")),
     ),
     "judge": (

@@ -24,7 +24,7 @@ from bench.run.clients import Client, read_clients
 from bench.run.common_rates import path_of
 from bench.run.image_facts import image_bytes, image_of, pretty_name
 from bench.run.raw_files import changed_plan, changes, output_name, places_of, read_files
-from bench.run.spoiled import SPOILED
+from bench.run.retries import SPOILED
 
 RUNNING_ANSWERS = "answers.json"
 """The expected answers of a server that is already running; only such servers have this file."""

@@ -18,7 +18,7 @@ from bench.run.reader import ServiceFacts
 from bench.words.changes import change_of
 from bench.words.names import setting_words
 from bench.words.remarks import note_of, waits_words
-from bench.words.told import ToldRanking
+from bench.words.conclusions import ToldRanking
 
 USUAL = ("gunicorn-sync", "uvicorn", "aiohttp", "tornado")
 """The servers that deployment guides name first, with their default workers: a choice is compared with one of them."""

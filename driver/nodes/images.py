@@ -18,7 +18,7 @@ from driver.docker import CONFINED, answer, client, docker, end, in_time, or_fai
 from driver.failure import RUN, USER, Failure, warn
 from driver.nodes.node import Node
 from driver.nodes.swarm import LABEL, Swarm, SwarmNode, support_label
-from driver.together import together
+from driver.parallel import together
 
 HARNESS = ("bench/loadgen", "bench/postgres", "bench/upstream")
 """Images that every run needs."""

@@ -1,7 +1,7 @@
 """Chooses a run's nodes in a swarm, sets up what the run needs on its nodes, and removes that at the end.
 
 It needs images, networks, volumes and readers of counters. A lane is a pair of nodes with its own Compose project; the
-first lane is the run itself. The planner decides which step is measured on which lane (bench/drive/steps.py).
+first lane is the run itself. The planner decides which step is measured on which lane (bench/schedule/steps.py).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from driver.nodes.node import EVER, LANES, Lane, Node, read_lanes, read_nodes, s
 from driver.nodes.swarm import find_manager, read_swarm
 from driver.run import Run
 from driver.steps.measure import measure_step
-from driver.together import together
+from driver.parallel import together
 
 NETWORK_COST = "network-cost.txt"
 """The last result of `harness-cost.sh --network`, in results/; a run keeps a copy."""

@@ -11,7 +11,7 @@ from typing import Any
 from driver.docker import answer, docker
 from driver.failure import RUN, USER, Failure, warn
 from driver.nodes.node import ROLES, Node
-from driver.together import together
+from driver.parallel import together
 
 LABEL = "bench.role"
 SEPARATOR = "+"

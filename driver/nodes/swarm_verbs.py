@@ -18,7 +18,7 @@ from driver.nodes.images import HARNESS, IMAGE, copy_tools, remove_registry, sen
 from driver.nodes.node import ROLES, Node
 from driver.nodes.swarm import LABEL, SEPARATOR, Swarm, SwarmNode, read_swarm, role_label
 from driver.run import ROOT
-from driver.together import together
+from driver.parallel import together
 
 SKEW_STOPS = 1.0
 """Seconds; above, windows of two nodes cannot be matched."""

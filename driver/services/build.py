@@ -16,7 +16,7 @@ from driver.run import Run, open_run
 from driver.services.own_app import build_own_services
 from driver.services.ready import leave_out
 from driver.services.verify import check_targets
-from driver.together import together
+from driver.parallel import together
 
 AT_ONCE = 16
 """Images per build; BuildKit has failed with more."""

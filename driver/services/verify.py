@@ -20,7 +20,7 @@ from driver.run import Run, open_run
 from driver.services.own_app import check_own_answers
 from driver.services.ready import await_answer, leave_out, patience, save_end, started
 from driver.services.sockets import check_sockets
-from driver.together import together
+from driver.parallel import together
 
 TRIES = 3
 """Tries of everything that depends on timing."""

@@ -19,7 +19,7 @@ from driver.files import last_line, save
 from driver.messages import Step
 from driver.nodes.loadgen import FarLoadgen
 from driver.nodes.node import Node, nodes_of
-from driver.together import together
+from driver.parallel import together
 
 AHEAD_NS, AHEAD_ON_NODES_NS = 10**9, 3 * 10**9
 """How far in the future the common start of the load is, so that `docker exec` has started all by then."""

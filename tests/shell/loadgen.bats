@@ -53,7 +53,7 @@ write_step() {
 	PYTHONPATH=$root python3 -c '
 import json, os, sys
 from pathlib import Path
-from bench.drive.step_file import write_step
+from bench.schedule.step_file import write_step
 write_step(Path(sys.argv[1]), [json.loads(line) for line in sys.stdin], os.environ)' "$run_dir"
 }
 

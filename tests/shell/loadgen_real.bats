@@ -82,7 +82,7 @@ run_entry() {
 		PYTHONPATH=$root python3 -c '
 import json, os, sys
 from pathlib import Path
-from bench.drive.step_file import write_step
+from bench.schedule.step_file import write_step
 write_step(Path(sys.argv[1]), [json.load(sys.stdin)], os.environ)' "$BATS_TEST_TMPDIR" || return
 	"$measure" prepare "$BATS_TEST_TMPDIR" && "$measure" run "$BATS_TEST_TMPDIR"
 }

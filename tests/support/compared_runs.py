@@ -17,7 +17,7 @@ from loop_runs import block, finish_block, tables_of
 from make_run import entry, write_run
 
 from bench.cli.report import build_verb
-from bench.drive.finished import FILE
+from bench.schedule.finished import FILE
 
 BASE, HEAD = "aiohttp", "tornado"
 

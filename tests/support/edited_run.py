@@ -9,8 +9,8 @@ from pathlib import Path
 from loop_runs import block, finish, finish_block, tables_of
 from make_run import entry, write_run
 
-from bench.drive.finished import FILE, read_finished, record_step
-from bench.drive.steps import Step
+from bench.schedule.finished import FILE, read_finished, record_step
+from bench.schedule.steps import Step
 
 KNEE = "knee-p99-50ms"
 RATE = 1000

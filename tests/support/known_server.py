@@ -23,7 +23,7 @@ from unittest.mock import patch
 from make_run import entry
 from pretend_engine import PretendEngine, made_run
 
-from bench.drive.step_file import Patience, doings_of, load_of
+from bench.schedule.step_file import Patience, doings_of, load_of
 from bench.load.event import run_event
 from bench.load.task import task_of
 from bench.plan.events.event import Event, as_dict

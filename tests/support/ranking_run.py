@@ -24,7 +24,7 @@ from bench.records.record import Record
 from bench.render.page import document
 from bench.render.page.windows import WindowDetails, window_details_of
 from bench.render.report import Report
-from bench.words.told import ToldRanking
+from bench.words.conclusions import ToldRanking
 
 JSON_US = {"bjoern-wsgi": 92, "uvicorn-asgi": 131, "aiohttp": 133, "gunicorn-sync-wsgi": 198}
 JSON_US |= {"tornado": 231, "gunicorn-sync-flask": 372, "gunicorn-gevent-flask": 411, "werkzeug-flask": 1240}

@@ -15,7 +15,7 @@ from bench.analysis.tables.latency import AtCommonRates
 from bench.analysis.tables.ranking import Ranking
 from bench.records.record import Cause, Record
 from bench.run.common_rates import CommonRates
-from bench.words.told import ToldRanking, tell
+from bench.words.conclusions import ToldRanking, tell
 
 MS = 1e-3
 SPEEDS = {"uvicorn-asgi": 9000, "aiohttp": 8900, "tornado": 5000, "gunicorn-sync-flask": 3600}

@@ -18,7 +18,7 @@ from bench.matrix.start_command import START, StartCommand
 from bench.records.record import ERROR_KINDS, FIGURES, LATENCIES, Cause, Record
 from bench.render.report import Report
 from bench.run.reader import ServiceFacts, read_run, read_service
-from bench.words.told import ToldRanking, tell
+from bench.words.conclusions import ToldRanking, tell
 
 TURN_S = 4.0
 LATENCY = "measured in turns: the tool was stopped between turns, so its latencies are not the service's"

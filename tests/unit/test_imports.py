@@ -16,7 +16,7 @@ ORDER = (
         "render",
         "export",
         "words",
-        "drive",
+        "schedule",
         "load",
         "analysis",
         "stats",

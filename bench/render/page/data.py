@@ -35,7 +35,7 @@ from bench.words.cells import state_words
 from bench.words.order import PAGE, pair_words
 from bench.words.own_app import elsewhere, seen_from_project
 from bench.words.remarks import waits_words
-from bench.words.told import ToldRanking
+from bench.words.conclusions import ToldRanking
 
 CONFIDENCE = 0.95
 """Confidence of the interval of a mean over the rounds; a verdict has its own."""

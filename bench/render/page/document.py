@@ -29,7 +29,7 @@ from bench.render.page.windows import WindowDetails, compressed, parts
 from bench.render.report import Report
 from bench.render.text import short
 from bench.run.reader import Run, ServiceFacts
-from bench.words.told import ToldRanking
+from bench.words.conclusions import ToldRanking
 
 HERE = Path(__file__).parent
 LIBRARIES = ("d3.min.js", "plot.umd.min.js")

@@ -28,7 +28,7 @@ from bench.words.picture import (
     requests_words,
     seen_words,
 )
-from bench.words.told import ToldRanking
+from bench.words.conclusions import ToldRanking
 
 MOST_SENTENCES = 4
 """Findings that are shown at once, half as many again if there is only one table; the others open below them."""

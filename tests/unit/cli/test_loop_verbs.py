@@ -12,7 +12,7 @@ import pytest
 from make_run import entry, write_run
 
 from bench.__main__ import main
-from bench.drive.failures import build_error
+from bench.schedule.failures import build_error
 from bench.load import far_counters
 from bench.run.writer import host_json
 from driver.messages import Host, OwnApp, Service, host_of, read

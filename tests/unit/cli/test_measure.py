@@ -12,7 +12,7 @@ from places import ROOT
 
 from bench.cli import measure as measure_module
 from bench.cli.measure import main
-from bench.drive.step_file import write_step
+from bench.schedule.step_file import write_step
 from bench.load.task import Say, Task
 
 LINE = entry(timeout_s=2, path="/json", dir="raw/cell", duration_s=1)

@@ -22,7 +22,7 @@ from driver.nodes import loadgen, setup
 from driver.nodes.loadgen import FarLoadgen
 from driver.nodes.node import Lane, Node, save_nodes
 from driver.run import Run
-from driver.together import together
+from driver.parallel import together
 
 KIND = "2 CPUs, 4.0 GiB, linux/x86_64"
 

@@ -12,7 +12,7 @@ import pytest
 from loop_runs import at_rate, block
 from make_run import write_run
 
-from bench.drive.step_file import write_step
+from bench.schedule.step_file import write_step
 from bench.load import at_rate as module
 from bench.load.at_rate import load_at_rate
 from bench.load.cpu_counters import CpuCounters

@@ -9,7 +9,7 @@ import pytest
 
 from bench.load.kernel_counters import Seen, Watch, counters, limits, look, ports_waiting, sysctls
 from bench.load.save import await_start
-from bench.load.words import Failed
+from bench.load.failures import Failed
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from bench.load.in_turns import Retries, is_spoiled, retries_of
 from bench.load.turns import Turns
 from bench.plan.measurement import Measurement, measurement_of
 from bench.run.reader import read_run
-from bench.run.spoiled import set_aside
+from bench.run.retries import set_aside
 from bench.validity.run_rules import NoiseLimits
 
 STACKS, ROUNDS = ("aiohttp", "tornado"), 4

@@ -13,7 +13,7 @@ import pytest
 from bench.load import proxy
 from bench.load.client import Asked
 from bench.load.proxy import wait_for_containers
-from bench.load.words import Failed
+from bench.load.failures import Failed
 from bench.plan.events import EVENTS
 
 BOOT_S = 0.6

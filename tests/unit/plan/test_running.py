@@ -16,7 +16,7 @@ from make_plans import MATRIX, told
 
 from bench.cli.arguments import parse_selection
 from bench.core.errors import UserError
-from bench.drive.step_file import host_step, loads_of
+from bench.schedule.step_file import host_step, loads_of
 from bench.matrix.knobs import parse_knob
 from bench.matrix.settings import read_settings
 from bench.own_app.app import OwnApp, with_own_app

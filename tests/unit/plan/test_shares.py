@@ -10,7 +10,7 @@ from make_run import entry
 
 from bench.cli.plan import commands_verb, list_verb
 from bench.core.errors import UserError
-from bench.drive.step_file import host_step, loads_of
+from bench.schedule.step_file import host_step, loads_of
 from bench.plan.levels import parse_level
 from bench.plan.make import cannot_share
 from bench.plan.measurement import Measurement, measurement_of, shares

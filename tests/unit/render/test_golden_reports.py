@@ -25,7 +25,7 @@ from bench.render.page import document
 from bench.render.page.data import tree_of
 from bench.render.report import Report
 from bench.run.reader import ServiceFacts, read_run
-from bench.words.told import told_ranking
+from bench.words.conclusions import told_ranking
 
 
 def built(folder: Path) -> tuple[str, str]:

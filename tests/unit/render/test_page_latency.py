@@ -13,7 +13,7 @@ from turns_runs import service_of
 
 from bench.analysis.tables.ranking import Figure, Metric, Percentile, TableLatency
 from bench.render.page.rankings import rankings_of
-from bench.words.told import ToldRanking
+from bench.words.conclusions import ToldRanking
 
 pytest_plugins = ["page_fixtures"]
 

@@ -12,7 +12,7 @@ from axe_playwright_python.sync_playwright import Axe
 from page_browser import Opened
 
 from bench.render.site import CHANGED, Answer, PublishedRun, front_page, machine_words, topics
-from bench.words.told import LATE
+from bench.words.conclusions import LATE
 
 pytest_plugins = ["page_fixtures"]
 

@@ -24,7 +24,7 @@ from bench.render.in_turns import ranking_table
 from bench.render.report import Report
 from bench.render.terminal import NARROWEST, terminal
 from bench.words.own_app import own_app_choices
-from bench.words.told import ToldRanking
+from bench.words.conclusions import ToldRanking
 
 Answer = tuple[Report, Sequence[ToldRanking]]
 

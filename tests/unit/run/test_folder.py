@@ -13,7 +13,7 @@ from make_run import entry, write_run
 from places import ROOT
 
 from bench.__main__ import main
-from bench.cli import again
+from bench.cli import repeat
 from bench.core.errors import UserError
 from bench.run.folder import find_run, host_and_port, read_addresses
 from bench.run.writer import host_json
@@ -31,7 +31,7 @@ FACTS = {
 @pytest.fixture(autouse=True)
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(again, "harness_hash", lambda: HARNESS)
+    monkeypatch.setattr(repeat, "harness_hash", lambda: HARNESS)
     made("results/a-run")
     return tmp_path
 

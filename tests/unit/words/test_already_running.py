@@ -14,8 +14,8 @@ from make_run import output_of, states_of, write_measurement, write_run
 
 from bench.cli.plan import plan_verb
 from bench.core.errors import UserError
-from bench.drive.finished import read_finished, record_step
-from bench.drive.steps import Step
+from bench.schedule.finished import read_finished, record_step
+from bench.schedule.steps import Step
 from bench.plan.measurement import step_folder
 from bench.plan.running import UNKNOWN, parse_running
 from bench.records.record import Record

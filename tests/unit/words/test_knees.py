@@ -8,7 +8,7 @@ import pytest
 from turns_runs import record, service_of
 
 from bench.records.record import Cause, Record
-from bench.words.told import knee_conclusions
+from bench.words.conclusions import knee_conclusions
 
 LEVEL = "knee-p99-50ms"
 

@@ -45,7 +45,7 @@ from bench.words.remarks import (
     published_sentence,
     remark_words,
 )
-from bench.words.told import Conclusion, bias_words, by_question, cheapest_words, conclusions, credit_words
+from bench.words.conclusions import Conclusion, bias_words, by_question, cheapest_words, conclusions, credit_words
 
 GOLDEN = Path(__file__).with_name("golden")
 FLASKS = ("gunicorn-sync", "gunicorn-gevent", "gunicorn-gthread")

@@ -9,7 +9,7 @@ from known_rankings import rungs
 from bench.analysis.tables.ladder import ladders
 from bench.analysis.tables.ranking import NoFigure
 from bench.render.in_turns import ladder_tables
-from bench.words.told import told_ranking
+from bench.words.conclusions import told_ranking
 
 SPEEDS = {"27.0.1": 950.0, "9.0": 1000.0, "22.0.0": 1001.0, "23.0.0": 900.0}
 

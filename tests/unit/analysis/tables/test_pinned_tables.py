@@ -14,7 +14,7 @@ from bench.analysis.tables.judge import judge_tables
 from bench.analysis.tables.planned import tables_of
 from bench.analysis.tables.ranking import Metric, Ranking
 from bench.records.record import Cause, Record
-from bench.words.told import tell
+from bench.words.conclusions import tell
 
 COSTS_US = {"uvicorn-asgi": 100.0, "aiohttp": 101.0, "gunicorn-sync-flask": 300.0}
 LATE = Cause("not the asked load", "late by 9 ms")

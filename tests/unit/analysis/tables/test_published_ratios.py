@@ -11,7 +11,7 @@ from turns_runs import ranking_of, service_of
 from bench.analysis.published import Sign, along_axes, published_beside, reference_results
 from bench.analysis.tables.ranking import Ranking
 from bench.render.in_turns import published_table
-from bench.words.told import told_ranking
+from bench.words.conclusions import told_ranking
 
 GEVENT = "gunicorn-gevent-flask"
 STACKS = {service_of(stack): stack for stack in ("gunicorn-sync-flask", GEVENT, "aiohttp", "bjoern-wsgi")}

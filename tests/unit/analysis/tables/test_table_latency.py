@@ -17,7 +17,7 @@ from bench.analysis.tables.ranking import Metric, Percentile, Ranking, TableLate
 from bench.export.judged_run import verdict_lines
 from bench.records.record import Cause
 from bench.run.common_rates import CommonRates, path_of
-from bench.words.told import tell
+from bench.words.conclusions import tell
 
 BEST, LIKE, SLOW = (service_of(stack) for stack in ("uvicorn-asgi", "aiohttp", "gunicorn-sync-flask"))
 

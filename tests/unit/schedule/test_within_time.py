@@ -8,7 +8,7 @@ import pytest
 from loop_runs import ask, block, finish_block, tables_of
 from make_run import write_run
 
-from bench.drive.steps import Step, in_time, steps_of
+from bench.schedule.steps import Step, in_time, steps_of
 
 STACKS = ("aiohttp", "tornado")
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bench.analysis.tables.judge import looks_reached, settled_tables
 from bench.core.files import mapping, write_file
-from bench.drive.steps import Step
+from bench.schedule.steps import Step
 from bench.plan.measurement import Measurement
 from bench.records.event import EventRecord
 from bench.records.make_event import event_record

@@ -16,8 +16,8 @@ from bench.analysis.tables.planned import tables_of
 from bench.core.errors import UserError
 from bench.core.files import as_object, read_bytes, write_file
 from bench.core.formats import number
-from bench.drive import journal
-from bench.drive.steps import Step
+from bench.schedule import journal
+from bench.schedule.steps import Step
 from bench.plan.levels import SEARCHED, parse_level
 from bench.records.record import MEASURED, Record
 from bench.run.common_rates import CommonRates, common_rates, path_of

@@ -10,7 +10,7 @@ import pytest
 from loop_runs import ask, block, finish, finish_block, null, solo, step_id, tables_of
 from make_run import write_run
 
-from bench.drive.steps import Step, dealt, next_wave, steps_of
+from bench.schedule.steps import Step, dealt, next_wave, steps_of
 from bench.run.folder import lane_folder
 
 Capture = pytest.CaptureFixture[str]

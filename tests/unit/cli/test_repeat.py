@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bench.__main__ import main
-from bench.cli.again import chooses_the_same, repeated
+from bench.cli.repeat import chooses_the_same, repeated
 from bench.cli.arguments import parse_selection
 from bench.cli.plan import make_run
 from bench.matrix.load import load_matrix

@@ -11,8 +11,8 @@ import pytest
 from loop_runs import block, solo, write_finished
 
 from bench.core.errors import UserError
-from bench.drive.finished import metas, read_finished, record_step
-from bench.drive.steps import Step
+from bench.schedule.finished import metas, read_finished, record_step
+from bench.schedule.steps import Step
 from driver.messages import Finished
 
 ONE = Step((solo("aiohttp", 1),))

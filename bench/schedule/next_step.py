@@ -11,13 +11,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bench.core.errors import UserError
-from bench.drive import journal, run_state
-from bench.drive.common_rate import knee_ceiling
-from bench.drive.progress import NOT_LOADED, LiveStatus, Screen, event_status, live_status
-from bench.drive.run_state import RunState
-from bench.drive.step_file import FILES, write_step
-from bench.drive.steps import next_wave
-from bench.run import spoiled
+from bench.schedule import journal, run_state
+from bench.schedule.common_rate import knee_ceiling
+from bench.schedule.progress import NOT_LOADED, LiveStatus, Screen, event_status, live_status
+from bench.schedule.run_state import RunState
+from bench.schedule.step_file import FILES, write_step
+from bench.schedule.steps import next_wave
+from bench.run import retries
 from bench.run.folder import lane_folder, lane_folders
 from bench.run.reader import Run, read_run
 
@@ -72,11 +72,11 @@ def _after_step(folder: Path, source: Run, state: RunState, shown: Shown, at: Pa
     if lost := run_state.record_finished(folder, step, at):
         if not (shown.screen.quiet or shown.screen.columns):
             shown.lines.append(f"{step.label}: to be measured again, because {lost}")
-        return run_state.set_aside(folder, step, state, spoiled.LOST)
+        return run_state.set_aside(folder, step, state, retries.LOST)
     # Not for a search for a knee, which itself repeats trials that noise has spoiled.
     alone = not (step.held or step.tells_rates or step.finds_knee or step.first.get("event"))
     again = alone and step.seconds <= state.retry_s
-    again = again and spoiled.may_be_noisy(folder / step.dir, null=step.mode == "null")
+    again = again and retries.may_be_noisy(folder / step.dir, null=step.mode == "null")
     if again and (noise := journal.noise(source, step)):
         if not (shown.screen.quiet or shown.screen.columns):
             shown.lines.append(f"{step.label}: to be measured again, because of noise on the host ({noise})")

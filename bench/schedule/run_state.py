@@ -14,16 +14,16 @@ from typing import Any
 
 from bench.core.errors import UserError
 from bench.core.files import write_file
-from bench.drive import journal
-from bench.drive.common_rate import decide, of_knees, with_rates
-from bench.drive.failures import reopen
-from bench.drive.finished import FILE as FINISHED
-from bench.drive.finished import lost_of, read_finished, record_step
-from bench.drive.progress import Progress
-from bench.drive.step_file import FILES, LINES
-from bench.drive.steps import Step, dealt, in_time, open_steps, read_steps
+from bench.schedule import journal
+from bench.schedule.common_rate import decide, of_knees, with_rates
+from bench.schedule.failures import reopen
+from bench.schedule.finished import FILE as FINISHED
+from bench.schedule.finished import lost_of, read_finished, record_step
+from bench.schedule.progress import Progress
+from bench.schedule.step_file import FILES, LINES
+from bench.schedule.steps import Step, dealt, in_time, open_steps, read_steps
 from bench.records.resource_usage import whole
-from bench.run import spoiled
+from bench.run import retries
 from bench.run.folder import lane_folders
 from bench.run.reader import Run, read_run
 from bench.validity.run_rules import BOUND_AFTER
@@ -66,17 +66,17 @@ def begin(folder: Path, now: float, max_time_s: float | None, lanes: int = 1) ->
     source = read_run(str(folder))
     journal.rebuild(source)
     alone = sum(one.seconds for one in source.planned if one.mode in ("solo", "null"))
-    retry_s = spoiled.RETRIES * alone
+    retry_s = retries.RETRIES * alone
     return next_round(source, RunState(Progress(began=now), max_time_s=max_time_s, retry_s=retry_s, lanes=lanes), now)
 
 
-def set_aside(folder: Path, step: Step, state: RunState, cause: str = spoiled.SPOILED) -> RunState:
+def set_aside(folder: Path, step: Step, state: RunState, cause: str = retries.SPOILED) -> RunState:
     """The state with the first step at the end of the queue, to be measured again; its raw files are kept."""
-    spoiled.set_aside(folder / step.dir, cause)
+    retries.set_aside(folder / step.dir, cause)
     queue = (*state.queue[1:], step)
     was = state.progress
     progress = replace(was, done=was.done + 1, count=was.count + 1, spent=was.spent + step.seconds)
-    retry_s = state.retry_s - step.seconds * (cause == spoiled.SPOILED)
+    retry_s = state.retry_s - step.seconds * (cause == retries.SPOILED)
     return replace(state, progress=progress, queue=queue, retry_s=retry_s)
 
 
@@ -134,7 +134,7 @@ def record_finished(folder: Path, step: Step, at: Path) -> str:
 
 def _lost(folder: Path, step: Step, seen: Finished) -> str:
     lost = lost_of(seen)
-    return lost.words if lost and spoiled.may_be_lost(folder / step.dir) else ""
+    return lost.words if lost and retries.may_be_lost(folder / step.dir) else ""
 
 
 def _record_last(folder: Path) -> None:

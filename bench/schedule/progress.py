@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from bench.core.formats import number
-from bench.drive.steps import Step
+from bench.schedule.steps import Step
 from bench.records.event import EventRecord
 from bench.records.record import Record
 

@@ -9,7 +9,7 @@ import pytest
 from loop_runs import ask, block, finish, finish_block, solo, step_id, tables_of
 from make_run import write_run
 
-from bench.run.spoiled import LOST_TRIES
+from bench.run.retries import LOST_TRIES
 
 Capture = pytest.CaptureFixture[str]
 STACKS = ("aiohttp", "tornado")

@@ -14,8 +14,8 @@ from turns_runs import record, service_of
 
 from bench.analysis.tables.observations import TableRecords, by_table
 from bench.analysis.tables.planned import tables_of as planned_tables
-from bench.drive.common_rate import client_most, knee_ceiling, rates_of
-from bench.drive.step_file import LINES
+from bench.schedule.common_rate import client_most, knee_ceiling, rates_of
+from bench.schedule.step_file import LINES
 from bench.load.task import read_loads
 from bench.records.record import Cause, Record
 from bench.run.common_rates import CommonRates, common_rates
@@ -142,7 +142,7 @@ KEPT = "raw/common-rates/json/wrk-c16.json"
 def test_it_is_decided_after_the_first_round_and_kept(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bench.drive.common_rate.client_most", lambda records: MOST)
+    monkeypatch.setattr("bench.schedule.common_rate.client_most", lambda records: MOST)
     run, (first, second, _) = a_run(tmp_path)
     assert ask(run, capsys, 0, "--begin") == (0, []) and step_id(run) == "r01-b1" and loaded(run) == {}
     assert not (run / KEPT).exists()
@@ -173,7 +173,7 @@ def test_a_search_for_a_knee_is_told_what_the_client_can_send(
         assert [one.service for one in records] == ["null"]
         return 2 * MOST
 
-    monkeypatch.setattr("bench.drive.next_step.knee_ceiling", ceiling)
+    monkeypatch.setattr("bench.schedule.next_step.knee_ceiling", ceiling)
     first = null(1)
     knee = solo("aiohttp", 2, tool="vegeta", level="knee-p99-50ms", connections=None, knee_p99_s=0.05)
     run = write_run(tmp_path, [first, knee])

@@ -175,7 +175,7 @@ def test_a_folder_that_cannot_be_written_is_one_line(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("bench.drive.run_state.write_file", full)
+    monkeypatch.setattr("bench.schedule.run_state.write_file", full)
     status, [said] = ask(folder, capsys, 0, "--begin")
     assert status == 2
     assert said == f"bench: cannot write to {folder}: No space left on device"

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from bench.core.files import as_object, mapping, read_bytes, write_file
-from bench.drive.finished import last_words
-from bench.drive.steps import Step, read_steps
+from bench.schedule.finished import last_words
+from bench.schedule.steps import Step, read_steps
 from bench.records.record import MEASURED
-from bench.run import spoiled
+from bench.run import retries
 from bench.run.reader import RUNNING_ANSWERS
 from bench.validity.measurement_rules import OUT_OF_MEMORY
 
@@ -148,7 +148,7 @@ def reopen(run: Path) -> None:
     """
     steps = read_steps((run / "plan.jsonl").read_text())
     for window in sorted(missed_windows(run, steps, failed_services(run).keys())):
-        spoiled.set_aside(window, INCOMPLETE)
+        retries.set_aside(window, INCOMPLETE)
 
 
 def missed_windows(run: Path, steps: Iterable[Step], failed: Collection[str]) -> set[Path]:

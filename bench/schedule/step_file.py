@@ -16,7 +16,7 @@ from typing import Any
 
 from bench.core.errors import UserError
 from bench.core.files import write_file
-from bench.drive.steps import Step
+from bench.schedule.steps import Step
 from bench.load.task import FILE as STEP
 from bench.load.task import StepLoad, StepLoads, write_loads
 from bench.plan.events.event import Event, event_of
