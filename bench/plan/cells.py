@@ -51,8 +51,8 @@ BLOCK_OVERHEAD_S = 6.0
 """Seconds of a block besides warm-up and load: starting, waiting, stopping."""
 RATE_OVERHEAD_S = 0.5
 """Seconds of a load at a common rate besides the load: settling, starting the tool, saving its output."""
-RATE_SECONDS, MOST_RATE_SECONDS = 0.8, 10.0
-"""Seconds of load at a common rate for each service in a round, and the most.
+RATE_SECONDS = 0.8
+"""Seconds of load at a common rate for each service in a round.
 
 A service is frozen while the others are loaded: if that took longer, gunicorn would consider its workers dead."""
 CLIENT_RATE = 3000
