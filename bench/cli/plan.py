@@ -299,7 +299,7 @@ def select_own_app(options: argparse.Namespace, app: OwnApp) -> OwnApp:
     """Narrow the options to a user's own app; UserError for an option that selects something else."""
     if options.preset or options.frameworks or options.stacks or options.packages:
         raise UserError(
-            "--app does not go with --preset, --stack, --framework and --package: choose servers with --server"
+            "--app does not go with --preset, --stack, --framework or --package: choose servers with --server"
         )
     options.frameworks, options.pythons = (app.name,), app.pythons
     return app
