@@ -382,7 +382,8 @@ def _waiting(told: ToldRanking) -> Iterator[str]:
     connections = parse_level(told.ranking.level).connections
     most = max((found.total or 0 for found in told.waits.values() if found.threads), default=0)
     if connections and 0 < most < connections:
-        line = f"on a server with {plural(most, 'thread')}, {connections - most} have to queue"
+        queued = connections - most
+        line = f"on a server with {plural(most, 'thread')}, {queued} {'has' if queued == 1 else 'have'} to queue"
         yield f"This load has {connections} connections: {line}."
 
 
