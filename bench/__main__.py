@@ -13,7 +13,7 @@ _MODULES = {
     "matrix": "generate profile-compose scaffold lock audit own-binds own-binds-read sample",
     "plan": "list plan contract commands package-pythons packages",
     "names": "names",
-    "again": "again find resume",
+    "repeat": "again find resume",
     "own_app": "own-app own-trace own-answers target-check target-answers",
     "verify": "verify sockets summary",
     "steps": "next profile-next service-failed retry nothing-measured lanes-speed-up",

@@ -16,7 +16,6 @@ from bench.contract.verify import Outcome, Result, failure_text
 from bench.core.arguments import Parser, words_of
 from bench.core.errors import UserError
 from bench.core.files import as_object, mapping, read_bytes, write_file
-from bench.schedule.finished import last_words
 from bench.matrix.load import load_matrix
 from bench.matrix.model import python_label
 from bench.own_app.answers import TRIES, Right, Unusable, as_json, difference, from_json, right_of, unexpected
@@ -29,6 +28,7 @@ from bench.plan.measurement import Measurement
 from bench.plan.running import check_running
 from bench.run.folder import find_run
 from bench.run.reader import RUNNING_ANSWERS, read_run
+from bench.schedule.finished import last_words
 
 ANSWERS = "answers.json"
 ANSWER_TIMEOUT_S = 15.0

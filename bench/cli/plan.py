@@ -14,16 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from bench.analysis.runs.host_state import HostState, host_state
-from bench.cli.repeat import again_lines, check_services, settings_then
 from bench.cli.arguments import parse_selection
+from bench.cli.repeat import again_lines, check_services, settings_then
 from bench.core.arguments import Parser
 from bench.core.errors import UserError, unknown
 from bench.core.formats import joined
-from bench.schedule.step_file import loads_of
-from bench.schedule.steps import read_steps
+from bench.load.failures import Failed, command_line
 from bench.load.task import task_of
 from bench.load.verbs import command
-from bench.load.failures import Failed, command_line
 from bench.matrix.bases import local_images, reachable_bases
 from bench.matrix.knobs import check_quotas
 from bench.matrix.load import load_matrix
@@ -46,6 +44,8 @@ from bench.plan.variants import Variant
 from bench.run.folder import make_folder, whole_or_gone
 from bench.run.provenance import provenance
 from bench.run.writer import routes_to_verify, run_facts, service_facts, write_run
+from bench.schedule.step_file import loads_of
+from bench.schedule.steps import read_steps
 from bench.tools import OPEN_LOOP
 from bench.words.advice import WantedRun, expectations
 
@@ -299,7 +299,7 @@ def select_own_app(options: argparse.Namespace, app: OwnApp) -> OwnApp:
     """Narrow the options to a user's own app; UserError for an option that selects something else."""
     if options.preset or options.frameworks or options.stacks or options.packages:
         raise UserError(
-            "--app does not go with --preset, --stack, --framework and --package: choose servers with --server"
+            "--app does not go with --preset, --stack, --framework or --package: choose servers with --server"
         )
     options.frameworks, options.pythons = (app.name,), app.pythons
     return app

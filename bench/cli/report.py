@@ -31,8 +31,8 @@ from bench.render.terminal import WIDTH, terminal
 from bench.run.folder import PUBLISHED, find_run, published_runs
 from bench.run.published import PACKED
 from bench.run.reader import Run, read_run
-from bench.words.events import tell_events
 from bench.words.conclusions import ToldRanking
+from bench.words.events import tell_events
 
 
 def build_verb(argv: Sequence[str]) -> int:

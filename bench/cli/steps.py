@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 from bench.core.arguments import Parser, words_of
 from bench.core.errors import UserError
+from bench.run.folder import find_run
+from bench.run.reader import read_run
 from bench.schedule.failures import CAUSES, none_measured, record_failure, try_again
 from bench.schedule.next_step import FINISHED, STEP, Shown, next_step
 from bench.schedule.progress import Screen
-from bench.run.folder import find_run
-from bench.run.reader import read_run
 
 
 def next_verb(argv: Sequence[str]) -> int:

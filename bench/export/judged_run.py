@@ -21,8 +21,8 @@ from bench.records.record import Record, dump
 from bench.run.folder import UNPACKED, find_run
 from bench.run.reader import Run, ServiceFacts, read_run, read_service
 from bench.validity.run_records import Seen, reviewed, service_names
-from bench.words.events import ToldEvents, tell_events
 from bench.words.conclusions import ToldRanking, tell
+from bench.words.events import ToldEvents, tell_events
 
 
 def judge_run(

@@ -18,8 +18,8 @@ from http.client import HTTPConnection, HTTPException
 from typing import TYPE_CHECKING, NamedTuple
 
 from bench.core.programs import guarded, memory_file
-from bench.load.task import Say, Task, command_of, pinned
 from bench.load.failures import NO_ANSWER, TOOL_FAILED, WRONG_ANSWER, Failed, shortened
+from bench.load.task import Say, Task, command_of, pinned
 from bench.tools import TOOLS
 from bench.tools.tool import Load
 

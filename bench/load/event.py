@@ -28,13 +28,13 @@ from bench.core.programs import guarded, memory_file
 from bench.load.answers import wait_until_ready
 from bench.load.balanced import Balanced
 from bench.load.client import SPARE_S, Asked, Client, Request
+from bench.load.failures import TOOL_FAILED, Failed
 from bench.load.growth import load_in_parts
 from bench.load.idle_close import Keeper, idle_load
 from bench.load.kernel_counters import counters, limits, sysctls
 from bench.load.proxy import obeying, proxied, wait_for_containers
 from bench.load.save import TOOL_JSON, tool_json
 from bench.load.task import Say, Task, command_of, pinned
-from bench.load.failures import TOOL_FAILED, Failed
 from bench.plan.events.event import (
     BEFORE_S,
     ENDED,

@@ -17,12 +17,12 @@ from bench.core.files import as_object, mapping, read_bytes, write_file
 from bench.core.formats import plain
 from bench.load.answers import ask, ready_timeout_s
 from bench.load.cpu_counters import SHARED, CpuCounters, cgroup_root, find_cgroups
+from bench.load.failures import TOOL_FAILED, Failed
 from bench.load.kernel_counters import ports_waiting
 from bench.load.knee_search import LONGEST_S, SearchStep, first_rate, next_search_step, trial_seconds, trial_workers
 from bench.load.save import last_words, publish, run_tool
 from bench.load.task import Task, pinned
 from bench.load.turns import Turns, is_spoiled
-from bench.load.failures import TOOL_FAILED, Failed
 from bench.plan.levels import SEARCHED
 from bench.records.knee import CLIENT, REQUESTS, Trial, is_positive, trial_of
 from bench.tools import parse

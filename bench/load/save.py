@@ -21,9 +21,9 @@ from bench.core.files import ROOM_BYTES
 from bench.core.formats import plain
 from bench.core.programs import KILLED, NOT_FOUND, guarded, memory_file, shell_status
 from bench.load.answers import SILENT, Answer, ask
+from bench.load.failures import TOOL_FAILED, WRONG_USAGE, Failed, shortened
 from bench.load.kernel_counters import Facts, Watch, counters, limits, sysctls
 from bench.load.task import Task
-from bench.load.failures import TOOL_FAILED, WRONG_USAGE, Failed, shortened
 from bench.tools import TOOLS
 from bench.tools.tool import OUTPUT, Command, temporary
 

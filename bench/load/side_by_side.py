@@ -17,9 +17,9 @@ from pathlib import Path
 from bench.core.files import as_object, check_room, mapping, read_bytes, write_file
 from bench.load.answers import warm_up
 from bench.load.event import Capacity, asked_of, find_capacity, know, run_event, wait_until_all_ready
+from bench.load.failures import NO_ANSWER, TOOL_FAILED, Failed
 from bench.load.save import TOOL_JSON
 from bench.load.task import Say, Step, Task
-from bench.load.failures import NO_ANSWER, TOOL_FAILED, Failed
 from bench.plan.events.event import event_of
 from bench.tools.sockets import CAPACITY, REQUESTS, SLOW
 from driver.messages import BEGUN, ENOUGH

@@ -92,7 +92,7 @@ def make_plan(here: Variant, wanted: Selection, refs: Sequence[Variant] = ()) ->
     _check_holds(preset, kept)
     if any(parse_level(text).share for text in wanted.levels) and not any(table.shares for table in tables):
         raise UserError(
-            "share50 needs a table in turns: select two services or more, without --mode solo and --controls none"
+            "share50 needs a table in turns: select two services or more, without --mode solo or --controls none"
         )
     turn_rounds = (wanted.rounds or preset.turn_rounds or LOOKS[-1]) if tables else 0
     return Plan(

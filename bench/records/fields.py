@@ -83,16 +83,14 @@ FIELDS: Mapping[str, Field] = MappingProxyType(
         "slot": Field("in turns: the service's place in their order, from 1"),
         "window": Field("in turns: window of the block, from 1"),
         "block": Field("in turns: which of the round's blocks of services it was in, from 1"),
-        "settings": Field(
-            "settings from --vary, and REF=NAME in a run of two refs: NAME=VALUE, separated by spaces"
-        ),
+        "settings": Field("settings from --vary, and REF=NAME in a run of two refs: NAME=VALUE, separated by spaces"),
         "process_cpu_s": Field(
             "CPU time of each process of the service, largest first; in turns over all windows of its block", "s"
         ),
         "node": Field("in a run on several machines, the node where the service was"),
         "loadgens": Field("number of load generators that shared the cell's load, if several"),
         "start_skew_s": Field("how far apart several load generators started", "s"),
-        "speed": Field("in turns: successes per second of the time that other programs did not take; ranks a table", "1/s"),
+        "speed": Field("in turns: successes per second, without time that other programs took; ranks a table", "1/s"),
         "server_busy_ratio": Field("in turns: share of the CPU time left by other programs that the service used"),
         "window_end": Field("in turns: frozen or interrupted, how the load tool was ended; null in older runs"),
         "client_limit": Field("rate at which the load generator ended the search: the server's knee is higher", "1/s"),

@@ -124,7 +124,7 @@ def _measured(empty: EventRecord, window: Window, capacity: float | None) -> Eve
         "share": A_LOOP if parts else "its capacity is not known",
         "longest_gap_s": no_gap,
         "p99_before_s": A_LOOP if parts else "nothing was answered before the event",
-        "p99_around_s": A_LOOP if parts else "nothing was answered in the 5 s around it",
+        "p99_around_s": A_LOOP if parts else "nothing was answered in its first 5 s",
         "recovered_s": no_gap or "not in this window",
         "exit_s": "the service has not ended" if window.event.until == ENDED else "it is not stopped in this event",
         "memory_before_bytes": "its memory could not be read",

@@ -26,6 +26,7 @@ from bench.render.trend_picture import TrendPicture, trend_picture
 from bench.run.reader import ServiceFacts
 from bench.stats.table_verdicts import NOT_ENOUGH
 from bench.words.changes import change, change_of, column_name
+from bench.words.conclusions import ToldRanking, systematic_words
 from bench.words.grid import line_words
 from bench.words.latency import in_milliseconds, spread, standing
 from bench.words.latency import notes as latency_notes
@@ -33,7 +34,6 @@ from bench.words.names import knob_words, loaded_words, scenario_words, setting_
 from bench.words.own_app import request_words, server_words
 from bench.words.picture import estimate_words, seen_words
 from bench.words.remarks import SIGNS, waits_words
-from bench.words.conclusions import ToldRanking, systematic_words
 
 # Rankings: from the best service to the worst, with tiers.
 
@@ -382,7 +382,8 @@ def _waiting(told: ToldRanking) -> Iterator[str]:
     connections = parse_level(told.ranking.level).connections
     most = max((found.total or 0 for found in told.waits.values() if found.threads), default=0)
     if connections and 0 < most < connections:
-        line = f"on a server with {plural(most, 'thread')}, {connections - most} have to queue"
+        queued = connections - most
+        line = f"on a server with {plural(most, 'thread')}, {queued} {'has' if queued == 1 else 'have'} to queue"
         yield f"This load has {connections} connections: {line}."
 
 

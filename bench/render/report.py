@@ -39,6 +39,7 @@ from bench.render.text import escape, visible
 from bench.run.reader import Run, ServiceFacts
 from bench.words.advice import advice
 from bench.words.answers import against
+from bench.words.conclusions import ToldRanking, by_question, conclusions, knee_conclusions
 from bench.words.events import ToldEvents
 from bench.words.own_app import elsewhere, own_app_answers, own_app_choices
 from bench.words.setup import (
@@ -49,7 +50,6 @@ from bench.words.setup import (
     package_facts,
     side_by_side,
 )
-from bench.words.conclusions import ToldRanking, by_question, conclusions, knee_conclusions
 
 
 class Report:

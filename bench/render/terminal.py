@@ -20,10 +20,10 @@ from bench.render.report import Report
 from bench.render.table import written
 from bench.render.text import visible
 from bench.words.changes import change, column_name
+from bench.words.conclusions import ToldRanking
 from bench.words.events import ToldEvents
 from bench.words.latency import in_milliseconds
 from bench.words.names import loaded_words, scenario_words
-from bench.words.conclusions import ToldRanking
 
 WIDTH = 80
 NARROWEST = 60

@@ -1,7 +1,7 @@
 """The common rate of a table's services: a share of the slowest service's speed.
 
-`bench.schedule.common_rate` decides it once, after the first round. It is stored in the run's folder, so that all rounds
-and a resumed run use the same one.
+`bench.schedule.common_rate` decides it once, after the first round. It is stored in the run's folder, so that all
+rounds and a resumed run use the same one.
 """
 
 from __future__ import annotations

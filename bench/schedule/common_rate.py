@@ -16,12 +16,12 @@ from bench.analysis.tables.planned import tables_of
 from bench.core.errors import UserError
 from bench.core.files import as_object, read_bytes, write_file
 from bench.core.formats import number
-from bench.schedule import journal
-from bench.schedule.steps import Step
 from bench.plan.levels import SEARCHED, parse_level
 from bench.records.record import MEASURED, Record
 from bench.run.common_rates import CommonRates, common_rates, path_of
 from bench.run.reader import Run
+from bench.schedule import journal
+from bench.schedule.steps import Step
 from bench.tools import OPEN_LOOP
 from bench.validity.run_rules import MAX_OF_CEILING, NULL
 

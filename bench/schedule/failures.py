@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from bench.core.files import as_object, mapping, read_bytes, write_file
-from bench.schedule.finished import last_words
-from bench.schedule.steps import Step, read_steps
 from bench.records.record import MEASURED
 from bench.run import retries
 from bench.run.reader import RUNNING_ANSWERS
+from bench.schedule.finished import last_words
+from bench.schedule.steps import Step, read_steps
 from bench.validity.measurement_rules import OUT_OF_MEMORY
 
 KILLED = "killed at its container's memory limit"

@@ -14,10 +14,10 @@ from typing import Any
 
 from bench.core.errors import UserError
 from bench.core.files import as_object, mapping, read_bytes, write_file
-from bench.schedule.steps import Step
 from bench.load.failures import NO_ANSWER, TOOL_FAILED, WRONG_ANSWER
 from bench.records.record import Outcome
 from bench.run.raw_files import HASHES, hashes_of, places_of, read_files
+from bench.schedule.steps import Step
 from driver.messages import FINISHED, Finished, MessageError, finished_of, read
 
 FILE = FINISHED

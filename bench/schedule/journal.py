@@ -12,13 +12,13 @@ from pathlib import Path
 
 from bench.analysis.tables.judge import looks_reached, settled_tables
 from bench.core.files import mapping, write_file
-from bench.schedule.steps import Step
 from bench.plan.measurement import Measurement
 from bench.records.event import EventRecord
 from bench.records.make_event import event_record
 from bench.records.record import MEASURED, Record, from_line, to_line
 from bench.records.resource_usage import whole
 from bench.run.reader import Raw, Run, read_raw, read_service
+from bench.schedule.steps import Step
 from bench.validity.measurement_rules import CLOCK
 from bench.validity.run_records import judged_record
 from bench.validity.run_rules import BOUND_AFTER, CellKey, apply_run_rules, bound_cells, noise_limits_of, noise_of

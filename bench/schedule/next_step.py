@@ -11,15 +11,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bench.core.errors import UserError
+from bench.run import retries
+from bench.run.folder import lane_folder, lane_folders
+from bench.run.reader import Run, read_run
 from bench.schedule import journal, run_state
 from bench.schedule.common_rate import knee_ceiling
 from bench.schedule.progress import NOT_LOADED, LiveStatus, Screen, event_status, live_status
 from bench.schedule.run_state import RunState
 from bench.schedule.step_file import FILES, write_step
 from bench.schedule.steps import next_wave
-from bench.run import retries
-from bench.run.folder import lane_folder, lane_folders
-from bench.run.reader import Run, read_run
 
 STEP, FINISHED, STOPPED = 0, 3, 4
 """Exit statuses: RUN/step.json has the next step; nothing is left to measure; the time is up."""

@@ -16,14 +16,14 @@ from pathlib import Path
 from bench.analysis.profiles.sampled import cannot_sample, profiles_of, read_profile, sampled_services, windows_of
 from bench.analysis.tables.judge import judge_tables
 from bench.core.files import write_file
+from bench.plan.measurement import Measurement, measurement_of, step_folder, window_folder
+from bench.plan.profile import FOLDER, UNDER_WAY
+from bench.run.reader import read_run, read_service
 from bench.schedule.finished import FILE as FINISHED
 from bench.schedule.finished import read_finished, record_step
 from bench.schedule.run_state import unverified
 from bench.schedule.step_file import FILES, write_step
 from bench.schedule.steps import Step, read_steps
-from bench.plan.measurement import Measurement, measurement_of, step_folder, window_folder
-from bench.plan.profile import FOLDER, UNDER_WAY
-from bench.run.reader import read_run, read_service
 from bench.validity.run_records import reviewed, service_names
 from driver.messages import Finished
 

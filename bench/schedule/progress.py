@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from bench.core.formats import number
-from bench.schedule.steps import Step
 from bench.records.event import EventRecord
 from bench.records.record import Record
+from bench.schedule.steps import Step
 
 LONGEST = 100
 """The most characters of `LiveStatus.words`."""

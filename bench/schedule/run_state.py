@@ -14,6 +14,10 @@ from typing import Any
 
 from bench.core.errors import UserError
 from bench.core.files import write_file
+from bench.records.resource_usage import whole
+from bench.run import retries
+from bench.run.folder import lane_folders
+from bench.run.reader import Run, read_run
 from bench.schedule import journal
 from bench.schedule.common_rate import decide, of_knees, with_rates
 from bench.schedule.failures import reopen
@@ -22,10 +26,6 @@ from bench.schedule.finished import lost_of, read_finished, record_step
 from bench.schedule.progress import Progress
 from bench.schedule.step_file import FILES, LINES
 from bench.schedule.steps import Step, dealt, in_time, open_steps, read_steps
-from bench.records.resource_usage import whole
-from bench.run import retries
-from bench.run.folder import lane_folders
-from bench.run.reader import Run, read_run
 from bench.validity.run_rules import BOUND_AFTER
 from driver.messages import Finished
 

@@ -16,12 +16,12 @@ from typing import Any
 
 from bench.core.errors import UserError
 from bench.core.files import write_file
-from bench.schedule.steps import Step
 from bench.load.task import FILE as STEP
 from bench.load.task import StepLoad, StepLoads, write_loads
 from bench.plan.events.event import Event, event_of
 from bench.plan.measurement import measurement_of, shares
 from bench.run.folder import read_addresses
+from bench.schedule.steps import Step
 from driver.messages import Doings, as_json
 from driver.messages import Step as HostStep
 

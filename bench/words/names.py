@@ -56,7 +56,7 @@ def wait_words(scenario: str) -> str:
 
 
 def scenario_words(scenario: str) -> str:
-    """`delay-20 (every response waits for 20 ms)`; the name alone if nothing is waited for."""
+    """`delay-20 (every response waits for 20 ms)`; the name alone if it waits for nothing."""
     waits = wait_words(scenario)
     return f"{scenario} (every response waits for {waits})" if waits else scenario
 

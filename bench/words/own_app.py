@@ -16,9 +16,9 @@ from bench.matrix.packages import normalised
 from bench.plan.measurement import settings_of
 from bench.run.reader import ServiceFacts
 from bench.words.changes import change_of
+from bench.words.conclusions import ToldRanking
 from bench.words.names import setting_words
 from bench.words.remarks import note_of, waits_words
-from bench.words.conclusions import ToldRanking
 
 USUAL = ("gunicorn-sync", "uvicorn", "aiohttp", "tornado")
 """The servers that deployment guides name first, with their default workers: a choice is compared with one of them."""

@@ -7,8 +7,8 @@ from statistics import median
 from bench.analysis.tables.ranking import Figure, Metric, RankedRow, Ranking
 from bench.core.formats import NOTHING, listed, number, plural, size
 from bench.plan.levels import LEVEL, SHARE
-from bench.words.names import loaded_words, wait_words
 from bench.words.conclusions import ToldRanking, systematic_words
+from bench.words.names import loaded_words, wait_words
 
 
 def load_words(ranking: Ranking) -> str:

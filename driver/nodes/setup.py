@@ -24,9 +24,9 @@ from driver.nodes.images import HARNESS, copy_images, overlay_options, send_imag
 from driver.nodes.loadgen import fill_volumes
 from driver.nodes.node import EVER, LANES, Lane, Node, read_lanes, read_nodes, save_nodes, several
 from driver.nodes.swarm import find_manager, read_swarm
+from driver.parallel import together
 from driver.run import Run
 from driver.steps.measure import measure_step
-from driver.parallel import together
 
 NETWORK_COST = "network-cost.txt"
 """The last result of `harness-cost.sh --network`, in results/; a run keeps a copy."""

@@ -17,8 +17,8 @@ from driver.failure import USER, say, warn
 from driver.nodes.images import HARNESS, IMAGE, copy_tools, remove_registry, send_images, start_registry
 from driver.nodes.node import ROLES, Node
 from driver.nodes.swarm import LABEL, SEPARATOR, Swarm, SwarmNode, read_swarm, role_label
-from driver.run import ROOT
 from driver.parallel import together
+from driver.run import ROOT
 
 SKEW_STOPS = 1.0
 """Seconds; above, windows of two nodes cannot be matched."""

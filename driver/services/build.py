@@ -12,11 +12,11 @@ from driver.docker import docker, end, spawn
 from driver.engines.engine import Engine, engine_of
 from driver.failure import RUN, USER, Failure, say
 from driver.files import save, text_of
+from driver.parallel import together
 from driver.run import Run, open_run
 from driver.services.own_app import build_own_services
 from driver.services.ready import leave_out
 from driver.services.verify import check_targets
-from driver.parallel import together
 
 AT_ONCE = 16
 """Images per build; BuildKit has failed with more."""

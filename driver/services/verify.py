@@ -16,11 +16,11 @@ from driver.docker import docker
 from driver.engines.engine import Engine, engine_of
 from driver.failure import RUN, USER, Failure, say, warn
 from driver.files import save, save_json, text_of
+from driver.parallel import together
 from driver.run import Run, open_run
 from driver.services.own_app import check_own_answers
 from driver.services.ready import await_answer, leave_out, patience, save_end, started
 from driver.services.sockets import check_sockets
-from driver.parallel import together
 
 TRIES = 3
 """Tries of everything that depends on timing."""

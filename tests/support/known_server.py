@@ -23,7 +23,6 @@ from unittest.mock import patch
 from make_run import entry
 from pretend_engine import PretendEngine, made_run
 
-from bench.schedule.step_file import Patience, doings_of, load_of
 from bench.load.event import run_event
 from bench.load.task import task_of
 from bench.plan.events.event import Event, as_dict
@@ -31,6 +30,7 @@ from bench.plan.measurement import Measurement, measurement_of
 from bench.records.event import EventRecord
 from bench.records.make_event import event_record
 from bench.run.reader import read_raw
+from bench.schedule.step_file import Patience, doings_of, load_of
 from calibration.events import Known
 from driver.engines.engine import Container, End, Engine
 from driver.processes import Processes, all_pids, processes_of

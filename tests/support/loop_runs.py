@@ -13,11 +13,11 @@ from client_runs import write_clients
 from make_run import entry, output_of, states_of, write_measurement, write_run
 
 from bench.__main__ import main
-from bench.schedule.finished import FILE
-from bench.schedule.step_file import STEP
 from bench.plan.interim_looks import looks_before
 from bench.plan.measurement import step_folder
 from bench.run.writer import host_json
+from bench.schedule.finished import FILE
+from bench.schedule.step_file import STEP
 from driver.messages import HOST, Finished, as_json
 
 LOADED = {"timeout_s": 2, "path": "/json", "seconds": 10}

@@ -32,10 +32,10 @@ from bench.stats.estimates import t_quantile
 from bench.validity.run_rules import NoiseLimits, ceilings_of, noise_limits_of, noise_of
 from bench.words import latency
 from bench.words.cells import state_words
+from bench.words.conclusions import ToldRanking
 from bench.words.order import PAGE, pair_words
 from bench.words.own_app import elsewhere, seen_from_project
 from bench.words.remarks import waits_words
-from bench.words.conclusions import ToldRanking
 
 CONFIDENCE = 0.95
 """Confidence of the interval of a mean over the rounds; a verdict has its own."""

@@ -17,6 +17,7 @@ from bench.core.formats import NOTHING, milliseconds, number
 from bench.render.in_turns import grid_columns, grid_figures, grid_title
 from bench.render.table import Column, Table, table_of, written
 from bench.words.changes import Change, change, column_name
+from bench.words.conclusions import ToldRanking
 from bench.words.latency import in_milliseconds, spread, standing
 from bench.words.latency import notes as latency_notes
 from bench.words.picture import (
@@ -28,7 +29,6 @@ from bench.words.picture import (
     requests_words,
     seen_words,
 )
-from bench.words.conclusions import ToldRanking
 
 MOST_SENTENCES = 4
 """Findings that are shown at once, half as many again if there is only one table; the others open below them."""

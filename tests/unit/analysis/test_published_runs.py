@@ -68,9 +68,9 @@ def as_published(name: str) -> str:
 
 
 def verdicts(text: str) -> list[dict[str, Any]]:
-    """The figures of each line of verdicts.jsonl, without reasons and flags."""
+    """The figures of each line of verdicts.jsonl, without flags and texts: older runs have them in older words."""
     lines = [json.loads(line) for line in text.splitlines()]
-    return [{key: value for key, value in line.items() if key not in ("reason", "flags")} for line in lines]
+    return [{key: value for key, value in line.items() if key not in ("reason", "flags", "note")} for line in lines]
 
 
 def figures(line: dict[str, Any]) -> dict[str, Any]:

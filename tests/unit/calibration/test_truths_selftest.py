@@ -161,7 +161,7 @@ def test_beside_other_programs_a_service_may_serve_less_and_never_more(foreign: 
 
 
 def test_what_the_gate_refuses_is_looked_at_all_the_same() -> None:
-    refused = window(FIRST, 51.2, causes=[Cause("impossible", "51.2 responses/s, where 50 can be")])
+    refused = window(FIRST, 51.2, causes=[Cause("impossible", "51.2 responses/s, but at most 50 are possible")])
     assert Result(KNOWN["alone-20"], (table_of([refused], []),)).impossible == 1
 
 

@@ -12,9 +12,9 @@ import pytest
 from make_run import entry, write_run
 
 from bench.__main__ import main
-from bench.schedule.failures import build_error
 from bench.load import far_counters
 from bench.run.writer import host_json
+from bench.schedule.failures import build_error
 from driver.messages import Host, OwnApp, Service, host_of, read
 
 NAME = "aiohttp-py313-debian"

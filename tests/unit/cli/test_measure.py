@@ -12,8 +12,8 @@ from places import ROOT
 
 from bench.cli import measure as measure_module
 from bench.cli.measure import main
-from bench.schedule.step_file import write_step
 from bench.load.task import Say, Task
+from bench.schedule.step_file import write_step
 
 LINE = entry(timeout_s=2, path="/json", dir="raw/cell", duration_s=1)
 

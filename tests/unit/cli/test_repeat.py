@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from bench.__main__ import main
-from bench.cli.repeat import chooses_the_same, repeated
 from bench.cli.arguments import parse_selection
 from bench.cli.plan import make_run
+from bench.cli.repeat import chooses_the_same, repeated
 from bench.matrix.load import load_matrix
 from bench.matrix.packages import pins_of
 from bench.own_app.app import read_app

@@ -21,8 +21,8 @@ from driver.messages import STEP, Step, as_json
 from driver.nodes import loadgen, setup
 from driver.nodes.loadgen import FarLoadgen
 from driver.nodes.node import Lane, Node, save_nodes
-from driver.run import Run
 from driver.parallel import together
+from driver.run import Run
 
 KIND = "2 CPUs, 4.0 GiB, linux/x86_64"
 

@@ -12,13 +12,13 @@ import pytest
 from loop_runs import at_rate, block
 from make_run import write_run
 
-from bench.schedule.step_file import write_step
 from bench.load import at_rate as module
 from bench.load.at_rate import load_at_rate
 from bench.load.cpu_counters import CpuCounters
 from bench.load.held import Freezer
 from bench.load.in_turns import windows_of
 from bench.load.task import Step, read_step
+from bench.schedule.step_file import write_step
 from bench.tools.tool import Command, Load
 from bench.tools.vegeta import Vegeta
 

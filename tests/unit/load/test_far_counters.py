@@ -134,7 +134,7 @@ def test_an_answer_of_another_kind_is_refused(words: bytes) -> None:
         thread = threading.Thread(target=lambda: _say(listener, b'{"boot": "a", "cpus": 2}\n' + words))
         thread.start()
         far = FarCounters("127.0.0.1", listener.getsockname()[1], timeout_s=5)
-        with pytest.raises(UserError, match="another answer"):
+        with pytest.raises(UserError, match="did not answer like a reader of counters"):
             far.read(["web"])
         far.close()
         thread.join()

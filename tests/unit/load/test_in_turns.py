@@ -15,16 +15,16 @@ from loop_runs import block, tables_of
 from make_run import write_run
 
 from bench.core.errors import UserError
-from bench.schedule.step_file import write_step
 from bench.load import in_turns as block_module
 from bench.load import turns as turns_module
 from bench.load.answers import quiet_s
+from bench.load.failures import Failed
 from bench.load.in_turns import load_windows, seconds_for, wait_for_all, windows_of
 from bench.load.sockets import Connections
 from bench.load.task import Task, read_step
 from bench.load.turns import Runner, Turns
-from bench.load.failures import Failed
 from bench.plan.measurement import Measurement, measurement_of
+from bench.schedule.step_file import write_step
 from bench.tools.tool import Command, Load
 from bench.tools.wrk import Wrk
 

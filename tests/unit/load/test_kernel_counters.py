@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from bench.load.failures import Failed
 from bench.load.kernel_counters import Seen, Watch, counters, limits, look, ports_waiting, sysctls
 from bench.load.save import await_start
-from bench.load.failures import Failed
 
 
 @pytest.fixture

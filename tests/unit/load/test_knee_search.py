@@ -16,9 +16,9 @@ import pytest
 from make_run import entry, output_of, sent_on_time
 
 from bench.core.formats import plain
-from bench.schedule.step_file import Patience, load_of
 from bench.load import knee
 from bench.load.answers import Answer
+from bench.load.failures import Failed
 from bench.load.knee import at_knee, first_trial, next_trial, search_knee
 from bench.load.knee_search import (
     LOWEST,
@@ -31,8 +31,8 @@ from bench.load.knee_search import (
     trial_workers,
 )
 from bench.load.task import Task, task_of
-from bench.load.failures import Failed
 from bench.records.knee import CLIENT, REQUESTS, Trial, trial_of
+from bench.schedule.step_file import Patience, load_of
 from bench.tools import parse
 from bench.tools.send_lag import Attack, lag_facts, most_in_flight, quantile, read_lag
 from bench.tools.vegeta import Vegeta

@@ -12,8 +12,8 @@ import pytest
 
 from bench.load import proxy
 from bench.load.client import Asked
-from bench.load.proxy import wait_for_containers
 from bench.load.failures import Failed
+from bench.load.proxy import wait_for_containers
 from bench.plan.events import EVENTS
 
 BOOT_S = 0.6

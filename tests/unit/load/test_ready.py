@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from make_run import entry
 
-from bench.schedule.step_file import Patience, load_of
 from bench.load.answers import Answer, ask
+from bench.load.failures import Failed
 from bench.load.task import Task, pinned, task_of
 from bench.load.verbs import command, prepare, ready
-from bench.load.failures import Failed
+from bench.schedule.step_file import Patience, load_of
 
 LINE = entry(timeout_s=2, path="/json", dir="raw/cell", warmup_s=0.2)
 

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from make_run import entry
 
-from bench.schedule.step_file import Patience, load_of
 from bench.load import save
 from bench.load.answers import Answer
+from bench.load.failures import Failed, command_line, explained, quoted
 from bench.load.save import merge_clients, run_and_save, tool_json
 from bench.load.task import Task, at_address, task_of
-from bench.load.failures import Failed, command_line, explained, quoted
+from bench.schedule.step_file import Patience, load_of
 from bench.tools.tool import Command
 from bench.tools.wrk import Wrk
 

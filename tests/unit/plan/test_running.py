@@ -16,7 +16,6 @@ from make_plans import MATRIX, told
 
 from bench.cli.arguments import parse_selection
 from bench.core.errors import UserError
-from bench.schedule.step_file import host_step, loads_of
 from bench.matrix.knobs import parse_knob
 from bench.matrix.settings import read_settings
 from bench.own_app.app import OwnApp, with_own_app
@@ -29,6 +28,7 @@ from bench.plan.order import measurements
 from bench.plan.running import OWNED, parse_running
 from bench.plan.selection import Selection
 from bench.run.writer import routes_to_verify, run_facts, service_facts, write_run
+from bench.schedule.step_file import host_step, loads_of
 from driver.messages import HOST, host_of, read
 
 HERE = "http://127.0.0.1:8000"

@@ -10,10 +10,10 @@ from make_run import entry
 
 from bench.cli.plan import commands_verb, list_verb
 from bench.core.errors import UserError
-from bench.schedule.step_file import host_step, loads_of
 from bench.plan.levels import parse_level
 from bench.plan.make import cannot_share
 from bench.plan.measurement import Measurement, measurement_of, shares
+from bench.schedule.step_file import host_step, loads_of
 
 
 def planned(level: str, number: int, tool: str = "wrk", **changes: Any) -> Measurement:

@@ -23,8 +23,8 @@ from bench.export.judged_run import judge_run
 from bench.render.in_turns import ranking_table
 from bench.render.report import Report
 from bench.render.terminal import NARROWEST, terminal
-from bench.words.own_app import own_app_choices
 from bench.words.conclusions import ToldRanking
+from bench.words.own_app import own_app_choices
 
 Answer = tuple[Report, Sequence[ToldRanking]]
 

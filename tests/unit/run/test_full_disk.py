@@ -18,8 +18,8 @@ from bench.__main__ import main
 from bench.cli.measure import main as measure
 from bench.cli.plan import UNKNOWN
 from bench.core.files import check_room, write_file
-from bench.schedule.step_file import write_step
 from bench.run import folder as folder_module
+from bench.schedule.step_file import write_step
 
 Capture = pytest.CaptureFixture[str]
 FULL = "No space left on device"

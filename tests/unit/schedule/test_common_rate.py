@@ -14,12 +14,12 @@ from turns_runs import record, service_of
 
 from bench.analysis.tables.observations import TableRecords, by_table
 from bench.analysis.tables.planned import tables_of as planned_tables
-from bench.schedule.common_rate import client_most, knee_ceiling, rates_of
-from bench.schedule.step_file import LINES
 from bench.load.task import read_loads
 from bench.records.record import Cause, Record
 from bench.run.common_rates import CommonRates, common_rates
 from bench.run.reader import read_raw, read_run, read_service
+from bench.schedule.common_rate import client_most, knee_ceiling, rates_of
+from bench.schedule.step_file import LINES
 from bench.validity.run_records import build_records, judged_record
 from bench.validity.run_rules import BOUND
 

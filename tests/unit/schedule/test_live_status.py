@@ -7,8 +7,8 @@ from pathlib import Path
 from loop_runs import solo
 from make_run import output_of, write_measurement, write_run
 
-from bench.schedule.progress import LONGEST, LiveStatus, live_status
 from bench.run.reader import read_raw, read_run, read_service
+from bench.schedule.progress import LONGEST, LiveStatus, live_status
 from bench.validity.run_records import judged_record
 
 

@@ -12,9 +12,9 @@ import pytest
 
 from bench.core.errors import UserError
 from bench.core.formats import plain
-from bench.schedule.step_file import STEP, Patience, host_step, load_of, write_step
-from bench.load.task import StepLoad, read_loads, read_step
 from bench.load.failures import Failed
+from bench.load.task import StepLoad, read_loads, read_step
+from bench.schedule.step_file import STEP, Patience, host_step, load_of, write_step
 from driver.messages import Step as HostStep
 from driver.messages import read, step_of
 

@@ -11,8 +11,8 @@ from loop_runs import ask, block, finish_block, solo, tables_of
 from make_run import write_run
 
 from bench.__main__ import main
-from bench.schedule.step_file import LINES
 from bench.run.reader import RUNNING_ANSWERS, read_run
+from bench.schedule.step_file import LINES
 
 Capture = pytest.CaptureFixture[str]
 STACKS = ("aiohttp", "tornado", "uvicorn-asgi")

@@ -12,12 +12,12 @@ import pytest
 from loop_runs import ask, block, finish_block, null, solo, step_id, tables_of, write_window
 from make_run import write_run
 
+from bench.records.record import Record
+from bench.run.reader import read_raw, read_run, read_service
 from bench.schedule import journal
 from bench.schedule.progress import live_status
 from bench.schedule.step_file import LINES, host_step, loads_of, write_step
 from bench.schedule.steps import Step, open_steps, steps_of
-from bench.records.record import Record
-from bench.run.reader import read_raw, read_run, read_service
 from bench.validity.run_records import judged_record
 
 Capture = pytest.CaptureFixture[str]

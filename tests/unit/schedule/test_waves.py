@@ -10,8 +10,8 @@ import pytest
 from loop_runs import ask, block, finish, finish_block, null, solo, step_id, tables_of
 from make_run import write_run
 
-from bench.schedule.steps import Step, dealt, next_wave, steps_of
 from bench.run.folder import lane_folder
+from bench.schedule.steps import Step, dealt, next_wave, steps_of
 
 Capture = pytest.CaptureFixture[str]
 STACKS = ("aiohttp", "tornado", "cherrypy", "uvicorn-asgi")

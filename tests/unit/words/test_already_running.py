@@ -14,12 +14,12 @@ from make_run import output_of, states_of, write_measurement, write_run
 
 from bench.cli.plan import plan_verb
 from bench.core.errors import UserError
-from bench.schedule.finished import read_finished, record_step
-from bench.schedule.steps import Step
 from bench.plan.measurement import step_folder
 from bench.plan.running import UNKNOWN, parse_running
 from bench.records.record import Record
 from bench.run.reader import read_run
+from bench.schedule.finished import read_finished, record_step
+from bench.schedule.steps import Step
 from bench.words.own_app import choice_words, server_words
 from bench.words.setup import already_running
 

@@ -32,6 +32,7 @@ from bench.analysis.tables.ranking import (
 from bench.records.record import Cause, Record
 from bench.words.answers import against, ref_question, ref_sentences
 from bench.words.changes import change, change_of, change_words
+from bench.words.conclusions import Conclusion, bias_words, by_question, cheapest_words, conclusions, credit_words
 from bench.words.latency import latency_sentences, standing
 from bench.words.latency import notes as latency_notes
 from bench.words.names import labels_of, question, scenario_words, setting_words, table_question
@@ -45,7 +46,6 @@ from bench.words.remarks import (
     published_sentence,
     remark_words,
 )
-from bench.words.conclusions import Conclusion, bias_words, by_question, cheapest_words, conclusions, credit_words
 
 GOLDEN = Path(__file__).with_name("golden")
 FLASKS = ("gunicorn-sync", "gunicorn-gevent", "gunicorn-gthread")
