@@ -30,6 +30,8 @@ FASTER, SLOWER, NO_DIFFERENCE, NOT_ENOUGH = "faster", "slower", "no difference s
 TURNED = {FASTER: SLOWER, SLOWER: FASTER, NO_DIFFERENCE: NO_DIFFERENCE, NOT_ENOUGH: NOT_ENOUGH}
 """The verdict seen from the other service."""
 POWER = 0.9
+MOST_NEEDED = 10_000
+"""No run has more rounds, and a larger number is mostly rounding error: the estimate is too close to the threshold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ class Difference:
     - `interval`: the one behind `word`: the difference's own for `no difference shown`, else the simultaneous one.
     - `half_width`: always that of the simultaneous interval, without `systematic`.
     - `more_rounds`: how many more rounds would decide it if estimate and spread stay the same (0 if decided, inf if
-      unknown or if more rounds would not help).
+      unknown, more than MOST_NEEDED, or if more rounds would not help).
     - `detectable`: the smallest difference that these rounds detect with a power of 0.9.
     - `systematic`: the largest systematic error.
     """
@@ -119,7 +121,7 @@ def differences(
             called = projected_rounds(half, size - off, rounds) if size >= least else math.inf
             same = projected_rounds((plain.high - plain.low) / 2, margin - size, rounds)
             needed = min(called, same)
-            more = max(1.0, (math.ceil(needed) if math.isfinite(needed) else needed) - rounds)
+            more = max(1.0, math.ceil(needed) - rounds) if needed <= MOST_NEEDED else math.inf
         one = Difference(i, j, word, family.estimate, interval, half, more, detectable, off)
         found[i, j], found[j, i] = one, one.turned
     return found

@@ -55,7 +55,7 @@ class Hey(Tool):
         return printed(r"\A([0-9]\S*)", "dpkg-query", "--show", "--showformat", "${Version}", "hey")
 
     def command(self, load: Load) -> Command:
-        """hey's rate option is per connection, hence the division."""
+        """The rate option of hey is per connection, hence the division."""
         check_duration_or_count(load)
         timeout, request = whole("timeout", load.timeout_s), load.request
         words = ["hey", "-c", str(load.connections), "-t", timeout, "-disable-redirects"]

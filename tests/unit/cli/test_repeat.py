@@ -83,7 +83,7 @@ def test_options_and_exported_settings_go_before(
 def test_the_lines_are_printed_before_a_list(first: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = words_of(first, capsys=capsys)
     assert main(["list", *words["selection"]]) == 0
-    assert capsys.readouterr().err.startswith("again first: ")
+    assert capsys.readouterr().err.startswith("repeats first: ")
 
 
 def test_a_subnet_and_images_are_those_of_the_machine(

@@ -73,7 +73,7 @@ def test_a_knob_has_a_name_and_values() -> None:
         ("MY_FLAG=a\nb", "is not a word"),
         ("PORT=1,2", "the harness needs its value"),
         ("DATABASE_HOST=elsewhere", "the harness needs its value"),
-        (f"WORKERS={','.join(map(str, range(1, 70)))}", "at most 64"),
+        (f"WORKERS={','.join(map(str, range(1, 70)))}", "the limit is 64"),
     ],
 )
 def test_a_bad_value_is_refused_in_one_line(text: str, words: str) -> None:

@@ -56,7 +56,7 @@ def test_two_targets_of_the_same_words_have_two_names() -> None:
         ("# weight many\nGET /\n", "weight 'many' is not"),
         ("# name mix\nGET /\n", "'mix' is not a name"),
         ("# name A B\nGET /\n# name Ä\nGET /\n", "is not a name"),
-        ("GET /\n\n" * 51, "50 at most"),
+        ("GET /\n\n" * 51, "the limit is 50"),
     ],
 )
 def test_what_is_no_target_is_said_with_its_line(text: str, words: str) -> None:
