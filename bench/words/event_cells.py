@@ -221,17 +221,19 @@ def _exhausted(cell: EventCell) -> Iterable[str]:
     most, failing = cell.figures("most_waiting"), cell.figures("failing_k")
     if most:
         places = cell.figures("places")
-        room = f" ({whole(places)} are served at once)" if places else ""
-        told = f"fail beside {whole(failing)}" if failing else f"pass beside {whole(most)}"
+        room = f" ({whole(places)} served at once)" if places else ""
+        verb, counts = ("fail", failing) if failing else ("pass", most)
+        told = f"{verb} beside {whole(counts)} waiting request{'' if max(counts) == 1 else 's'}"
         rounds = in_rounds(len(failing), len(cell.counted)) if failing else ""
-        yield f"health checks {told} waiting requests{rounds}{room}"
+        yield f"health checks {told}{rounds}{room}"
         if waits := cell.figures("longest_wait_s"):
-            yield f"{whole(most)} wait up to {seconds_of(waits)}"
+            yield f"{whole(most)} wait{'s' * (max(most) == 1)} up to {seconds_of(waits)}"
         if lost := sum(cell.figures("needs_lost")):
             yield f"{lost:,.0f} of {sum(cell.figures('needs_sent')):,.0f} waiting requests lost"
     if used := cell.figures("connections_used_after"):
-        most_at_once = whole(cell.figures("connections_most"))
-        yield f"{most_at_once} database connections, {whole(used)} still in use afterwards"
+        most_at_once = cell.figures("connections_most")
+        noun = f"database connection{'' if max(most_at_once, default=0) == 1 else 's'}"
+        yield f"{whole(most_at_once)} {noun}, {whole(used)} still in use afterwards"
 
 
 def _away(cell: EventCell) -> Iterable[str]:

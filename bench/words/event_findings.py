@@ -321,7 +321,8 @@ def _exhausted(row: EventRow, cells: Named) -> Told:
     fails, passes = _limits(cells, ("failing_k", "beside {} with"), ("most_waiting", "beside {} with"))
     told = "; ".join(f"{what} {words}" for what, words in (("fail", fails), ("pass", passes)) if words)
     if told:
-        told = told.replace(" with", " waiting requests with", 1)
+        first, _, rest = told.partition(" with")
+        told = f"{first} waiting request{'' if first.endswith(' 1') else 's'} with{rest}"
         yield BAD if fails else KNOWN, f"With {CASES.get(row.case, row.case)}, health checks {told}."
     left = {name: max(cell.figures("connections_used_after"), default=0.0) for name, cell in cells.items()}
     if any(left.values()):

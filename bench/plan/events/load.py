@@ -7,11 +7,13 @@ from types import MappingProxyType
 
 from bench.matrix.knobs import Reads
 from bench.matrix.model import Service
-from bench.plan.events.event import BEFORE_S, RECOVERED, Event, Kind, Phase, easy
+from bench.plan.events.event import BEFORE_S, MOST_BESIDE, RECOVERED, Event, Kind, Phase, easy
 
 SLOW_STEPS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 OPENED_APART_S = 2.0
 """Seconds between services side by side that each get thousands of connections."""
+MOST_IDLE = 10_000
+"""Idle connections of all services side by side: opening more keeps the client too busy to send its load in time."""
 SEEN_S = 42.0
 """Seconds to watch the first slow connections: servers close them after 30 s or less, or after 60 s or more."""
 LARGE_MB = 10
@@ -78,6 +80,7 @@ LOADS: Mapping[str, Kind] = MappingProxyType(
                     18.0,
                     slow="idle",
                     slow_steps=(count,),
+                    most_beside=min(MOST_BESIDE, MOST_IDLE // count),
                     slow_step_s=10.0,
                     apart_s=OPENED_APART_S,
                 )

@@ -152,7 +152,7 @@ def test_services_are_under_the_same_event_side_by_side_but_where_it_takes_all_o
     made = plan(
         preset="bad-day",
         stacks=stacks,
-        events=("stop", "slow-silent", "overload"),
+        events=("stop", "slow-silent", "overload", "connections-5000-idle"),
         rounds=2,
         settings=cpus,
         controls="none",
@@ -162,6 +162,7 @@ def test_services_are_under_the_same_event_side_by_side_but_where_it_takes_all_o
         blocks.setdefault(line.unit, []).append(line)
     sizes = sorted((own[0].level, own[0].round, len(own)) for own in blocks.values())
     assert sizes == [
+        *[("connections-5000-idle", n, 2) for n in (1, 2) for _ in range(10)],
         *[("overload", n, 1) for n in (1, 2) for _ in range(20)],
         *[("slow-silent", n, 10) for n in (1, 1, 2, 2)],
         *[("stop", n, size) for n in (1, 2) for size in (6, 7, 7)],
