@@ -179,7 +179,6 @@ function timelineNotes({ kept, timed, noisy, exceeded, absent }) {
   if (!timed) notes.push("Start times were not saved, so measurements are shown in the order of the plan.");
   if (kept.length > BINS)
     notes.push(`${plural(kept.length, "measurement")} in ${BINS} time steps; each step shows its highest value.`);
-  if (absent.length)
-    notes.push(`Not shown: ${absent.map(({ title }) => title.split(",")[0]).join(", ")} (no data).`);
+  if (absent.length) notes.push(`Not shown: ${absent.map(({ title }) => title.split(",")[0]).join(", ")} (no data).`);
   return notes;
 }
