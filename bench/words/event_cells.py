@@ -176,8 +176,9 @@ def whole(values: Sequence[float]) -> str:
     return span(values, lambda value: f"{value:,.0f}")
 
 
-def _slow_connections(counts: Sequence[float]) -> str:
-    return f"{whole(counts)} slow connection{'' if max(counts) == 1 else 's'}"
+def with_noun(values: Sequence[float], noun: str) -> str:
+    """`4 to 16 slow connections`, `1 worker`."""
+    return f"{whole(values)} {noun}{'' if max(values) == 1 else 's'}"
 
 
 FIGURES: Mapping[str, Callable[[list[float]], str]] = {
@@ -185,11 +186,11 @@ FIGURES: Mapping[str, Callable[[list[float]], str]] = {
     "exit_s": lambda found: f"exits after {seconds_of(found)}",
     "restored_s": lambda found: f"all workers back after {seconds_of(found)}",
     "ended_s": lambda _: "the whole server ended",
-    "smallest_k": lambda found: f"blocked by {_slow_connections(found)}",
+    "smallest_k": lambda found: f"blocked by {with_noun(found, 'slow connection')}",
     "cut_after_s": lambda found: f"closes slow connections after {seconds_of(found)}",
     "p99_beside_s": lambda found: f"p99 of other requests {span(found, milliseconds)}",
     "kb_per_connection": lambda found: f"{span(found, number)} KB per connection",
-    "recycled": lambda found: f"{whole(found)} workers recycled",
+    "recycled": lambda found: f"{with_noun(found, 'worker')} recycled",
 }
 """How each figure is worded beside the counts of a cell."""
 
@@ -202,7 +203,7 @@ def _figures(cell: EventCell) -> Iterable[str]:
     if cell.counted[0].event in ("killed", "hung") and not cell.figures("restored_s") and not cell.gone:
         yield "the worker was not replaced"
     if cell.figures("most_k") and not cell.figures("smallest_k"):
-        yield f"not blocked by {_slow_connections(cell.figures('most_k'))}"
+        yield f"not blocked by {with_noun(cell.figures('most_k'), 'slow connection')}"
     fates = [fate for fate in cell.values("long_fate") if fate]
     if fates:
         finished = sum(fate == Fate.ANSWERED for fate in fates)
@@ -223,7 +224,7 @@ def _exhausted(cell: EventCell) -> Iterable[str]:
         places = cell.figures("places")
         room = f" ({whole(places)} served at once)" if places else ""
         verb, counts = ("fail", failing) if failing else ("pass", most)
-        told = f"{verb} beside {whole(counts)} waiting request{'' if max(counts) == 1 else 's'}"
+        told = f"{verb} beside {with_noun(counts, 'waiting request')}"
         rounds = in_rounds(len(failing), len(cell.counted)) if failing else ""
         yield f"health checks {told}{rounds}{room}"
         if waits := cell.figures("longest_wait_s"):
@@ -231,9 +232,8 @@ def _exhausted(cell: EventCell) -> Iterable[str]:
         if lost := sum(cell.figures("needs_lost")):
             yield f"{lost:,.0f} of {sum(cell.figures('needs_sent')):,.0f} waiting requests lost"
     if used := cell.figures("connections_used_after"):
-        most_at_once = cell.figures("connections_most")
-        noun = f"database connection{'' if max(most_at_once, default=0) == 1 else 's'}"
-        yield f"{whole(most_at_once)} {noun}, {whole(used)} still in use afterwards"
+        most_at_once = with_noun(cell.figures("connections_most"), "database connection")
+        yield f"{most_at_once}, {whole(used)} still in use afterwards"
 
 
 def _away(cell: EventCell) -> Iterable[str]:
