@@ -25,7 +25,8 @@
 #   --event LIST          reload, stop, killed, hung, recycle, rolling, idle-close, overload, slow, connections, exhausted (threads,
 #                         database connections), away (database or upstream): requests lost to that event, in place of a load
 #                         (docs/events.md); memory, balance: memory growth, and how work is shared among workers; or a single
-#                         case: slow-silent, away-database-stopped; memory:1 in the first round only; --preset bad-day has all
+#                         case: slow-silent, away-database-stopped; memory:1 in the first round only. A whole event has the
+#                         cases and rounds of --preset bad-day
 #   --mode MODE           turns (default): services take turns on the CPU and are ranked; solo: each service
 #                         alone, without verdicts
 #   --controls WHICH      null (default): also measure the null server, which shows what each tool can do here; or none

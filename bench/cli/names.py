@@ -11,7 +11,8 @@ from bench.matrix.catalogue import INTERFACES, versions
 from bench.matrix.knobs import ALLOWED, INTERPRETER, LIBC, reader
 from bench.matrix.load import load_matrix
 from bench.matrix.model import BARE, Matrix
-from bench.plan.events import EVENTS
+from bench.plan.events import EVENTS, kinds_of, usual_cases
+from bench.plan.events.event import BAD_DAY
 from bench.plan.levels import FORMS, parse_level, refusal
 from bench.tools import TOOLS
 from bench.words.names import wait_words
@@ -123,13 +124,16 @@ def _knobs(matrix: Matrix) -> Named:
 
 
 def _events(matrix: Matrix) -> Named:
-    """Events with what is done, and the servers that cannot have them."""
-    reads = reader()
+    """Events with what is done, the cases that only their own name selects, and the servers that cannot have them."""
+    reads, usual = reader(), matrix.presets[BAD_DAY].events if BAD_DAY in matrix.presets else ()
     for name, kind in EVENTS.items():
         cannot = {
             one.server.name for one in matrix.usual if any(isinstance(kind.on(e, one, reads), str) for e in kind.cases)
         }
-        yield name, kind.title + (f"; not for {joined(sorted(cannot))}" if cannot else "")
+        chosen = {case.level for one in kinds_of(usual_cases([name], usual, all_rounds=True)) for case in one.cases}
+        others = [case.level for case in kind.cases if case.level not in chosen]
+        more = f"; only by name: {joined(others)}" if others else ""
+        yield name, kind.title + more + (f"; not for {joined(sorted(cannot))}" if cannot else "")
 
 
 LISTS: Mapping[str, Callable[[Matrix], Named]] = {

@@ -18,7 +18,7 @@ from bench.cli.arguments import parse_selection
 from bench.cli.repeat import again_lines, check_services, settings_then
 from bench.core.arguments import Parser
 from bench.core.errors import UserError, unknown
-from bench.core.formats import joined
+from bench.core.formats import joined, plural
 from bench.load.failures import Failed, command_line
 from bench.load.task import task_of
 from bench.load.verbs import command
@@ -80,11 +80,13 @@ def list_verb(argv: Sequence[str]) -> int:
         print(f"table in turns: {cell.scenario}  {cell.tool}  {cell.level.name}  {len(table.cells)} services")
         for level in table.shares:
             print(f"its common rate: {level.name}  {OPEN_LOOP}  {plan.rate_seconds:g} s per service and round")
+    named = ((plan.tables, "table"), (plan.alone, "cell"), (plan.events, "event"))
+    tables, alone, events = (plural(len(some), noun) for some, noun in named)
     print(
-        f"{len(plan.services)} services, "
-        + (f"{len(plan.tables)} tables in turns x {first} to {plan.turn_rounds} rounds, " if plan.tables else "")
-        + (f"{len(plan.alone)} cells alone x {plan.solo_rounds} rounds, " if plan.solo_rounds else "")
-        + (f"{len(plan.events)} events x up to {plan.event_rounds} rounds, " if plan.events else "")
+        f"{plural(len(plan.services), 'service')}, "
+        + (f"{tables} in turns x {first} to {plan.turn_rounds} rounds, " if plan.tables else "")
+        + (f"{alone} alone x {plural(plan.solo_rounds, 'round')}, " if plan.alone else "")
+        + (f"{events} x up to {plural(plan.event_rounds, 'round')}, " if plan.events else "")
         + f"{len(plan.skips)} skipped, about {_minutes(least)}"
         + (f" to {_minutes(most)}" if most > least else "")
     )

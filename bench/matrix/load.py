@@ -134,7 +134,6 @@ def parse_matrix(data: Mapping[str, Any]) -> Matrix:
     for name in file.notes.keys() - matrix.servers.keys():
         raise ValueError(f"notes.{name}: there is no server '{name}'")
     _check_defaults(file.server_defaults, matrix.servers)
-    matrix = replace(matrix, presets={n: _with_events(one, matrix.presets) for n, one in matrix.presets.items()})
     for python in matrix.pythons:
         python_image(python)
     for framework in (*matrix.frameworks.values(), *matrix.selftests.values()):
@@ -189,12 +188,6 @@ def _preset(name: str, value: Any, place: str, defaults: Defaults) -> Preset:
     preset: Preset = typed(Preset, usual | dict(_table(value, place)), place, name=name)
     of_loads = dict.fromkeys(stack for load in preset.loads for stack in load.stacks)
     return replace(preset, stacks=preset.stacks or tuple(of_loads))
-
-
-def _with_events(preset: Preset, presets: Mapping[str, Preset]) -> Preset:
-    """The preset with names of other presets in `events` replaced by those presets' events."""
-    named = [presets[one].events if one in presets else (one,) for one in preset.events]
-    return replace(preset, events=tuple(itertools.chain.from_iterable(named)))
 
 
 _PLAIN: Mapping[Any, tuple[Callable[[Any], bool], str]] = {

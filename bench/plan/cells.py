@@ -17,21 +17,23 @@ from bench.plan.levels import SEARCHED, Level, parse_level
 from bench.plan.measurement import Pair
 from bench.tools import OPEN_LOOP, TOOLS, tool_of
 
-# OVERHEAD_S, COUNT_S, PROBE_S, UNTIL_S, SEARCH_S, EACH_S, OPEN_S, IDLE_CLOSE_S, BLOCK_OVERHEAD_S and RATE_OVERHEAD_S
-# only estimate how long a run takes.
+# OVERHEAD_S, COUNT_S, PROBE_S, UNTIL_S, SLOWEST_S, SLOWEST_BOOTS, SEARCH_S, EACH_S, OPEN_S, IDLE_CLOSE_S,
+# BLOCK_OVERHEAD_S and RATE_OVERHEAD_S only estimate how long a run takes.
 OVERHEAD_S = 2.5
 """Seconds of a measurement besides warm-up and load: starting the container, waiting for it, stopping it."""
 COUNT_S = 5.0
 """Seconds of a load with a fixed number of requests."""
-PROBE_S, UNTIL_S = 3.0, 10.0
-"""Seconds to find the capacity of a service before an event, and of a window that ends with the event."""
+PROBE_S, UNTIL_S = 2.5, 8.0
+"""Seconds to find the capacity of a service before each overload, and of a window that ends with the event."""
+SLOWEST_S, SLOWEST_BOOTS = 16.0, 8.0
+"""The same for services side by side, where the slowest decides: seconds, and how many times its app boots."""
 SEARCH_S = 40.0
 """Seconds of a search for a knee: about nine trials of 2 to 6 s, including reading their results."""
 
 TURN_S, LONGEST_TURN_S = 0.1, 0.5
 """The length of a turn, in seconds, and the longest on a route that waits; docs/measuring.md explains the choice."""
-EACH_S = 0.8
-"""Seconds to start, poll and stop each service of a block under an event."""
+EACH_S = 1.2
+"""Seconds to start, poll and stop each service of a block under an event, and sometimes to find its capacity."""
 QUOTA_TURN_S, QUOTA_TURNS, QUOTA_CYCLE_S = 1.0, 2, 4.0
 """For services with a CPU quota: seconds of a turn, fewest turns of a window, and the longest cycle in seconds.
 
@@ -213,18 +215,18 @@ class Plan:
         """Rounds of events."""
         return self.preset.rounds if self.events else 0
 
-    def event_seconds(self, block: Sequence[PlannedCell], number: int = 1) -> float:
-        """Expected wall time of a block of services under the same event in round `number`, in seconds."""
+    def event_seconds(self, block: Sequence[PlannedCell]) -> float:
+        """Expected wall time of a block of services under the same event, in seconds."""
         event = block[0].event
         assert event
-        probes = len(block) * PROBE_S if event.alone or number == 1 else 0.0
+        probes = len(block) * PROBE_S if event.most_rate is None else 0.0
         begin = event.apart_s * (len(block) - 1)
-        return OVERHEAD_S + len(block) * EACH_S + self.preset.warmup + probes + begin + _usual_s(event)
+        return OVERHEAD_S + len(block) * EACH_S + self.preset.warmup + probes + begin + _usual_s(event, len(block))
 
     def events_seconds(self) -> float:
         """Expected wall time of all events, in seconds."""
         return sum(
-            self.event_seconds(block, number)
+            self.event_seconds(block)
             for number in range(1, self.event_rounds + 1)
             for block in side_by_side(self.events_of(number), self.room, self.pairs)
         )
@@ -303,18 +305,23 @@ class Plan:
         )
 
 
-def _usual_s(event: Event) -> float:
-    """Expected seconds of an event's load: one that ends when it is over takes less than its longest time."""
+def _usual_s(event: Event, services: int) -> float:
+    """Expected seconds of an event's load: it often ends before its longest time, with the slowest of the services."""
     if event.until == SWEPT:
         return IDLE_CLOSE_S
     if event.until == RECOVERED:
-        return event.seconds - event.phases[-1].seconds + UNTIL_S / 2
+        # Few servers recover from an overload before the end of the window.
+        return event.seconds
     if event.repeats:
         return event.seconds / 2
     if event.until == ROLLED:
-        return event.seconds / 2
-    boots = 2 * float(event.environment.get("BOOT_S", 0))
-    return min(event.seconds, UNTIL_S + boots) if event.until else event.seconds
+        return event.seconds / 4
+    if not event.until or any(action.signal == "STOP" for action in event.actions):
+        # Few servers replace a hung worker.
+        return event.seconds
+    boot_s = float(event.environment.get("BOOT_S", 0))
+    usual_s = UNTIL_S + boot_s if services == 1 else SLOWEST_S + SLOWEST_BOOTS * boot_s
+    return min(event.seconds, usual_s)
 
 
 def blocks(tables: Sequence[TurnsTable], rng: random.Random | None = None) -> list[list[str]]:

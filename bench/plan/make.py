@@ -25,7 +25,7 @@ from bench.plan.cells import (
 )
 from bench.plan.cpus import parse_list
 from bench.plan.events import EVENTS, kind_of, kinds_of, lasting, of_app, with_signal
-from bench.plan.events.event import Event, Kind
+from bench.plan.events.event import BAD_DAY, Event, Kind
 from bench.plan.interim_looks import LOOKS
 from bench.plan.levels import Level, parse_level, refusal
 from bench.plan.running import check_running, with_running
@@ -51,7 +51,7 @@ def make_plan(here: Variant, wanted: Selection, refs: Sequence[Variant] = ()) ->
     alone, scenarios = wanted.only_running, bool(wanted.scenarios)
     check_running(wanted.running, alone=alone and not scenarios)
     matrix, preset = with_running(matrix, matrix.presets[name], wanted.running, alone=alone, scenarios=scenarios)
-    preset = override(preset, wanted)
+    preset = override(preset, wanted, here.matrix.presets[BAD_DAY].events if BAD_DAY in here.matrix.presets else ())
     if preset.events:
         check_events(preset, wanted)
     chosen = Chosen([], [], []) if alone else choose(variants, preset, wanted)
@@ -110,8 +110,6 @@ def make_plan(here: Variant, wanted: Selection, refs: Sequence[Variant] = ()) ->
     )
 
 
-BAD_DAY = "bad-day"
-"""The preset for a selection that names only events."""
 _NOT_OF_EVENTS = ("scenarios", "tools", "levels", "duration", "running")
 
 

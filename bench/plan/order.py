@@ -82,7 +82,7 @@ def _beside(plan: Plan, number: int, rng: random.Random) -> Iterator[Beside]:
 
 def _under_event(plan: Plan, block: Beside, number: int, position: int) -> Iterator[Measurement]:
     unit = f"r{number:02}-e{block.number}"
-    seconds = plan.event_seconds(block.cells, number)
+    seconds = plan.event_seconds(block.cells)
     for slot, cell in enumerate(block.cells, 1):
         planned = _of_cell(plan, cell, number, position)
         yield replace(

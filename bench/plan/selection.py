@@ -11,6 +11,7 @@ from bench.core.errors import UserError, unknown
 from bench.matrix.knobs import Knob
 from bench.matrix.model import Load, Matrix, Preset, Service, select
 from bench.matrix.packages import Wheels, with_package
+from bench.plan.events import usual_cases
 from bench.plan.events.event import WORKERS
 from bench.plan.levels import Level, parse_level
 from bench.plan.running import RunningServer
@@ -63,8 +64,11 @@ def narrows(wanted: Selection) -> bool:
     return wanted != Selection(**unrelated)
 
 
-def override(preset: Preset, wanted: Selection) -> Preset:
-    """The preset with duration, rounds, mode, events and packages of the command line; UserError for a bad value."""
+def override(preset: Preset, wanted: Selection, usual_events: Sequence[str] = ()) -> Preset:
+    """The preset with duration, rounds, mode, events and packages of the command line; UserError for a bad value.
+
+    `usual_events`: the cases and rounds of an event that is selected as a whole.
+    """
     if wanted.duration is not None:
         if not (math.isfinite(wanted.duration) and 1 <= wanted.duration <= 86400 and wanted.duration % 1 == 0):
             raise UserError("--duration takes whole seconds, 1 to 86400 (ab and wrk take no fractions)")
@@ -82,7 +86,8 @@ def override(preset: Preset, wanted: Selection) -> Preset:
             raise unknown("mode", wanted.mode, MODES)
         preset = replace(preset, mode=wanted.mode)
     if wanted.events:
-        preset = replace(preset, events=wanted.events)
+        events = usual_cases(wanted.events, usual_events, all_rounds=wanted.rounds is not None)
+        preset = replace(preset, events=events)
     if preset.events:
         preset = replace(preset, mode="solo", workers=preset.workers or WORKERS)
     if wanted.wheels is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -41,6 +41,27 @@ def kinds_of(names: Iterable[str]) -> list[Kind]:
         levels = {case.level for case in before}
         found[name] = replace(kind, cases=(*before, *(case for case in kind.cases if case.level not in levels)))
     return [*found.values()]
+
+
+def usual_cases(names: Iterable[str], usual: Sequence[str], *, all_rounds: bool) -> tuple[str, ...]:
+    """The names with each whole event replaced by its entries in `usual`, the events of a preset.
+
+    A case that `usual` does not have is chosen by its own name only. `all_rounds`: ignore the rounds in `usual`; rounds
+    in `names` hold in any case.
+    """
+    found: list[str] = []
+    for name in names:
+        event, _, rounds = name.partition(":")
+        own = [entry.partition(":") for entry in usual if event in EVENTS and _event_of(entry) == event]
+        cases = [(case, rounds or ("" if all_rounds else most)) for case, _, most in own]
+        found += [":".join(filter(None, one)) for one in cases] or [name]
+    return tuple(found)
+
+
+def _event_of(name: str) -> str:
+    """The event that a name of an event or case belongs to; empty if unknown."""
+    kind = kind_of(name)
+    return kind.cases[0].name if kind else ""
 
 
 def of_app(event: Event, route: Route) -> Event | str:

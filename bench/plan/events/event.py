@@ -15,6 +15,8 @@ from bench.matrix.knobs import Reads
 from bench.matrix.model import Service
 from driver.messages import Action
 
+BAD_DAY = "bad-day"
+"""The preset for a selection that names only events: it has the usual cases of each."""
 WORKERS = 4
 """Workers of a service under an event, unless the preset or --vary says otherwise."""
 EASY, MOST_EASY = 0.3, 100.0

@@ -17,7 +17,7 @@ from bench.core.errors import UserError
 from bench.matrix.bases import local_images, reachable_bases
 from bench.matrix.compose import compose_file
 from bench.matrix.settings import read_settings
-from bench.plan.events import kind_of
+from bench.plan.events import EVENTS, kind_of, kinds_of
 from bench.plan.order import measurements
 from bench.validity.run_rules import NoiseLimits, noise_limits_of
 
@@ -166,11 +166,27 @@ def test_a_case_that_an_app_cannot_have_is_skipped_with_its_cause_and_the_others
     assert "cannot wait" in causes["proxy", "a body byte a second"]
 
 
-def test_a_bad_day_of_every_server_has_the_events_of_the_preset_of_some() -> None:
-    every = plan(preset="bad-day-all")
+def test_a_bad_day_of_every_server_has_every_event_in_ninety_minutes() -> None:
+    cpus = {"SERVER_CPUS": "0", "LOADGEN_CPUS": "1"}
+    every = plan(preset="bad-day-all", settings=cpus)
     assert {service.server.name for service in every.services} == {*MATRIX.servers}
     assert len(every.services) == len(MATRIX.servers)
-    assert every.preset.events == MATRIX.presets["bad-day"].events
+    assert {kind.cases[0].name for kind in kinds_of(every.preset.events)} == {*EVENTS}
+    assert every.total_seconds() < 90 * 60
+
+
+def test_a_whole_event_has_the_cases_and_rounds_of_the_bad_day_preset() -> None:
+    def cases(*events: str, rounds: int | None = None) -> dict[str, int]:
+        made = plan(events=events, stacks=("uvicorn-asgi",), rounds=rounds)
+        return {cell.level.name: cell.event.most_rounds for cell in made.cells if cell.event}
+
+    reload = ["reload-keep-alive", "reload-new-connections"]
+    reload += [f"{one}-boot-5-s" for one in reload]
+    assert cases("reload", "overload") == dict.fromkeys(reload, 0) | {"overload": 1}
+    assert cases("overload", rounds=5) == {"overload": 0}
+    assert cases("overload:2", rounds=5) == {"overload": 2}
+    assert cases("reload-keep-alive-boot-2-s") == {"reload-keep-alive-boot-2-s": 0}
+    assert len(cases("balance", "balance-new-connections-5-ms-of-cpu")) == 5
 
 
 def test_the_title_of_events_names_them_and_no_scenario() -> None:
