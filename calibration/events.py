@@ -165,7 +165,7 @@ def _reload(record: EventRecord, known: Known) -> Iterator[Check]:
     back_s = known.back_s + float(record.environment.get("BOOT_S", 0))
     yield exactly("lost requests", int(known.drops), record.lost)
     yield exactly("of these, reset", int(known.drops), record.fates.get(Fate.RESET, 0))
-    yield within(record, "longest gap", back_s - TURNED_S, record.longest_gap_s, TURNED_S + SLACK_S)
+    yield within(record, "longest outage", back_s - TURNED_S, record.longest_gap_s, TURNED_S + SLACK_S)
     yield within(record, "until the new code answers", back_s, record.extras["new_code_s"])
     yield within(record, "until all workers are others", back_s, record.extras["swapped_s"])
 
@@ -190,7 +190,7 @@ def _killed(record: EventRecord, known: Known) -> Iterator[Check]:
     yield Check("lost requests", f"{under_way} to {most}", str(record.lost), 0 < under_way <= record.lost <= most)
     yield exactly("of these, refused or timed out", 0, sum(record.fates.get(one, 0) for one in WAITED))
     yield within(record, "until as many workers again", known.back_s, record.extras["restored_s"])
-    yield within(record, "longest gap", known.back_s - TURNED_S, record.longest_gap_s, TURNED_S + SLACK_S)
+    yield within(record, "longest outage", known.back_s - TURNED_S, record.longest_gap_s, TURNED_S + SLACK_S)
 
 
 def _rolling(record: EventRecord, known: Known) -> Iterator[Check]:
@@ -245,7 +245,7 @@ def _slow(record: EventRecord, known: Known) -> Iterator[Check]:
     steps = [int(action.what.split()[0]) for action in record.actions]
     first = next((k for k in steps if k >= known.slow), None)
     yield exactly("fewest slow connections that stop service", first, record.extras["smallest_k"])
-    yield within(record, "longest gap", known.stall_s, record.longest_gap_s)
+    yield within(record, "longest outage", known.stall_s, record.longest_gap_s)
     yield exactly("slow connections that were closed", record.extras["opened"], record.extras["cut"])
     yield within(record, "after", known.idle_s, record.extras["cut_after_s"])
 

@@ -11,6 +11,7 @@ from bench.words.event_cells import outcome_words, seconds_words, span
 from bench.words.event_losses import counted_in
 from bench.words.events import ToldDefault, ToldEvents, ToldRow
 
+DIFFER, TIMEOUT = "do they differ?", "client timeout"
 AT_ONCE = "Up to {} services went through the same event at once, on the same CPUs{}."
 ALONE = "; only one at a time under {}"
 FLOOR = (
@@ -29,19 +30,34 @@ def event_tables(told: ToldEvents) -> list[Table]:
 
 
 def counts_table(told: ToldEvents) -> Table:
-    """Events down, services across."""
+    """Events down and services across; for many services, the other way round, and without details."""
+    notes = (HOW, *_at_once(told), *([FLOOR] if "null" in told.table.services else []))
+    if told.services_down:
+        return _services_down(told, notes)
 
     def cell(service: str) -> Callable[[ToldRow], str]:
         return lambda row: row.cells[service].line()
 
     columns: list[Column[ToldRow]] = [
         Column("event", lambda row: row.name, left=True),
-        Column("client timeout", lambda row: row.timeout),
+        Column(TIMEOUT, lambda row: row.timeout),
         *(Column(told.labels[name], cell(name), left=True) for name in told.table.services),
-        Column("do they differ?", lambda row: row.differ, left=True),
+        Column(DIFFER, lambda row: row.differ, left=True),
     ]
-    notes = (HOW, *_at_once(told), *([FLOOR] if "null" in told.table.services else []))
     return table_of(told.title, columns, told.rows, notes)
+
+
+def _services_down(told: ToldEvents, notes: Sequence[str]) -> Table:
+    def event(place: int) -> Callable[[tuple[str, list[str]]], str]:
+        return lambda line: line[1][place]
+
+    lines = [(told.labels[name], [row.cells[name].head for row in told.rows]) for name in told.table.services]
+    lines += [(DIFFER, [row.differ for row in told.rows]), (TIMEOUT, [row.timeout for row in told.rows])]
+    columns: list[Column[tuple[str, list[str]]]] = [
+        Column("service", lambda line: line[0], left=True),
+        *(Column(row.name, event(place), left=True) for place, row in enumerate(told.rows)),
+    ]
+    return table_of(told.title, columns, lines, notes)
 
 
 def _at_once(told: ToldEvents) -> Iterator[str]:
@@ -72,7 +88,7 @@ def outcomes_table(told: ToldEvents) -> Table:
         Column("requests/s", lambda one: _span(one[2].figures("rate"), number)),
         Column("lost in each round", lambda one: ", ".join(f"{lost:,.0f}" for lost, _ in one[2].counts)),
         Column("outcomes", lambda one: outcome_words(one[2]) or NOTHING, left=True),
-        figure("longest gap", _seconds),
+        figure("longest outage", _seconds),
         figure("back to normal after", _seconds),
         figure("p99 before", milliseconds),
         figure("p99 around", milliseconds),
@@ -82,7 +98,7 @@ def outcomes_table(told: ToldEvents) -> Table:
 
 
 FIGURES = {
-    "longest gap": "longest_gap_s",
+    "longest outage": "longest_gap_s",
     "back to normal after": "recovered_s",
     "p99 before": "p99_before_s",
     "p99 around": "p99_around_s",

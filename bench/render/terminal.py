@@ -95,8 +95,18 @@ def _text(words: str, style: str = "") -> Text:
 
 
 def _events(told: ToldEvents, width: int) -> Iterator[RenderableType]:
-    """Events down, as many services across as fit, the other services below."""
+    """Events down, as many services across as fit, the other services below; for many services, only what was found."""
     yield from ("", _text(told.title, "bold"))
+    if not told.services_down:
+        yield from _event_tables(told, width)
+    yield from _said(told.findings, len(told.findings))
+    if told.more_findings:
+        yield f"and {plural(len(told.more_findings), 'more finding')} in report.md"
+    if told.services_down:
+        yield f"The table of {plural(len(told.table.services), 'service')} is in report.md."
+
+
+def _event_tables(told: ToldEvents, width: int) -> Iterator[RenderableType]:
     name_width = max(len(row.name) for row in told.rows)
     in_a_row = max(1, (width - name_width) // CELL_WIDTH)
     services = told.table.services
@@ -111,9 +121,6 @@ def _events(told: ToldEvents, width: int) -> Iterator[RenderableType]:
                 _text(row.name), *(_text(row.cells[name].head, STYLES[row.cells[name].mark]) for name in shown)
             )
         yield from ("", table)
-    yield from _said(told.findings, len(told.findings))
-    if told.more_findings:
-        yield f"and {plural(len(told.more_findings), 'more finding')} in report.md"
 
 
 def _said(sentences: Sequence[str], most: int) -> Iterator[RenderableType]:

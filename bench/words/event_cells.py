@@ -14,7 +14,7 @@ from bench.stats.even_shares import UNEVEN
 from bench.stats.event_counts import GROWS, NOT_ENOUGH, STEADY, Slope
 
 GAP_S = 0.5
-"""A time without a good answer counts as an outage from this length on, even if no request was lost."""
+"""A time without a good response counts as an outage from this length on, even if no request was lost."""
 MOST_EVEN = 1.2
 """Shares are uneven if one worker gets more than this many times the even share."""
 FATES: Mapping[Fate, str] = {
@@ -59,7 +59,7 @@ def cell_words(cell: EventCell) -> CellWords:
     counts = f"lost {cell.lost:,} of {cell.sent:,}{COUNTED.get(cell.counted[0].event, '')}"
     more = [*_figures(cell)]
     if cell.gap_s is not None and cell.gap_s >= GAP_S and not cell.gone:
-        more.insert(0, f"no answer for {seconds_words(cell.gap_s)} s")
+        more.insert(0, f"outage of {seconds_words(cell.gap_s)} s")
     if cell.disturbed:
         more.append(f"not back to normal at the end{in_rounds(cell.disturbed, rounds)}")
     if left := len(cell.records) - rounds:

@@ -153,8 +153,12 @@ def _most(values: Mapping[str, float]) -> list[tuple[str, float]]:
 
 
 def _grouped_names(words: Iterable[tuple[str, str]]) -> str:
-    """`5 s for a and c, 2 s for b`, from pairs of (what, service)."""
-    return ", ".join(f"{what} {listed([name for _, name in own])}" for what, own in grouped(words, _first).items())
+    """`5 s for a and c, 2 s for b`, from pairs of (what, service); of many groups, the first ones: `and 7 more`."""
+    groups = [*grouped(words, _first).items()]
+    shown = groups if len(groups) <= MOST_NAMES else groups[: MOST_NAMES - 2]
+    rest = sum(len(own) for _, own in groups[len(shown) :])
+    told = ", ".join(f"{what} {listed([name for _, name in own])}" for what, own in shown)
+    return f"{told} and {rest} more" if rest else told
 
 
 def _first(pair: tuple[str, str]) -> str:
@@ -227,9 +231,9 @@ def _overload(_: EventRow, cells: Named) -> Told:
     worst = sorted((min(own), name, f"{whole(own)} %", times) for name, (times, own) in found.items() if own)
     if worst:
         least, *others = worst
-        first, much, times = least[1:]
-        more = "".join(f", {name} {much}" for _, name, much, _ in others[: MOST_NAMES - 1])
-        yield BAD, f"At {times} times its capacity, {first} answers {much} of the capacity in time{more}."
+        told = [f"{least[1]} answers {least[2]} of the capacity in time"]
+        told += [f"{name} {much}" for _, name, much, _ in others]
+        yield BAD, f"At {least[3]} times its capacity, {listed(told)}."
     late = [
         (f"{seconds_of(back)} for", name)
         for name, cell in cells.items()

@@ -20,6 +20,8 @@ from bench.words.names import labels_of
 
 MOST_SENTENCES = 10
 """The findings that are shown; the rest is folded."""
+MOST_ACROSS = 12
+"""The most services in the columns of a table; more are in its rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,11 @@ class ToldEvents:
     def more_findings(self) -> tuple[str, ...]:
         """The ones that are folded."""
         return self.sentences[MOST_SENTENCES:]
+
+    @property
+    def services_down(self) -> bool:
+        """Whether the table has its services in rows and its events in columns."""
+        return len(self.table.services) > MOST_ACROSS
 
     @property
     def planned(self) -> int:

@@ -21,6 +21,7 @@ from driver.planning.own_app import OPTIONS, prepare_own_app
 from driver.planning.packages import prepare_packages
 from driver.planning.tools import bench, plan
 from driver.run import ROOT
+from driver.services.ready import patience
 
 MACHINES = ("--server-context", "--loadgen-context", "--server-address")
 """Options for two machines without a swarm."""
@@ -50,6 +51,7 @@ class Request:
 def main(argv: list[str]) -> int:
     """`matrix OPTION...`: the exit status of the run."""
     request = read_request(argv)
+    patience(os.environ)
     if request.resume and not os.environ.get(TWO_REFS) and _is_of_two_refs(request.resume):
         script = str(ROOT / "scripts/compare.sh")
         os.execv(script, [script, "--resume", request.resume, *quiet(), *request.selection])

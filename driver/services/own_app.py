@@ -106,7 +106,7 @@ def record_answers(engine: Engine, app: OwnApp, services: Sequence[str]) -> None
             say(f"right answers recorded on {service}")
             return
         save_log(engine, service)
-        leave_out(engine, service, "answer", patience(run))
+        leave_out(engine, service, "answer", patience(run.settings))
         engine.stop([service])
     none = f"{app.app} does not answer on any of {' '.join(asked)}"
     refuse(engine, none, run.service_folder(asked[0]) / "server.log")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from math import ceil
 from time import monotonic
@@ -11,7 +12,6 @@ from driver.docker import DockerError
 from driver.engines.engine import Engine, Started
 from driver.failure import USER, Failure, warn
 from driver.files import save
-from driver.run import Run
 
 # Retries for two seconds within one command, because `docker exec` takes longer than a request.
 TRY = """up() { read -r up _ </proc/uptime && up=${up%.*}; }
@@ -31,9 +31,9 @@ def started(engine: Engine, service: str) -> Started | None:
     return found if service in found.up else None
 
 
-def patience(run: Run) -> str:
+def patience(settings: Mapping[str, str]) -> str:
     """Seconds to wait for a first answer; Failure if the setting is not a number."""
-    told = run.setting("READY_TIMEOUT", "30")
+    told = settings.get("READY_TIMEOUT") or "30"
     if not re.fullmatch(r"[0-9]{1,4}(\.[0-9]+)?", told):
         raise Failure(USER, f"READY_TIMEOUT='{told}' is not a number of seconds; fix it in the environment")
     return told
@@ -46,7 +46,7 @@ def await_answer(engine: Engine, service: str) -> bool:
     """
     log = engine.run.service_folder(service) / "answer.txt"
     url = f"http://{engine.address(service)}/"
-    give_up = monotonic() + float(patience(engine.run))
+    give_up = monotonic() + float(patience(engine.run.settings))
     while (left := give_up - monotonic()) > 0:
         # The time limit of a try matters for servers that accept connections but never answer.
         if engine.in_loadgen(["sh", "-c", TRY, url, str(min(5, ceil(left)))], log=log).status == 0:

@@ -107,7 +107,7 @@ def verify_service(engine: Engine, service: str, crowd: bool, contract: bool) ->
             set_aside(run, service)
         else:
             save_end(engine, service)
-            leave_out(engine, service, "answer", patience(run))
+            leave_out(engine, service, "answer", patience(run.settings))
     else:
         if run.host.own_app:
             save(folder / "started.txt", f"{found.started_ns.get(service) or ''} {time_ns()}\n")

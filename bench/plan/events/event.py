@@ -23,8 +23,8 @@ EASY, MOST_EASY = 0.3, 100.0
 """An easy load: this share of a service's capacity, and at most this many requests/s."""
 POOL = 16
 """Kept connections of a load, unless the event says otherwise."""
-MOST_BESIDE = 16
-"""The most services under the same event at once."""
+MOST_BESIDE = 8
+"""The most services under the same event at once. With 12 to 16 of them, one CPU sent most loads too late."""
 BEFORE_S, SETTLE_S = 3.0, 4.0
 """Seconds of load before the event, and after the sign that it is over."""
 LOOK_S = 0.02

@@ -27,6 +27,7 @@ from bench.plan.measurement import MODES
 from bench.records.record import Record
 from bench.render.page.windows import WindowDetails
 from bench.render.text import brief, rounded, short
+from bench.run.raw_files import OF_TURNS
 from bench.run.reader import SOURCES, Run, ServiceFacts
 from bench.stats.estimates import t_quantile
 from bench.validity.run_rules import NoiseLimits, ceilings_of, noise_limits_of, noise_of
@@ -96,7 +97,7 @@ def page_data(
             for name in dict.fromkeys(r.service for r in records)
         },
         "rankings": [*map(_ranking, rankings)],
-        "said": PAGE,
+        "said": PAGE | {"stopped": OF_TURNS},
         "latencies": [one for told in rankings for one in _latencies(told)],
         "words": [*words.places],
     }

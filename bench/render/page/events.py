@@ -87,7 +87,7 @@ def _every(record: EventRecord) -> Iterable[tuple[str, str]]:
     for fate in Fate:
         if count := record.fates.get(fate):
             yield FATES[fate], f"{count:,}"
-    seconds = {"client timeout": "timeout_s", "longest time without a good response": "longest_gap_s"}
+    seconds = {"client timeout": "timeout_s", "longest outage": "longest_gap_s"}
     seconds |= {"back to normal after": "recovered_s", "time to exit": "exit_s"}
     for name, field in seconds.items():
         yield name, _known(record, field, lambda value: f"{seconds_words(value)} s")

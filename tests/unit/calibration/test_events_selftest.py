@@ -145,7 +145,7 @@ WRONG = {
         reload(extras={"new_code_s": None, "swapped_s": None}),
         {"until the new code answers", "until all workers are others"},
     ),
-    "a gap": (reload(longest_gap_s=2.3), {"longest gap"}),
+    "an outage": (reload(longest_gap_s=2.3), {"longest outage"}),
     "not reloaded": (reload(happened=False), {"window counts"}),
     "cut, and not counted": (
         stop(sent=401, fates={Fate.ANSWERED: 401}, extras=stop().extras | {"under_way": 1}),

@@ -48,6 +48,12 @@ def test_the_selection_is_what_no_other_option_is() -> None:
     assert (names.verb, names.names, names.selection) == ("names", "stacks", [])
 
 
+def test_a_setting_that_no_service_could_be_verified_with_is_refused_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("READY_TIMEOUT", "-1")
+    with pytest.raises(Failure, match="READY_TIMEOUT='-1' is not a number of seconds"):
+        matrix.main(["--list", "--preset", "quick"])
+
+
 def test_quiet_holds_for_all_that_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BENCH_QUIET", "")
     assert read_request(["--quiet"]).selection == []

@@ -164,7 +164,7 @@ def test_services_are_under_the_same_event_side_by_side_but_where_it_takes_all_o
     assert sizes == [
         *[("connections-5000-idle", n, 2) for n in (1, 2) for _ in range(10)],
         *[("overload", n, 1) for n in (1, 2) for _ in range(20)],
-        *[("slow-silent", n, 10) for n in (1, 1, 2, 2)],
+        *[("slow-silent", n, size) for n in (1, 2) for size in (6, 7, 7)],
         *[("stop", n, size) for n in (1, 2) for size in (6, 7, 7)],
     ]
     for own in blocks.values():

@@ -50,6 +50,22 @@ def test_no_line_is_wider_than_the_terminal(folder: Path, width: int) -> None:
     assert "never came back" in shown and "waitress" in shown
 
 
+def test_many_services_are_in_rows_without_details_and_not_on_the_terminal(tmp_path: Path) -> None:
+    names = [f"server-{number}" for number in range(13)]
+    records = [event(name, *case, gap_s=2.1) for name in names for case in (("reload", "keep-alive"), ("stop", ""))]
+    folder = write_events(tmp_path / "every-server", records)
+    told = tell_events(read_events(folder), {"services": services_of(records)})
+    assert told and told.services_down
+    table = event_tables(told)[0]
+    assert table.columns == ("service", "reload, keep-alive", "stop")
+    assert [row[0] for row in table.rows] == [*names, "do they differ?", "client timeout"]
+    assert {row[1:] for row in table.rows[:-2]} == {("lost 0 of 1,000",) * 2}
+    shown = terminal(Report(read_run(str(folder)), {}, [], (), {}, events=told), ())
+    assert "lost 0 of" not in shown and "The table of 13 services is in report.md." in shown
+    few = tell_events([one for one in records if one.server != names[0]], {})
+    assert few and not few.services_down
+
+
 BESIDE = "Up to 2 services went through the same event at once, on the same CPUs"
 
 

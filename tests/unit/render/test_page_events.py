@@ -116,6 +116,22 @@ def open_cell(page: Page, name: str) -> str:
     return page.locator("#event").inner_text()
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_more_servers_than_fit_across_are_in_rows(tmp_path: Path, opened: Opened, width: int) -> None:
+    names = [f"server-{number}" for number in range(13)]
+    cases = [("reload", "keep-alive", 0), ("killed", "", 4), ("hung", "", 0)]
+    records = [event(name, one, case, lost=lost) for name in names for one, case, lost in cases]
+    page = opened(built(write_events(tmp_path / "every-server", records)), width=width)
+    table = page.locator("table.events")
+    assert table.locator("tbody th").all_inner_texts() == [*names, "do they differ?", "client timeout"]
+    assert table.locator("thead th").all_inner_texts() == ["service", "reload, keep-alive", "killed", "hung"]
+    row = table.locator("tbody tr").filter(has=page.get_by_role("rowheader", name="server-3", exact=True))
+    row.get_by_role("button", name="lost 4 of").click()
+    expect(page.locator("#event h3")).to_have_text("killed: server-3")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert Axe().run(page).response["violations"] == []
+
+
 def facts(found: Locator) -> dict[str, str]:
     names, values = (found.locator(kind).all_inner_texts() for kind in ("dt", "dd"))
     return dict(zip(names, values, strict=True))

@@ -138,10 +138,6 @@ function roundDetails(one) {
   return details;
 }
 
-/** The same text as OF_TURNS of bench/run/raw_files.py. */
-const STOPPED =
-  "The tool was stopped while other services had their turns: its latencies and requests/s in this output include the stops, and no figure is taken from them.";
-
 function measurementDetails(one, record) {
   const plain = (value) => {
     if (value === null || value === undefined) return null;
@@ -202,7 +198,7 @@ function measurementDetails(one, record) {
         )
       : null,
     make("h4", {}, "Raw output"),
-    CELLS[one.cell].mode === "turns" ? make("p", { class: "note" }, STOPPED) : null,
+    CELLS[one.cell].mode === "turns" ? make("p", { class: "note" }, said("stopped")) : null,
     make("pre", { class: "raw", tabindex: 0 }, record.raw ?? "No output was saved."),
   ].filter(Boolean);
 }
