@@ -98,12 +98,16 @@ class EventCell:
         """(lost, sent) of each of its rounds, had its window been this long.
 
         A window ends once everything is answered again, so a service that takes longer is sent more requests and would
-        seem to lose a smaller share. Requests after the end of a shorter window would have been answered.
+        seem to lose a smaller share. Requests after the end of a shorter window would have been answered; by a service
+        that never came back, none would.
         """
         if self.records[0].event in FOR_GOOD:
             return self.counts
         left_out = [(one.rate or 0.0) * max(0.0, window_s - (one.window_s or window_s)) for one in self.counted]
-        return tuple((lost, sent + more) for (lost, sent), more in zip(self.counts, left_out, strict=True))
+        return tuple(
+            (lost + more * is_gone(one), sent + more)
+            for one, (lost, sent), more in zip(self.counted, self.counts, left_out, strict=True)
+        )
 
     @property
     def lost(self) -> int:

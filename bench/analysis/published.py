@@ -114,6 +114,11 @@ class Beside:
     gap: Contrast | None
     sign: Sign
 
+    @property
+    def by_metric(self) -> float | None:
+        """The ratio by the table's metric."""
+        return 1 + self.gap.difference if self.gap else None
+
 
 @dataclass(frozen=True, slots=True)
 class Published:
@@ -158,8 +163,7 @@ def published_beside(
     for figure, goodput in others:
         row, there = rows[figure.name], goodput / base_there
         gap = ranking.ahead(row.service, base.service)
-        here = _here(row, base) or (1 + gap.difference if gap else None)
-        found.append(Beside(row.service, there, here, gap, _sign(there, gap)))
+        found.append(Beside(row.service, there, _here(row, base), gap, _sign(there, gap)))
     return Published(base.service, ", ".join(dict.fromkeys(filter(None, levels))), tuple(found))
 
 

@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import repeat
 
-from bench.records.event import OPEN, Fate
+from bench.records.event import KEPT, OPEN, Fate
 
 SPARE_S = 0.2
 """Delay before the first request, and polling interval for the end of the load, in seconds."""
@@ -26,6 +26,8 @@ CALM_S = 2.0
 READ_BYTES, READ_BUFFER = 1024, 4096
 """Bytes that a slow reader reads per second, and its receive buffer: the rest of the response stays at the server."""
 LONGEST_HEAD = 1 << 16
+AS_EXPECTED = frozenset({"", OPEN, KEPT})
+"""The kinds of requests that get the expected body."""
 OWN_FAULTS = (errno.EMFILE, errno.ENFILE, errno.EADDRNOTAVAIL, errno.ENOBUFS)
 """Connection errors that are the client's fault: it is out of files, ports or memory."""
 
@@ -237,7 +239,7 @@ class Connection(asyncio.Protocol):
             fate = Fate.STATUS_503
         elif not good:
             fate = Fate.OTHER_STATUS
-        elif expected is not None and body != expected and not self.request.kind:
+        elif expected is not None and body != expected and self.request.kind in AS_EXPECTED:
             fate = Fate.WRONG
         else:
             fate = Fate.ANSWERED
@@ -398,7 +400,9 @@ class Client:
                 return
         connection.send(request, head)
         if request.fate is None:
-            loop.call_at(loop.time() + left_s, self._expire, request, connection)
+            # Connecting took its part of the timeout.
+            left_s = (request.begun_ns - time.monotonic_ns()) / 1e9 + timeout_s
+            loop.call_at(loop.time() + max(0.0, left_s), self._expire, request, connection)
 
     def _expire(self, request: Request, connection: Connection) -> None:
         if request.fate is None and connection.request is request:

@@ -14,7 +14,7 @@ from statistics import median
 
 from bench.load.client import Client, Connection, Other, Request
 from bench.plan.events.event import AROUND_S, HELD, LOOK_S, OPENED_S, Event
-from bench.records.event_window import CLOSED, KEPT
+from bench.records.event import CLOSED, KEPT
 
 EACH_S = 0.02
 """Seconds between opening two of the first connections."""

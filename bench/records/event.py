@@ -18,8 +18,9 @@ from bench.records.record import BadRecord, read_lines
 FILE, SCHEMA = "events.jsonl", 1
 NEEDS = "needs"
 """The kind of requests that need the exhausted or missing dependency; in a burst, its size follows: `needs 40`."""
-BODY, OPEN = "body", "open"
-"""Kinds of requests: one with a large body, and one that finds out which worker a new connection belongs to."""
+BODY, OPEN, KEPT, CLOSED = "body", "open", "kept", "closed"
+"""Kinds of log lines: a request with a large body; one that finds out which worker a new connection belongs to; one on
+a kept-alive connection; a connection that is not used because it was seen to be closed."""
 
 
 class Fate(StrEnum):

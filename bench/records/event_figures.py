@@ -12,10 +12,10 @@ from typing import Any
 
 from bench.core.files import items, mapping
 from bench.plan.events.event import ENDED, RESTORED, SWAPPED
-from bench.records.event import Action, Fate
+from bench.records.event import CLOSED, KEPT, Action, Fate
 from bench.records.event_needs import Figures, away, exhausted
 from bench.records.event_proxy import proxy_figures
-from bench.records.event_window import CLOSED, KEPT, Row, Window, end_of
+from bench.records.event_window import Row, Window, end_of
 from bench.records.growth import balance_figures, memory_figures
 
 STOPPED_SHARE = 0.5
@@ -44,7 +44,8 @@ def figures(window: Window) -> Figures:
 
 
 def _reload(window: Window) -> Figures:
-    fresh = [row.end for row in window.log if row.good and row.worker and row.worker not in window.workers_before]
+    old = {*window.workers_before, *window.others_before}
+    fresh = [row.end for row in window.log if row.good and row.worker and row.worker not in old]
     ends = [end for end in fresh if end is not None and end > window.at]
     return {
         "new_code_s": min(ends) - window.at if ends else None,
@@ -73,11 +74,15 @@ def _overload(window: Window) -> Figures:
     begin = 0.0
     for number, ((rate, seconds), phase) in enumerate(zip(window.rates, window.event.phases, strict=True), 1):
         rows = [row for row in window.log if begin <= row.due < begin + seconds and not row.kind]
+        lasted = seconds
+        if number == len(window.rates) and rows:
+            # The last phase ends early, once the service has recovered.
+            lasted = min(seconds, max(row.due for row in rows) + 1 / rate - begin)
         name = f"{number}_{phase.share:g}x"
         good = sum(row.good for row in rows)
-        cpu_s = window.cpu_s(begin, begin + seconds)
+        cpu_s = window.cpu_s(begin, begin + lasted)
         found |= {f"rate_{name}": rate, f"sent_{name}": len(rows), f"good_{name}": good}
-        found |= {f"goodput_{name}": good / seconds, f"cpu_s_{name}": cpu_s}
+        found |= {f"goodput_{name}": good / lasted, f"cpu_s_{name}": cpu_s}
         found[f"status_503_{name}"] = sum(row.fate is Fate.STATUS_503 for row in rows)
         begin += seconds
     return found
@@ -94,7 +99,7 @@ def _slow(window: Window) -> Figures:
         "cut_after_s": median(ended) if ended else None,
         **{f"slow_{name}": count for name, count in sorted(how.items())},
     }
-    first, most = window.actions[0].at_s if window.actions else 0.0, _most_open(window.slow)
+    first, most = window.actions[0].at_s if window.actions else 0.0, _most_open(window.slow, window.event.slow)
     later = [size for at, size in window.memory if at > first]
     stands_out = most >= (1 if window.event.slow == "read" else LEAST_OPEN)
     if stands_out and later and window.memory_before is not None:
@@ -106,9 +111,12 @@ def _slow(window: Window) -> Figures:
     return found
 
 
-def _most_open(slow: Sequence[Mapping[str, Any]]) -> int:
-    """The maximum number of slow connections open at the same time."""
-    taken = [one for one in slow if one["how"] != "refused"]
+def _most_open(slow: Sequence[Mapping[str, Any]], kind: str) -> int:
+    """The maximum number of slow connections open at the same time.
+
+    Those that send a whole request count only if they got a response: others may be in the server's backlog.
+    """
+    taken = [one for one in slow if one["how"] != "refused" and (one["status"] or kind not in ("read", "idle"))]
     changes = [(one["opened"], 1) for one in taken] + [(one["closed"], -1) for one in taken if one["closed"]]
     return max(accumulate(change for _, change in sorted(changes)), default=0)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 
@@ -13,8 +14,10 @@ Figures = dict[str, float | int | str | bool | None]
 def exhausted(window: Window) -> Figures:
     """For each burst: how long its requests waited, and the health checks sent meanwhile."""
     found, failing = _sums(window.needing), list[int]()
-    for count, rows in window.bursts.items():
-        last = max(map(end_of, rows))
+    starts = [*(rows[0].due for rows in window.bursts.values()), math.inf]
+    for (count, rows), later in zip(window.bursts.items(), starts[1:], strict=True):
+        # A request of an earlier burst may still wait when the next one begins.
+        last = min(max(map(end_of, rows)), later)
         checks = [row for row in window.log if rows[0].due <= row.due < last]
         waits = [row.latency for row in rows if row.good]
         found |= {f"lost_{count}": sum(not row.good for row in rows), f"wait_{count}_s": max(waits, default=None)}

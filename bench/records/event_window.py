@@ -14,12 +14,10 @@ from typing import Any
 
 from bench.core.files import items, mapping
 from bench.plan.events.event import ENDED, RESTORED, ROLLED, SLOWER, SLOWER_S, SWAPPED, SWEPT, Event
-from bench.records.event import Action, Bin, Fate
+from bench.records.event import KEPT, Action, Bin, Fate
 from bench.tools.sockets import EVENTS
 
 AROUND_S, BIN_S, SECOND = 5.0, 0.1, 1.0
-KEPT, CLOSED = "kept", "closed"
-"""Kinds of log lines: a request on a kept-alive connection; a connection not used because it was seen to be closed."""
 LATE_S = 0.05
 """If the client's p99 of sending delays is above this, it was starved, and the window does not count."""
 RELEASE_S = 0.5
@@ -192,6 +190,11 @@ class Window:
         return tuple(items(self.told.get("before")))
 
     @property
+    def others_before(self) -> tuple[int, ...]:
+        """Pids of processes that did not answer before the first action, and are not taken for workers."""
+        return tuple(items(self.told.get("others")))
+
+    @property
     def workers_after(self) -> tuple[int, ...]:
         """Pids in the container when last seen."""
         seen = items(self.told.get("workers"))
@@ -216,13 +219,19 @@ class Window:
         if self.event.until == SWAPPED:
             # A service that ended instead of reloading has no workers left.
             left = bool(self.workers_after) or self.told.get("ended_ns") is not None
-            return left and not set(self.workers_before) & set(self.workers_after)
+            return left and not set(self.workers_before) & set(self.workers_after) and not self._old_answer()
         if self.event.until in {ROLLED, ENDED}:
             replaced = self.replaced == len(self.event.actions)
             return replaced if self.event.until == ROLLED else self.told.get("ended_ns") is not None
         target = mapping(items(self.told["actions"])[0]).get("pid")
         stopped = self.event.actions[0].signal == "STOP"
         return stopped or any(target not in items(items(seen)[1]) for seen in items(self.told.get("workers")))
+
+    def _old_answer(self) -> bool:
+        """Whether a process from before, not taken for a worker, answers requests after all workers seem replaced."""
+        until_ns: Any = self.told.get("until_ns")
+        later = until_ns / 1e9 if isinstance(until_ns, int) else math.inf
+        return any(row.good and row.due > later and row.worker in self.others_before for row in self.log)
 
     @property
     def replaced(self) -> int:

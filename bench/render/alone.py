@@ -41,7 +41,7 @@ from bench.records.record import Record
 from bench.render.table import Column, Table, table_of, written
 from bench.tools import TOOLS
 from bench.tools.send_lag import BEYOND, ROUNDS, SHARES, least_requests
-from bench.words.cells import details_words, difference_words, doubts, rate_words, span_words, state_words
+from bench.words.cells import details_words, difference_words, doubts, fewer_words, rate_words, span_words, state_words
 
 SERVICE = Column[Cell]("service", lambda cell: cell.service, left=True)
 LEVEL = Column[Cell]("level", lambda cell: cell.first.level, left=True)
@@ -159,7 +159,7 @@ def repeats(cells: Sequence[Cell], context: Context) -> Table:
             Column(f"round {turn}", partial(in_round, turn))
             for turn in sorted({record.round for cell in cells for record in cell.records})
         ),
-        Column("mean", mean),
+        Column("mean", lambda cell: mean(cell) + fewer_words(cell)),
         Column("lowest to highest", lambda cell: span_words(cell.valid, goodput, number)),
         Column("mean vs first", partial(levels.percent, goodput)),
         Column("mean, reference", reference, optional=True),

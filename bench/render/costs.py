@@ -29,7 +29,11 @@ PROCESS_NOTE = (
 )
 
 
-def cost_tables(records: Sequence[Record], context: Context, knobs: Mapping[str, Any]) -> list[Table]:
+Starts = Mapping[str, float | None]
+"""Seconds from a service's start to its first response in its verification; measurements in turns have no such time."""
+
+
+def cost_tables(records: Sequence[Record], context: Context, knobs: Mapping[str, Any], starts: Starts) -> list[Table]:
     """What each service costs, then its CPU time by process.
 
     The CPU time per request is only that of services measured alone; the rankings have the others'.
@@ -39,7 +43,7 @@ def cost_tables(records: Sequence[Record], context: Context, knobs: Mapping[str,
     alone = {name: [one for one in own if one.mode == "solo"] for name, own in services.items()}
     alone = {name: own for name, own in alone.items() if own}
     return [
-        *(_of_services(alone, context) if alone else [_service_costs(services)] if services else []),
+        *(_of_services(alone, context, starts) if alone else [_service_costs(services, starts)] if services else []),
         *_process_table(services, knobs),
     ]
 
@@ -48,21 +52,23 @@ Services = Mapping[str, Sequence[Record]]
 """Records by service, in the order of the report."""
 
 
-def _of_services(services: Services, context: Context) -> list[Table]:
+def _of_services(services: Services, context: Context, starts: Starts) -> list[Table]:
     """One table of the services, and one of CPU time per tool and level; without any CPU time, a note says why."""
     records = [record for own in services.values() for record in own]
     valid = [record for record in records if record.valid]
     if valid and all(record.cpu_per_success_s is None for record in valid):
-        return [_service_costs(services, f"CPU time is unknown: {valid[0].nulls['cpu_per_success_s']}.")]
+        return [_service_costs(services, starts, f"CPU time is unknown: {valid[0].nulls['cpu_per_success_s']}.")]
     title = "CPU time per request (requests/s per core)"
-    return [_service_costs(services), *by_scenario(cells_of(records, context), context, title, _cpu_words)]
+    return [_service_costs(services, starts), *by_scenario(cells_of(records, context), context, title, _cpu_words)]
 
 
-def _service_costs(services: Services, *notes: str) -> Table:
+def _service_costs(services: Services, starts: Starts, *notes: str) -> Table:
     def figure(name: str, write: Callable[[Sequence[float]], str], service: str) -> str:
         """A figure of the service's records, or why there is none; peak memory only of valid records."""
         own = [record for record in services[service] if record.valid or name != "memory_peak_bytes"]
         values = [value for record in own if (value := getattr(record, name)) is not None]
+        if not values and name == "start_s" and (start_s := starts.get(service)) is not None:
+            values = [start_s]
         if values:
             return write(values)
         return own[0].nulls[name] if own else "no valid measurement"

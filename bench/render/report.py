@@ -122,7 +122,8 @@ class Report:
         self.rounds = len({record.round for record in solo})
         self.reference = reference
         self.tables = [table for name in forms for table in FORMS[name](solo, context)] if solo else []
-        self.costs = cost_tables(records, context, mapping(facts.get("knobs")))
+        starts = {name: service.start_s for name, service in services.items()}
+        self.costs = cost_tables(records, context, mapping(facts.get("knobs")), starts)
 
     def markdown(self) -> str:
         """report.md."""

@@ -103,7 +103,7 @@ def _events(told: ToldEvents, width: int) -> Iterator[RenderableType]:
     if told.more_findings:
         yield f"and {plural(len(told.more_findings), 'more finding')} in report.md"
     if told.services_down:
-        yield f"The table of {plural(len(told.table.services), 'service')} is in report.md."
+        yield f"The table of {plural(len(told.labels) - 1, 'service')} is in report.md."
 
 
 def _event_tables(told: ToldEvents, width: int) -> Iterator[RenderableType]:

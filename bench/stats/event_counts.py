@@ -77,7 +77,7 @@ def p_differ(a: Counts, b: Counts, tests: int = 1, spread: Spread = Spread()) ->
         return 1.0
     one, other = (tuple(lost / sent for lost, sent in side) for side in (a, b))
     # Totals and ranks can disagree: a single round with many losses makes a large total but not large ranks.
-    if (_more_often(one, other) > 0) != (share(a) > share(b)):
+    if _more_often(one, other) * (share(a) - share(b)) <= 0:
         return 1.0
     if 2 / comb(len(a) + len(b), len(a)) * tests > ERRORS:
         return _spread_p(a, b, spread)

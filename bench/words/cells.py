@@ -33,9 +33,13 @@ def rate_words(cell: Cell) -> str:
     words = number(mean)
     if len(values) > 1:
         words += f" ({_range(values)})"
-    if len(values) < len(cell.records):
-        words += f" \u2020{len(values)}/{len(cell.records)}"
-    return words
+    return words + fewer_words(cell)
+
+
+def fewer_words(cell: Cell) -> str:
+    """` †2/5` if fewer rounds have requests/s than were measured."""
+    values = [record for record in cell.valid if record.goodput is not None]
+    return f" \u2020{len(values)}/{len(cell.records)}" if 0 < len(values) < len(cell.records) else ""
 
 
 def _range(values: Sequence[float]) -> str:

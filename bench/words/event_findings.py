@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from bench.analysis.events import NOT_OF_LOSSES, EventCell, EventRow, EventTable, Kind
-from bench.core.formats import MOST_NAMES, capital, listed, milliseconds, number
+from bench.core.formats import MOST_NAMES, capital, listed, milliseconds, number, plural
 from bench.core.groups import grouped
 from bench.plan.events.dependencies import AFTER_S
+from bench.plan.events.growth import RELOADS
 from bench.plan.events.proxies import IDLE_OF_PROXIES
 from bench.records.event import Fate
 from bench.stats.even_shares import UNEVEN
@@ -230,10 +231,11 @@ def _overload(_: EventRow, cells: Named) -> Told:
     found = {name: goodput_shares(cell) for name, cell in cells.items()}
     worst = sorted((min(own), name, f"{whole(own)} %", times) for name, (times, own) in found.items() if own)
     if worst:
-        least, *others = worst
-        told = [f"{least[1]} answers {least[2]} of the capacity in time"]
-        told += [f"{name} {much}" for _, name, much, _ in others]
-        yield BAD, f"At {least[3]} times its capacity, {listed(told)}."
+        groups = grouped(worst, lambda one: one[2])
+        told = [f"{much} with {listed([name for _, name, _, _ in own])}" for much, own in groups.items()]
+        if len(told) > MOST_NAMES:
+            told = [*told[:3], f"{plural(len(told) - 5, 'share')} in between", *told[-2:]]
+        yield BAD, f"At {worst[0][3]} times the capacity, this much of it is answered in time: {', '.join(told)}."
     late = [
         (f"{seconds_of(back)} for", name)
         for name, cell in cells.items()
@@ -294,7 +296,7 @@ def _connections(row: EventRow, cells: Named) -> Told:
 def _memory(row: EventRow, cells: Named) -> Told:
     """Whose memory grows, and whose does not."""
     grows = {name: growth_words(cell) for name, cell in cells.items() if growth_of(cell).word == GROWS}
-    steady = [name for name, cell in cells.items() if growth_of(cell).word == STEADY]
+    steady = [name + _fewer_reloads(cell) for name, cell in cells.items() if growth_of(cell).word == STEADY]
     after = f" after {row.case}" if row.case.endswith("bodies") else ""
     more, same = f"Memory grows{after}", f"Memory is steady{after}"
     if row.case.endswith("reloads"):
@@ -304,6 +306,12 @@ def _memory(row: EventRow, cells: Named) -> Told:
         yield GREW, f"{more}: {listed(told)}."
     if steady:
         yield KNOWN, f"{same} with {listed(steady)}."
+
+
+def _fewer_reloads(cell: EventCell) -> str:
+    """` (17 of 20 reloads)` if not all of them were done."""
+    done = cell.figures("reloads")
+    return f" ({whole(done)} of {RELOADS} reloads)" if done and min(done) < RELOADS else ""
 
 
 def _balance(row: EventRow, cells: Named) -> Told:

@@ -168,16 +168,17 @@ def _sum_words(row: EventRow, name: str, what: str = "") -> str:
 
 
 def loses_words(counts: Counts, what: str = "") -> str:
-    """`3 to 7 of 1,000`, for each round; `none of 24,000`, in total; `7 of 10,053 (0 to 2 each time)`."""
+    """`3 to 7 of 1,000 each time`; `none of 24,000`, in total; `7 of 10,053 (0 to 2 each time)`."""
     lost, sent = [one for one, _ in counts], [one for _, one in counts]
+    each = " each time" if len(counts) > 1 else ""
     if not any(lost):
         return f"none of {sum(sent):,.0f}{what}"
     if max(sent) > MOST_SPREAD * min(sent):
         return f"{sum(lost):,.0f} of {sum(sent):,.0f}{what} ({whole(lost)} each time)"
     if min(sent) == max(sent):
-        return f"{whole(lost)} of {whole(sent)}{what}"
+        return f"{whole(lost)} of {whole(sent)}{what}{each}"
     mean = sum(sent) / len(sent)
-    return f"{whole(lost)} of about {round(mean, 3 - len(str(int(mean)))):,.0f}{what}"
+    return f"{whole(lost)} of about {round(mean, 3 - len(str(int(mean)))):,.0f}{what}{each}"
 
 
 def _floor(row: EventRow) -> str:

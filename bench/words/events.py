@@ -13,7 +13,7 @@ from bench.core.formats import NOTHING, listed, plural
 from bench.core.groups import grouped
 from bench.records.event import EventRecord
 from bench.stats.event_counts import NOT_ENOUGH
-from bench.words.event_cells import CellWords, cell_words, growth_of, seconds_of, whole
+from bench.words.event_cells import CellWords, cell_words, growth_of, seconds_of
 from bench.words.event_findings import finding_sentences
 from bench.words.event_losses import counted_in, differ_words
 from bench.words.names import labels_of
@@ -115,10 +115,11 @@ def tell_events(records: Sequence[EventRecord], facts: Mapping[str, Any]) -> Tol
 
 def _title(table: EventTable) -> str:
     counted = [one for cell in table.cells for one in cell.records if one.service != NULL]
-    shares = sorted({one.share for one in counted if one.share is not None and one.event not in NOT_OF_LOSSES})
-    words = [plural(table.rounds, "round")]
+    shares = [one.share for one in counted if one.share is not None and one.event not in {*NOT_OF_LOSSES, "overload"}]
+    fewer = any(len(cell.records) < table.rounds for cell in table.cells if cell.service != NULL)
+    words = [f"{'up to ' * fewer}{plural(table.rounds, 'round')}"]
     if shares:
-        words.append(f"at {whole([100 * one for one in shares])} % of each service's capacity or less")
+        words.append(f"at most {100 * max(shares):.0f} % of each service's capacity")
     return f"Lost requests: {', '.join(words)}"
 
 

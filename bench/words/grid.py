@@ -11,6 +11,8 @@ from bench.core.groups import grouped
 from bench.words.changes import change_of
 from bench.words.names import knob_words, setting_words
 
+LITTLE = 0.1
+"""A value is enough if larger ones gain at most this share of requests/s."""
 NOTABLE = 1.1
 """A knob changes memory from this ratio on."""
 
@@ -41,10 +43,10 @@ def _along(ranking: Ranking, knob: str, other: str, found: Sequence[Enough]) -> 
             continue
         ends = [one.at_most for one in group if one.at_most is not None]
         at_most = f" (at most {size(max(ends))} faster)" if len(ends) == len(group) else ""
-        if smallest:
-            yield f"more than {value} is not measurably faster {where}{at_most}"
-        else:
+        if not smallest and len(ends) == len(group) and max(ends) <= LITTLE:
             yield f"{value} is enough {where}: more is not measurably faster{at_most}"
+        else:
+            yield f"more than {value} is not measurably faster {where}{at_most}"
 
 
 def _where(other: str, lines: Sequence[Line]) -> str:

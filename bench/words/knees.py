@@ -88,7 +88,8 @@ def _one(knee: Knee, labels: Mapping[str, str]) -> str:
     rounds = plural(knee.later, "later round")
     held = f"held in {knee.held} of {rounds}" if knee.later else "not tried in a later round"
     limit = ", the load generator is the limit" if knee.at_least else ""
-    return f"{labels[knee.service]} sustains {least}{number(knee.rate or 0)} requests/s ({held}{limit})"
+    verb = "sustains" if knee.confirmed or not knee.later else "reached"
+    return f"{labels[knee.service]} {verb} {least}{number(knee.rate or 0)} requests/s ({held}{limit})"
 
 
 def _apart(known: Sequence[Knee], labels: Mapping[str, str]) -> Iterator[str]:

@@ -56,17 +56,18 @@ def percentile_words(found: Percentile, labels: Mapping[str, str]) -> str:
     words = f"{found.metric} of {labels[best]} is {_with_interval(found.figures[best])}"
     if not rest:
         return f"{words}; no other service has one"
-    words += f", the {LOWEST}" if len(tied) < len(rest) else ""
+    known = " known" if found.at_most else ""
+    words += f", the {LOWEST}{known}" if len(tied) < len(rest) else ""
     if tied:
         others = [f"{labels[name]} ({milliseconds(found.figures[name].mean)})" for name in tied]
         words += f", {TIED} with {listed(others)}"
-    gap = found.ahead(rest[-1], best)
-    if gap is None or not gap.called:
+    called = [(name, gap) for name in rest if (gap := found.ahead(name, best)) and gap.called]
+    if not called:
         return words
+    name, gap = called[-1]
     more = change_of(found.metric, gap)
-    much = f"{more.much()} ({more.interval()})"
-    last = f"{labels[rest[-1]]} has the highest, {_with_interval(found.figures[rest[-1]])}"
-    return f"{words}; {last}: {much}"
+    verb = f"has the highest{known}," if name == rest[-1] else "is higher:"
+    return f"{words}; {labels[name]} {verb} {_with_interval(found.figures[name])}: {more.much()} ({more.interval()})"
 
 
 def pair_words(found: Percentile, one: str, other: str, names: Mapping[str, str]) -> str:

@@ -83,7 +83,10 @@ def _lead(ranking: Ranking, front: Sequence[str], services: Sequence[str], names
         if ranking.metric is Metric.CPU:
             behind = f"{names[services[1]]}, the next, needs {more.much()} ({more.interval()})"
             return f"{names[best]} is fastest, with the least {CPU}: {behind}"
-        return f"{names[best]} is fastest: {more.much_of_it()} {names[services[1]]}, the next ({more.interval()})"
+        could = "" if _counted(ranking, gap) else "it could serve "
+        return (
+            f"{names[best]} is fastest: {could}{more.much_of_it()} {names[services[1]]}, the next ({more.interval()})"
+        )
     if not ranking.alike(front, services):
         also = _apart(ranking, ((best, other) for other in front[1:]))
         return f"{names[best]} leads, tied with {listed(every[1:])}{also}"
@@ -120,9 +123,15 @@ def _gap_words(ranking: Ranking, gap: Contrast, better: str, worse: str, who: st
     begins = " ".join(filter(None, (worse if ranking.metric is Metric.CPU else better, who)))
     more = _more(ranking, gap)
     if ranking.metric is not Metric.CPU:
-        return f"{begins} served {more.much_of_it()} {worse} ({more.interval()})"
+        served = "served" if _counted(ranking, gap) else "could serve"
+        return f"{begins} {served} {more.much_of_it()} {worse} ({more.interval()})"
     verb = "need" if begins.endswith(PLURAL) and " with " not in begins else "needs"
     return f"{begins} {verb} {more.much_of_it()} {better} ({more.interval()})"
+
+
+def _counted(ranking: Ranking, gap: Contrast) -> bool:
+    """Whether both have requests/s: one that the load generator limits has only a speed."""
+    return {gap.a, gap.b} <= {row.service for row in ranking.rows if row.goodput}
 
 
 def _more(ranking: Ranking, gap: Contrast) -> Change:

@@ -82,7 +82,7 @@ def _answer(facts: Facts, app: Facts, ranking: Ranking) -> str:
     figures = f"{choice_words(facts, best.service)}: {figures_words(best)}."
     equal = [server_words(facts, name) for name in ranking.front([row.service for row in ranked])]
     if len(equal) > 1:
-        return f"{listed(equal)} are tied; the best figures are those of {figures}"
+        return f"{listed(equal)} are tied; the first by estimated speed is {figures}"
     return f"run it on {figures}"
 
 
@@ -166,7 +166,7 @@ def _choices(facts: Facts, told: ToldRanking, services: Services) -> Choices | N
     used = next((row for row in ours if _notes(facts, row.service).get("documented")), None)
     base = _compared_with(facts, ranked, best)
     others = len(ranking.front([row.service for row in ranked])) - 1 if ranked[0] is best else 0
-    first = f"The best (tied with {plural(others, 'other')})" if others else "The best"
+    first = f"One of the best (tied with {plural(others, 'other')})" if others else "The best"
     leads = {best.service: (first, best)}
     if used is best:
         leads[best.service] = (f"{first}, and widely used", best)

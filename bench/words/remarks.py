@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, assert_never
 
 from bench.analysis.published import Along, Published, Sign
@@ -121,14 +121,17 @@ SIGNS = {
 def published_sentence(found: Published, labels: Mapping[str, str]) -> str:
     """Both lists of ratios in one line."""
     there = listed([f"{labels[row.service]} {_ratio(row.published)}" for row in found.rows])
-    here = listed([_ratio(row.here) for row in found.rows])
     base, signs = labels[found.base], _signs(found, labels)
-    return f"Published, requests/s relative to {base}: {there}; here {here}: {signs}{_far(found)}."
+    counted = any(row.here for row in found.rows)
+    ratios = [row.here if counted else row.by_metric for row in found.rows]
+    here = f"here {'' if counted else 'by speed '}{listed([_ratio(one) for one in ratios])}"
+    return f"Published, requests/s relative to {base}: {there}; {here}: {signs}{_far(found, ratios)}."
 
 
-def _far(found: Published) -> str:
+def _far(found: Published, ratios: Iterable[float | None]) -> str:
     """The largest factor between ratios published and here, from FAR on."""
-    apart = [max(row.published / row.here, row.here / row.published) for row in found.rows if row.here]
+    pairs = zip((row.published for row in found.rows), ratios, strict=True)
+    apart = [max(there / here, here / there) for there, here in pairs if here]
     return (
         f" (up to {max(apart):.{1 if max(apart) < 9.95 else 0}f} times apart)" if max(apart, default=0) >= FAR else ""
     )

@@ -279,18 +279,29 @@ class LocalDocker(Engine):
     def double(self, service: str) -> None:
         log, block = self.start_log(service), self.run.lane_folder / "block.yml"
         words = ("up", "--detach", "--no-deps", "--no-build", "--no-recreate", "--scale", f"{service}={CONTAINERS}")
-        if not self.up([service], log, words, [block] if block.exists() else []):
-            raise DockerError(f"a second container does not start: {last_line(log)}")
-        context, network = self.context_of(service), f"{self.run.project}_bench"
-        subnet = IPv4Network(self.run.setting("BENCH_SUBNET"), strict=False)
+        context = self.context_of(service)
+        try:
+            if not self.up([service], log, words, [block] if block.exists() else []):
+                raise DockerError(f"a second container does not start: {last_line(log)}")
+            self._fix_addresses(service, context)
+        except DockerError:
+            # What is left of the two would take addresses of the next service, and CPU time beside it.
+            names = [self.run.container(service, number) for number in range(1, CONTAINERS + 1)]
+            docker("rm", "--force", "--volumes", *names, context=context, check=False)
+            raise
+        self._fixed.append(service)
+
+    def _fix_addresses(self, service: str, context: str) -> None:
+        """Gives both containers addresses that they keep while they are stopped, when Docker would reuse theirs."""
+        network, subnet = f"{self.run.project}_bench", IPv4Network(self.run.setting("BENCH_SUBNET"), strict=False)
         for number in range(1, CONTAINERS + 1):
-            # Docker would give the address of a stopped container to the next one that starts. It assigns the lowest
-            # free address, so the upper half of the subnet is safe.
+            # Docker assigns the lowest free address, so the upper half of the subnet is safe.
             at = subnet.num_addresses // 2 + CONTAINERS * len(self._fixed) + number
+            if at >= subnet.num_addresses - 1:
+                raise DockerError(f"BENCH_SUBNET={subnet} has too few addresses for two containers of each service")
             name = self.run.container(service, number)
             docker("network", "disconnect", network, name, context=context)
             docker("network", "connect", "--ip", str(subnet[at]), "--alias", service, network, name, context=context)
-        self._fixed.append(service)
 
     def container_facts(self, service: str, number: int) -> Container:
         found = [*_look(self.context_of(service), [self.run.container(service, number)]).values()]

@@ -85,7 +85,7 @@ def remove_dead_runs() -> bool:
 
     A reboot, a killed daemon and `docker-compose up bench` leave such runs; their networks occupy the subnet.
     """
-    wanted = ("--filter", "label=com.docker.compose.network=bench")
+    wanted = ("--filter", "label=com.docker.compose.network=bench", "--filter", "label=bench.network")
     try:
         networks = docker("network", "ls", *wanted, "--format", f'{{{{.Label "{PROJECT}"}}}}\t{{{{.CreatedAt}}}}').out
         for line in networks.splitlines():
@@ -106,11 +106,15 @@ def is_abandoned(containers: Sequence[str]) -> bool:
     if not folder:
         return False
     path = Path(folder)
-    if not path.exists():
-        return path.parent.is_dir()
-    if (path / "services" / "matrix.toml").is_file():
-        return _bench_has_ended(folder)
-    return (path / ".writer").exists() and not is_locked(path / ".writer")
+    try:
+        if not path.exists():
+            return path.parent.is_dir()
+        if (path / "services" / "matrix.toml").is_file():
+            return _bench_has_ended(folder)
+        return (path / ".writer").exists() and not is_locked(path / ".writer")
+    except PermissionError:
+        # Another user's run.
+        return False
 
 
 def is_locked(file: Path) -> bool:

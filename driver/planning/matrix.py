@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from driver.docker import docker
-from driver.failure import USER, Failure
+from driver.failure import USER, Failure, Interrupted
 from driver.lifecycle import hold
 from driver.lifecycle.writer import in_the_way
 from driver.nodes import contexts
@@ -25,6 +25,8 @@ from driver.services.ready import patience
 
 MACHINES = ("--server-context", "--loadgen-context", "--server-address")
 """Options for two machines without a swarm."""
+SETUP_ENDS_S = 10.0
+"""Seconds that setup.sh gets to end after SIGTERM."""
 TWO_REFS = "BENCH_REFS"
 """Environment variable, set by scripts/compare.sh: the run's two refs are checked out."""
 
@@ -65,6 +67,7 @@ def main(argv: list[str]) -> int:
     machines = check_machines(request)
     with ExitStack() as files:
         folder, bases = repeat(request) if request.again else ("", "")
+        check_machines(request)
         if request.own:
             request.selection += prepare_own_app(ROOT, request.own, request.selection, folder, files)
         elif request.packages and not request.resume:
@@ -77,8 +80,9 @@ def main(argv: list[str]) -> int:
             contexts.main(machines)
         swarm = ["--swarm"] if request.swarm else []
         if request.resume:
-            name, *limit = bench(ROOT, "resume", f"--run={request.resume}", *request.selection).split()
-            return hold.main([name, "--resume", *swarm, "--", "scripts/measure.sh", name, *limit])
+            # An empty limit means none; without one, the run would end at its first limit again.
+            name, _, limit = bench(ROOT, "resume", f"--run={request.resume}", *request.selection).strip().partition(" ")
+            return hold.main([name, "--resume", *swarm, "--", "scripts/measure.sh", name, limit])
         name = plan(ROOT, "plan", *quiet(), *request.selection, bases=bases).strip()
     if machines:
         contexts.main([*machines, name])
@@ -167,8 +171,14 @@ def need_results(folder: Path) -> None:
 
 def set_up() -> None:
     """Runs scripts/setup.sh, which prints its own errors. It is in this process group, so Ctrl-C reaches it."""
-    with subprocess.Popen([str(ROOT / "scripts/setup.sh")]) as process:
+    process = subprocess.Popen([str(ROOT / "scripts/setup.sh")])
+    try:
         status = process.wait()
+    except Interrupted:
+        process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(SETUP_ENDS_S)
+        raise
     if status:
         raise SystemExit(status)
 

@@ -32,11 +32,14 @@ def build_own_services(run: Run) -> None:
 
 
 def ready_own_app(engine: Engine) -> None:
-    """Prepares the app once per run, after images are built and dependencies are up."""
+    """Prepares the app, after images are built and dependencies are up; a resumed run already has its answers."""
     run, app = engine.run, engine.run.host.own_app
-    if not app or (run.folder / "app/answers.json").exists():
+    if not app:
         return
-    built = [service for service in run.host.containers if not run.failed(service)]
+    if (run.folder / "app/answers.json").exists():
+        fill_again(engine)
+        return
+    built = _built(run)
     if not built:
         why = json.loads((run.service_folder(run.host.containers[0]) / "failure.json").read_text())["detail"]
         raise Failure(USER, f"no server could be built with {app.app}: {why}")
@@ -45,6 +48,19 @@ def ready_own_app(engine: Engine) -> None:
     if app.before:
         run_before(engine, app, built[0])
     record_answers(engine, app, built)
+
+
+def fill_again(engine: Engine) -> None:
+    """Runs --before again: the user's services are new, and what they held is gone."""
+    run, app, built = engine.run, engine.run.host.own_app, _built(engine.run)
+    if app and built and run.own_services:
+        await_own_services(run)
+        if app.before:
+            run_before(engine, app, built[0])
+
+
+def _built(run: Run) -> list[str]:
+    return [service for service in run.host.containers if not run.failed(service)]
 
 
 def await_own_services(run: Run) -> None:

@@ -46,15 +46,17 @@ def own_bind(run: Run, server: str, service: str, start: str) -> str:
         *("--env", "PYTHONDONTWRITEBYTECODE=1", "--volume", f"{run.root}/scripts/listeners:/own:ro"),
         *("--workdir", "/tmp", run.services[service].image, "sh", "-c", f"exec {start}"),
     )
-    for _ in range(TRIES):
-        words = read_sockets(run, container)
-        if '"fault"' not in words:
-            break
-        sleep(0.5)
-    if '"options"' not in words:
-        logs = docker("logs", "--tail", "5", container, check=False)
-        warn((logs.out + logs.err).rstrip())
-    docker("rm", "--force", "--volumes", container)
+    try:
+        for _ in range(TRIES):
+            words = read_sockets(run, container)
+            if '"fault"' not in words:
+                break
+            sleep(0.5)
+        if '"options"' not in words:
+            logs = docker("logs", "--tail", "5", container, check=False)
+            warn((logs.out + logs.err).rstrip())
+    finally:
+        docker("rm", "--force", "--volumes", container, check=False)
     return words
 
 

@@ -64,7 +64,10 @@ def measure_step(
     for folder in (f"{step.dir}/services", *(() if step.held else step.folders)):
         (run.folder / folder).mkdir(parents=True, exist_ok=True)
     try:
-        engine.revive()
+        if any(name in run.own_services for name in engine.revive()):
+            from driver.services.own_app import fill_again
+
+            fill_again(engine)
         finished = _Measuring(engine, step, sampling, behind).measure()
     except DockerError:
         engine.check(step_failed=True)

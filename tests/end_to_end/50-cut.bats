@@ -15,7 +15,7 @@ setup() { cd "$BATS_FILE_TMPDIR/project"; }
 
 # leave_network PROJECT: creates the network that a run leaves when a reboot ends its containers.
 leave_network() {
-	"$docker" network create --internal --subnet "$BENCH_SUBNET" --label com.docker.compose.network=bench \
+	"$docker" network create --internal --subnet "$BENCH_SUBNET" --label com.docker.compose.network=bench --label bench.network=yes \
 		--label "com.docker.compose.project=$1" "$1_bench"
 }
 

@@ -105,6 +105,17 @@ def test_of_runs_in_the_way_those_that_nobody_measures_are_removed_with_containe
     assert remove_dead_runs() and removed(docker) == ["bench-live", "bench-gone", "bench-none"]
 
 
+def test_a_run_that_this_user_may_not_look_at_is_left_alone(docker: Docker, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: Path) -> bool:
+        raise PermissionError
+
+    docker.says("network ls", network("bench-theirs"))
+    docker.says("=bench-theirs ", "theirs-1\n")
+    docker.says("inspect", "/home/theirs/bench/results/run\n")
+    monkeypatch.setattr(Path, "exists", refuse)
+    assert remove_dead_runs() and removed(docker) == []
+
+
 def test_what_may_just_be_starting_is_left_alone(docker: Docker) -> None:
     docker.says("network ls", network("bench-new", made=time.strftime("%Y-%m-%d %H:%M:%S +0000 UTC", time.gmtime())))
     assert remove_dead_runs() and removed(docker) == []

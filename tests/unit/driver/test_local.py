@@ -481,6 +481,15 @@ def test_a_second_container_that_does_not_start_says_why(engine: LocalDocker, do
     docker.says("--scale", "no room", 1)
     with pytest.raises(DockerError, match="a second container does not start: no room"):
         engine.double("a")
+    # Neither takes an address of the next service or CPU time beside it.
+    assert changes(docker)[-1] == "rm --force --volumes p-a-1 p-a-2"
+
+
+def test_a_subnet_that_is_too_small_for_second_containers_is_said(engine: LocalDocker, docker: Docker) -> None:
+    docker.runs("p-a-2", pid=8)
+    engine.run.settings["BENCH_SUBNET"] = "198.18.0.0/30"  # type: ignore[index]
+    with pytest.raises(DockerError, match=r"198\.18\.0\.0/30 has too few addresses"):
+        engine.double("a")
 
 
 def test_a_container_is_ended_as_docker_does_it_and_its_next_process_is_known(

@@ -54,6 +54,41 @@ def test_a_setting_that_no_service_could_be_verified_with_is_refused_first(monke
         matrix.main(["--list", "--preset", "quick"])
 
 
+def test_a_setup_that_is_interrupted_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[str] = []
+
+    class Setup:
+        def __init__(self, _: list[str]) -> None: ...
+
+        def wait(self, timeout: float | None = None) -> int:
+            calls.append("wait")
+            if timeout is None:
+                raise Interrupted
+            return 143
+
+        def terminate(self) -> None:
+            calls.append("terminate")
+
+    monkeypatch.setattr(matrix.subprocess, "Popen", Setup)
+    with pytest.raises(Interrupted):
+        matrix.set_up()
+    assert calls == ["wait", "terminate", "wait"]
+
+
+@pytest.mark.parametrize(("told", "limit"), [("a-run \n", ""), ("a-run 1200\n", "1200")])
+def test_a_resumed_run_has_the_limit_that_was_given_or_none(
+    monkeypatch: pytest.MonkeyPatch, told: str, limit: str
+) -> None:
+    calls: list[list[str]] = []
+    for name in ("need_results", "set_up", "check_machines"):
+        monkeypatch.setattr(matrix, name, lambda *_: [])
+    monkeypatch.setattr(matrix, "bench", lambda *_: told)
+    monkeypatch.setattr(matrix.hold, "main", lambda words: calls.append(words) or 0)
+    monkeypatch.chdir(ROOT)
+    assert matrix.main(["--resume", "a-run"]) == 0
+    assert calls == [["a-run", "--resume", "--", "scripts/measure.sh", "a-run", limit]]
+
+
 def test_quiet_holds_for_all_that_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BENCH_QUIET", "")
     assert read_request(["--quiet"]).selection == []

@@ -15,14 +15,16 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from bench.load.client import Asked, Client
+from bench.load.client import Asked, Client, Request
 from bench.load.event import attempts, due_times, load_by_vegeta, rates_of, rows
+from bench.load.idle_close import Keeper
 from bench.plan.events import EVENTS
 from bench.plan.events.event import Phase
-from bench.records.event import Fate
+from bench.records.event import KEPT, Fate
 from bench.tools.tool import Load
 from bench.tools.tool import Request as ToolRequest
 
@@ -134,6 +136,52 @@ def refusing() -> Iterator[int]:
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         yield bound.getsockname()[1]
+
+
+def test_a_second_request_on_a_kept_connection_needs_the_expected_body_too() -> None:
+    async def load(body: bytes) -> Fate | None:
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            for answer in (HELLO, HELLO.replace(b"hello", body)):
+                await reader.read(4096)
+                writer.write(answer)
+
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        client = Keeper(Asked(host="127.0.0.1", port=port, head=HEAD, expected=b"hello", timeout_s=1, pool=1, look_s=0))
+        connection, _ = await client.opened(time.monotonic_ns())
+        assert connection
+        request = Request(time.monotonic_ns(), KEPT)
+        await client.again(connection, request)
+        server.close()
+        return request.fate
+
+    assert [asyncio.run(load(body)) for body in (b"hello", b"hullo")] == [Fate.ANSWERED, Fate.WRONG]
+
+
+def test_connecting_takes_its_part_of_the_timeout() -> None:
+    async def load() -> float:
+        loop, connect = asyncio.get_running_loop(), asyncio.get_running_loop().create_connection
+
+        async def slowly(*given: Any) -> Any:
+            await asyncio.sleep(0.8)
+            return await connect(*given)
+
+        async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.read()
+            writer.close()
+
+        loop.create_connection = slowly  # type: ignore[assignment]
+        server = await asyncio.start_server(silent, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        client = Client(Asked(host="127.0.0.1", port=port, head=HEAD, expected=None, timeout_s=1, pool=0, look_s=0))
+        await client.load([0.0], round(loop.time() * 1e9), lambda: False)
+        (only,) = client.log
+        assert only.fate is Fate.TIMED_OUT
+        server.close()
+        return (only.end_ns - only.begun_ns) / 1e9
+
+    # With a timeout of 1 s; counted from the connection on, it would be 1.8 s.
+    assert asyncio.run(load()) < 1.6
 
 
 def test_where_nobody_listens_all_are_refused() -> None:

@@ -104,6 +104,15 @@ def test_a_worker_that_was_there_before_means_that_nothing_was_reloaded(tmp_path
     assert (left.happened, left.happened_by, left.counts) == (False, "1 of 2 workers were replaced", False)
 
 
+def test_an_old_process_that_was_not_known_as_a_worker_is_not_new_code(tmp_path: Path) -> None:
+    """It answered nothing before the reload, and answers after it."""
+    before, after = [3] * 40 + [9] * 5 + [5] * 55, [3] * 40 + [5] * 55 + [9] * 5
+    record = made(tmp_path, RELOAD, steady(10.0), workers=before, others=[9])
+    assert record.extras["new_code_s"] == pytest.approx(1.55) and record.happened
+    left = made(tmp_path / "left", RELOAD, steady(10.0), workers=after, others=[9])
+    assert left.happened is False
+
+
 BROKEN: dict[str, tuple[Callable[[Path], EventRecord], str]] = {
     "starved": (lambda run: made(run, RELOAD, steady(10.0), late=0.06), "the client was starved"),
     "ports": (
@@ -201,6 +210,28 @@ def test_goodput_of_an_overload_is_what_came_in_time_in_each_phase(tmp_path: Pat
     assert [one.what for one in record.actions] == [f"{n} times the capacity" for n in ("1.5", "3", "0.5")]
 
 
+def test_goodput_of_a_phase_that_ends_early_is_that_of_its_time(tmp_path: Path) -> None:
+    (overload,) = EVENTS["overload"].cases
+    rates = ((10.0, 4.0), (20.0, 10.0), (40.0, 20.0), (10.0, 20.0))
+    requests = [(34.0 + number / 10, 0.05, "answered") for number in range(40)]
+    record = made(
+        tmp_path, overload, requests, rates=rates, actions=[], samples=[[n * S, n * S // 2, 1] for n in range(39)]
+    )
+    assert record.extras["goodput_4_0.5x"] == pytest.approx(10.0)
+    assert record.extras["cpu_s_4_0.5x"] == pytest.approx(2.0)
+
+
+def test_a_health_check_belongs_to_the_burst_that_it_was_sent_beside(tmp_path: Path) -> None:
+    """A request of the first burst waits until the second one, beside which health checks fail."""
+    needs = replace(EVENTS["exhausted"].cases[0].needs, steps=(3, 4), path="/held")  # type: ignore[type-var]
+    event = replace(EVENTS["exhausted"].cases[0], needs=needs)
+    checks = [(due, takes, "timed_out" if 7.5 < due < 8.0 else fate) for due, takes, fate in steady(12.0)]
+    bursts = [(3.0, 10.0, "timed_out"), (3.0, 1.5, "answered"), (7.0, 1.5, "answered")]
+    kinds = [""] * len(checks) + ["needs 3", "needs 3", "needs 4"]
+    record = made(tmp_path, event, [*checks, *bursts], kinds=kinds, actions=[])
+    assert (record.extras["failing_k"], record.extras["checks_lost_3"], record.extras["checks_lost_4"]) == (4, 0, 4)
+
+
 def test_the_smallest_number_of_slow_connections_that_stops_service(tmp_path: Path) -> None:
     silent = EVENTS["slow"].cases[0]
     requests = [
@@ -237,6 +268,8 @@ def test_what_the_others_had_beside_the_most_that_did_not_stop_it_and_what_each_
 def test_idle_connections_cost_memory(tmp_path: Path) -> None:
     idle = EVENTS["connections"].cases[0]
     lines = "".join(f"1000\t{3 * S}\t0\theld\t200\n" for _ in range(1000))
+    # Those without a response may be in the server's backlog, where they cost it nothing.
+    lines += "".join(f"1000\t{3 * S}\t0\theld\t0\n" for _ in range(1000))
     samples = [[S, 0, 1 << 20], [6 * S, 0, (1 << 20) + (2000 << 10)]]
     record = made(tmp_path, idle, steady(10.0), slow="k\n" + lines, actions=[], samples=samples)
     assert record.extras["kb_per_connection"] == 2.0 and record.extras["smallest_k"] is None

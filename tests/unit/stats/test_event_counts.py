@@ -143,6 +143,14 @@ def test_nothing_is_called_from_one_round_and_equal_shares_need_no_more() -> Non
     assert corrected(pairs) == ([1.0, 1.0, 1.0], 2)
 
 
+def test_one_bad_round_is_not_called_in_either_order_of_the_pair() -> None:
+    """Ranks are tied, and only one round makes the totals differ."""
+    even, one_bad = ((1, 1000), (1, 1000), (1, 1000)), ((0, 1000), (1, 1000), (300, 1000))
+    quiet = [((0, 1000), (1, 1000), (0, 1000))] * 14
+    spread = spread_of([even, one_bad, *quiet])
+    assert p_differ(even, one_bad, 120, spread) == p_differ(one_bad, even, 120, spread) == 1.0
+
+
 def test_the_tests_are_those_of_scipy() -> None:
     a, b = (3.0, 5.0, 9.0, 11.0), (1.0, 2.0, 4.0, 6.5, 7.0)
     assert rank_sum_p(a, b) == pytest.approx(stats.mannwhitneyu(a, b, method="exact").pvalue)

@@ -448,3 +448,14 @@ def test_a_service_that_takes_longer_does_not_lose_less() -> None:
     (row,) = event_table([*quick, *(replace(record, window_s=10.0, rate=200.0) for record in slow)]).rows
     # With windows of equal length and twice as many requests, it does lose a smaller share.
     assert row.contrasts[0].verdict != NOT_ENOUGH
+
+
+def test_a_service_that_never_came_back_lost_what_a_longer_window_would_have_sent() -> None:
+    """Its window ends soon after it: without those requests, it would seem to lose a smaller share than the other."""
+    gone = [event("uvicorn", round=number, sent=700, gone=True) for number in (1, 2, 3)]
+    slow = [event("granian", round=number, sent=2000, lost=900 + number) for number in (1, 2, 3)]
+    (row,) = event_table([*gone, *slow]).rows
+    (lost, sent), *_ = row.cells[gone[0].service].counts_in(20.0)
+    assert (lost, sent) == (gone[0].lost + 1300, 2000)
+    (one,) = row.contrasts
+    assert (one.a, one.verdict) == (gone[0].service, "loses less")
