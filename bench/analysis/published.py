@@ -153,7 +153,9 @@ def published_beside(
     """
     if reference is None or ranking.look is None:
         return None
-    rows = {stacks.get(row.service, ""): row for row in ranking.rows if row.rank is not None}
+    ranked = [(stacks.get(row.service, ""), row) for row in ranking.rows if row.rank is not None]
+    # A stack with several Pythons or packages has no single figure to compare.
+    rows = {stack: row for stack, row in ranked if sum(other == stack for other, _ in ranked) == 1}
     group = _group(reference.groups, ranking, rows)
     if group is None:
         return None

@@ -53,6 +53,9 @@ def against_best(source: Run) -> dict[Key, AgainstBest]:
     lines = [
         line for line in _lines(source) if line.get("kind") not in ("latency", "latency-contrast") or _is_p99(line)
     ]
+    # With pinned rates, a common rate also has a ranking by CPU time; its rows are given their latency.
+    rated = {_table(line) for line in lines if line.get("kind") == "latency"}
+    lines = [line for line in lines if line.get("kind") in ("latency", "latency-contrast") or _table(line) not in rated]
     best = {_table(line): str(line.get("service")) for line in lines if line.get("rank") == 1}
     for line in lines:
         if line.get("kind") == "latency":  # the lowest comes first

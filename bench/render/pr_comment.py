@@ -193,6 +193,8 @@ def of_one(folder: Path, policies: Sequence[Policy]) -> Comment:
     refs = against(source.facts)
     sides = f"{HEAD_AND_BASE}, {code(refs)}" if refs else HEAD_AND_BASE
     if events:
+        if not rows and any(policy.name == SLOWER for policy in policies):
+            raise UserError(f"--fail-on {SLOWER} needs a table in turns, and {folder.name} has only events")
         told = events_comment(folder.resolve().name, events, [one for one in policies if not rows or one.name == LOST])
         policies = [one for one in policies if one.name != LOST]
         return told + verdict_comment(folder.resolve().name, rows, policies, absent, sides) if rows else told
@@ -388,6 +390,8 @@ def side_by_side(
     solo = [[record for record in every if record.mode == "solo"] for every in records]
     cells = [{_key(cell): cell for cell in cells_of(every, Context((), None))} for every in solo]
     both = [key for key in cells[0] if key in cells[1]]
+    if verdict.comparable and not both and any(policy.name == INVALID for policy in policies):
+        raise UserError(f"--fail-on {INVALID} needs cells measured alone in both runs, and there are none")
     invalid = [key for key in both if any(group[key].goodput is None for group in cells)]
     violations = {
         policy: len(invalid) if policy.name == INVALID else int(not verdict.comparable) for policy in policies

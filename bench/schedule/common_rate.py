@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -33,11 +33,14 @@ LEAST_OF_BEST = 0.1
 It would drag the common rate down."""
 
 
-def decide(source: Run, lines: Sequence[journal.Line]) -> None:
-    """Write the common rates of each table that has none yet and whose speeds are in the journal's lines."""
+def decide(source: Run, lines: Sequence[journal.Line], waiting: Collection[tuple[str, str, str]] = ()) -> None:
+    """Write the common rates of each table that has none yet and whose speeds are in the journal's lines.
+
+    `waiting`: the keys of tables whose first round is not complete; a rate is decided once, from all services.
+    """
     run = Path(source.path)
     rated = [table for table in tables_of(source.facts) if table.shares]
-    undecided = [table for table in rated if not (run / path_of(table.key)).exists()]
+    undecided = [table for table in rated if table.key not in waiting and not (run / path_of(table.key)).exists()]
     records = journal.reviewed(source, journal.records(lines, ("turns", "null"))) if undecided else []
     for one in by_table(undecided, records):
         if one.records:

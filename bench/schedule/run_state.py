@@ -101,7 +101,9 @@ def next_round(source: Run, state: RunState, now: float) -> RunState:
         # Before the first step, assume that N lanes are N times as fast.
         times = 1 if progress.spent else state.lanes
         first = in_time(steps, first, times * progress.expected(state.max_time_s - now, now))
-    decide(source, lines)
+    # A run that was interrupted in its first round does not know the speeds of all services yet.
+    waiting = {step.table_of(line) for step in left if step.held and step.round == 1 for line in step.lines}
+    decide(source, lines, waiting)
     queue = tuple(with_rates(source.path, (step for step in first if step.round == first[0].round)))
     lane_of = (
         dealt(queue, state.lanes, f"{source.facts.get('seed')} {queue[0].round}") if state.lanes > 1 and queue else {}

@@ -6,7 +6,7 @@ import math
 from enum import StrEnum
 
 from bench.analysis.tables.ranking import Contrast
-from bench.stats.table_verdicts import NOT_ENOUGH, SLOWER
+from bench.stats.table_verdicts import FASTER, SLOWER
 
 
 class Commit(StrEnum):
@@ -31,5 +31,8 @@ def commit_verdict(contrast: Contrast | None, lost: bool, whole: float, good_fai
     half = math.sqrt(1 + whole) - 1  # differences multiply
     if contrast.verdict == SLOWER:
         return Commit.BAD if contrast.difference <= half else Commit.GOOD
+    if contrast.interval is not None and contrast.verdict != FASTER and contrast.interval[1] <= half:
+        # Too little to be called slower by itself, and still all of it beyond the half.
+        return Commit.BAD
     within = contrast.interval is not None and contrast.interval[0] > half
-    return Commit.GOOD if contrast.verdict != NOT_ENOUGH or within else Commit.SKIP
+    return Commit.GOOD if contrast.verdict == FASTER or within else Commit.SKIP

@@ -93,7 +93,9 @@ def _at(
     percentiles = [_percentile(metric, table, rounds, why, rates.left_out) for metric in PERCENTILES]
     percentiles = [replace(one, at_most=_bounds_of(one, bounding)) for one in percentiles]
     known = [one for one in percentiles if one.figures or one.at_most]
-    confidence = family_level(sum(bool(one.figures) for one in known))
+    # Common rates that are not ranked as tables of their own share the 5 % of this one.
+    levels = 1 if any(table.at_rates) else len(table.shares)
+    confidence = family_level(levels * sum(bool(one.figures) for one in known))
     return TableLatency(
         tool=rates.client,
         level=level,

@@ -47,6 +47,12 @@ def test_a_commit_is_bad_from_half_of_the_whole_difference_on(
     assert commit_words(Metric.GOODPUT, found, "", WHOLE).startswith(f"{word}: {verdict}: {figures}")
 
 
+def test_a_slowdown_too_small_to_be_called_is_bad_if_all_of_its_interval_is_beyond_the_half() -> None:
+    found = contrast("no difference shown", -0.019, -0.025, -0.013)
+    assert commit_verdict(found, False, -0.021) == "bad"
+    assert commit_verdict(found, False, -0.04) == "skip"
+
+
 def test_without_a_figure_a_commit_is_skipped_unless_it_is_the_good_one_that_has_none() -> None:
     assert commit_words(Metric.CPU, None, "head: build failed", WHOLE) == "skip: head: build failed"
     assert commit_words(Metric.CPU, contrast("slower", -0.4), "head: errors", WHOLE) == "skip: head: errors"
