@@ -29,6 +29,11 @@ def megabytes(size: float) -> str:
     return f"{number(size / 1e6)} MB"
 
 
+def span(low: str, high: str) -> str:
+    """`3 to 7`, or one of them if both read the same."""
+    return low if low == high else f"{low} to {high}"
+
+
 def percent(ratio: float, form: str = "+") -> str:
     """A ratio as a difference in percent: 1.2 is `+20.0 %`. `form` is the sign option of a format specification."""
     return f"{(ratio - 1) * 100:{form}.1f} %"

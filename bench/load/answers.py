@@ -213,7 +213,9 @@ class OneAnswer(NamedTuple):
 
 
 def one_answer(one: Measurement, peer: tuple[str, int]) -> OneAnswer | None:
-    """Time one response while no other service is loaded; None if it is not complete within the tools' timeout."""
+    """Time one response while no other service is loaded; None if there is no good and complete one within the tools'
+    timeout.
+    """
     headers = {} if one.body is None else {"Content-Type": "application/json"}
     timeout_s = one.timeout_s or LONGEST_S
     began = time.monotonic()
@@ -234,7 +236,8 @@ def one_answer(one: Measurement, peer: tuple[str, int]) -> OneAnswer | None:
             left -= len(part)
             if not left:
                 return None
-        if response.length:  # the body is shorter than Content-Length
+        # An error may come at once where a good response takes its time; `length` is what is missing of the body.
+        if response.length or not 200 <= response.status < 300:
             return None
     except (OSError, HTTPException, ValueError):
         return None

@@ -94,6 +94,7 @@ ASK, TOLD = "freeze.ask", "freeze.told"
 """Named pipes in the run's folder. A request is a line `freeze NAME...`, `thaw NAME...` or `threads NAME`; the host
 replies with the same verb and the names for which it was done, or with the name and two numbers (for `threads`)."""
 PATIENCE_S = 10.0
+_ALL = ""
 
 
 class Freezer:
@@ -102,7 +103,7 @@ class Freezer:
     def __init__(self, folder: Path) -> None:
         # Open both ends of each pipe, because opening only one would wait for the other.
         self._ask, self._told = (os.open(folder / name, os.O_RDWR | os.O_NONBLOCK) for name in (ASK, TOLD))
-        self._silent = False
+        self._unknown: set[str] = set()
 
     @contextmanager
     def frozen(self, services: Sequence[str]) -> Iterator[frozenset[str]]:
@@ -124,13 +125,16 @@ class Freezer:
     def ran_and_waited_ns(self, service: str) -> tuple[int, int] | None:
         """How long (in ns) the service's current threads have run, and have waited for a CPU while runnable.
 
-        The wait includes that for other threads of the same container. None if the host gives no figures.
+        The wait includes that for other threads of the same container. None if the host gives no figures; it is then
+        not asked again, for this service, or for any if it did not reply at all.
         """
-        if self._silent:
+        if self._unknown & {_ALL, service}:
             return None
         said = self._tell("threads", [service])
-        self._silent = len(said) != 3
-        return None if self._silent else (int(said[1]), int(said[2]))
+        if len(said) == 3:
+            return int(said[1]), int(said[2])
+        self._unknown.add(service if said else _ALL)
+        return None
 
     def _tell(self, verb: str, services: Sequence[str]) -> list[str]:
         """Send a request to the host and return the words of its reply after the verb; empty if there is none."""

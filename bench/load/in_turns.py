@@ -39,10 +39,10 @@ from bench.plan.measurement import Measurement, measurement_of
 from bench.plan.running import NO_COUNTERS
 from bench.records.clock_step import is_clock_step
 from bench.run.folder import host_and_port, read_addresses
-from bench.run.retries import RETRIES, SPOILED, set_aside
+from bench.run.retries import CLOCK, LATE, RETRIES, SPOILED, set_aside
 from bench.tools import TOOLS
 from bench.tools.tool import OUTPUT, temporary
-from bench.validity.run_rules import NoiseLimits, noise_limits_of
+from bench.validity.run_rules import LEAST_SUCCESSES, NoiseLimits, noise_limits_of
 
 Table = tuple[str, str, str]
 
@@ -79,9 +79,9 @@ def retries_of(run: Path) -> Retries:
 
 LINES, CONTAINERS = "step.jsonl", "containers.tsv"
 PORT = 8080
-ENOUGH_PER_CONNECTION, MOST_LONGER = 4, 4.0
-"""A window counts with this many responses per connection. Slow services are loaded longer to reach it, up to
-`MOST_LONGER` times the planned duration."""
+ENOUGH_PER_CONNECTION, ENOUGH, MOST_LONGER = 4, 1.5 * LEAST_SUCCESSES, 4.0
+"""A window aims at this many responses per connection, and in all: more than it needs to count. Slow services are
+loaded longer to reach it, up to `MOST_LONGER` times the planned duration."""
 HEALTH_S = "5"
 """Timeout for the first good response after the load, in seconds."""
 CLOCK_RETRIES = 2
@@ -172,10 +172,14 @@ def load_windows(step: Step) -> None:
             # The CPU time of a server outside the containers cannot be distinguished from that of other programs.
             counted = [taken[load.planned.service] for load in loads if not load.planned.url]
             noisy = not counters.missing and retries.wanted(window, counted, counters.host_cpus)
-            again = too_late and late <= LATE_RETRIES
-            if not noisy and not again and not (stepped and clock_steps <= CLOCK_RETRIES):
+            causes = {
+                LATE: too_late and late <= LATE_RETRIES,
+                CLOCK: stepped and clock_steps <= CLOCK_RETRIES,
+                SPOILED: noisy,
+            }
+            if not any(causes.values()):
                 break
-            set_aside((run / window[0].dir).parent)
+            set_aside((run / window[0].dir).parent, next(cause for cause, again in causes.items() if again))
 
 
 def _of_each(step: Step, measurements: Sequence[Measurement], act: Callable[[Task, Say], None]) -> None:
@@ -231,7 +235,8 @@ def _load_window(
             folder.mkdir(parents=True, exist_ok=True)
             step.task(one.id).write_body()
             tool, said = stack.enter_context(HeldTool(load.argv, temporary(folder, OUTPUT))), step.said(one.service)
-            asked = one_answer(one, load.peer)
+            # The requests of an own app are a list, whose first one says nothing about the others.
+            asked = None if one.requests else one_answer(one, load.peer)
             answer = asked.all_s if asked else said.get("answer")
             seconds = seconds_for(one, said.get("warmed"), len(loads))
             quiet = (quiet_s(answer, one.connections or 1), quiet_s(answer, 1))
@@ -286,7 +291,8 @@ def seconds_for(one: Measurement, warmed: float | None, services: int) -> float:
     if not warmed or not one.warmup_s or TOOLS[one.tool].holds:
         return planned
     rate = warmed / one.warmup_s * max(1.0, services / 2)
-    return min(MOST_LONGER * planned, max(planned, ENOUGH_PER_CONNECTION * (one.connections or 1) / rate))
+    enough = max(ENOUGH, ENOUGH_PER_CONNECTION * (one.connections or 1))
+    return min(MOST_LONGER * planned, max(planned, enough / rate))
 
 
 def _health(step: Step, window: Sequence[Measurement]) -> dict[str, dict[str, Any]]:

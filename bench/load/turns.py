@@ -106,7 +106,7 @@ class Turns:
         return self.late > MAX_LATE * self.count
 
     def look_back(self, received: int) -> None:
-        """Before a turn, check whether anything has been received since the last one."""
+        """Before the tool runs again, check whether anything has been received since the last turn."""
         if self.count and received > self.received:
             self.late += 1
             self.rest_s = min(LONGEST_DRAIN_S / 2, max(LEAST_REST_S, 2 * self.rest_s))
@@ -187,6 +187,7 @@ def _end_frozen(runners: Sequence[Runner], turns: Mapping[str, Turns], freezer: 
     with freezer.frozen([runner.service for runner in runners]) as names:
         ended = [runner for runner in runners if runner.service in names]
         for runner in ended:
+            turns[runner.service].look_back(connections_to(runner.peer).received)
             runner.tool.resume()
         give_up = time.monotonic() + _LAST_READ_S
         while any(unread_connections(runner.peer) for runner in ended) and time.monotonic() < give_up:

@@ -19,6 +19,7 @@ from bench.records.record import MEASURED
 from bench.records.turns import ALL_TASKS, Turns
 from bench.run.reader import Ends, Raw, ServiceFacts
 from bench.tools import TOOLS
+from driver.messages import ABSENT
 
 Figures = dict[str, tuple[Any, str]]
 """Fields of a record, by name: (value, reason if None)."""
@@ -50,6 +51,8 @@ def resource_figures(raw: Raw, service: ServiceFacts, evidence: Evidence) -> Fig
         used = [evidence.turns.cpu(name, unmeasured) for name in (planned.service, "postgres", "upstream")]
         used += [(cpu_s, "") for name, cpu_s in evidence.turns.cpu_s.items() if name.startswith(OWN_SERVICE)]
     (server_s, _), database = used[:2]
+    absent = [at for at, ends in ((1, raw.database), (2, raw.upstream)) if ABSENT in ends[0]]
+    counted = [one for at, one in enumerate(used) if at not in absent]
     no_counters = unmeasured or why_null((raw.before, raw.after), "server")
     loadgen_s = loadgen_cpu_s(raw.tool) if evidence.turns is None else evidence.turns.cpu("loadgen", None)[0]
     request_s, no_request = used[0]
@@ -79,7 +82,7 @@ def resource_figures(raw: Raw, service: ServiceFacts, evidence: Evidence) -> Fig
         **_host(
             raw,
             evidence.wall_s,
-            [*used, (loadgen_s, no_tool)],
+            [*counted, (loadgen_s, no_tool)],
             no_tool,
             evidence.turns,
         ),

@@ -129,7 +129,8 @@ def null_table(records: Iterable[Record]) -> list[Table]:
 
     def most(group: Sequence[Record]) -> str:
         causes = sorted({f"{cause.cause}: {cause.detail}" for record in group for cause in record.causes})
-        return number(max(rates(group))) if rates(group) else "; ".join(causes) or NOTHING
+        target = " (the target)" * (group[0].rate is not None)
+        return number(max(rates(group))) + target if rates(group) else "; ".join(causes) or NOTHING
 
     columns: list[Column[list[Record]]] = [
         Column("tool", lambda group: group[0].tool, left=True),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from bench.analysis.events import EventCell, Kind
 from bench.core.formats import NOTHING, listed, megabytes, milliseconds, number
 from bench.render.table import Column, Table, table_of
+from bench.stats.event_counts import LEAST_ROUNDS
 from bench.words.event_cells import outcome_words, seconds_words, span
 from bench.words.event_losses import counted_in
 from bench.words.events import ToldDefault, ToldEvents, ToldRow
@@ -17,10 +18,8 @@ ALONE = "; only one at a time under {}"
 FLOOR = (
     "The null server (nginx) under the same events is the baseline: its losses are due to the client or the machine."
 )
-HOW = (
-    "Each cell counts requests without a correct response within the client's timeout, of all sent in all rounds."
-    " Services differ where two exact tests agree, corrected for the whole table (docs/measuring.md)."
-)
+HOW = "Each cell counts requests without a correct response within the client's timeout, of all sent in all rounds."
+TESTED = " Whether services differ is tested over the rounds, and corrected for the whole table (docs/measuring.md)."
 
 
 def event_tables(told: ToldEvents) -> list[Table]:
@@ -31,7 +30,8 @@ def event_tables(told: ToldEvents) -> list[Table]:
 
 def counts_table(told: ToldEvents) -> Table:
     """Events down and services across; for many services, the other way round, and without details."""
-    notes = (HOW, *_at_once(told), *([FLOOR] if "null" in told.table.services else []))
+    tested = any(row.row.contrasts for row in told.rows) and told.table.rounds >= LEAST_ROUNDS
+    notes = (HOW + TESTED * tested, *_at_once(told), *([FLOOR] if "null" in told.table.services else []))
     if told.services_down:
         return _services_down(told, notes)
 

@@ -85,7 +85,7 @@ def _load(ranking: Ranking) -> str:
 
 def _from_the_best(ranking: Ranking, row: RankedRow) -> str:
     if row.difference is None or row.rank == 1:
-        return NOTHING if row.difference is None else "best"
+        return NOTHING if row.difference is None else "best" if ranking.look is not None else "first"
     return change(ranking.metric, row.difference, row.interval).column()
 
 
@@ -107,7 +107,8 @@ def _undecided(ranking: Ranking) -> Iterator[str]:
     """How many differences have no verdict, and how large they would have to be."""
     unclear = [one for one in ranking.contrasts if one.verdict == NOT_ENOUGH]
     if unclear and ranking.look is not None:
-        words = f"{len(unclear)} of {len(ranking.contrasts)} differences have no verdict"
+        have = "has" if len(unclear) == 1 else "have"
+        words = f"{len(unclear):,} of {len(ranking.contrasts):,} differences {have} no verdict"
         seen = [one.smallest_visible for one in unclear if one.smallest_visible is not None]
         if len(seen) == len(unclear):
             words += f"; differences above {size(max(seen))} would probably have been detected"

@@ -92,6 +92,7 @@ class Report:
         self.knees = knee_conclusions(records)
         self.advice = [*advice(facts, rankings, records, source.planned), *(events.advice if events else ())]
         self.rankings = [*map(ranking_table, told)]
+        self.judged = any(one.look is not None for one in rankings)
         self.grids = [grid_table(one, one.grid) for one in told if one.grid]
         self.ladders = ladder_tables(told, places_of(facts, records))
         self.published = published_table(told, reference, stacks)

@@ -19,8 +19,7 @@ from bench.core.templates import environment
 from bench.render.report import Report
 from bench.render.text import short
 from bench.words.conclusions import LATE, ToldRanking
-from bench.words.names import wait_words
-from bench.words.picture import level_words
+from bench.words.names import level_words, wait_words
 
 CHANGED = "What was the effect of changes to this project's apps?"
 """The question of a run that compares apps with their earlier versions."""

@@ -1,4 +1,5 @@
-"""Windows that are set aside and measured again: those spoiled by noise of the host, and those that lack a service.
+"""Windows that are set aside and measured again: those spoiled by noise of the host, those that lack a service, those
+during which the clock was set, and those whose responses came after their turns.
 
 The same goes for a step during which the database, the upstream or the load generator ended.
 """
@@ -11,6 +12,10 @@ RETRIES = 0.5
 """The maximum share of the planned windows that may be measured again."""
 SPOILED = "spoiled"
 """Suffix of the folder of a window that was set aside: DIR.spoiled-1, ..."""
+CLOCK, LATE = "clock", "late"
+"""The same for a window during which the clock was set, or whose responses came after their turns. These retries do not
+count towards those because of noise.
+"""
 NULL_TRIES = 1
 """How often a noisy window of the null server is measured again. More would gain little: other programs lower the
 ceiling only by the CPU time that they take, and the kernel's work for the tool itself recurs each time.

@@ -30,6 +30,8 @@ IMPOSSIBLE = "impossible"
 TIMER_SLACK = 1.002
 """Tolerance, because event loops start timers from their last clock reading, so a wait may end slightly early."""
 _WAIT = re.compile(r"(delay|simple-request|late)-(\d{1,6})\Z", re.ASCII)
+LEAST_SUCCESSES = 30
+"""A window with fewer successes does not count."""
 MAX_OF_CEILING = 0.50
 """The highest accepted goodput of a service, as a share of the tool's ceiling."""
 
@@ -172,7 +174,7 @@ def _ceiling(record: Record, ceilings: Ceilings) -> Iterator[str]:
     if ceiling and record.goodput is not None and record.goodput > MAX_OF_CEILING * ceiling[0]:
         share = record.goodput / ceiling[0]
         most = f"{ceiling[0]:,.0f}/s that {record.tool} reaches against the null server ({ceiling[1]})"
-        yield f"{share:.0%} of the {most}"
+        yield f"it served {share:.0%} of the {most}"
 
 
 def _starved(record: Record, limits: NoiseLimits) -> Iterator[str]:

@@ -227,7 +227,7 @@ def _name(rankings: Sequence[Ranking]) -> str:
 
 def _count(rankings: Sequence[Ranking]) -> str:
     count = sum(len(_open(one)) for one in rankings)
-    return f"{count} of {sum(len(one.contrasts) for one in rankings)} differences {'has' if count == 1 else 'have'}"
+    return f"{count:,} of {sum(len(one.contrasts) for one in rankings):,} differences {'has' if count == 1 else 'have'}"
 
 
 def _rounds_for(rankings: Sequence[Ranking], round_s: float, *, composed: bool) -> str:
@@ -242,10 +242,13 @@ def _rounds_for(rankings: Sequence[Ranking], round_s: float, *, composed: bool) 
     who = ("it" if rest == 1 else "they") if rest == len(every) else "the other" if rest == 1 else "the others"
     left = [f"{who} {_why_open(lost)}"] if rest else []
     late = len(reachable) - len(soon)
-    if late:
-        left.insert(0, f"{late} would take {_minutes(reachable[len(soon)] * round_s)} or more")
+    long = f"would take {_minutes(reachable[len(soon)] * round_s)} or more" if late else ""
+    if not soon and late:
+        return "; ".join([f"settling {'it' if len(every) == 1 else f'{late} of them'} {long}", *left])
     if not soon:
         return f"more rounds would hardly help: {', '.join(left)}"
+    if late:
+        left.insert(0, f"{late} {long}")
     count = "it" if len(every) == 1 else f"{'all' if len(soon) == len(every) else len(soon)} of them"
     options = _option("rounds", soon[-1], composed=composed)
     if composed:

@@ -7,7 +7,7 @@ from statistics import fmean
 
 from bench.analysis.causes import HARMLESS_TO_KNEES, causes_beside
 from bench.analysis.cells.cell import Cell, FigureOf, difference, goodput, has_held, knee_of
-from bench.core.formats import NOTHING, number, percent
+from bench.core.formats import NOTHING, number, percent, span
 from bench.records.knee import CONFIRMATIONS
 from bench.records.record import Record
 
@@ -43,7 +43,7 @@ def fewer_words(cell: Cell) -> str:
 
 
 def _range(values: Sequence[float]) -> str:
-    return f"{number(min(values))} to {number(max(values))}"
+    return span(number(min(values)), number(max(values)))
 
 
 def span_words(records: Iterable[Record], figure: FigureOf, write: Callable[[float], str]) -> str:
@@ -51,8 +51,7 @@ def span_words(records: Iterable[Record], figure: FigureOf, write: Callable[[flo
     values = [value for record in records if (value := figure(record)) is not None]
     if not values:
         return NOTHING
-    low, high = write(min(values)), write(max(values))
-    return low if low == high else f"{low} to {high}"
+    return span(write(min(values)), write(max(values)))
 
 
 def difference_words(base: Cell | None, cell: Cell | None, figure: FigureOf = goodput) -> str:

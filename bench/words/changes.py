@@ -13,6 +13,8 @@ from bench.analysis.tables.ranking import PERCENTILES, Bounds, Contrast, Metric
 from bench.core.formats import size_number
 
 _MUCH, _MANY, _HIGHER = ("more", "less", "much"), ("more", "fewer", "many"), ("higher", "lower", "high")
+LITTLE = 0.1
+"""A value of a knob is enough if larger ones gain at most this share of requests/s."""
 FACTOR = 2.0
 """Sentences give a ratio of this or more as a factor; columns always use percent."""
 CPU, REQUESTS = "CPU per request", "requests per second"

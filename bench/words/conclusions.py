@@ -17,7 +17,7 @@ from bench.analysis.tables.grid import Grid, grid_of
 from bench.analysis.tables.planned import TurnBias
 from bench.analysis.tables.ranking import Cheapest, Ranking
 from bench.core.files import mapping
-from bench.core.formats import listed, number
+from bench.core.formats import listed, number, span
 from bench.core.groups import grouped
 from bench.matrix.start_command import Waits
 from bench.plan.measurement import Pair
@@ -27,8 +27,8 @@ from bench.stats.table_verdicts import NOT_ENOUGH
 from bench.words.answers import ref_question, ref_sentences, sentences
 from bench.words.knees import told_knees
 from bench.words.latency import latency_sentences
-from bench.words.names import Question, labels_of, loaded_words, question, scenario_words, table_question
-from bench.words.remarks import along_sentence, beside_words, limits_words, note_of, published_sentence
+from bench.words.names import Question, labels_of, level_words, loaded_words, question, scenario_words, table_question
+from bench.words.remarks import ONE_CPU, along_sentence, beside_words, limits_words, note_of, published_sentence
 
 LEAST_CREDIT = 0.01
 """From this share on, requests that services may have lost to other programs are mentioned."""
@@ -37,6 +37,8 @@ LATE = (
     " to 9 % too high, by a different amount for each service. Measure again before you rely on a difference of that"
     " size."
 )
+GENERAL = frozenset({LATE, ONE_CPU})
+"""Sentences that are the same for every table of a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +78,12 @@ def tell(
     places, pairs = places_of(facts, records), pairs_of(facts) if facts.get("refs") else ()
     reference, knobs = reference_results().get(str(facts.get("published"))), mapping(facts.get("knobs"))
     development, waits = development_servers(facts), waits_of(facts, services or {})
-    return tuple(
+    told = tuple(
         told_ranking(one, places, reference, knobs, pairs, development=development, waits=waits) for one in rankings
     )
+    # What is true of all tables is said once.
+    rest = (replace(one, sentences=tuple(words for words in one.sentences if words not in GENERAL)) for one in told[1:])
+    return (*told[:1], *rest)
 
 
 def told_ranking(
@@ -98,7 +103,7 @@ def told_ranking(
     grid = grid_of(services, places)
     # The machine's limits, cost and latency come before single comparisons, but after the sentences of a grid.
     told = [*limits_words(places, services, knobs or {})]
-    told += [cheapest_words(ranking.cheapest, labels)] if ranking.cheapest else []
+    told += [cheapest_words(ranking, ranking.cheapest, labels)] if ranking.cheapest else []
     told += [lightest_words(ranking, ranking.lightest, labels)] if ranking.lightest else []
     told += [words for one in ranking.latencies for words in latency_sentences(one, labels)]
     told = [first, *rest, *told] if grid else [first, *told, *rest]
@@ -124,8 +129,10 @@ def told_ranking(
     return replace(made, beside=tuple(beside_words(ranking, made.name)))
 
 
-def cheapest_words(found: Cheapest, labels: Mapping[str, str]) -> str:
+def cheapest_words(ranking: Ranking, found: Cheapest, labels: Mapping[str, str]) -> str:
     """Which services need the least CPU per request."""
+    if len(found.services) == sum(row.cpu_us is not None for row in ranking.rows) > 1:
+        return f"CPU per request: all are tied ({span(number(found.least), number(found.most))} µs)."
     return f"Cheapest: {_least_words(found, labels, 'CPU per request', 'µs')}."
 
 
@@ -140,13 +147,15 @@ def lightest_words(ranking: Ranking, found: Cheapest, labels: Mapping[str, str])
 
 def _least_words(found: Cheapest, labels: Mapping[str, str], what: str, unit: str) -> str:
     one = len(found.services) == 1
-    needs = f"{number(found.least)} {unit}" if one else f"{number(found.least)} to {number(found.most)} {unit}"
+    needs = f"{span(number(found.least), number(found.most))} {unit}"
     who = listed([labels[name] for name in found.services])
     return f"{who} need{'s' * one} the least {what} ({needs}){'' if one else ', and are tied'}"
 
 
 def systematic_words(ranking: Ranking) -> list[str]:
-    """The systematic errors that the intervals include."""
+    """The systematic errors that the intervals include; none before the first verdicts, which have intervals."""
+    if ranking.look is None:
+        return []
     return [words for words in (bias_words(ranking.bias), credit_words(ranking.credit)) if words]
 
 
@@ -214,7 +223,9 @@ def knee_conclusions(records: Sequence[Record]) -> tuple[Conclusion, ...]:
 def _of_table(told: ToldRanking) -> Conclusion:
     scenario, tool, level = told.ranking.table
     decided = any(one.verdict != NOT_ENOUGH for one in told.ranking.contrasts)
-    where = f"{scenario_words(scenario)} under {loaded_words(told.ranking, f'{tool} {level}')}"
+    load, means = f"{tool} {level}", level_words(level)
+    usual = load if means == level else f"{load} ({means})"
+    where = f"{scenario_words(scenario)} under {loaded_words(told.ranking, usual)}"
     return Conclusion(told.question, where, told.sentences[0], decided, more=told.sentences[1:])
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from bench.analysis.events import NOT_OF_LOSSES, EventCell, Kind
+from bench.core import formats
 from bench.core.formats import megabytes, milliseconds, number, plural
 from bench.plan.events.growth import MILLION, RELOADS
 from bench.plan.events.proxies import IDLE_MOST_S
@@ -53,30 +54,37 @@ def cell_words(cell: EventCell) -> CellWords:
         counts = f"lost {sum(one.lost for one in seen):,} of {sum(one.sent or 0 for one in seen):,}, not compared"
         more = [cell.reason] * (cell.kind is not Kind.CANNOT) + [counts] * bool(seen)
         return CellWords(heads[cell.kind], (*more,))
-    rounds = len(cell.counted)
     if own := growth_words(cell) or balance_words(cell):
         return _with_losses(own, cell)
     counts = f"lost {cell.lost:,} of {cell.sent:,}{COUNTED.get(cell.counted[0].event, '')}"
-    more = [*_figures(cell)]
-    if cell.gap_s is not None and cell.gap_s >= GAP_S and not cell.gone:
-        more.insert(0, f"outage of {seconds_words(cell.gap_s)} s")
-    if cell.disturbed:
-        more.append(f"not back to normal at the end{in_rounds(cell.disturbed, rounds)}")
-    if left := len(cell.records) - rounds:
-        more.append(f"{plural(left, 'round')} not counted: {cell.reason}")
+    more = [*([] if cell.gone else _outage(cell)), *_figures(cell), *_not_as_before(cell), *_not_counted(cell)]
     if cell.gone:
-        return CellWords(f"never came back{in_rounds(cell.gone, rounds)}", (counts, *more), "bad")
+        return CellWords(f"never came back{in_rounds(cell.gone, len(cell.counted))}", (counts, *more), "bad")
     return CellWords(counts, (*more,), "bad" if cell.lost else "good")
 
 
 def _with_losses(own: CellWords, cell: EventCell) -> CellWords:
     """The words of an event with a figure of its own, plus its losses and the rounds that are not counted."""
-    more = [f"lost {cell.lost:,} of {cell.sent:,}", *own.more]
-    if left := len(cell.records) - len(cell.counted):
-        more.append(f"{plural(left, 'round')} not counted: {cell.reason}")
-    return replace(
-        own, more=(*more,), mark="bad" if cell.lost and cell.counted[0].event not in NOT_OF_LOSSES else own.mark
-    )
+    more = [f"lost {cell.lost:,} of {cell.sent:,}", *_outage(cell), *own.more, *_not_as_before(cell)]
+    if cell.gone:
+        more.append(f"no answer at the end{in_rounds(cell.gone, len(cell.counted))}")
+    lost = cell.lost and cell.counted[0].event not in NOT_OF_LOSSES
+    return replace(own, more=(*more, *_not_counted(cell)), mark="bad" if lost else own.mark)
+
+
+def _outage(cell: EventCell) -> list[str]:
+    found = cell.gap_s is not None and cell.gap_s >= GAP_S
+    return [f"outage of {seconds_words(cell.gap_s or 0)} s"] if found else []
+
+
+def _not_as_before(cell: EventCell) -> list[str]:
+    words = f"not back to normal at the end{in_rounds(cell.disturbed, len(cell.counted))}"
+    return [words] if cell.disturbed else []
+
+
+def _not_counted(cell: EventCell) -> list[str]:
+    left = len(cell.records) - len(cell.counted)
+    return [f"{plural(left, 'round')} not counted: {cell.reason}"] if left else []
 
 
 def growth_words(cell: EventCell) -> CellWords | None:
@@ -109,8 +117,11 @@ def _how_much(cell: EventCell) -> Iterable[str]:
     asked, seconds = cell.figures("requests"), cell.figures("parts_s")
     if sizes := cell.figures("kept_bytes"):
         grown = cell.figures("grown_bytes")
-        kept = span([max(0.0, one) for one in sizes], megabytes)
-        yield f"keeps {kept} of the {span(grown, megabytes)} allocated for large bodies"
+        # Workers that serve the requests afterwards may need more than the large bodies did.
+        kept = [max(0.0, min(one, most)) for one, most in zip(sizes, grown, strict=False)] or sizes
+        whole_of_it = kept == grown
+        words = "all" if whole_of_it else span(kept, megabytes)
+        yield f"keeps {words} of the {span(grown, megabytes)} allocated for large bodies"
         sent, taken = sum(cell.figures("bodies")), sum(cell.figures("bodies_answered"))
         if taken < sent:
             yield f"{sent - taken:.0f} of {sent:.0f} large bodies not accepted"
@@ -142,12 +153,17 @@ def balance_words(cell: EventCell) -> CellWords | None:
 def _cost(cell: EventCell) -> str:
     """p99 as measured, and with even shares if these could be produced."""
     p99 = f"p99 {span(cell.figures('p99_s'), milliseconds)}"
-    even, shares = cell.figures("even_p99_s"), cell.figures("even_worst_share")
-    if not shares:
+    if not cell.figures("even_worst_share"):
         return p99
-    if max(shares) > MOST_EVEN / max(cell.figures("workers")):
-        return f"{p99}; even shares could not be produced"
-    return f"{p99}, {span(even, milliseconds)} with even shares"
+    even = even_p99(cell)
+    return p99 + (f", {span(even, milliseconds)} with even shares" if even else "; even shares could not be produced")
+
+
+def even_p99(cell: EventCell) -> list[float]:
+    """p99 in seconds with even shares, for each round; none if the client could not produce even shares."""
+    shares = cell.figures("even_worst_share")
+    even = bool(shares) and max(shares) <= MOST_EVEN / max(cell.figures("workers"))
+    return cell.figures("even_p99_s") if even else []
 
 
 def in_rounds(some: int, rounds: int) -> str:
@@ -157,8 +173,7 @@ def in_rounds(some: int, rounds: int) -> str:
 
 def span(values: Sequence[float], write: Callable[[float], str]) -> str:
     """`3 to 7`, or a single value if both ends read the same."""
-    low, high = write(min(values)), write(max(values))
-    return low if low == high else f"{low} to {high}"
+    return formats.span(write(min(values)), write(max(values)))
 
 
 def seconds_words(value: float) -> str:
@@ -187,7 +202,7 @@ FIGURES: Mapping[str, Callable[[list[float]], str]] = {
     "restored_s": lambda found: f"all workers back after {seconds_of(found)}",
     "ended_s": lambda _: "the whole server ended",
     "smallest_k": lambda found: f"blocked by {with_noun(found, 'slow connection')}",
-    "cut_after_s": lambda found: f"closes slow connections after {seconds_of(found)}",
+    "cut_after_s": lambda found: f"closes them after {seconds_of(found)}",
     "p99_beside_s": lambda found: f"p99 of other requests {span(found, milliseconds)}",
     "kb_per_connection": lambda found: f"{span(found, number)} KB per connection",
     "recycled": lambda found: f"{with_noun(found, 'worker')} recycled",
@@ -203,7 +218,8 @@ def _figures(cell: EventCell) -> Iterable[str]:
     if cell.counted[0].event in ("killed", "hung") and not cell.figures("restored_s") and not cell.gone:
         yield "the worker was not replaced"
     if cell.figures("most_k") and not cell.figures("smallest_k"):
-        yield f"not blocked by {with_noun(cell.figures('most_k'), 'slow connection')}"
+        kind = "idle" if cell.counted[0].event == "connections" else "slow"
+        yield f"not blocked by {with_noun(cell.figures('most_k'), f'{kind} connection')}"
     fates = [fate for fate in cell.values("long_fate") if fate]
     if fates:
         finished = sum(fate == Fate.ANSWERED for fate in fates)
@@ -261,8 +277,10 @@ def _idle(cell: EventCell) -> Iterable[str]:
             yield "closes the connection after each response"
             return
         yield f"closes idle connections after {seconds_of(found)}"
-        if late := cell.figures("lost_to_ms"):
-            yield f"requests are lost until {max(late):.0f} ms after that"
+        if (late := cell.figures("lost_to_ms")) and cell.lost:
+            after = max(late)
+            when = f"until {after:.0f} ms after" if after >= 1 else "just before"
+            yield f"requests are lost {when} that"
     elif cell.figures("held"):
         yield f"keeps idle connections for more than {IDLE_MOST_S:g} s"
 

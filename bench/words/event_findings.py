@@ -19,6 +19,7 @@ from bench.stats.event_counts import GROWS, STEADY, share
 from bench.words.event_cells import (
     GAP_S,
     NOT_KEPT_S,
+    even_p99,
     goodput_shares,
     growth_of,
     growth_words,
@@ -61,12 +62,12 @@ class Finding:
 
 
 def finding_sentences(table: EventTable, labels: Labels) -> list[str]:
-    """All findings by weight: the first one of each event and weight, then the second ones, and so on."""
+    """What goes wrong, then the rest: the first finding of each event and weight, then the second ones, and so on."""
     found, seen = [*_findings(table, labels)], Counter[tuple[str, int]]()
     places = []
     for one in found:
         key = one.event, one.weight
-        places.append((seen[key], one.weight))
+        places.append((one.weight >= OPEN, seen[key], one.weight))
         seen[key] += 1
     order = sorted(range(len(found)), key=lambda place: (places[place], place))
     return [found[place].words for place in order]
@@ -99,12 +100,15 @@ def _weight_of_losses(row: EventRow) -> int:
 def _gone(table: EventTable, labels: Labels) -> Iterator[str]:
     """Which services never came back, and after which events; `_ended` says which whole servers ended."""
     gone: dict[str, list[str]] = {}
+    ended = False
     for row in table.rows:
-        for name, cell in row.cells.items():
+        for name, cell in row.cells.items() if row.event not in NOT_OF_LOSSES else ():
+            ended |= bool(cell.figures("ended_s"))
             if cell.gone > len(cell.figures("ended_s")):
-                gone.setdefault(labels[name], []).append(row.name + in_rounds(cell.gone, len(cell.counted)))
+                gone.setdefault(labels[name], []).append(_plain(row) + in_rounds(cell.gone, len(cell.counted)))
     if gone:
-        yield f"Never came back: {listed([f'{name} ({listed(own)})' for name, own in gone.items()])}."
+        aside = ", besides servers that ended as a whole" if ended else ""
+        yield f"Never came back{aside}: {listed([f'{name} ({listed(own)})' for name, own in gone.items()])}."
 
 
 def _nothing_lost(table: EventTable) -> Iterator[str]:
@@ -112,10 +116,18 @@ def _nothing_lost(table: EventTable) -> Iterator[str]:
     told = [relief_of(row, table.rows) for row in table.rows if relief_words(row, table.rows)]
     rows = [row for row in table.rows if row.event not in NOT_OF_LOSSES | OTHERWISE | {"balance"} and counted_in(row)]
     none = [row for row in rows if row not in told and not any(cell.lost for cell in counted_in(row).values())]
-    if none:
-        sent = sum(cell.sent for row in none for cell in counted_in(row).values())
-        names = listed([row.name.replace(", ", " ") for row in none])
-        yield f"No requests are lost under {names} (0 of {sent:,})."
+    for away, own in grouped(none, lambda row: row.event == "away").items():
+        sent = sum(cell.sent for row in own for cell in counted_in(row).values())
+        if away:
+            names = listed([f"the {row.case}" for row in own])
+            yield f"With {names}, requests that do not need it are all answered (0 of {sent:,} lost)."
+        else:
+            yield f"No requests are lost under {listed([_plain(row) for row in own])} (0 of {sent:,})."
+
+
+def _plain(row: EventRow) -> str:
+    """Its name without commas, for a list."""
+    return row.name.replace(", ", " ")
 
 
 def _unseen(rows: Sequence[EventRow], labels: Labels) -> Iterator[str]:
@@ -132,13 +144,16 @@ def _unseen(rows: Sequence[EventRow], labels: Labels) -> Iterator[str]:
 
 def _silence(event: str, rows: Iterable[tuple[EventRow, Named]]) -> str:
     """The longest time without a good answer after something was done to processes; empty if that was short."""
-    longest: dict[str, float] = {}
-    for _, cells in rows if event in _OUTAGES else ():
-        for name, cell in cells.items():
-            if cell.gap_s is not None and cell.gap_s >= GAP_S and not cell.gone:
-                longest[name] = max(cell.gap_s, longest.get(name, 0.0))
-    told = _grouped_names((f"{seconds_words(gap)} s for", name) for name, gap in _most(longest))
-    return f"Longest outage {_OUTAGES[event]}: {told}." if told else ""
+    told, of_processes = [], rows if event in _OUTAGES else ()
+    for boot, own in grouped(of_processes, lambda one: one[0].case.partition(", boot ")[2]).items():
+        longest: dict[str, float] = {}
+        for _, cells in own:
+            for name, cell in cells.items():
+                if cell.gap_s is not None and cell.gap_s >= GAP_S and not cell.gone:
+                    longest[name] = max(cell.gap_s, longest.get(name, 0.0))
+        if words := _grouped_names((f"{seconds_words(gap)} s for", name) for name, gap in _most(longest)):
+            told.append(f"with a boot of {boot}: {words}" if boot else words)
+    return f"Longest outage {_OUTAGES[event]}: {'; '.join(told)}." if told else ""
 
 
 _OUTAGES: Mapping[str, str] = {
@@ -296,7 +311,7 @@ def _connections(row: EventRow, cells: Named) -> Told:
 def _memory(row: EventRow, cells: Named) -> Told:
     """Whose memory grows, and whose does not."""
     grows = {name: growth_words(cell) for name, cell in cells.items() if growth_of(cell).word == GROWS}
-    steady = [name + _fewer_reloads(cell) for name, cell in cells.items() if growth_of(cell).word == STEADY]
+    steady = [name + _how_reloads_went(cell) for name, cell in cells.items() if growth_of(cell).word == STEADY]
     after = f" after {row.case}" if row.case.endswith("bodies") else ""
     more, same = f"Memory grows{after}", f"Memory is steady{after}"
     if row.case.endswith("reloads"):
@@ -308,24 +323,29 @@ def _memory(row: EventRow, cells: Named) -> Told:
         yield KNOWN, f"{same} with {listed(steady)}."
 
 
-def _fewer_reloads(cell: EventCell) -> str:
-    """` (17 of 20 reloads)` if not all of them were done."""
+def _how_reloads_went(cell: EventCell) -> str:
+    """` (17 of 20 reloads, lost 492 of 713 requests)`; empty if all were done, and hardly any request was lost."""
     done = cell.figures("reloads")
-    return f" ({whole(done)} of {RELOADS} reloads)" if done and min(done) < RELOADS else ""
+    parts = [f"{whole(done)} of {RELOADS} reloads"] * bool(done and min(done) < RELOADS)
+    parts += [f"lost {cell.lost:,} of {cell.sent:,} requests"] * bool(done and share(cell.counts) >= FEW)
+    return f" ({', '.join(parts)})" if parts else ""
 
 
 def _balance(row: EventRow, cells: Named) -> Told:
     """Where one worker gets more than chance explains, and what that costs."""
-    told, workers = [], list[float]()
+    told, workers, costs = [], list[float](), False
     for name, cell in cells.items():
         if (shares := cell.figures("worst_share")) and cell.p_even <= UNEVEN:
             workers += cell.figures("workers")
-            even = cell.figures("even_p99_s")
-            times = [span(found, milliseconds) for found in (cell.figures("p99_s"), even)] if even else []
-            cost = f" (p99 {', '.join(times)} with even shares)" if times else ""
+            p99, even = cell.figures("p99_s"), even_p99(cell)
+            costs |= bool(even) and min(p99) > max(even)
+            cost = f" (p99 {span(p99, milliseconds)}, {span(even, milliseconds)} with even shares)" if even else ""
             told.append(f"{whole([100 * one for one in shares])} % with {name}{cost}")
     if told:
-        yield BAD, f"Uneven load ({row.case}): one of {whole(workers)} workers gets {listed(told)}."
+        yield (
+            BAD if costs else KNOWN,
+            f"Uneven load ({row.case}): one of {whole(workers)} workers gets {listed(told)}.",
+        )
 
 
 def _exhausted(row: EventRow, cells: Named) -> Told:

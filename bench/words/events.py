@@ -119,7 +119,9 @@ def _title(table: EventTable) -> str:
     fewer = any(len(cell.records) < table.rounds for cell in table.cells if cell.service != NULL)
     words = [f"{'up to ' * fewer}{plural(table.rounds, 'round')}"]
     if shares:
-        words.append(f"at most {100 * max(shares):.0f} % of each service's capacity")
+        faster = [name for name in ("overload", *NOT_OF_LOSSES) if any(row.event == name for row in table.rows)]
+        more = f" (more under {listed(faster)})" if faster else ""
+        words.append(f"at most {100 * max(shares):.0f} % of each service's capacity{more}")
     return f"Lost requests: {', '.join(words)}"
 
 
@@ -145,7 +147,7 @@ def _advice(table: EventTable) -> Iterable[str]:
     settled = sum(one <= rounds for one in needed)
     who = "it" if len(undecided) == 1 else f"{settled} of them" if settled < len(undecided) else "them"
     yield (
-        f"{plural(len(undecided), 'difference')} in lost requests {'has' if len(undecided) == 1 else 'have'} no"
+        f"{plural(len(undecided), 'difference', ',')} in lost requests {'has' if len(undecided) == 1 else 'have'} no"
         f" verdict; `--rounds {rounds}` would probably settle {who}, if further rounds are similar."
     )
 

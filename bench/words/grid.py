@@ -8,11 +8,9 @@ from bench.analysis.tables.grid import Enough, Grid, Line, MemoryRange, enough_o
 from bench.analysis.tables.ranking import Ranking
 from bench.core.formats import capital, joined, number, size
 from bench.core.groups import grouped
-from bench.words.changes import change_of
+from bench.words.changes import LITTLE, change_of
 from bench.words.names import knob_words, setting_words
 
-LITTLE = 0.1
-"""A value is enough if larger ones gain at most this share of requests/s."""
 NOTABLE = 1.1
 """A knob changes memory from this ratio on."""
 
@@ -42,8 +40,11 @@ def _along(ranking: Ranking, knob: str, other: str, found: Sequence[Enough]) -> 
             yield f"{value}, the most tested, is best {where}{_gain(ranking, knob, other, group)}"
             continue
         ends = [one.at_most for one in group if one.at_most is not None]
-        at_most = f" (at most {size(max(ends))} faster)" if len(ends) == len(group) else ""
-        if not smallest and len(ends) == len(group) and max(ends) <= LITTLE:
+        most = max(ends) if len(ends) == len(group) else None
+        at_most = "" if most is None else f" (at most {size(most)} faster)"
+        if most is not None and most > LITTLE:
+            yield f"whether more than {value} helps {where} is open (up to {size(most)} faster)"
+        elif not smallest and most is not None:
             yield f"{value} is enough {where}: more is not measurably faster{at_most}"
         else:
             yield f"more than {value} is not measurably faster {where}{at_most}"
@@ -85,9 +86,9 @@ def _memory(ranking: Ranking, grid: Grid) -> Iterator[str]:
             with_, than = setting_words({knob: high.value}), low.value
             yield f"{with_} need {_megabytes(high)}, {ratio} times as much as {than} ({_megabytes(low)})"
         elif round(most, 3) == round(least, 3) == 1:
-            yield f"{knob_words(knob)} do not change it"
+            yield f"independent of {knob_words(knob)}"
         elif max(most, 1 / least) < NOTABLE:
-            yield f"{knob_words(knob)} change it by at most {size(max(most - 1, 1 - least))}"
+            yield f"at most {size(max(most - 1, 1 - least))} apart with different {knob_words(knob)}"
         else:
             yield f"with more {knob_words(knob)} {least:.1f} to {most:.1f} times as much"
 

@@ -52,7 +52,11 @@ def rate_words(found: TableLatency, labels: Mapping[str, str]) -> str:
 def percentile_words(found: Percentile, labels: Mapping[str, str]) -> str:
     """The lowest service, those tied with it, and the highest if that is shown to differ."""
     best, *rest = found.ordered
+    called = [(name, gap) for name in rest if (gap := found.ahead(name, best)) and gap.called]
     tied = [name for name in rest if _is_tied(found, best, name)]
+    # Tied with the lowest, but above a service that is not: a remark about its noise rather than about its latency.
+    noisy = [name for name in tied if called and rest.index(name) > rest.index(called[0][0])]
+    tied = [name for name in tied if name not in noisy]
     words = f"{found.metric} of {labels[best]} is {_with_interval(found.figures[best])}"
     if not rest:
         return f"{words}; no other service has one"
@@ -61,13 +65,17 @@ def percentile_words(found: Percentile, labels: Mapping[str, str]) -> str:
     if tied:
         others = [f"{labels[name]} ({milliseconds(found.figures[name].mean)})" for name in tied]
         words += f", {TIED} with {listed(others)}"
-    called = [(name, gap) for name in rest if (gap := found.ahead(name, best)) and gap.called]
     if not called:
         return words
     name, gap = called[-1]
     more = change_of(found.metric, gap)
     verb = f"has the highest{known}," if name == rest[-1] else "is higher:"
-    return f"{words}; {labels[name]} {verb} {_with_interval(found.figures[name])}: {more.much()} ({more.interval()})"
+    figure = _with_interval(found.figures[name])
+    words += f"; {labels[name]} {verb} {figure}: typically {more.much()} ({more.interval()})"
+    if not noisy:
+        return words
+    figures = [f"{labels[name]} at {_with_interval(found.figures[name])}" for name in noisy]
+    return f"{words}; {listed(figures)} {'varies' if len(noisy) == 1 else 'vary'} too much to tell"
 
 
 def pair_words(found: Percentile, one: str, other: str, names: Mapping[str, str]) -> str:
@@ -108,7 +116,8 @@ def notes(found: TableLatency, labels: Mapping[str, str]) -> Iterator[str]:
     needs = "" if core is None else f" {found.tool} needs {100 * core:.1f} % of a core per 1,000 requests/s."
     yield (
         f"Latency ({', '.join(names)}): {found.tool} loads the services one at a time with {rate_words(found, labels)},"
-        f" on schedule regardless of the responses (open loop); {plural(found.rounds, 'round')} merged.{needs} Tied: no"
+        f" on schedule regardless of the responses (open loop); {plural(found.rounds, 'round')} merged, while"
+        f" differences compare the percentiles of each round.{needs} Tied: no"
         f" significant difference from the lowest ({100 * found.confidence:.3g} % confidence, corrected for all"
         " comparisons of a percentile)."
     )

@@ -9,9 +9,9 @@ from itertools import combinations
 from bench.analysis.services import Coordinates, Places, differing
 from bench.analysis.tables.planned import WaitsFor, wait_of
 from bench.analysis.tables.ranking import Ranking
-from bench.core.formats import joined, listed
+from bench.core.formats import joined, listed, plural
 from bench.matrix.knobs import REF
-from bench.plan.levels import parse_level
+from bench.plan.levels import LEVEL, SHARE, parse_level
 from bench.plan.measurement import settings_of
 from bench.plan.running import UNKNOWN
 from bench.tools import TOOLS
@@ -59,6 +59,22 @@ def scenario_words(scenario: str) -> str:
     """`delay-20 (every response waits for 20 ms)`; the name alone if it waits for nothing."""
     waits = wait_words(scenario)
     return f"{scenario} (every response waits for {waits})" if waits else scenario
+
+
+def level_words(level: str) -> str:
+    """`c16` as "16 connections"; the page's scripts say the same."""
+    if share := SHARE.match(level):
+        return f"{share[1]} % of the slowest service's speed"
+    found = LEVEL.match(level)
+    if not found or not level:
+        return level
+    connections, count, rate = (None if part is None else int(part) for part in found.groups())
+    words = [
+        None if connections is None else plural(connections, "connection", ","),
+        None if count is None else plural(count, "request", ","),
+        None if rate is None else f"{rate:,}/s target rate",
+    ]
+    return ", ".join(word for word in words if word)
 
 
 def loaded_words(ranking: Ranking, usual: str) -> str:

@@ -13,7 +13,7 @@ from bench.analysis.tables.ladder import Ladder
 from bench.analysis.tables.ranking import Contrast, Metric, Ranking
 from bench.core.formats import listed, plural, size
 from bench.stats.table_verdicts import NO_DIFFERENCE, NOT_ENOUGH
-from bench.words.changes import CPU, Change, change_of, change_words
+from bench.words.changes import CPU, LITTLE, Change, change_of, change_words
 
 PLURAL = " workers"
 
@@ -223,9 +223,13 @@ def sweep_sentence(ranking: Ranking, words: Mapping[str, str], who: str) -> str:
     more = [name for name in above if not lead(best, name)]
     if more:
         most = [found.interval[1] for name in more if (found := ranking.ahead(name, best)) and found.interval]
-        at_most = f" (at most {size(max(0.0, *most))} faster)" if len(most) == len(more) else ""
-        subject = "it" if parts else who
-        parts.append(f"{listed([words[name] for name in more])} {subject} is not measurably faster{at_most}")
+        gain = max(0.0, *most) if len(most) == len(more) else None
+        where, subject = listed([words[name] for name in more]), "it" if parts else who
+        if gain is not None and gain > LITTLE:
+            parts.append(f"whether {subject} is faster {where} is open (up to {size(gain)} faster)")
+        else:
+            at_most = "" if gain is None else f" (at most {size(gain)} faster)"
+            parts.append(f"{where} {subject} is not measurably faster{at_most}")
     for name in above:
         if gap := lead(best, name):
             parts.append(_gap_words(ranking, gap, words[best], words[name], "it" if parts else who))

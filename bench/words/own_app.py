@@ -82,7 +82,7 @@ def _answer(facts: Facts, app: Facts, ranking: Ranking) -> str:
     figures = f"{choice_words(facts, best.service)}: {figures_words(best)}."
     equal = [server_words(facts, name) for name in ranking.front([row.service for row in ranked])]
     if len(equal) > 1:
-        return f"{listed(equal)} are tied; the first by estimated speed is {figures}"
+        return f"{listed(equal)} are tied; the first in the ranking is {figures}"
     return f"run it on {figures}"
 
 

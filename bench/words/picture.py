@@ -5,10 +5,9 @@ from __future__ import annotations
 from statistics import median
 
 from bench.analysis.tables.ranking import Figure, Metric, RankedRow, Ranking
-from bench.core.formats import NOTHING, listed, number, plural, size
-from bench.plan.levels import LEVEL, SHARE
+from bench.core.formats import NOTHING, listed, number, plural, size, span
 from bench.words.conclusions import ToldRanking, systematic_words
-from bench.words.names import loaded_words, wait_words
+from bench.words.names import level_words, loaded_words, wait_words
 
 
 def load_words(ranking: Ranking) -> str:
@@ -18,22 +17,6 @@ def load_words(ranking: Ranking) -> str:
 
 def _load(ranking: Ranking) -> str:
     return loaded_words(ranking, f"{ranking.tool}, {level_words(ranking.level)}")
-
-
-def level_words(level: str) -> str:
-    """`c16` as "16 connections"; the page's scripts say the same."""
-    if share := SHARE.match(level):
-        return f"{share[1]} % of the slowest service's speed"
-    found = LEVEL.match(level)
-    if not found or not level:
-        return level
-    connections, count, rate = (None if part is None else int(part) for part in found.groups())
-    words = [
-        None if connections is None else plural(connections, "connection", ","),
-        None if count is None else plural(count, "request", ","),
-        None if rate is None else f"{rate:,}/s target rate",
-    ]
-    return ", ".join(word for word in words if word)
 
 
 def question_words(ranking: Ranking) -> str:
@@ -103,5 +86,5 @@ def estimate_words(figure: Figure | None) -> tuple[str, str]:
     """(mean, "low to high"), as far as known."""
     if figure is None:
         return NOTHING, ""
-    span = "" if figure.low == figure.high else f"{number(figure.low)} to {number(figure.high)}"
-    return number(figure.mean), span
+    ends = span(number(figure.low), number(figure.high))
+    return number(figure.mean), "" if ends == number(figure.mean) else ends

@@ -16,6 +16,7 @@ from bench.analysis.tables.ranking import (
     RankedRow,
     Ranking,
     Remark,
+    SomeByLoadgen,
     Spread,
     Throttled,
     Unranked,
@@ -63,6 +64,8 @@ def remark_words(remark: Remark) -> str:  # noqa: PLR0911 -- one return for each
         case ByLoadgen(detail, lower_bound):
             what = "at least as fast as shown" if lower_bound else "no requests/s"
             return f"{what}: the load generator is the limit ({detail})"
+        case SomeByLoadgen(windows, every):
+            return f"requests/s of {windows} of {every} windows: in the others, the load generator was the limit"
         case Idles(busy, response_s):
             takes = "" if response_s is None else f": each response takes {1000 * response_s:.3g} ms"
             return f"busy for {100 * busy:.0f} % of its turns{takes}, mostly waiting"
@@ -92,6 +95,12 @@ def _why_none(why: Cause | str | None) -> str:
     return f"{why.cause}: {why.detail}" if isinstance(why, Cause) else why or "not measured"
 
 
+ONE_CPU = (
+    "The server has one CPU here, shared by all workers and threads: more of them can only help where requests wait; on"
+    " more CPUs the result may differ."
+)
+
+
 def limits_words(places: Places, services: Sequence[str], knobs: Mapping[str, Any]) -> Iterator[str]:
     """What the server's CPUs limit, if services of a table differ in a knob that could use more of them."""
     every = [settings_of(places[name].settings) for name in services if name in places]
@@ -99,10 +108,7 @@ def limits_words(places: Places, services: Sequence[str], knobs: Mapping[str, An
     if cpus is None:
         return
     if cpus == 1 and any(len({own.get(knob) for own in every}) > 1 for knob in ("WORKERS", "THREADS")):
-        yield (
-            "The server has one CPU here, shared by all workers and threads: more of them can only help where requests"
-            " wait; on more CPUs the result may differ."
-        )
+        yield ONE_CPU
     quotas = [float(own[CPU_QUOTA]) for own in every if CPU_QUOTA in own]
     if any(quota >= cpus for quota in quotas):
         yield f"The server has {plural(cpus, 'CPU')} here: a quota of that or more has no effect."

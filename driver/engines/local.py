@@ -168,9 +168,9 @@ class LocalDocker(Engine):
         return not done.status
 
     def save_cgroups(self, services: Sequence[str]) -> str:
-        """Writes RUN/containers.tsv: where the load generator reads the CPU time of services and dependencies."""
+        """Writes RUN/containers.tsv: where the load generator reads the CPU time of what is running."""
         names = (*services, "postgres", "upstream", *self.run.own_services)
-        lines = "".join(f"{name}\t{self.cgroup_of(name)}\n" for name in names)
+        lines = "".join(f"{name}\t{self.cgroup_of(name)}\n" for name in names if self.pid_of(name))
         save(self.run.lane_folder / "containers.tsv", lines)
         return lines
 

@@ -19,7 +19,7 @@ from driver.engines.engine import Engine, Started, State, engine_of
 from driver.failure import RUN, USER, Failure
 from driver.files import save, save_json, text_of
 from driver.lifecycle.writer import need_room
-from driver.messages import FINISHED, STEP, Finished, Step, as_json, read, step_of
+from driver.messages import ABSENT, FINISHED, STEP, Finished, Step, as_json, read, step_of
 from driver.nodes.node import nodes_of, read_lanes
 from driver.run import Run
 from driver.steps.events import Dependencies, acting, cannot
@@ -27,6 +27,8 @@ from driver.steps.next import next_step, run_and_limit, start_planner
 
 DID_NOT_START = 10
 """The load generator's exit status for a service that gave no answer."""
+REPLACED = f"null the app's own Compose file replaces it\n{ABSENT} yes\n"
+"""The counters of a database or upstream that the run lacks."""
 Sampling = Callable[[Engine, str, Path], "AbstractContextManager[None]"]
 """Makes a context manager around the load, from the service and the folder of its measurement."""
 
@@ -220,7 +222,8 @@ class _Measuring:
             lines = self.engine.state_lines(name, found.get(name, State(running=False)))
             save(self.services / f"{name}.{when}", lines)
         for name in (*self.run.own_services, "postgres", "upstream"):
-            save(self.services / f"{name}.{when}", self.engine.state_lines(name))
+            lines = self.engine.state_lines(name) if name in self.run.dependencies else REPLACED
+            save(self.services / f"{name}.{when}", lines)
 
     def _ended(self) -> tuple[str, ...]:
         """The services that have ended. Saves their logs, and logs of services whose load failed."""

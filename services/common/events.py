@@ -1,15 +1,16 @@
 """Extra behaviour of an app while events are measured (bench/plan/events), chosen by environment variables:
 
 TELL_PID     each response names the process that sent it, in x-worker
-WORK_MS      milliseconds of CPU that each request uses
+WORK_MS      milliseconds of CPU that each request uses (common/work.py)
 LARGE_MB     megabytes of the response at /large, sent in pieces like a streamed download
 TAKE_BODIES  every body is read whole, however large, and answered with its size
 """
 
 import os
-import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, MutableMapping
 from typing import Any
+
+from common.work import work, work_s
 
 PID = "x-worker"
 Message = MutableMapping[str, Any]
@@ -17,7 +18,6 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 tells = bool(os.environ.get("TELL_PID"))
-work_s = float(os.environ.get("WORK_MS") or 0) / 1000
 large = int(os.environ.get("LARGE_MB") or 0) << 20
 takes = bool(os.environ.get("TAKE_BODIES"))
 asked = tells or takes or work_s > 0 or large > 0
@@ -28,13 +28,6 @@ LARGE_HEADERS = [("content-type", "application/octet-stream"), ("content-length"
 def pid() -> tuple[str, str]:
     """The header that names this process."""
     return PID, str(os.getpid())
-
-
-def work() -> None:
-    """Use the CPU for WORK_MS, by the thread's own clock."""
-    end = time.thread_time() + work_s
-    while time.thread_time() < end:
-        pass
 
 
 def is_large(path: str) -> bool:

@@ -23,7 +23,8 @@ def listen() -> socket.socket:
 def run(serve: Callable[[socket.socket], object]) -> None:
     """Call `serve` with the listening socket in each of WORKERS processes, until SIGTERM.
 
-    A single worker runs in this process. If there are several, the first to exit ends them all, with status 1.
+    A single worker runs in this process. If there are several, the first to exit ends them all, with status 1: it could
+    not start, or has failed. One that is killed leaves the others running, and nobody replaces it.
     """
     listener = listen()
     workers = int(os.environ["WORKERS"])
@@ -31,10 +32,13 @@ def run(serve: Callable[[socket.socket], object]) -> None:
     if workers == 1:
         serve(listener)
         return
-    children = [_fork(serve, listener) for _ in range(workers)]
-    status = 1
+    children = {_fork(serve, listener) for _ in range(workers)}
+    status, killed = 1, True
     try:
-        os.wait()
+        while killed and children:
+            child, ended = os.wait()
+            children.discard(child)
+            killed = os.WIFSIGNALED(ended)
     except SystemExit:
         status = 0
     signal.signal(signal.SIGTERM, signal.SIG_IGN)

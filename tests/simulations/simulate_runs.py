@@ -68,7 +68,7 @@ def made_up(
     """
     values, facts = spread * noise(rng, (len(levels) + 1, rounds)) + drift, dict[str, object]()
     if figure != GOODPUT:
-        values, facts = values + 0.1 * rng.normal(size=rounds), {"rounds": tuple(range(rounds))}
+        values, facts = values + 0.1 * rng.normal(size=rounds), {"in_table": True, "rounds": tuple(range(rounds))}
     rows = enumerate(zip(values, levels, strict=False))
     cells = {key(number, figure): sample(row + level, **facts) for number, (row, level) in rows}
     images = {key(number).service: f"sha256:{level}" for number, level in enumerate(levels)}

@@ -40,6 +40,7 @@ from bench.analysis.cells.latency import Distribution, merge
 from bench.analysis.tables.observations import value_of
 from bench.analysis.tables.ranking import Metric
 from bench.core.groups import grouped
+from bench.records.make import NOT_RUN
 from bench.records.record import MEASURED, Record
 from bench.stats.estimates import ERRORS, LEAST_SPREAD, Estimate, Interval, estimate, percent_of
 from bench.stats.table_verdicts import MARGIN, NO_DIFFERENCE, NOT_ENOUGH
@@ -92,7 +93,8 @@ class Sample:
 
     `planned`: the number of all rounds. `refused`: rounds that are invalid for another reason than noise on the host,
     which discards whole rounds regardless of their results. `cause`: why values are missing. `held`: the target rate
-    limited the service. In a table, `rounds` has the round of each value, and `rate` is its common rate.
+    limited the service. `in_table`: of a table, where `rounds` has the round of each value, and `rate` is its common
+    rate.
     """
 
     values: tuple[float, ...]
@@ -100,6 +102,7 @@ class Sample:
     refused: int = 0
     cause: str = ""
     held: bool = False
+    in_table: bool = False
     rounds: tuple[int, ...] = ()
     rate: float | None = None
 
@@ -151,7 +154,7 @@ def _in_turns(cell: Cell) -> dict[FigureKey, Sample]:
                 values.setdefault(record.round, []).append(value)
         if values:
             found[_key(cell, figure)] = _of_rounds(cell, {number: fmean(own) for number, own in values.items()})
-    return found
+    return found or _without_a_value(cell, SPEED)
 
 
 def _at_rate(cell: Cell, loaded: Mapping[str, Distribution]) -> dict[FigureKey, Sample]:
@@ -161,14 +164,22 @@ def _at_rate(cell: Cell, loaded: Mapping[str, Distribution]) -> dict[FigureKey, 
         for record in cell.records
         if record.outcome == MEASURED and record.id in loaded and not causes_beside(record, HARMLESS_TO_LATENCY)
     }
-    merged = merge(own.values()) if own else None
+    if not own:
+        return _without_a_value(cell, P50)
+    merged = merge(own.values())
     return {
         _key(cell, name): _of_rounds(
             cell, {number: math.log(quantile_of(one.counts, SHARES[name]) / 1e9) for number, one in own.items()}
         )
         for name in LATENCIES
-        if merged and merged.percentiles_s[name] is not None
+        if merged.percentiles_s[name] is not None
     }
+
+
+def _without_a_value(cell: Cell, figure: str) -> dict[FigureKey, Sample]:
+    """One row for a service whose windows were all refused, with the cause; none if no cause is known."""
+    ran = Cell(tuple(record for record in cell.records if record.outcome != NOT_RUN))
+    return {_key(cell, figure): _of_rounds(ran, {})} if ran.records and ran.causes else {}
 
 
 def _key(cell: Cell, figure: str) -> FigureKey:
@@ -183,6 +194,7 @@ def _of_rounds(cell: Cell, values: Mapping[int, float]) -> Sample:
         planned=planned,
         refused=planned - len(values),
         cause=", ".join(cell.causes),
+        in_table=True,
         rounds=tuple(values),
         rate=cell.first.rate,
     )
@@ -406,7 +418,7 @@ def _row(one: Samples, other: Samples, key: FigureKey, drift: Drift | None) -> _
     causes = list(dict.fromkeys(side.cause for side in (before, after) if side.invalid))
     if causes:
         return _Uncorrected(replace(base, word=f"{INVALID}: {', '.join(causes)}"), decided=True)
-    if before.rounds:
+    if before.in_table:
         return _of_table(one, other, key, base)
     shift = Welch(before.values, after.values)
     margin = MARGIN if drift is None else max(MARGIN, drift.bound)

@@ -59,7 +59,7 @@ def trends_of(runs: Sequence[Samples]) -> list[Trend]:
     if len(runs) < LEAST_SHOWN:
         return []
     # Figures of a table are relative to its other services, so they have no level.
-    keys = dict.fromkeys(key for run in runs for key, sample in run.cells.items() if not sample.rounds)
+    keys = dict.fromkeys(key for run in runs for key, sample in run.cells.items() if not sample.in_table)
     kept = [key for key in keys if sum(key in run.cells for run in runs) >= 2]
     found = [_searched(runs, key) for key in kept]
     adjusted, rejected = corrected([one.p if one else 1.0 for one in found])

@@ -21,12 +21,10 @@ from bench.records.record import Cause, Record
 from bench.stats.estimates import t_quantile
 from bench.stats.table_fit import Observation
 from bench.tools import TOOLS
-from bench.validity.run_rules import BOUND
+from bench.validity.run_rules import BOUND, LEAST_SUCCESSES
 
-LEAST_SUCCESSES = 30
-"""A window with fewer successes does not count."""
 LEAST_PER_CONNECTION = 2
-"""Nor does one with fewer successes for each connection."""
+"""A window with fewer successes for each connection does not count, nor one with fewer than LEAST_SUCCESSES."""
 LEAST_SENT = 0.9
 """From this share of a common rate on, a request costs about as much as at the whole rate."""
 BUSY = 0.85

@@ -90,6 +90,14 @@ class ByLoadgen:
 
 
 @dataclass(frozen=True, slots=True)
+class SomeByLoadgen:
+    """The load generator was the limit in some windows: requests/s are those of the other `windows`."""
+
+    windows: int
+    of: int
+
+
+@dataclass(frozen=True, slots=True)
 class Idles:
     """A service was busy for this share of its turns; `response_s`: how long a response took, None if unknown."""
 
@@ -117,7 +125,7 @@ class Throttled:
     unknown: str = ""
 
 
-Remark = Unranked | NoFigure | LeftOut | ByLoadgen | Idles | Spread | Throttled
+Remark = Unranked | NoFigure | LeftOut | ByLoadgen | SomeByLoadgen | Idles | Spread | Throttled
 """A remark on a service, beside its figures."""
 
 

@@ -24,6 +24,7 @@ from bench.analysis.tables.ranking import (
     Metric,
     NoFigure,
     Remark,
+    SomeByLoadgen,
     Spread,
     Throttled,
     Unranked,
@@ -61,6 +62,9 @@ def remarks_on(
         yield ByLoadgen(bound, lower_bound=True)
     elif goodput is None and bound and metric is not Metric.GOODPUT:
         yield ByLoadgen(bound, lower_bound=False)
+    elif goodput is not None and bound and metric is not Metric.GOODPUT:
+        limited = sum(any(cause.cause == BOUND for cause in record.causes) for record in own)
+        yield SomeByLoadgen(len(own) - limited, len(own))
     if metric is Metric.SPEED and not measured.table.waits:
         yield from _idles(own)
     if has_rank:

@@ -8,11 +8,11 @@ lifespan    the same (Application.cleanup_ctx)
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 import aiohttp_jinja2
 from aiohttp import web
-from common import contract, fast_json
+from common import contract, fast_json, work
 from common.async_backends import Backends, Store, UpstreamError, open_backends
 from jinja2 import FileSystemLoader
 
@@ -121,10 +121,18 @@ async def backends(app: web.Application) -> AsyncIterator[None]:
         yield
 
 
+@web.middleware
+async def working(
+    request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+) -> web.StreamResponse:
+    work.work()
+    return await handler(request)
+
+
 async def create_app() -> web.Application:
     """The application factory for aiohttp's own runner and gunicorn's worker."""
     # aiohttp answers larger bodies with 413, and before 3.14 also bodies of exactly this size, hence the extra byte.
-    app = web.Application(client_max_size=contract.ECHO_LIMIT + 1)
+    app = web.Application(client_max_size=contract.ECHO_LIMIT + 1, middlewares=[working] if work.asked else ())
     app.add_routes([*routes, *database_routes("raw"), *database_routes("orm")])
     app.cleanup_ctx.append(backends)
     # Without auto_reload, the file is not checked on each request.

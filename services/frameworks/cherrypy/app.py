@@ -13,7 +13,7 @@ from typing import Any
 import cherrypy
 from cherrypy._cplogging import LogManager
 from cherrypy.lib.cptools import allow
-from common import contract, jinja
+from common import contract, jinja, work
 from common.sync_backends import Store, UpstreamError, backends
 
 
@@ -124,9 +124,9 @@ class NoAccessLog(LogManager):
         """No server of the matrix keeps an access log."""
 
 
-app = cherrypy.Application(
-    Contract(),
-    "",
-    {"/": {"tools.allow.on": True, "tools.allow.methods": ["GET", "HEAD"], "error_page.default": refused}},
-)
+config = {"tools.allow.on": True, "tools.allow.methods": ["GET", "HEAD"], "error_page.default": refused}
+if work.asked:
+    cherrypy.tools.working = cherrypy.Tool("before_handler", work.work)
+    config["tools.working.on"] = True
+app = cherrypy.Application(Contract(), "", {"/": config})
 app.log = NoAccessLog(id(app), cherrypy.log.logger_root)

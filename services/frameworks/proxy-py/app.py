@@ -14,7 +14,7 @@ from http import HTTPStatus
 from typing import NamedTuple
 from urllib.parse import parse_qs
 
-from common import contract
+from common import contract, work
 from proxy.common.constants import PROXY_AGENT_HEADER_VALUE
 from proxy.common.utils import build_http_response
 from proxy.http.exception import HttpProtocolException
@@ -63,6 +63,15 @@ ROUTES = {
     b"/simple_json": greeting,
     b"/http-route-example": route_example,
 }
+
+
+if work.asked:
+
+    def working(query: bytes) -> Answer:
+        work.work()
+        return plaintext(query)
+
+    ROUTES[b"/plaintext"] = working
 
 
 def answer(method: bytes, target: bytes) -> Answer:

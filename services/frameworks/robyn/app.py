@@ -13,7 +13,7 @@ import asyncio
 from contextlib import AsyncExitStack
 from typing import Any
 
-from common import contract
+from common import contract, work
 from common.async_backends import Backends, UpstreamError, open_backends
 from robyn import Headers, HttpMethod, Request, Response, Robyn, jsonify
 from robyn.templating import JinjaTemplate
@@ -23,6 +23,8 @@ METHODS = (HttpMethod.GET, HttpMethod.POST, HttpMethod.PUT, HttpMethod.DELETE, H
 
 app = Robyn(__file__)
 templates = JinjaTemplate("templates")
+# As for the other frameworks: the file is not checked on each request.
+templates.env.auto_reload = False
 stack = AsyncExitStack()
 opened: list[Backends] = []
 
@@ -33,6 +35,14 @@ async def open_all() -> None:
 
 async def close_all() -> None:
     await stack.aclose()
+
+
+if work.asked:
+
+    @app.before_request()
+    def working(request: Request) -> Request:
+        work.work()
+        return request
 
 
 app.startup_handler(open_all)

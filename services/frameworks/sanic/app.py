@@ -11,7 +11,7 @@ import asyncio
 from contextlib import AsyncExitStack
 from typing import Any
 
-from common import contract
+from common import contract, work
 from common.async_backends import Backends, UpstreamError, open_backends
 from sanic import HTTPResponse, Request, Sanic, json, text
 from sanic_ext import Extend
@@ -24,6 +24,13 @@ app.config.AUTO_EXTEND = False
 Extend(app, extensions=[TemplatingExtension], built_in_extensions=False)
 # Sanic itself answers a larger body with 413.
 app.config.REQUEST_MAX_SIZE = contract.ECHO_LIMIT
+
+
+if work.asked:
+
+    @app.on_request
+    async def working(request: Request) -> None:
+        work.work()
 
 
 @app.before_server_start

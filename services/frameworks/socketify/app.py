@@ -14,7 +14,7 @@ import asyncio
 from contextlib import AsyncExitStack
 from typing import Any
 
-from common import contract, fast_json, jinja
+from common import contract, fast_json, jinja, work
 from common.async_backends import Backends, UpstreamError, open_backends
 from socketify import App
 
@@ -39,6 +39,11 @@ def send_foreign_json(response: Response, value: Any) -> None:
 
 def plaintext(response: Response, request: Request) -> None:
     response.send(contract.GREETING)
+
+
+def working(response: Response, request: Request) -> None:
+    work.work()
+    plaintext(response, request)
 
 
 def greeting(response: Response, request: Request) -> None:
@@ -115,7 +120,7 @@ def database_routes(kind: str) -> dict[str, Any]:
 
 GET = {
     "/": root,
-    "/plaintext": plaintext,
+    "/plaintext": working if work.asked else plaintext,
     "/json": greeting,
     "/simple_json": greeting,
     "/http-route-example": route_example,

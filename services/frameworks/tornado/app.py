@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from common import contract
+from common import contract, work
 from common.async_backends import Backends, Store, UpstreamError, open_backends
 from tornado.web import Application, RequestHandler, url
 
@@ -23,6 +23,11 @@ class ContractHandler(RequestHandler):
     """Base of all handlers: error responses."""
 
     SUPPORTED_METHODS: tuple[str, ...] = ("GET",)
+
+    if work.asked:
+
+        def prepare(self) -> None:
+            work.work()
 
     def decode_argument(self, value: bytes, name: str | None = None) -> str:
         # Text that is not UTF-8 is not a number, but no reason to reject the request.

@@ -66,6 +66,10 @@ def test_services_in_turns_start_at_once_on_every_cpu_and_are_pinned_and_removed
     assert (folder / "containers.tsv").read_text() == "".join(
         f"{name}\t/docker/id-{pid}\n" for name, pid in (("a", 1), ("b", 2), ("postgres", 4), ("upstream", 5))
     )
+    docker.runs("p-upstream-1", pid=0, running=False)
+    engine.know_dependencies()
+    engine.save_cgroups(["a"])
+    assert "upstream" not in (folder / "containers.tsv").read_text(), "there is nothing to read"
 
 
 def test_of_several_one_that_cannot_start_has_its_own_words_and_the_others_start(

@@ -74,3 +74,12 @@ def test_a_host_that_does_not_tell_is_asked_once(
         assert freezer.ran_and_waited_ns("one") is None
     # After the host has ended, because on a busy machine it may read a line after the client gave up.
     assert asked == ["threads one", "end"]
+
+
+def test_a_service_without_figures_leaves_the_others_theirs(tmp_path: Path) -> None:
+    with host(tmp_path, lambda line: line if line.endswith("one") else f"{line} 7000 300") as asked:
+        freezer = freezer_of(tmp_path)
+        assert freezer is not None
+        for _ in range(2):
+            assert (freezer.ran_and_waited_ns("one"), freezer.ran_and_waited_ns("two")) == (None, (7000, 300))
+    assert asked == ["threads one", "threads two", "threads two", "end"]

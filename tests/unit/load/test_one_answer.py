@@ -110,6 +110,11 @@ def test_a_whole_answer_has_its_time() -> None:
     assert found.body_s < 0.1
 
 
+def test_an_error_says_nothing_about_the_time_of_a_good_response() -> None:
+    with port(says(b"HTTP/1.1 503 Busy\r\nContent-Length: 2\r\n\r\n{}")) as peer:
+        assert one_answer(asked(), peer) is None
+
+
 def test_a_body_that_comes_after_its_headers_is_waited_for_longer() -> None:
     def late(connection: socket.socket) -> None:
         connection.sendall(HEAD + b"Content-Length: 2\r\n\r\n")

@@ -10,6 +10,7 @@ from make_run import entry, output_of, write_measurement, write_run
 
 from bench.cli.report import build_verb
 from bench.records.record import Record, load
+from driver.steps.measure import REPLACED
 
 
 def measured(folder: Path, line: dict[str, Any], **files: Any) -> Record:
@@ -184,6 +185,18 @@ def test_what_an_app_brings_along_is_no_other_program(tmp_path: Path) -> None:
     assert rebuilt(tmp_path).foreign_ratio == pytest.approx(0.0)
     (folder / "own-database.after").unlink()
     assert rebuilt(tmp_path).nulls["foreign_ratio"] == "the own-database's counters were not saved"
+
+
+def test_a_database_that_an_app_replaces_hides_no_other_program(tmp_path: Path) -> None:
+    folder = tmp_path / entry()["dir"]
+    host(tmp_path, (200, 0, 90, 840, 10, 0, 0, 0))
+    for when, cpu_ns in (("before", 0), ("after", 6 * 10**8)):
+        (folder / f"own-postgres.{when}").write_text(f"cpu_usage_ns {cpu_ns}\n")
+        (folder / f"database.{when}").write_text(REPLACED)
+    record = rebuilt(tmp_path)
+    # 0.6 s more than in the other tests were busy, and its own database used 0.3 s more than theirs.
+    assert record.foreign_ratio == pytest.approx(0.025)
+    assert record.nulls["database_cpu_s"] == "the app's own Compose file replaces it"
 
 
 @pytest.mark.parametrize("irq_time, foreign", [("in_tasks", 0.05), ("apart", 0.0), ("unknown", 0.0)])

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from golden import Said, cases, same_as
 from known_rankings import place, ranking, rungs, sentences_of
-from rated_tables import LATE, SPEEDS, TAILS_MS, late_told, rated_ranking, rated_told
+from rated_tables import LATE, SPEEDS, TAILS_MS, late_told, noisy_ranking, rated_ranking, rated_told
 from turns_runs import facts_of, measured, service_of, table, told_of, told_tables
 
 from bench.analysis.published import Along, Beside, Published, ReferenceGroup, Sign
@@ -19,12 +19,14 @@ from bench.analysis.tables.planned import TurnBias
 from bench.analysis.tables.ranking import (
     ByLoadgen,
     Cheapest,
+    Figure,
     Idles,
     LeftOut,
     Metric,
     NoFigure,
     Percentile,
     Ranking,
+    SomeByLoadgen,
     Spread,
     Throttled,
     Unranked,
@@ -313,6 +315,7 @@ def remarks() -> Said:
         "windows left out": LeftOut(4, 16, "errors"),
         "a lower bound": ByLoadgen(limited, lower_bound=True),
         "no requests/s": ByLoadgen(limited, lower_bound=False),
+        "requests/s of some windows": SomeByLoadgen(2, 6),
         "idle, and how long a response takes": Idles(0.12, 0.02),
         "idle": Idles(0.12, None),
         "uneven workers": Spread((0.8, 0.15, 0.05)),
@@ -321,11 +324,15 @@ def remarks() -> Said:
         "throttling unknown": Throttled(None, "no such counter"),
     }
     row = replace(ranking({"a": 1}).rows[0], remarks=(Unranked.ALONE, Throttled(0.0)))
+    three = ranking({"a": 3, "b": 2, "c": 1})
+    three = replace(three, rows=tuple(replace(one, cpu_us=Figure(12.5, 12.5, 12.5)) for one in three.rows))
+    names = {"a": "granian", "b": "uvicorn", "c": "hypercorn"}
     return {case: remark_words(remark) for case, remark in found.items()} | {
         "two remarks": note_of(row),
         "and of a development server": note_of(row, development=True),
-        "the cheapest": cheapest_words(Cheapest(("a",), 12.5, 12.5), {"a": "granian"}),
-        "two that are cheapest": cheapest_words(Cheapest(("a", "b"), 12.5, 13.1), {"a": "granian", "b": "uvicorn"}),
+        "the cheapest": cheapest_words(three, Cheapest(("a",), 12.5, 12.5), {"a": "granian"}),
+        "two that are cheapest": cheapest_words(three, Cheapest(("a", "b"), 12.5, 13.1), names),
+        "all are alike": cheapest_words(three, Cheapest(("a", "b", "c"), 12.5, 13.1), names),
         "the bias of turns on this CPU": bias_words(TurnBias(0.13, "A CPU", here=True)),
         "the bias of turns on another one": bias_words(TurnBias(0.2, "A CPU")),
         "no bias of turns": bias_words(None),
@@ -353,13 +360,17 @@ def latency() -> Said:
     left = {service_of("tornado"): "left out: 49 requests/s would drag it down"}
 
     def told(*how: Any, **named: Any) -> list[str]:
-        (found,) = rated_ranking(*how, **named).latencies
+        return lines_of(rated_ranking(*how, **named))
+
+    def lines_of(ranking: Ranking) -> list[str]:
+        (found,) = ranking.latencies
         return [*latency_sentences(found, labels), *(f"note: {words}" for words in latency_notes(found, labels))]
 
     alike = dict.fromkeys(SPEEDS, (1.0, 3.0))
     return {
         "two are lowest": told(),
         "one is lowest": told(TAILS_MS | {"aiohttp": (0.9, 4.5)}),
+        "one is too noisy to tell": lines_of(noisy_ranking()),
         "all are tied": told(alike),
         "two services": told({stack: TAILS_MS[stack] for stack in ("aiohttp", "gunicorn-sync-flask")}),
         "one service": told({"aiohttp": TAILS_MS["aiohttp"]}),

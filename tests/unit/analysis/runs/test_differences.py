@@ -25,6 +25,9 @@ from bench.analysis.runs.differences import (
     run_differences,
     samples_of,
 )
+from bench.analysis.runs.trends import trends_of
+from bench.records.make import NOT_RUN
+from bench.records.record import Cause
 from bench.stats.table_verdicts import MARGIN
 
 TEN = log(1.1)
@@ -194,7 +197,7 @@ def a_table(
     common = host + 0.1 * np.random.default_rng(100 + seed).normal(size=n)
     cells = {
         key(number, figure): sample(
-            common + rounds(level, n, seed=10 * seed + number), rounds=tuple(range(1, n + 1)), **facts
+            common + rounds(level, n, seed=10 * seed + number), in_table=True, rounds=tuple(range(1, n + 1)), **facts
         )
         for number, level in enumerate(levels)
     }
@@ -270,6 +273,24 @@ def test_records_give_each_round_of_a_table() -> None:
     # If all rounds together have too few requests for a p99, no round has one.
     few = {name: replace(one, requests=50, counts={10**6: 50}) for name, one in loaded.distributions.items()}
     assert not [key for key in samples_of("run", services, records, few).cells if key.figure == P99]
+
+
+def test_a_service_whose_windows_were_all_refused_has_a_row_with_the_cause() -> None:
+    facts, records, loaded = rated()
+    services = [*facts["tables_in_turns"][0]["services"]]
+    gone = next(name for name in services if name.startswith("aiohttp"))
+    refused = [
+        replace(one, causes=(Cause("errors", "all of them"),)) if one.service == gone else one for one in records
+    ]
+    one, other = (samples_of("run", services, own, loaded.distributions) for own in (records, refused))
+    rows = {row.figure: row for row in run_differences(one, other) if row.service == gone}
+    assert {figure: row.word for figure, row in rows.items()} == {SPEED: "invalid: errors", P50: "invalid: errors"}
+    assert (rows[SPEED].before.rounds, rows[SPEED].after.rounds, rows[SPEED].after.planned) == (6, 0, 6)
+    # Figures of a table have no level of their own, so neither has one that is missing.
+    assert not [trend for trend in trends_of([one, other, one, one, other]) if trend.service == gone]
+    # Windows that never began are no rows.
+    never = [replace(one, outcome=NOT_RUN) if one.service == gone else one for one in refused]
+    assert not [key for key in samples_of("run", services, never, {}).cells if key.service == gone]
 
 
 # How often they are wrong: a few of the lines of simulate_runs.py
