@@ -6,7 +6,8 @@
 #
 #   measure   measures PACKAGE at BASE and at HEAD in one run of at most MAX_TIME minutes. BASE defaults to the
 #             commit that the pull request is merged into. SELECTION: options of scripts/matrix.sh, split at blanks.
-#             SETUP=true: prepare the machine first. FAIL_ON is only checked. Outputs: run, report
+#             SETUP=true: prepare the machine first. FAIL_ON is only checked. Outputs: run, report; only verdict if
+#             both give the same package
 #   judge     writes the verdicts of the run in folder RUN as a comment. FAIL_ON: policies of scripts/pr-comment.sh,
 #             which also sets the exit status. Outputs: comment, verdict
 #
@@ -43,7 +44,7 @@ commit_of() { git -C "$folder" rev-parse --verify --quiet --end-of-options "$1^{
 output() { printf '%s=%s\n' "$1" "$2" >>"${GITHUB_OUTPUT:-/dev/stdout}"; }
 
 measure() {
-	local folder named base head split report
+	local folder named base head split report status=0
 	[[ -d ${PACKAGE:=.} ]] || fail 2 "package: there is no folder '$PACKAGE'"
 	folder=$(realpath -- "$PACKAGE")
 	head=$(commit_of HEAD) || fail 2 "package: '$PACKAGE' is not in a git clone with a commit"
@@ -54,8 +55,18 @@ measure() {
 	policies
 	"$root/scripts/pr-comment.sh" --check "${split[@]}"
 	words "${SELECTION:-}"
-	report=$("$root/scripts/matrix.sh" --package "$folder@$base" --package "$folder@$head" \
-		--max-time "${MAX_TIME:-30}" "${split[@]}")
+	made=$(mktemp -d)
+	trap 'rm -rf -- "$made"' EXIT
+	"$root/scripts/matrix.sh" --package "$folder@$base" --package "$folder@$head" \
+		--max-time "${MAX_TIME:-30}" "${split[@]}" 2>&1 >"$made/out" | tee "$made/messages" >&2 || status=$?
+	if ((status == 2)) && grep -q ': equal sides: ' "$made/messages"; then
+		# Such as a pull request that only changes tests.
+		output verdict "no difference shown"
+		[[ ! ${GITHUB_STEP_SUMMARY:-} ]] || echo "Base and head give the same package: nothing was measured." >>"$GITHUB_STEP_SUMMARY"
+		return
+	fi
+	((status == 0)) || exit "$status"
+	report=$(<"$made/out")
 	output run "$root/${report%/*}"
 	output report "$root/$report"
 }

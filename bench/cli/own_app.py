@@ -73,9 +73,10 @@ def own_app_verb(argv: Sequence[str]) -> int:
     )
     app, by = describe(given, load_matrix())
     app = replace(app, options=tuple(_given(options)), project=options.project)
-    name, text = requirements_of(options.source, options.requirements_here, Path(options.requirements).name)
     (options.out / "requirements").mkdir(exist_ok=True)
-    write_file(options.out / "requirements" / name, text)
+    files = requirements_of(options.source, options.requirements_here, Path(options.requirements).name)
+    for name, text in files.items():
+        write_file(options.out / "requirements" / name, text)
     if services:
         write_file(options.out / COMPOSE, json.dumps(services, indent=1, ensure_ascii=False) + "\n")
     write_app(options.out, app)

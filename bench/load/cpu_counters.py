@@ -158,7 +158,7 @@ class CpuCounters:
                 cpu_ns[name] = used
         if self._all and not self._watched:
             cpu_ns[ALL_TASKS] = sum(_usage_ns(file) or 0 for file in self._all)
-            cpu_ns |= self._on_server_cpus((*names, "loadgen"))
+            cpu_ns |= self._on_server_cpus((*names, "loadgen"), cpu_ns)
         ticks = read_ticks(self._stat)
         asked: dict[FarCounters, list[str]] = {far: [] for far in self._watched}
         for name in names:
@@ -171,12 +171,19 @@ class CpuCounters:
                 ticks = tuple(map(sum, zip(ticks, ticks_there, strict=True)))
         return Reading(cpu_ns, ticks)
 
-    def _on_server_cpus(self, names: Iterable[str]) -> dict[str, int]:
-        """CPU time on the server's CPUs, of all tasks and of these containers; empty with cgroup v2, which lacks it."""
+    def _on_server_cpus(self, names: Sequence[str], cpu_ns: Mapping[str, int]) -> dict[str, int]:
+        """CPU time on the server's CPUs, of all tasks and of these containers; the first one is the service.
+
+        cgroup v2 does not count each CPU, so there it is the time that the kernel did not count as idle, and the time
+        of the service alone.
+        """
         folders = [self._root, *(file.parent for name in names if (file := self._files.get(name)))]
         used = [_usage_there_ns(folder, self.server_cpus) for folder in folders]
         known = [ns for ns in used if ns is not None]
-        return {SERVER_CPUS: known[0], OURS_THERE: sum(known[1:])} if len(known) == len(used) else {}
+        if len(known) == len(used):
+            return {SERVER_CPUS: known[0], OURS_THERE: sum(known[1:])}
+        busy = _busy_there_ns(self._stat, self.server_cpus)
+        return {} if busy is None or names[0] not in cpu_ns else {SERVER_CPUS: busy, OURS_THERE: cpu_ns[names[0]]}
 
 
 def limits_of(counters: CpuCounters) -> dict[str, Any]:
@@ -218,6 +225,21 @@ def _usage_there_ns(folder: Path, cpus: Sequence[int]) -> int | None:
     except OSError:  # cgroup v2, or the container is gone
         return None
     return sum(int(each[cpu]) for cpu in cpus) if cpus and cpus[-1] < len(each) else None
+
+
+def _busy_there_ns(stat: Path, cpus: Sequence[int]) -> int | None:
+    """The time of these CPUs that was neither idle nor stolen, from /proc/stat, which counts in steps of 10 ms."""
+    lines = (line.split() for line in stat.read_text().splitlines())
+    each = {words[0]: [*map(int, words[1:9])] for words in lines if words and words[0].startswith("cpu")}
+    found = [each.get(f"cpu{cpu}") for cpu in cpus]
+    known = [ticks for ticks in found if ticks is not None and len(ticks) == 8]
+    if not known or len(known) < len(found):
+        return None
+    return sum(sum(ticks[:3]) + sum(ticks[5:7]) for ticks in known) * TICK_NS
+
+
+TICK_NS = 10_000_000
+"""A tick of /proc/stat (USER_HZ)."""
 
 
 def _usage_ns(file: Path) -> int | None:

@@ -32,6 +32,8 @@ ACCEPT_S = 3.0
 SETTLE_S = 0.3
 """Pause after the first response: what the server does in it is not part of holding connections."""
 POLL_S = 0.05
+YOUNG_S = 1.0
+"""A request that was sent less than this before the end is left out if it has no answer yet."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -107,6 +109,7 @@ class _Requests:
     def __init__(self, peer: tuple[str, int], method: str, path: str, rate: float, timeout_s: float) -> None:
         self._method, self._path, self._rate, self._timeout_s = method, path, rate, timeout_s
         self._sent, self._status, self._errors = 0, Counter[str](), Counter[str]()
+        self._last = time.monotonic()
         self._ended = queue.SimpleQueue[None]()
         self._connection = HTTPConnection(*peer, timeout=min(timeout_s, ACCEPT_S))
 
@@ -124,14 +127,17 @@ class _Requests:
         threading.Thread(target=self._send, daemon=True).start()
 
     def ended(self) -> dict[str, object]:
-        """Stop sending and return the counts; a request in flight counts as unanswered."""
+        """Stop sending and return the counts; a request in flight counts as unanswered unless it was just sent."""
         self._ended.put(None)
         sent, status, errors = self._sent, dict(self._status), dict(self._errors)
         unanswered = sent - sum(status.values()) - sum(errors.values())
+        if unanswered and time.monotonic() - self._last < YOUNG_S:
+            sent, unanswered = sent - 1, unanswered - 1
         return {"requests": sent, "status": status, "errors": errors, "unanswered": unanswered}
 
     def _send(self) -> None:
         for _ in self._due():
+            self._last = time.monotonic()
             self._sent += 1
             answer = self._ask()
             counted = self._status if isinstance(answer, int) else self._errors

@@ -24,30 +24,43 @@ def run_held(
     counters: CpuCounters,
     clock: Callable[[], int] = time.monotonic_ns,
 ) -> dict[str, Turns]:
-    """Usage by service while all connections are held, for the longest duration of any runner."""
+    """Usage by service while its connections are held, for its own duration: a slow one keeps no other waiting."""
     idle_bytes = {runner.service: counters.memory_bytes(runner.service) for runner in runners}
     for runner in runners:
         runner.tool.resume()
-    began: dict[str, tuple[int, Reading]] = {}
+    began: dict[str, tuple[float, int, Reading]] = {}
+    found, left = dict[str, Turns](), [*runners]
     give_up = time.monotonic() + OPENED_S
-    while len(began) < len(runners) and time.monotonic() < give_up:
-        for runner in runners:
-            if runner.service not in began and b"\n" in (read_bytes(str(outputs[runner.service])) or b""):
-                began[runner.service] = clock(), counters.read(runner.service)
+    while left:
+        for runner in [*left]:
+            name, now = runner.service, time.monotonic()
+            if name not in began and b"\n" in (read_bytes(str(outputs[name])) or b""):
+                began[name] = now, clock(), counters.read(name)
+            if now >= (began[name][0] + runner.seconds if name in began else give_up):
+                found[name] = _held(name, began.get(name), counters, clock, idle_bytes[name])
+                runner.tool.interrupt()
+                left.remove(runner)
         time.sleep(_POLL_S)
-    time.sleep(max(runner.seconds for runner in runners))
-    found = {}
-    for runner in runners:
-        found[runner.service] = turns = Turns()
-        if runner.service in began:
-            (since, before), after, now = began[runner.service], counters.read(runner.service), clock()
-            turns.add((since, now, now), _own(before, runner.service), _own(after, runner.service), cut=False)
-            turns.memory_bytes = _both(idle_bytes[runner.service], counters.memory_bytes(runner.service))
-        turns.end = INTERRUPTED
-        runner.tool.interrupt()
     for runner in runners:
         runner.tool.end()
     return found
+
+
+def _held(
+    name: str,
+    began: tuple[float, int, Reading] | None,
+    counters: CpuCounters,
+    clock: Callable[[], int],
+    idle_bytes: int | None,
+) -> Turns:
+    """A service's usage since its connections were held; none if they never were."""
+    turns = Turns(end=INTERRUPTED)
+    if began:
+        _, since, before = began
+        after, now = counters.read(name), clock()
+        turns.add((since, now, now), _own(before, name), _own(after, name), cut=False)
+        turns.memory_bytes = _both(idle_bytes, counters.memory_bytes(name))
+    return turns
 
 
 def _own(reading: Reading, service: str) -> Reading:

@@ -35,9 +35,10 @@ from bench.load.task import Say, Step, Task, at_address, command_of
 from bench.load.turns import Runner, Turns, is_spoiled, run_window
 from bench.load.verbs import prepare, ready
 from bench.plan.cpus import parse_list
-from bench.plan.measurement import Measurement, measurement_of
+from bench.plan.measurement import Measurement, measurement_of, settings_of
 from bench.plan.running import NO_COUNTERS
 from bench.records.clock_step import is_clock_step
+from bench.records.resource_usage import whole
 from bench.run.folder import host_and_port, read_addresses
 from bench.run.retries import CLOCK, LATE, RETRIES, SPOILED, set_aside
 from bench.tools import TOOLS
@@ -149,6 +150,7 @@ def load_windows(step: Step) -> None:
     services = {one.service for window in windows for one in window}
     counters = CpuCounters(_cgroups(run, services), server_cpus=_server_cpus(facts))
     retries, freezer = retries_of(run), freezer_of(run)
+    workers = whole(mapping(facts.get("knobs")).get("WORKERS"))
     rests_s: dict[str, float] = {}
     versions: dict[str, str] = {}
     # Containers that all services use: their CPU time in a turn is charged to its service.
@@ -164,14 +166,17 @@ def load_windows(step: Step) -> None:
         _of_each(step, _still(step, window), prepare)
         while loads := _loads(step, _still(step, window), versions):
             rng = random.Random(f"{facts.get('seed')} {loads[0].planned.id}")
-            taken, stepped = _load_window(step, loads, counters, rng, shared, rests_s=rests_s, freezer=freezer)
+            taken, stepped = _load_window(
+                step, loads, counters, rng, shared, rests_s=rests_s, freezer=freezer, workers=workers
+            )
             clock_steps += stepped
             too_late = any(turns.too_late for turns in taken.values())
             late += too_late
             rests_s |= {name: turns.rest_s for name, turns in taken.items() if turns.late}
             # The CPU time of a server outside the containers cannot be distinguished from that of other programs.
             counted = [taken[load.planned.service] for load in loads if not load.planned.url]
-            noisy = not counters.missing and retries.wanted(window, counted, counters.host_cpus)
+            unknown = counters.missing.keys() & {*shared, *(load.planned.service for load in loads)}
+            noisy = not unknown and retries.wanted(window, counted, counters.host_cpus)
             causes = {
                 LATE: too_late and late <= LATE_RETRIES,
                 CLOCK: stepped and clock_steps <= CLOCK_RETRIES,
@@ -225,6 +230,7 @@ def _load_window(
     *,
     rests_s: Mapping[str, float],
     freezer: Freezer | None,
+    workers: int | None = None,
 ) -> tuple[dict[str, Turns], bool]:
     """The turns by service, and whether the system clock was set meanwhile."""
     first, run = loads[0].planned, step.run
@@ -255,6 +261,8 @@ def _load_window(
     for load, runner in zip(loads, runners, strict=True):
         service, folder = load.planned.service, run / load.planned.dir
         facts = _facts(load.planned, runner.tool, span, taken[service], counters) | {"health_after": health[service]}
+        own = whole(settings_of(load.planned.settings).get("WORKERS")) or workers
+        facts["limits"]["workers"] = None if load.planned.url else own
         temporary(folder, TOOL_JSON).write_bytes(tool_json(facts, load.planned.tool, load.version, load.argv, ""))
         publish(folder)
     return taken, is_clock_step(span.step_s, span.elapsed_ns / 1e9)

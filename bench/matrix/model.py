@@ -98,6 +98,7 @@ class ServerDefaults:
     keepalive: tuple[Default, ...] = ()
     backlog: tuple[Default, ...] = ()
     silent: tuple[Default, ...] = ()
+    respawn: tuple[Default, ...] = ()
 
     def of(self, server: str) -> Mapping[str, Default]:
         """The defaults of a server by field name."""

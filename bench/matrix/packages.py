@@ -218,11 +218,20 @@ def wheels_of(items: Path, out: Path, labels: Sequence[str]) -> Wheels:
         for item in sorted(filter(Path.is_dir, items.iterdir()), key=lambda item: int(item.name))
     )
     made = {label: tuple(_wheels(asked, out, label)) for label in labels}
+    # A source or wheel without one for a Python is known by what it gave for another.
+    known = {one.asked: (one.name, one.version) for found in made.values() for one in found if one.name}
+    made = {
+        label: tuple(_named(one, *known.get(one.asked, ("", ""))) for one in found) for label, found in made.items()
+    }
     for number, one in enumerate(asked):
         _check_there(one, [[wheel for wheel in found if wheel.asked == number] for found in made.values()])
     for found in made.values():
         _check_equal(asked, found)
     return Wheels(asked, made)
+
+
+def _named(one: Wheel, name: str, version: str) -> Wheel:
+    return one if one.name else replace(one, name=name, version=version)
 
 
 def _wheels(asked: Sequence[Asked], out: Path, label: str) -> Iterator[Wheel]:

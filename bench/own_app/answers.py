@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from bench.contract.client import Answer
+from bench.own_app.targets import DEFAULT
 
 TRIES = 3
 """How many responses to each request are recorded."""
@@ -52,7 +53,8 @@ def right_of(target: str, answers: Sequence[Answer]) -> Right:
             f"{target} gives {' and '.join(map(str, statuses))} in turn: the status of a request must not change"
         )
     if not 200 <= statuses[0] < 300:
-        raise Unusable(f"{target} gives {statuses[0]}: {_shown(answers[0].body.decode(errors='replace'))}")
+        words = f"{target} gives {statuses[0]}: {_shown(answers[0].body.decode(errors='replace'))}"
+        raise Unusable(words + ("; choose other requests with --targets FILE" if target == DEFAULT.title else ""))
     types = {media_type(answer) for answer in answers}
     if len(types) > 1:
         raise Unusable(

@@ -92,6 +92,9 @@ def _faults(service: Mapping[str, Any], folder: str, links: Sequence[str]) -> It
     for option in service.get("security_opt") or ():
         if "unconfined" in option or "disable" in option or option.endswith("false"):
             yield f"weakens its confinement ({option})"
+    for other, rule in (service.get("depends_on") or {}).items():
+        if (rule or {}).get("condition") == "service_completed_successfully":
+            yield f"waits for {other} to end: give that one's command with --before instead"
     build = service.get("build") or {}
     for key in BUILD_REFUSED:
         if build.get(key):
@@ -129,7 +132,8 @@ def _hardened(name: str, service: Mapping[str, Any]) -> dict[str, Any]:
         for volume in service.get("volumes") or ()
     ]
     kept["depends_on"] = {PREFIX + other: rule for other, rule in (service.get("depends_on") or {}).items()}
-    aliases = [name, *((service.get("networks") or {}).get("default") or {}).get("aliases", ())]
+    joined = [network or {} for network in (service.get("networks") or {}).values()]
+    aliases = list(dict.fromkeys([name, *(alias for network in joined for alias in network.get("aliases") or ())]))
     return kept | {
         "networks": {"bench": {"aliases": aliases}},
         "cap_drop": ["ALL"],

@@ -9,10 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from bench.core.errors import UserError, unknown
 from bench.matrix.model import Matrix, select
@@ -25,7 +25,26 @@ _APP = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*(?:\.[A-Za-z_
 _LISTED = f"{', '.join(INTERFACES[:-1])} or {INTERFACES[-1]}"
 RESERVED = ("common", "server")
 """Modules of the benchmark in every image."""
-EXPECT_KEYS = ("status", "headers", "contains", "json")
+
+
+class Expected(NamedTuple):
+    """What a value of --expect may be."""
+
+    what: str
+    fits: Callable[[Any], bool]
+
+
+EXPECT_KEYS: Mapping[str, Expected] = {
+    "status": Expected("a number", lambda value: type(value) is int),
+    "headers": Expected(
+        "an object of texts",
+        lambda value: isinstance(value, dict) and all(isinstance(one, str) for one in value.values()),
+    ),
+    "contains": Expected(
+        "a list of texts", lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value)
+    ),
+    "json": Expected("JSON", lambda value: True),
+}
 
 OURS = (
     *("APP", "APP_INTERFACE", "PORT", "WORKERS", "BACKLOG", "THREADS", "KEEPALIVE", "GRACEFUL", "TIMEOUT"),
@@ -38,7 +57,10 @@ _LINE = re.compile(r"(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)=")
 
 REQUIREMENTS = ("requirements.txt", "pyproject.toml")
 """Files to look for in the app's folder, in this order."""
-_INCLUDE = re.compile(r"(?:-r|--requirement|-c|--constraint)[ =]?\s*(\S+)\Z")
+CONSTRAINTS = ".constraints.txt"
+"""Beside the requirements, hidden from the resolver's list of them."""
+_INCLUDE = re.compile(r"(-r|--requirement|-c|--constraint)[ =]?\s*(\S+)\Z")
+_INDEX = re.compile(r"(-i|--index-url|--extra-index-url|-f|--find-links)\b")
 _LOCAL = re.compile(r"(-e|--editable)\b|(\.|\.\.|/|file:)")
 DEEPEST = 5
 
@@ -122,14 +144,18 @@ def read_expect(path: Path, targets: Sequence[Target]) -> tuple[Mapping[str, Any
         raise UserError(f"--expect: {path.name} cannot be read as JSON: {error}") from error
     if not isinstance(value, dict) or not all(isinstance(one, dict) for one in value.values()):
         raise UserError(f'--expect: {path.name} is not an object such as {{"GET /": {{"contains": ["hello"]}}}}')
-    by_name = {key: target for target in targets for key in (target.title, target.name)}
+    known = {key for target in targets for key in (target.title, target.name)}
     for key, entry in value.items():
-        if key not in by_name:
+        if key not in known:
             raise unknown("target", key, [target.title for target in targets])
-        for word in entry:
+        for word, expected in entry.items():
             if word not in EXPECT_KEYS:
                 raise unknown("expectation", word, EXPECT_KEYS)
-    return tuple(next((e for key, e in value.items() if by_name[key] is target), {}) for target in targets)
+            if not EXPECT_KEYS[word].fits(expected):
+                raise UserError(f"--expect: {path.name}, {key}: {word} is not {EXPECT_KEYS[word].what}")
+    return tuple(
+        next((entry for key, entry in value.items() if key in (target.name, target.title)), {}) for target in targets
+    )
 
 
 def variables(path: Path, shown: str) -> tuple[str, ...]:
@@ -154,23 +180,31 @@ def variables(path: Path, shown: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def requirements_of(folder: Path, given: Path | None, shown: str) -> tuple[str, str]:
-    """(name of the file for the resolver, its text); the text is empty if the app has no requirements."""
+def requirements_of(folder: Path, given: Path | None, shown: str) -> dict[str, str]:
+    """The files for the resolver, by name: the requirements, empty if the app has none, and constraints."""
     if given is None:
         given = next((folder / name for name in REQUIREMENTS if (folder / name).is_file()), None)
         if given is None:
-            return "requirements.in", ""
+            return {"requirements.in": ""}
         shown = given.name
     if given.suffix == ".toml":
         text = _read(given, shown)
         if not re.search(r"^\s*\[project[.\]]", text, re.MULTILINE):
             raise UserError(f"{shown} has no [project] with dependencies: give --requirements FILE")
-        return "pyproject.toml", text
-    return "requirements.in", "\n".join(_lines(given, shown, 0)) + "\n"
+        return {"pyproject.toml": text}
+    constraints = list[str]()
+    lines = [*_lines(given, shown, constraints)]
+    if not constraints:
+        return {"requirements.in": _text_of(lines)}
+    return {"requirements.in": _text_of([f"-c {CONSTRAINTS}", *lines]), CONSTRAINTS: _text_of(constraints)}
 
 
-def _lines(path: Path, shown: str, depth: int) -> Iterator[str]:
-    """The requirements of a file and of those that it includes."""
+def _text_of(lines: Sequence[str]) -> str:
+    return "\n".join(lines) + "\n"
+
+
+def _lines(path: Path, shown: str, constraints: list[str], depth: int = 0) -> Iterator[str]:
+    """The requirements of a file and of those that it includes; constraints are added to `constraints`."""
     if depth > DEEPEST:
         raise UserError(f"{shown} includes itself")
     for line in _read(path, shown).splitlines():
@@ -179,12 +213,18 @@ def _lines(path: Path, shown: str, depth: int) -> Iterator[str]:
         if not text or text.startswith("#"):
             continue
         if include := _INCLUDE.match(text):
-            yield from _lines(path.parent / include[1], include[1], depth + 1)
+            own = _lines(path.parent / include[2], include[2], constraints, depth + 1)
+            if include[1] in ("-c", "--constraint"):
+                constraints += own
+            else:
+                yield from own
         elif _LOCAL.match(text):
             raise UserError(
                 f"{shown}: '{text}' is a local package, which cannot be locked: "
                 "leave it out if it is the app itself, whose folder is on the path"
             )
+        elif _INDEX.match(text):
+            raise UserError(f"{shown}: '{text.split()[0]}' is not supported: images are built from one package index")
         else:
             yield text
 

@@ -151,14 +151,17 @@ def select_loads(matrix: Matrix, preset: Preset, wanted: Selection) -> list[Load
         if not fnmatch.filter(TOOLS, tool):
             raise unknown("tool", tool, TOOLS)
     levels = [parse_level(text) for text in wanted.levels]
-    loads = list(preset.loads)
+    own = any(framework.own for framework in matrix.frameworks.values())
+    apart = [load for load in preset.loads if own and load.alone]
+    loads = [load for load in preset.loads if load not in apart]
     if wanted.scenarios:
         loads = _narrow_scenarios(matrix, loads, wanted.scenarios)
     if wanted.tools:
         loads = _narrow_tools(loads, wanted.tools)
     if levels:
         loads = [replace(load, levels=_levels(load, levels)) for load in loads]
-    return loads
+    # With an own app, the search that --p99 asks for: it has its own tool and level.
+    return [*loads, *apart]
 
 
 def _levels(load: Load, asked: Sequence[Level]) -> tuple[str, ...]:

@@ -168,7 +168,10 @@ def _speed(
     if cpu_s is None or others_s is None or not cpus or not turns.seconds:
         reason = no_cpu if cpu_s is None else "the CPU time of other programs in the turns was not saved"
         return {"speed": (None, reason), "server_busy_ratio": (None, reason)}
-    there_s = turns.seconds * cpus
+    # A service with one worker may not be able to use all CPUs.
+    workers = whole(limits.get("workers"))
+    usable = cpus if workers is None else min(cpus, max(workers, cpu_s / turns.seconds))
+    there_s = turns.seconds * usable
     others_s = max(0.0, min(others_s, there_s - cpu_s))
     waited_s = turns.waited_s(cpu_s)
     if waited_s is None:
@@ -177,7 +180,7 @@ def _speed(
     else:
         lost_s = min(waited_s, others_s)
     busy = min(1.0, cpu_s / (there_s - lost_s)) if there_s > lost_s else 1.0
-    left_s = turns.seconds - lost_s / cpus
+    left_s = turns.seconds - lost_s / usable
     known = successes is not None and left_s > 0
     return {
         "speed": (

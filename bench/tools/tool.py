@@ -116,6 +116,10 @@ class Tool(Protocol):
     all_have_status: bool = False
     """Whether its counts by status cover all attempts; `0` is the status of a request without a response."""
 
+    def duration_digit(self, duration_s: float) -> float:
+        """How precisely it prints this duration, in seconds."""
+        return self.duration_digit_s
+
     def refusal(self, asked: Asked) -> str | None:
         """The reason why it cannot generate this load; None if it can."""
         if asked.open_loop:

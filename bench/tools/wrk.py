@@ -41,6 +41,11 @@ class Wrk(Tool):
     counts_late = True
     adds_samples = True
 
+    def duration_digit(self, duration_s: float) -> float:
+        """It prints two decimals of a minute from 51 s on, and of an hour from 51 minutes on."""
+        unit_s = next((size for size in (3600, 60) if duration_s >= 0.845 * size), 1)
+        return self.duration_digit_s * unit_s
+
     def refusal(self, asked: Asked) -> str | None:
         """It takes no count, and without a script it only sends GET."""
         if cause := super().refusal(asked):

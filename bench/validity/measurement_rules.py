@@ -186,7 +186,7 @@ def _rates(evidence: Evidence, parsed: Parsed) -> Iterator[str]:
     tool, duration, rate = evidence.planned.tool, parsed.duration_s, parsed.rps
     counted = TOOLS[tool].counted_in_rate(parsed)
     if counted is not None and duration is not None and rate is not None:
-        digit = TOOLS[tool].duration_digit_s
+        digit = TOOLS[tool].duration_digit(duration)
         most = counted / (duration - digit) if duration > digit else float("inf")
         least = counted / (duration + digit) if duration + digit > 0 else 0.0
         if not 0.999 * least - _RATE_DIGIT <= rate <= 1.001 * most + _RATE_DIGIT:

@@ -65,7 +65,7 @@ def apply_run_rules(
 ) -> list[Record]:
     """The records of a run with the causes by the rules of this module added; `facts` is the run's run.json."""
     every = list(records)
-    ceilings = ceilings_of(every)
+    ceilings = ceilings_of(every, limits)
     return [_judged(_possible(record, facts or {}), ceilings, limits) for record in every]
 
 
@@ -118,7 +118,7 @@ class Ceilings:
         return None if best is None else (best, "its best")
 
 
-def ceilings_of(records: Iterable[Record]) -> Ceilings:
+def ceilings_of(records: Iterable[Record], limits: NoiseLimits = _LIMITS) -> Ceilings:
     """The highest of each tool's valid measurements of the null server.
 
     A measurement that reached its target rate is no ceiling, because the tool could have sent more. Neither is a noisy
@@ -131,9 +131,9 @@ def ceilings_of(records: Iterable[Record]) -> Ceilings:
         goodput = record.goodput
         if record.service != NULL or not record.valid or not goodput:
             continue
-        if record.rate is not None and goodput >= 0.99 * record.rate:
+        if record.rate is not None and (record.sent_rate or goodput) >= 0.99 * record.rate:
             continue
-        if noise_of(record, _LIMITS) and (record.loadgen_busy_ratio or 0.0) < MAX_BUSY:
+        if noise_of(record, limits) and (record.loadgen_busy_ratio or 0.0) < MAX_BUSY:
             continue
         key = (record.tool, record.scenario)
         cells[key] = max(goodput, cells.get(key, 0.0))

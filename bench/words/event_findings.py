@@ -218,7 +218,7 @@ def _ended(row: EventRow, cells: Named) -> Told:
     ends = [_some(name, len(found), cell) for name, cell in cells.items() if (found := cell.figures("ended_s"))]
     if ends:
         subject = f"A reload ({row.case})" if row.event == "reload" else f"One {row.event} worker"
-        yield GONE, f"{subject} takes down the whole server of {listed(ends)}; only a supervisor would restart it."
+        yield GONE, f"{subject} takes down the whole server of {listed(ends)}."
 
 
 def _worker(row: EventRow, cells: Named) -> Told:

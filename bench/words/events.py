@@ -174,8 +174,10 @@ DEFAULTS: Mapping[str, str] = {
     "keepalive": "keep-alive timeout (KEEPALIVE)",
     "backlog": "listen backlog (BACKLOG)",
     "silent": "timeout for a client that sends nothing",
+    "respawn": "whether a killed worker is replaced",
 }
 """Each kind of default in words, with the knob that sets it."""
+WITHOUT_KNOB = frozenset({"silent", "respawn"})
 
 
 def _defaults(found: Mapping[str, Any], labels: Mapping[str, str]) -> Iterable[ToldDefault]:
@@ -187,7 +189,7 @@ def _defaults(found: Mapping[str, Any], labels: Mapping[str, str]) -> Iterable[T
             if value:
                 started = f"{given}" if kind == "backlog" else f"{given} s"
                 same = given is None or started == str(value).replace(",", "")
-                words = NOTHING if kind == "silent" else "its default" if same else started
+                words = NOTHING if kind in WITHOUT_KNOB else "its default" if same else started
                 yield ToldDefault(what, listed([labels[name] for name, _ in own]), str(value), words, str(source))
 
 

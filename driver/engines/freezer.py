@@ -20,7 +20,8 @@ from driver.failure import ignore_signals
 ASK, TOLD = "freeze.ask", "freeze.told"
 """The pipes. Requests are lines `freeze NAME...`, `thaw NAME...` or `threads NAME`.
 
-The answer repeats the verb and the names for which it worked; `threads` adds how long they ran and waited, in ns.
+The answer repeats the verb and the names for which it worked; `threads` adds how long they ran and waited, in ns, or
+nothing if that is unknown.
 """
 TRIES, WAIT_S = 500, 0.001
 
@@ -65,7 +66,8 @@ class Freezer:
     def _threads(self, name: str) -> str:
         folder = self._folders.get(name)
         found = counters.threads_ns(folder / "cgroup.procs") if folder else None
-        return f"{name} {found[0]} {found[1]}" if found else ""
+        # Without figures, the bare name: no name at all would mean that this host has none for any service.
+        return f"{name} {found[0]} {found[1]}" if found else name
 
     def _set(self, name: str, *, frozen: bool) -> bool:
         """Freezes or thaws; whether the kernel confirmed it for all processes."""

@@ -25,6 +25,9 @@ GIVEN = ("--controls", "none", "--max-time", "10")
 ENDS_S = 60.0
 """Seconds that scripts/matrix.sh has to remove its containers after a signal."""
 
+FOUND = re.compile(r"^[0-9a-f]{40,64} is the first '?bad'? commit$", re.MULTILINE)
+"""How git ends a bisection; from version 2.55 on, it quotes the word."""
+
 
 @dataclass(frozen=True)
 class Measured:
@@ -89,7 +92,7 @@ def read_request(argv: Sequence[str]) -> tuple[list[str], str, list[str]]:
             if package or not words or not words[0]:
                 raise Failure(USER, "give --package once, with one folder; see --help")
             package = words.pop(0)
-        elif word in NOT_HERE:
+        elif word.partition("=")[0] in (*NOT_HERE, "--package"):
             raise Failure(USER, f"a bisection takes no {word}; see --help")
         elif word == "--quiet":
             os.environ["BENCH_QUIET"] = "1"
@@ -201,7 +204,7 @@ def _bisect(bisection: Bisection) -> int:
     """Lets git choose commits until it has found the first bad one."""
     tree = bisection.tree
     done = git(tree, "bisect", "start", "--no-checkout", bisection.bad, bisection.good)
-    while not done.status and " is the first bad commit\n" not in done.out:
+    while not done.status and not FOUND.search(done.out):
         commit = asked(tree, "rev-parse", "--verify", "BISECT_HEAD")
         verdict = "bad" if commit == bisection.bad else _judge(bisection, commit)
         if verdict not in ("good", "bad", "skip"):
@@ -214,6 +217,7 @@ def _bisect(bisection: Bisection) -> int:
         sys.stdout.write(done.out[several:])
         return RUN
     first = asked(tree, "rev-parse", "refs/bisect/bad")
-    print(done.out[done.out.index(f"{first} is the first bad commit") :].rstrip("\n"))
+    found = FOUND.search(done.out)
+    print(done.out[found.start() if found else 0 :].rstrip("\n"))
     print(bisection.told[first])
     return 0

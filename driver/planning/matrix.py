@@ -54,6 +54,8 @@ def main(argv: list[str]) -> int:
     """`matrix OPTION...`: the exit status of the run."""
     request = read_request(argv)
     patience(os.environ)
+    if request.resume and request.verb != "plan":
+        raise Failure(USER, "--list and --dry-run show a new run: leave out --resume")
     if request.resume and not os.environ.get(TWO_REFS) and _is_of_two_refs(request.resume):
         script = str(ROOT / "scripts/compare.sh")
         os.execv(script, [script, "--resume", request.resume, *quiet(), *request.selection])
@@ -111,14 +113,15 @@ def read_request(argv: Sequence[str]) -> Request:
             setattr(request, word[2:], _needed(value, f"{word} needs the name of a run"))
             taken = 2
         elif word == "--package":
-            request.packages.append(_needed(value, "--package needs a value; see --help"))
-            request.selection += words[:2]
+            request.packages.append(_there(_needed(value, "--package needs a value; see --help")))
+            request.selection += [word, request.packages[-1]]
             taken = 2
         elif own := take_own(request.own, words):
             taken = own
         else:
             if word.startswith("--package="):
-                request.packages.append(word.partition("=")[2])
+                request.packages.append(_there(word.partition("=")[2]))
+                word = f"--package={request.packages[-1]}"
             request.selection.append(word)
         del words[:taken]
     return request
@@ -149,6 +152,14 @@ def _needed(value: str, words: str) -> str:
     if not value:
         raise Failure(USER, words)
     return value
+
+
+def _there(package: str) -> str:
+    """A source by its absolute path, so that the run can be repeated from another folder."""
+    if Path(package).exists():
+        return str(Path(package).resolve())
+    folder, at, ref = package.rpartition("@")
+    return f"{Path(folder).resolve()}{at}{ref}" if at and ref and Path(folder).is_dir() else package
 
 
 def _is_of_two_refs(name: str) -> bool:

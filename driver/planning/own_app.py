@@ -46,6 +46,8 @@ def _describe(root: Path, own: Mapping[str, str], selection: Sequence[str], file
     mounts = _mount(Path(own["folder"]), "/own/source")
     words = ["--folder", own["folder"], "--app", own["app"], "--source", "/own/source"]
     words += ["--project", str(root)]
+    if Path(own["folder"], ".dockerignore").is_file():
+        say(f"{own['folder']}: what .dockerignore lists is not in the app's images")
     for name in ("interface", "before"):
         words += [f"--{name}", own[name]] if own.get(name) else []
     for name in READ:
@@ -62,7 +64,7 @@ def _describe(root: Path, own: Mapping[str, str], selection: Sequence[str], file
     if compose:
         words += _resolve(compose, out)
     for name, value in zip(selection, [*selection[1:], ""]):
-        words += ["--python", value] if name == "--python" else []
+        words += ["--python", value] if name == "--python" else [name] if name.startswith("--python=") else []
     return out, bench(root, "own-app", f"results/{out.name}", *words, docker_options=mounts)
 
 

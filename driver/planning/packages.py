@@ -146,7 +146,7 @@ def _take_commit(folder: Path, spec: str, path: Path, ref: str) -> None:
     upload = "git -c uploadpack.allowAnySHA1InWant=true upload-pack"
     fetch = ("fetch", "--quiet", "--tags", "--update-shallow", "--upload-pack", upload)
     for words in (
-        (*fetch, asked(path, "rev-parse", "--show-toplevel"), commit),
+        (*fetch, asked(path, "rev-parse", "--show-toplevel") or asked(path, "rev-parse", "--absolute-git-dir"), commit),
         ("checkout", "--quiet", "--detach", commit),
     ):
         done = git(source, *words)

@@ -130,8 +130,8 @@ def read_request(argv: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
     words = list(argv[2:])
     while words:
         word = words.pop(0)
-        if word in ("--resume", "--target", "--package"):
-            raise Failure(USER, f"{word} does not go with two refs; see --help")
+        if (option := word.partition("=")[0]) in ("--resume", "--target", "--package"):
+            raise Failure(USER, f"{option} does not go with two refs; see --help")
         if word == "--app":
             app = words[:2]
             if len(app) < 2 or not all(app) or app[1].startswith("-"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -72,14 +73,16 @@ def await_own_services(run: Run) -> None:
     if done.status:
         logs = run_compose(run, "logs", "--no-color", "--tail", "3", *run.own_services, check=False)
         last = " ".join((logs.out + logs.err)[-600:].split())
-        raise Failure(USER, f"--compose: {done.last_line}; last log line: {last}")
+        ended = " exited (0)" in done.last_line
+        hint = "; a service that ends is not supported: give its command with --before" if ended else ""
+        raise Failure(USER, f"--compose: {done.last_line}; last log line: {last}{hint}")
 
 
 def import_own_app(engine: Engine, app: OwnApp, service: str) -> None:
     """Imports the app in a container like the service's; Failure with its traceback if that fails."""
     run, log, what = engine.run, engine.run.folder / "app/import.txt", f"{app.app} does not import"
-    seconds = run.setting("IMPORT_TIMEOUT", "30")
-    if _in_own_image(run, service, ["python3", "-c", "import app"], what=what, seconds=seconds, log=log):
+    words = ["python3", "-c", "import app"]
+    if _in_own_image(run, service, words, what=what, limit=("IMPORT_TIMEOUT", "30"), log=log):
         refuse(engine, what, log)
 
 
@@ -87,23 +90,29 @@ def run_before(engine: Engine, app: OwnApp, service: str) -> None:
     """Runs the user's command (--before) in a container like the service's."""
     run, log = engine.run, engine.run.folder / "app/before.txt"
     say(f"before the load: {app.before}")
-    seconds = run.setting("BEFORE_TIMEOUT", "300")
     words = ["sh", "-c", BEFORE + app.before]
-    status = _in_own_image(run, service, words, what="--before", seconds=seconds, log=log)
+    status = _in_own_image(run, service, words, what="--before", limit=("BEFORE_TIMEOUT", "300"), log=log)
     if status:
         refuse(engine, f"--before: status {status}", log)
 
 
-def _in_own_image(run: Run, service: str, words: Sequence[str], *, what: str, seconds: str, log: Path) -> int:
-    """Runs a command in a container like the service's; its exit status. The log keeps the end of its output."""
+def _in_own_image(run: Run, service: str, words: Sequence[str], *, what: str, limit: tuple[str, str], log: Path) -> int:
+    """Runs a command in a container like the service's; its exit status. The log keeps the end of its output.
+
+    `limit`: the setting with the most seconds that it may take, and its default.
+    """
     name = f"{run.project}-once"
+    seconds = run.setting(*limit)
+    if not re.fullmatch(r"[0-9]{1,5}(\.[0-9]+)?", seconds):
+        raise Failure(USER, f"{limit[0]}='{seconds}' is not a number of seconds; fix it in the environment")
     options = ("run", "--rm", "--no-deps", "--no-TTY", "--name", name, "--entrypoint", "", service)
     try:
         return run_compose(run, *options, *words, check=False, timeout=float(seconds), log=log, end_alone=True).status
     except DockerError as error:
         last = last_line(log)[:300]
         said = f"; last log line: {last}" if last else ""
-        raise Failure(USER, f"{what}: not done after {seconds} s{said}") from error
+        words_ = f"{what}: not done after {seconds} s ({limit[0]} in the environment changes that){said}"
+        raise Failure(USER, words_) from error
     finally:
         docker("rm", "--force", "--volumes", name, check=False)
 

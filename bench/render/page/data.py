@@ -80,7 +80,7 @@ def page_data(
         (*told.ranking.table, row.service): row for told in rankings for row in told.ranking.rows
     }
     columns: dict[str, Any] = {
-        "cells": _cells(cells, records, latencies, words, figures),
+        "cells": _cells(cells, records, latencies, words, figures, limits=limits),
         "measurements": _measurements(cells, records, windows, limits, words),
         "curves": _curves(cells, latencies),
     }
@@ -244,8 +244,10 @@ def _cells(
     latencies: LatenciesByCell,
     words: Words,
     figures: Mapping[tuple[str, ...], RankedRow],
+    *,
+    limits: NoiseLimits,
 ) -> Columns:
-    ceilings = ceilings_of(records)
+    ceilings = ceilings_of(records, limits)
     rated = any(record.mode == "rate" for record in records)
     rows = []
     for cell, places in groups:

@@ -165,7 +165,8 @@ def test_its_services_come_up_it_is_imported_its_command_runs_and_answers_are_re
         ('[[ $* != *"./load rows" ]] || exit 7', "--before: status 7: ValueError: no luck (main.py, line 1)"),
         (
             '[[ $* != *"import app" ]] || { echo "it waits"; sleep 9; }',
-            "main:app does not import: not done after 0.2 s; last log line: it waits",
+            "main:app does not import: not done after 0.2 s (IMPORT_TIMEOUT in the environment changes that); last log"
+            " line: it waits",
         ),
     ],
 )

@@ -120,7 +120,7 @@ def test_the_engine_pauses_what_the_driver_may_not_freeze(folder: Path) -> None:
 
 def test_how_long_all_threads_have_run_and_waited(folder: Path) -> None:
     (state(folder).parent / "cgroup.procs").write_text("11\n13\n14\n")
-    assert freezer().answer("threads one") == "threads"  # a kernel without schedstat
+    assert freezer().answer("threads one") == "threads one"  # a kernel without schedstat
     for pid, thread, words in ((11, 11, "1000 10 17"), (11, 12, "2000 20 17"), (13, 13, "4000 40 17")):
         place = folder / f"proc/{pid}/task/{thread}"
         place.mkdir(parents=True)

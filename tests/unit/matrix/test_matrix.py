@@ -214,7 +214,7 @@ def default_of(data: dict[str, Any], servers: str) -> None:
 
 @pytest.mark.parametrize("name", list(MATRIX.servers))
 def test_a_server_has_all_defaults_that_decide_events(name: str) -> None:
-    assert [*MATRIX.servers[name].defaults] == ["graceful", "timeout", "keepalive", "backlog", "silent"]
+    assert [*MATRIX.servers[name].defaults] == ["graceful", "timeout", "keepalive", "backlog", "silent", "respawn"]
 
 
 def test_of_several_defaults_the_first_one_that_holds_is_the_servers() -> None:

@@ -146,17 +146,24 @@ LOCKED = "flask==3.1 \\\n    --hash=sha256:ab\n# x\n\n-r more.txt\n"
 
 
 @pytest.mark.parametrize(
-    ("files", "name", "text"),
+    ("files", "found"),
     [
-        ({}, "requirements.in", ""),
-        ({"requirements.txt": LOCKED, "more.txt": "gunicorn  # why\n"}, "requirements.in", "flask==3.1\ngunicorn\n"),
-        ({"pyproject.toml": PROJECT}, "pyproject.toml", PROJECT),
+        ({}, {"requirements.in": ""}),
+        (
+            {"requirements.txt": LOCKED, "more.txt": "gunicorn  # why\n"},
+            {"requirements.in": "flask==3.1\ngunicorn\n"},
+        ),
+        (
+            {"requirements.txt": "flask\n-c all.txt\n", "all.txt": "pywin32==306\n-r more.txt\n", "more.txt": "x==1\n"},
+            {"requirements.in": "-c .constraints.txt\nflask\n", ".constraints.txt": "pywin32==306\nx==1\n"},
+        ),
+        ({"pyproject.toml": PROJECT}, {"pyproject.toml": PROJECT}),
     ],
 )
-def test_requirements_are_found(tmp_path: Path, files: dict[str, str], name: str, text: str) -> None:
+def test_requirements_are_found(tmp_path: Path, files: dict[str, str], found: dict[str, str]) -> None:
     for file, words in files.items():
         (tmp_path / file).write_text(words)
-    assert requirements_of(tmp_path, None, "") == (name, text)
+    assert requirements_of(tmp_path, None, "") == found
 
 
 @pytest.mark.parametrize(
@@ -166,6 +173,7 @@ def test_requirements_are_found(tmp_path: Path, files: dict[str, str], name: str
         ("./wheels/x.whl\n", "is a local package"),
         ("-r requirements.txt\n", "includes itself"),
         ("-r no.txt\n", "cannot read the requirements in no.txt"),
+        ("--extra-index-url https://example.org/simple\ntorch\n", "'--extra-index-url' is not supported"),
     ],
 )
 def test_requirements_that_cannot_be_locked(tmp_path: Path, text: str, words: str) -> None:

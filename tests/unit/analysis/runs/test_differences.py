@@ -280,12 +280,17 @@ def test_a_service_whose_windows_were_all_refused_has_a_row_with_the_cause() -> 
     services = [*facts["tables_in_turns"][0]["services"]]
     gone = next(name for name in services if name.startswith("aiohttp"))
     refused = [
-        replace(one, causes=(Cause("errors", "all of them"),)) if one.service == gone else one for one in records
+        replace(one, valid=False, causes=(Cause("errors", "all of them"),)) if one.service == gone else one
+        for one in records
     ]
     one, other = (samples_of("run", services, own, loaded.distributions) for own in (records, refused))
-    rows = {row.figure: row for row in run_differences(one, other) if row.service == gone}
-    assert {figure: row.word for figure, row in rows.items()} == {SPEED: "invalid: errors", P50: "invalid: errors"}
-    assert (rows[SPEED].before.rounds, rows[SPEED].after.rounds, rows[SPEED].after.planned) == (6, 0, 6)
+    cells = {key.figure: sample for key, sample in other.cells.items() if key.service == gone}
+    assert {figure: (sample.values, sample.refused) for figure, sample in cells.items()} == {
+        SPEED: ((), 6),
+        P50: ((), 5),
+    }
+    (row,) = (row for row in run_differences(one, other) if row.service == gone)
+    assert (row.figure, row.word, row.before.rounds, row.after.rounds) == (P50, "invalid: errors", 5, 0)
     # Figures of a table have no level of their own, so neither has one that is missing.
     assert not [trend for trend in trends_of([one, other, one, one, other]) if trend.service == gone]
     # Windows that never began are no rows.
