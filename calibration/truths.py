@@ -242,14 +242,15 @@ class Result:
 
     @property
     def missing(self) -> int:
-        """How many tables lack what they must show: the faster service, the idle one, or windows of both roles."""
+        """How many tables lack what they must show: the faster or idle service, a comparison, windows of both."""
         return sum(self._lacks(table) for table in self.tables)
 
     def _lacks(self, table: JudgedTable) -> bool:
         truth = self.truth
         silent = bool(truth.faster) and truth.faster not in table.called()
         idle = bool(truth.idles) and IDLES not in table.remarks.get(truth.idles, "")
-        return silent or idle or {one.role for one in table.windows} != {FIRST, SECOND}
+        unjudged = truth.same is not None and not table.contrasts
+        return silent or idle or unjudged or {one.role for one in table.windows} != {FIRST, SECOND}
 
     @property
     def share(self) -> float:

@@ -9,7 +9,8 @@
 #             SETUP=true: prepare the machine first. FAIL_ON is only checked. Outputs: run, report; only verdict if
 #             both give the same package
 #   judge     writes the verdicts of the run in folder RUN as a comment. FAIL_ON: policies of scripts/pr-comment.sh,
-#             which also sets the exit status. Outputs: comment, verdict
+#             which also sets the exit status. Outputs: comment, verdict. VERDICT: nothing was measured, and this is
+#             the verdict
 #
 # Outputs are NAME=VALUE lines in the file $GITHUB_OUTPUT, or printed if that is unset. The comment is also
 # appended to $GITHUB_STEP_SUMMARY.
@@ -72,6 +73,10 @@ measure() {
 }
 
 judge() {
+	if [[ ${VERDICT:-} ]]; then
+		output verdict "$VERDICT"
+		return
+	fi
 	local split comment=${RUN:?}/comment.md status=0 verdict
 	policies
 	"$root/scripts/pr-comment.sh" "$RUN" "${split[@]}" >"$comment" || status=$?

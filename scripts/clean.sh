@@ -13,8 +13,8 @@
 # status 2 while a run is in progress.
 #
 #   --yes                        remove it
-#   --keep-images                remove only images that a newer build has replaced
-#   --images-older-than DAYS     remove only images of services that were built before that
+#   --keep-images                keep images of services, except those that a newer build has replaced
+#   --images-older-than DAYS     keep images of services that were built in the last DAYS days
 #   --all                        remove base images and the harness's images too: the next run pulls and builds them again
 #   --build-cache                empty the engine's build cache too. It has no labels, so this affects every user of the
 #                                engine. As long as it exists, it keeps the layers of removed images on disk

@@ -11,7 +11,8 @@
 #
 #   --list WHAT           print all names with their meaning; run nothing. WHAT: presets, stacks, servers, frameworks, pythons,
 #                         bases, scenarios, tools, levels, knobs, events, services
-#   --preset NAME         a named selection (quick); other options narrow it, or add to it by name
+#   --preset NAME         a named selection, which other options narrow, or add to by name. Without it: quick if nothing
+#                         is selected; bad-day with --event; else every stack of the default Python that matches
 #   --stack --framework --server --python --base --scenario --tool    globs or names, separated by commas; --python and
 #                         --base default to the default ones ('*': all). Globs do not match development servers
 #                         (docs/catalogue.md): name them (--server werkzeug)
@@ -32,7 +33,7 @@
 #   --controls WHICH      null (default): also measure the null server, which shows what each tool can do here; or none
 #                         (skips the checks that need it, and latency)
 #   --max-time MINUTES    stop measuring after this time; rankings come first, and the report says what is missing
-#   --duration SECONDS    load of each cell that is measured alone; for the event memory, the longest time (30)
+#   --duration SECONDS    load of each cell that is measured alone; for the event memory, the longest time (10)
 #   --rounds N  --seed N  passes over all cells, each in its own random order; for rankings, the maximum
 #   --loadgens N          split the load of each cell among N load generators (--mode solo); with --swarm, each on its own node
 #   --no-latency          do not measure latency: skip the loads at a common rate that follow a ranking

@@ -10,7 +10,8 @@
 # (scripts/compare-runs.sh --check).
 #
 #   --fail-on POLICY  exit status 1 if the policy is violated; may be repeated:
-#       slower:5%         a verdict is slower, with over 5 % more CPU or fewer requests/s (slower alone: any)
+#       slower:5%         a verdict is slower, with over 5 % more CPU, fewer requests/s, or a higher p50, p99 or p99.9 at
+#                         the common rate (slower alone: any)
 #       invalid           base or proposed version has no figure; for two runs: a cell has no valid round
 #       not-enough-data   a comparison has no verdict
 #       not-comparable    the two runs are not comparable

@@ -7,7 +7,7 @@
 # of failures; results/RUN/junit.xml has the checks too. SERVICE is a name that scripts/matrix.sh --list services
 # prints, or a glob ('*-flask-py313-debian'). Exit status 1 if a check fails.
 #
-#   --all      every service whose base image is here; implies --quiet
+#   --all      every service (more than 2,000) whose base image is here or can be pulled or built; implies --quiet
 #   --quiet    print only failures
 #   --jobs N   services to check at the same time (default: two per core, fewer if memory is short)
 #

@@ -94,7 +94,7 @@ def _faults(service: Mapping[str, Any], folder: str, links: Sequence[str]) -> It
             yield f"weakens its confinement ({option})"
     for other, rule in (service.get("depends_on") or {}).items():
         if (rule or {}).get("condition") == "service_completed_successfully":
-            yield f"waits for {other} to end: give that one's command with --before instead"
+            yield f"waits for {other} to end, which is not supported (give the command of {other} with --before)"
     build = service.get("build") or {}
     for key in BUILD_REFUSED:
         if build.get(key):

@@ -168,12 +168,12 @@ def _speed(
     if cpu_s is None or others_s is None or not cpus or not turns.seconds:
         reason = no_cpu if cpu_s is None else "the CPU time of other programs in the turns was not saved"
         return {"speed": (None, reason), "server_busy_ratio": (None, reason)}
-    # A service with one worker may not be able to use all CPUs.
-    workers = whole(limits.get("workers"))
-    usable = cpus if workers is None else min(cpus, max(workers, cpu_s / turns.seconds))
+    waited_s, workers = turns.waited_s(cpu_s), whole(limits.get("workers"))
+    # A service with few workers may not be able to use all CPUs.
+    wanted_s = cpu_s + (others_s if waited_s is None else min(waited_s, others_s))
+    usable = cpus if workers is None else min(cpus, max(workers, wanted_s / turns.seconds))
     there_s = turns.seconds * usable
     others_s = max(0.0, min(others_s, there_s - cpu_s))
-    waited_s = turns.waited_s(cpu_s)
     if waited_s is None:
         ready = min(1.0, 2 * cpu_s / there_s, cpu_s / max(there_s - others_s, 1e-9))
         lost_s = others_s * ready**2
@@ -276,9 +276,13 @@ def _host(
     used_s = sum(cpu_s for cpu_s, _ in used if cpu_s is not None)
     in_tasks = raw.after.get("irq_time") == "in_tasks"
     if turns is None and raw.before.get("apart") == "yes":
-        loadgen_s = used[-1][0] or 0.0
+        # Database and upstream may share a machine with either; runs made before did not save with which.
+        server_s, *others, loadgen_s = (cpu_s or 0.0 for cpu_s, _ in used)
+        beside = raw.database[0].get("beside")
+        loadgen_s += sum(others) * (beside == "loadgen")
+        server_s += sum(others) * (beside == "server")
         foreign = foreign_ratio(wall_s * cpus, spent, loadgen_s, in_tasks=in_tasks)
-        return _worse(raw, steal[0], foreign, used[0][0] or 0.0, in_tasks=in_tasks)
+        return _worse(raw, steal[0], foreign, server_s, in_tasks=in_tasks)
     all_s = turns.cpu_s.get(ALL_TASKS) if turns else None
     foreign = foreign_ratio(wall_s * cpus, spent, used_s, in_tasks=in_tasks, all_s=all_s)
     return {"steal_ratio": steal, "foreign_ratio": (min(1.0, foreign * share), "")}

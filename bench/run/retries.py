@@ -6,6 +6,7 @@ The same goes for a step during which the database, the upstream or the load gen
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 RETRIES = 0.5
@@ -35,7 +36,15 @@ def may_be_noisy(place: Path, *, null: bool) -> bool:
     return not null or sum(1 for _ in place.parent.glob(f"{place.name}.{SPOILED}-*")) < NULL_TRIES
 
 
-def set_aside(place: Path, cause: str = SPOILED) -> None:
-    """Rename a window's folder, which keeps its raw files."""
+def set_aside(place: Path, cause: str = SPOILED, parts: Collection[Path] = ()) -> None:
+    """Rename a folder, which keeps its raw files; or move only these parts of it to a folder of that name."""
     number = 1 + sum(1 for _ in place.parent.glob(f"{place.name}.{cause}-*"))
-    place.rename(place.with_name(f"{place.name}.{cause}-{number}"))
+    aside = place.with_name(f"{place.name}.{cause}-{number}")
+    if not parts:
+        place.rename(aside)
+        return
+    aside.mkdir()
+    for part in filter(Path.exists, parts):
+        there = aside / part.relative_to(place)
+        there.parent.mkdir(parents=True, exist_ok=True)
+        part.rename(there)

@@ -93,7 +93,10 @@ class Screen:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Counts of steps, expected seconds of those done (`spent`) and to do (`left`), and when the first one began."""
+    """Counts of steps, expected seconds of those done (`spent`) and to do (`left`), and when the first one began.
+
+    `ends`: when the run stops at the latest; None without a limit.
+    """
 
     began: float
     count: int = 0
@@ -102,6 +105,7 @@ class Progress:
     left: float = 0.0
     spent: float = 0.0
     last: str = ""
+    ends: float | None = None
 
     def expect(self, seconds: float, steps: int) -> Progress:
         """The progress with this many seconds and steps left."""
@@ -124,8 +128,10 @@ class Progress:
         return seconds * self.spent / real if self.spent and real > 0 else seconds
 
     def time_left(self, now: float) -> str:
-        """Minutes and seconds left: what the plan expects, corrected by how long the steps done really took."""
+        """Minutes and seconds left: what the plan expects, corrected by how long the steps done took, or to the limit."""
         seconds = self.left * (now - self.began) / self.spent if self.spent else self.left
+        if self.ends is not None:
+            seconds = max(0.0, min(seconds, self.ends - now))
         return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
 
     def log_line(self, step: Step, status: LiveStatus, now: float) -> str:

@@ -67,12 +67,18 @@ def begin(folder: Path, now: float, max_time_s: float | None, lanes: int = 1) ->
     journal.rebuild(source)
     alone = sum(one.seconds for one in source.planned if one.mode in ("solo", "null"))
     retry_s = retries.RETRIES * alone
-    return next_round(source, RunState(Progress(began=now), max_time_s=max_time_s, retry_s=retry_s, lanes=lanes), now)
+    progress = Progress(began=now, ends=max_time_s)
+    return next_round(source, RunState(progress, max_time_s=max_time_s, retry_s=retry_s, lanes=lanes), now)
 
 
 def set_aside(folder: Path, step: Step, state: RunState, cause: str = retries.SPOILED) -> RunState:
-    """The state with the first step at the end of the queue, to be measured again; its raw files are kept."""
-    retries.set_aside(folder / step.dir, cause)
+    """The state with the first step at the end of the queue, to be measured again; its raw files are kept.
+
+    A block's folder may also have measurements of an earlier step, which stay.
+    """
+    place, own = folder / step.dir, {folder / line["dir"] for line in step.lines}
+    others = any(path.parent not in own for path in place.rglob("meta.json"))
+    retries.set_aside(place, cause, own if others else ())
     queue = (*state.queue[1:], step)
     was = state.progress
     progress = replace(was, done=was.done + 1, count=was.count + 1, spent=was.spent + step.seconds)

@@ -40,19 +40,22 @@ class ChangePoints:
     p: float
 
 
-def search(values: Sequence[float]) -> ChangePoints:
-    """The most likely change points with their p value; none for fewer than 5 values or identical values."""
+def search(values: Sequence[float], shortest: int = 0) -> ChangePoints:
+    """The most likely change points with their p value; none for fewer than 5 values or identical values.
+
+    `shortest`: the minimum segment length, by default that of a series of this length.
+    """
     if len(values) < LEAST_INNER or max(values) - min(values) < LEAST_SPREAD:
         return ChangePoints((), 1.0)
     import numpy as np
 
-    row = np.asarray([values], dtype=float)
+    row, shortest = np.asarray([values], dtype=float), shortest or _shortest_segment(len(values))
     best = ChangePoints((), 1.0)
     for cuts in CUTS:
-        if len(values) - cuts - 1 < 2 or (cuts + 1) * _shortest_segment(len(values)) > len(values):
+        if len(values) - cuts - 1 < 2 or (cuts + 1) * shortest > len(values):
             continue
-        places = _places(row, cuts)
-        noise = _noise(len(values), cuts)
+        places = _places(row, cuts, shortest)
+        noise = _noise(len(values), cuts, shortest)
         above = int((noise >= _f(row, places)[0]).sum())
         p = min(1.0, len(CUTS) * (1 + above) / (SERIES + 1))
         if p < best.p:
@@ -69,7 +72,7 @@ def within(values: Sequence[float], found: ChangePoints, errors: float = ERRORS)
     places, todo = set(found.places), _segments(0, len(values), found.places)
     while todo:
         first, last = todo.pop()
-        inner = search(values[first:last])
+        inner = search(values[first:last], _shortest_segment(len(values)))
         if inner.places and inner.p <= errors:
             added = [first + place for place in inner.places]
             places |= set(added)
@@ -87,12 +90,12 @@ def _shortest_segment(count: int) -> int:
     return max(LEAST_PART, 1 + count // 10)
 
 
-def _places(rows: Any, cuts: int) -> Any:
+def _places(rows: Any, cuts: int, shortest: int) -> Any:
     """[series, runs] -> [series, cuts]: the best change points of each series."""
     import numpy as np
     from ruptures import KernelCPD
 
-    search_one = KernelCPD(kernel="linear", min_size=_shortest_segment(rows.shape[1]))
+    search_one = KernelCPD(kernel="linear", min_size=shortest)
     return np.array([search_one.fit(row[:, None]).predict(n_bkps=cuts)[:-1] for row in rows])
 
 
@@ -112,9 +115,9 @@ def _f(rows: Any, places: Any) -> Any:
 
 
 @cache
-def _noise(count: int, cuts: int) -> Any:
+def _noise(count: int, cuts: int, shortest: int) -> Any:
     """[SERIES]: F of the best segmentation of normal noise (F does not depend on mean and spread)."""
     import numpy as np
 
     rows = np.random.default_rng(count).normal(size=(SERIES, count))
-    return _f(rows, _places(rows, cuts))
+    return _f(rows, _places(rows, cuts, shortest))

@@ -57,14 +57,13 @@ class Spread:
 
 
 def spread_of(services: Iterable[Counts]) -> Spread:
-    """The spread of the services that lost any requests."""
+    """The spread of the services that lost some of their requests; it cannot be seen in those that lost all."""
     x2, freedom, known = 0.0, 0, 0
     for counts in services:
-        if part := share(counts):
+        if 0 < (part := share(counts)) < 1:
             known += 1
             freedom += len(counts) - 1
-            if part < 1:
-                x2 += sum((lost - sent * part) ** 2 / (sent * part * (1 - part)) for lost, sent in counts if sent)
+            x2 += sum((lost - sent * part) ** 2 / (sent * part * (1 - part)) for lost, sent in counts if sent)
     return Spread(x2, freedom, known)
 
 

@@ -75,7 +75,8 @@ class RankedService:
 
     `rank` and `tier` count from 1 (the fastest); services of a tier are tied with its leader.
     `difference`, `low` and `high` are relative to the best of the ranking (simultaneous interval; 0, 0, 0 for itself).
-    A service that no chain of windows connects with the largest component has rank and tier None, and figures nan.
+    A service that no chain of windows connects with the largest component has rank and tier None, and figures nan; so
+    does one that no error is known for (`thin`), as it has figures in one round only.
     """
 
     rank: int | None
@@ -84,6 +85,7 @@ class RankedService:
     difference: float
     low: float
     high: float
+    thin: bool = False
 
 
 def _no_error(i: str, j: str) -> float:
@@ -144,7 +146,10 @@ def rank(fit: TableFit, found: Mapping[tuple[str, str], Difference]) -> tuple[Ra
     """
     if not fit.components:
         return ()
-    ordered = sorted(fit.components[0], key=lambda name: (-fit.effects[name], name))
+    every = fit.components[0]
+    known = [one for one in every if any(math.isfinite(found[one, i].half_width) for i in every if i != one)]
+    # In the first round no error is known for any of them: their order is shown all the same.
+    ordered = sorted(known or every, key=lambda name: (-fit.effects[name], name))
     rows, tier, head = [], 1, ordered[0]
     for number, name in enumerate(ordered, 1):
         if name != head and found[name, head].word == SLOWER:
@@ -154,8 +159,10 @@ def rank(fit: TableFit, found: Mapping[tuple[str, str], Difference]) -> tuple[Ra
             against = found[name, ordered[0]]
             difference, low, high = map(_ratio, (against.estimate, against.interval.low, against.interval.high))
         rows.append(RankedService(number, name, tier, difference, low, high))
+    thin = [name for name in every if name not in ordered]
     lost = [name for part in fit.components[1:] for name in part]
-    return (*rows, *(RankedService(None, name, None, *[math.nan] * 3) for name in lost))
+    left = [*((name, True) for name in thin), *((name, False) for name in lost)]
+    return (*rows, *(RankedService(None, name, None, math.nan, math.nan, math.nan, one) for name, one in left))
 
 
 def _ratio(logarithm: float) -> float:

@@ -28,7 +28,15 @@ from bench.words.answers import ref_question, ref_sentences, sentences
 from bench.words.knees import told_knees
 from bench.words.latency import latency_sentences
 from bench.words.names import Question, labels_of, level_words, loaded_words, question, scenario_words, table_question
-from bench.words.remarks import ONE_CPU, along_sentence, beside_words, limits_words, note_of, published_sentence
+from bench.words.remarks import (
+    ONE_CPU,
+    along_sentence,
+    beside_words,
+    lacking_words,
+    limits_words,
+    note_of,
+    published_sentence,
+)
 
 LEAST_CREDIT = 0.01
 """From this share on, requests that services may have lost to other programs are mentioned."""
@@ -81,6 +89,9 @@ def tell(
     told = tuple(
         told_ranking(one, places, reference, knobs, pairs, development=development, waits=waits) for one in rankings
     )
+    told = tuple(
+        replace(one, sentences=(*one.sentences, *lacking_words(one.labels, places, services or {}))) for one in told
+    )
     # What is true of all tables is said once.
     rest = (replace(one, sentences=tuple(words for words in one.sentences if words not in GENERAL)) for one in told[1:])
     return (*told[:1], *rest)
@@ -131,7 +142,7 @@ def told_ranking(
 
 def cheapest_words(ranking: Ranking, found: Cheapest, labels: Mapping[str, str]) -> str:
     """Which services need the least CPU per request."""
-    if len(found.services) == sum(row.cpu_us is not None for row in ranking.rows) > 1:
+    if found.alike and len(found.services) == sum(row.cpu_us is not None for row in ranking.rows) > 1:
         return f"CPU per request: all are tied ({span(number(found.least), number(found.most))} µs)."
     return f"Cheapest: {_least_words(found, labels, 'CPU per request', 'µs')}."
 
@@ -148,8 +159,10 @@ def lightest_words(ranking: Ranking, found: Cheapest, labels: Mapping[str, str])
 def _least_words(found: Cheapest, labels: Mapping[str, str], what: str, unit: str) -> str:
     one = len(found.services) == 1
     needs = f"{span(number(found.least), number(found.most))} {unit}"
-    who = listed([labels[name] for name in found.services])
-    return f"{who} need{'s' * one} the least {what} ({needs}){'' if one else ', and are tied'}"
+    names = [labels[name] for name in found.services]
+    if found.alike:
+        return f"{listed(names)} need{'s' * one} the least {what} ({needs}){'' if one else ', and are tied'}"
+    return f"{names[0]} needs the least {what}, tied with {listed(names[1:])} ({needs})"
 
 
 def systematic_words(ranking: Ranking) -> list[str]:

@@ -118,9 +118,8 @@ def _how_much(cell: EventCell) -> Iterable[str]:
     if sizes := cell.figures("kept_bytes"):
         grown = cell.figures("grown_bytes")
         # Workers that serve the requests afterwards may need more than the large bodies did.
-        kept = [max(0.0, min(one, most)) for one, most in zip(sizes, grown, strict=False)] or sizes
-        whole_of_it = kept == grown
-        words = "all" if whole_of_it else span(kept, megabytes)
+        kept = [max(0.0, min(one, most)) for one, most in zip(sizes, grown, strict=True)]
+        words = "all" if kept == grown else span(kept, megabytes)
         yield f"keeps {words} of the {span(grown, megabytes)} allocated for large bodies"
         sent, taken = sum(cell.figures("bodies")), sum(cell.figures("bodies_answered"))
         if taken < sent:
@@ -202,7 +201,7 @@ FIGURES: Mapping[str, Callable[[list[float]], str]] = {
     "restored_s": lambda found: f"all workers back after {seconds_of(found)}",
     "ended_s": lambda _: "the whole server ended",
     "smallest_k": lambda found: f"blocked by {with_noun(found, 'slow connection')}",
-    "cut_after_s": lambda found: f"closes them after {seconds_of(found)}",
+    "cut_after_s": lambda found: f"closes slow connections after {seconds_of(found)}",
     "p99_beside_s": lambda found: f"p99 of other requests {span(found, milliseconds)}",
     "kb_per_connection": lambda found: f"{span(found, number)} KB per connection",
     "recycled": lambda found: f"{with_noun(found, 'worker')} recycled",
@@ -212,13 +211,13 @@ FIGURES: Mapping[str, Callable[[list[float]], str]] = {
 
 def _figures(cell: EventCell) -> Iterable[str]:
     """What an event measures besides losses."""
+    kind = "idle" if cell.counted[0].event == "connections" else "slow"
     for name, write in FIGURES.items():
         if found := cell.figures(name):
-            yield write(found)
+            yield write(found).replace("slow", kind)
     if cell.counted[0].event in ("killed", "hung") and not cell.figures("restored_s") and not cell.gone:
         yield "the worker was not replaced"
     if cell.figures("most_k") and not cell.figures("smallest_k"):
-        kind = "idle" if cell.counted[0].event == "connections" else "slow"
         yield f"not blocked by {with_noun(cell.figures('most_k'), f'{kind} connection')}"
     fates = [fate for fate in cell.values("long_fate") if fate]
     if fates:

@@ -26,7 +26,7 @@ def order_words(ranking: Ranking, services: Sequence[str], names: Mapping[str, s
     if len(services) == 1:
         return f"only {names[best]} has a figure that can be ranked"
     gap = ranking.ahead(best, worst)
-    if ranking.look is None or gap is None or gap.interval is None:
+    if ranking.look is None or gap is None or not any(one.interval for one in ranking.contrasts):
         rounds, first = ranking.rounds, ranking.looks[0]
         wanted = f"; the first verdicts come after {first}" if rounds < first else ""
         return f"not enough data for a ranking: {plural(rounds, 'round')}{wanted}"

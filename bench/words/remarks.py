@@ -22,11 +22,13 @@ from bench.analysis.tables.ranking import (
     Unranked,
 )
 from bench.core.formats import joined, listed, number, plural, size
+from bench.core.groups import grouped
 from bench.matrix.knobs import CPU_QUOTA
 from bench.matrix.start_command import Waits
 from bench.plan.cpus import server_cpus
 from bench.plan.measurement import settings_of
 from bench.records.record import Cause
+from bench.run.reader import ServiceFacts
 
 DEVELOPMENT = "development server"
 
@@ -57,6 +59,8 @@ def remark_words(remark: Remark) -> str:  # noqa: PLR0911 -- one return for each
             return "there is nothing to compare it with"
         case Unranked.APART:
             return "it never shared a window with the others"
+        case Unranked.THIN:
+            return "no rank: only one of its rounds counts"
         case NoFigure(why):
             return _why_none(why)
         case LeftOut(windows, every, cause):
@@ -93,6 +97,23 @@ def _why_none(why: Cause | str | None) -> str:
     if why is None:
         return "too few responses in every window"
     return f"{why.cause}: {why.detail}" if isinstance(why, Cause) else why or "not measured"
+
+
+FASTER = ("orjson", "ujson", "uvloop", "httptools")
+"""Packages that make an app or a server faster, and do not exist for every Python."""
+
+
+def lacking_words(labels: Mapping[str, str], places: Places, services: Mapping[str, ServiceFacts]) -> Iterator[str]:
+    """Which services of a table lack such a package that the same stack has on another Python."""
+    known = [name for name in labels if name in places and name in services and services[name].packages]
+    for package in FASTER:
+        lacking = list[str]()
+        for own in grouped(known, lambda name: places[name].stack).values():
+            without = [name for name in own if package not in services[name].packages]
+            lacking += without if len(without) < len(own) else []
+        if lacking:
+            names, run = listed([labels[name] for name in lacking]), "runs" if len(lacking) == 1 else "run"
+            yield f"{names} {run} without {package}, so not all of the difference from other Pythons is Python's."
 
 
 ONE_CPU = (

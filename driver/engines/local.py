@@ -376,7 +376,7 @@ class LocalDocker(Engine):
             taken = subnet_taken(run)
             if taken:
                 where = f"the subnet {run.setting('BENCH_SUBNET')} is in use by Docker's network {taken} (another run?)"
-                raise Failure(USER, f"{where}: end that, or set BENCH_SUBNET in .env")
+                raise Failure(USER, f"{where}: end that, or set BENCH_SUBNET in .env for a new run")
             raise Failure(RUN, f"the database, upstream or load generator does not start: {last_line(log)}")
         for attempt in range(1, TRIES + 1):
             if self._database_ready() and self.know_dependencies():

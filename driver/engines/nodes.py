@@ -23,7 +23,7 @@ from driver.nodes.node import nodes_of, read_addresses, read_lanes, role_of, sev
 from driver.nodes.swarm import find_manager
 from driver.run import Run
 
-APART = "apart"
+APART, BESIDE = "apart", "beside"
 """A file in the folder of a lane: whether load generator and server have different kernels, yes or no."""
 READ = ("server", "support")
 """Roles whose machines have a reader of counters."""
@@ -86,9 +86,12 @@ class Nodes(LocalDocker):
         return f"{super().cgroup_of(service)}\t{self.reader_address(role_of(service))}"
 
     def read(self, what: str, service: str) -> str:
-        lines = self._read_at(role_of(service), what, self.pid_of(service))
-        apart = (text_of(self.run.lane_folder / APART) or "").strip()
-        return lines + (f"apart {apart}\n" if what == "counters" and apart else "")
+        role = role_of(service)
+        lines = self._read_at(role, what, self.pid_of(service))
+        for key in (APART, *([BESIDE] if role == "support" else [])) if what == "counters" else ():
+            told = (text_of(self.run.lane_folder / key) or "").strip()
+            lines += f"{key} {told}\n" if told else ""
+        return lines
 
     def _read_at(self, role: str, what: str, pid: int = 0) -> str:
         words = ("env", "CGROUP_ROOT=/host/cgroup", "python3", "-m", "driver.counters", what, str(pid))
@@ -158,9 +161,10 @@ class Nodes(LocalDocker):
         return answer("exec", self.reader("server"), *asks, context=context) is not None
 
     def start_dependencies(self) -> None:
-        """Also records whether load generator and server have different kernels, and thus share no CPU time."""
+        """Also records which roles share a kernel, and thus CPU time: load generator and server, and the support."""
         super().start_dependencies()
         words = ("exec", self.run.container(LOADGEN), "cat", "/proc/sys/kernel/random/boot_id")
         here = docker(*words, context=self.context_of(LOADGEN)).out.strip()
-        same = here == self._read_at("server", "boot-id")
-        save(self.run.lane_folder / APART, "no\n" if same else "yes\n")
+        server, support = (self._read_at(role, "boot-id") for role in READ)
+        save(self.run.lane_folder / APART, "no\n" if here == server else "yes\n")
+        save(self.run.lane_folder / BESIDE, {here: "loadgen\n", server: "server\n"}.get(support, "neither\n"))

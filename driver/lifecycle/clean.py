@@ -15,7 +15,7 @@ from pathlib import Path
 from driver.docker import docker, run
 from driver.failure import USER, Failure, say
 from driver.files import text_of
-from driver.lifecycle.leftovers import FOLDER, is_abandoned
+from driver.lifecycle.leftovers import FOLDER, is_abandoned, is_locked
 from driver.run import PROJECT, ROOT
 
 RUN = re.compile(r"bench-[0-9]{8}-[0-9]{6}-.+-[0-9]+")
@@ -61,6 +61,9 @@ def main(argv: list[str]) -> int:
     options = parser.parse_args(argv)
     root = Path(os.environ.get("BENCH_ROOT") or ROOT)
     left, images = find_left(), find_images(root, options.images_older_than)
+    # A run that is still building has no container yet, but holds its lock.
+    writers = [path.parent.name for path in root.glob("results/*/.writer") if is_locked(path)]
+    left.under_way += [] if left.under_way else writers
     if options.keep_images:
         spare(images, "service")
     if not options.all:

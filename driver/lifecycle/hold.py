@@ -84,6 +84,9 @@ def hold(run: Run, command: Sequence[str], note: str, begin: Callable[[], None] 
             warn("; ".join(filter(None, ["interrupted", note])))
         if begin:
             remove_run(run)
+            if interrupted:
+                # A killed client may have left a container of the tools.
+                remove_left(run)
         guard.dismiss()
     return status if status >= 0 else 128 - status
 

@@ -113,15 +113,15 @@ def read_request(argv: Sequence[str]) -> Request:
             setattr(request, word[2:], _needed(value, f"{word} needs the name of a run"))
             taken = 2
         elif word == "--package":
-            request.packages.append(_there(_needed(value, "--package needs a value; see --help")))
-            request.selection += [word, request.packages[-1]]
+            request.packages.append(_needed(value, "--package needs a value; see --help"))
+            request.selection += [word, _there(value)]
             taken = 2
         elif own := take_own(request.own, words):
             taken = own
         else:
             if word.startswith("--package="):
-                request.packages.append(_there(word.partition("=")[2]))
-                word = f"--package={request.packages[-1]}"
+                request.packages.append(word.partition("=")[2])
+                word = f"--package={_there(request.packages[-1])}"
             request.selection.append(word)
         del words[:taken]
     return request

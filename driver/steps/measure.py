@@ -115,6 +115,7 @@ class _Measuring:
             host_network=step.host_network,
             environment={name: event.environment for name, event in step.events.items()},
         )
+        self._check_images()
         up, unreached = self.started.up, tuple[str, ...]()
         self.statuses["start"] = 0 if up else 1
         if up:
@@ -164,6 +165,15 @@ class _Measuring:
     @property
     def services(self) -> Path:
         return self.folder / "services"
+
+    def _check_images(self) -> None:
+        """Failure if another build has replaced an image since the run began: its records would be of two images."""
+        for name, image in self.started.image_id.items():
+            known = (text_of(self.run.service_folder(name) / "image.id") or "").strip()
+            if known and image != known:
+                self.engine.stop(self.step.services)
+                words = f"the image of {name} has changed since {self.run.name} began: another build has replaced it"
+                raise Failure(USER, f"{words}; start a new run")
 
     def _doubled(self, name: str) -> bool:
         """Starts a second container if the event needs one; whether the service has as many as it needs."""

@@ -138,9 +138,12 @@ make_base() {
 	fi
 	# shellcheck disable=SC2016 # $1 is mmdebstrap's: the new root
 	(($#)) && arguments+=("--customize-hook=ln -sf /usr/bin/$1 \"\$1/usr/local/bin/python3\"")
+	# An import of nothing succeeds too, so the image gets its name only once it is whole.
 	mmdebstrap "${arguments[@]}" "$suite" - | "$docker" import \
 		-c "ENV SSL_CERT_FILE=$bundle PIP_CERT=$bundle REQUESTS_CA_BUNDLE=$bundle" \
-		-c 'CMD ["/bin/sh"]' -c "LABEL bench.base.made=\"$made\" bench.base.suite=$suite" - "$image" >/dev/null
+		-c 'CMD ["/bin/sh"]' -c "LABEL bench.base.made=\"$made\" bench.base.suite=$suite" - "$image-unfinished" >/dev/null
+	"$docker" image tag "$image-unfinished" "$image"
+	"$docker" image rm "$image-unfinished" >/dev/null
 	say "made $image ($made)"
 }
 

@@ -94,9 +94,15 @@ reported() {
 # said SERVICE WORDS: exactly one line on the terminal says this about the service.
 said() { [[ $(grep -c "gunicorn-sync-$1-py313-debian.*: $2" "$BATS_FILE_TMPDIR/log") == 1 ]]; }
 
-@test "a service that does not build" { reported unbuilt "build failed" && said unbuilt "build failed"; }
+@test "a service that does not build" {
+	reported unbuilt "build failed"
+	said unbuilt "build failed"
+}
 
-@test "a service that does not start" { reported unborn "did not start" && said unborn "did not start"; }
+@test "a service that does not start" {
+	reported unborn "did not start"
+	said unborn "did not start"
+}
 
 @test "a service that answers wrongly is not loaded" {
 	local window=$run_folder/raw/r01/b1/json/wrk-c8/w1

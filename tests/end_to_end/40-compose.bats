@@ -177,7 +177,7 @@ for address in sys.argv[1:]: socket.create_connection((address, 48999), timeout=
 @test "a subnet in use: the last line names the network and says how to fix it" {
 	"$docker" network create --internal --subnet "$BENCH_SUBNET" bench-up-other >/dev/null
 	run -2 scripts/matrix.sh --preset quick --stack gunicorn-sync-wsgi --scenario json --tool wrk
-	[[ ${lines[-1]} == *" is in use by Docker's network bench-up-other (another run?): end that, or set BENCH_SUBNET in .env" ]]
+	[[ ${lines[-1]} == *" is in use by Docker's network bench-up-other (another run?): end that, or set BENCH_SUBNET in .env for a new run" ]]
 	export COMPOSE_SERVICES=bench
 	run -1 "$docker" compose up --no-build upstream
 	[[ $output == *'Pool overlaps'* ]]

@@ -10,7 +10,7 @@ export BENCH_SUBNET=${BENCH_SUBNET:-198.18.0.0/24}
 copy_project() {
 	local from=$BATS_TEST_DIRNAME/../..
 	mkdir -p "$1"
-	(cd "$from" && git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents --no-dereference --target-directory "$1")
+	(cd "$from" && git ls-files -z --cached --others --exclude-standard -- ':!results/published' | xargs -0 cp --parents --no-dereference --target-directory "$1")
 	[[ ! -f $from/services/.env ]] || cp "$from/services/.env" "$1/services/"
 	cd "$1" || return
 	printf '[defaults]\nwarmup = 0.2\n' >services/matrix.local.toml

@@ -13,7 +13,10 @@ teardown_file() { umount "$BATS_FILE_TMPDIR/project/results" 2>/dev/null || true
 
 # fill_up: fills all but 300 KiB once the first measurement has begun.
 fill_up() {
-	until compgen -G 'results/2*/raw/r01' >/dev/null; do sleep 0.1; done
+	for ((i = 0; i < 3000; i++)); do
+		! compgen -G 'results/2*/raw/r01' >/dev/null || break
+		sleep 0.1
+	done
 	fallocate --length $(($(stat --file-system --format='%a * %S' results) - 300 * 1024)) results/fill
 }
 

@@ -15,6 +15,7 @@ setup_file() {
 		#!/usr/bin/env bash
 		set -Eeuo pipefail
 		printf '%s\n' "\$@" >"\$FAKE/words"
+		[[ ! -e \$FAKE/refusal ]] || { cat "\$FAKE/refusal" >&2 && exit 2; }
 		cd "$BATS_FILE_TMPDIR/project"
 		python3 $support/compared_runs.py "results/\$(<"\$FAKE/head")" 4000 "\$(<"\$FAKE/head")"
 		echo "results/\$(<"\$FAKE/head")/report.md"
@@ -71,6 +72,17 @@ verdict=slower" ]]
 	[[ $(tr '\n' ' ' <"$FAKE/words") == "--package $PWD@$base --package $PWD@$head --max-time 30 " ]]
 }
 
+@test "a head that gives the same package passes, and what cannot be measured does not" {
+	echo 'bench: --package: equal sides: a@1 and a@2 give the same files (a==1)' >"$FAKE/refusal"
+	action 0
+	[[ $(<"$FAKE/results") == $'run=\nreport=\ncomment=\nverdict=no difference shown' ]]
+	grep -q 'give the same package' "$FAKE/summary"
+	echo 'bench: --package: the wheels cannot be built' >"$FAKE/refusal"
+	action 2
+	# shellcheck disable=SC2154 # bats sets it
+	[[ $(tail -n1 "$FAKE/results") == verdict= && $stderr == *'the wheels cannot be built'* ]]
+}
+
 @test "without policies nothing fails; an unknown policy is refused before anything is measured" {
 	echo 3200 >"$FAKE/head"
 	action 2 fail-on=slowest
@@ -113,7 +125,8 @@ refuses() {
 	# shellcheck disable=SC2016 # must not be expanded
 	action 0 'selection=$(touch made) `touch made`; touch made *' 'max-time=1; touch made'
 	# shellcheck disable=SC2016
-	grep -qx '\$(touch' "$FAKE/words" && grep -qx '\*' "$FAKE/words"
+	grep -qx '\$(touch' "$FAKE/words"
+	grep -qx '\*' "$FAKE/words"
 	[[ ! -e made ]]
 	# shellcheck disable=SC2016
 	refuses_input '$(touch made)'

@@ -185,10 +185,11 @@ state_of() {
 	scripts/bisect.sh v1 v8 --package "$pkg/src" >"$BATS_TEST_TMPDIR/out" 2>&1 3>&- &
 	pid=$!
 	set +m
-	until [[ -s $FAKE/hangs ]]; do sleep 0.05; done
+	until [[ -s $FAKE/hangs ]] || ! kill -0 "$pid"; do sleep 0.05; done
 	kill -INT "$pid"
 	wait "$pid" || status=$?
-	((status == 130)) && [[ $(<"$FAKE/ended") == ended ]]
+	((status == 130))
+	[[ $(<"$FAKE/ended") == ended ]]
 	run ! kill -0 "$(<"$FAKE/hangs")"
 	after=$(state_of)
 	[[ $before == "$after" && -z $(ls -A "$TMPDIR") ]]

@@ -67,7 +67,7 @@ refused() {
 	EOS
 	setsid env --default-signal=INT "$root/scripts/matrix.sh" --list >"$BATS_TEST_TMPDIR/said" 2>&1 3>&- &
 	pid=$!
-	until [[ -e $BATS_TEST_TMPDIR/asked ]]; do sleep 0.05; done
+	until [[ -e $BATS_TEST_TMPDIR/asked ]] || ! kill -0 "$pid"; do sleep 0.05; done
 	kill -INT -- "-$pid"
 	wait "$pid" || status=$?
 	cat "$BATS_TEST_TMPDIR/said"

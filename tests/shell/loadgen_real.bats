@@ -97,30 +97,38 @@ healthy() { [[ $(jq -c '[.exit_status, .health_after.status]' "$dir/tool.json") 
 
 @test "wrk for a duration, with and without keep-alive" {
 	run_entry '{"warmup_s":0.2}'
-	healthy && (($(sed -n 's/^ *\([0-9]*\) requests in .*/\1/p' "$dir/output.txt") > 100))
+	healthy
+	(($(sed -n 's/^ *\([0-9]*\) requests in .*/\1/p' "$dir/output.txt") > 100))
 	run_entry '{"keepalive":false}'
-	healthy && without 'Socket errors\|Non-2xx'
+	healthy
+	without 'Socket errors\|Non-2xx'
 }
 
 @test "ab by count: the server saw exactly that many requests, plus those of first answer and health check" {
 	run_entry '{"tool":"ab","path":"/ab","connections":4,"count":200,"duration_s":null}'
-	healthy && [[ $(field 'Complete requests:') == 200 && $(field 'Keep-Alive requests:') == 200 && $(seen /ab) == 202 ]]
+	healthy
+	[[ $(field 'Complete requests:') == 200 && $(field 'Keep-Alive requests:') == 200 && $(seen /ab) == 202 ]]
 }
 
 @test "ab for a duration runs that long, whatever its default count" {
 	run_entry '{"tool":"ab"}'
-	healthy && [[ $(field 'Failed requests:') == 0 && $(field 'Complete requests:') != 50000 ]]
+	healthy
+	[[ $(field 'Failed requests:') == 0 && $(field 'Complete requests:') != 50000 ]]
 	jq --exit-status --null-input "$(field 'Time taken for tests:') | . >= 1"
 }
 
 @test "hey by count, for a duration, and limited to a rate" {
 	run_entry '{"tool":"hey","path":"/hey","count":200,"duration_s":null}'
-	healthy && grep -q '\[200\].200 responses' "$dir/output.txt" && [[ $(seen /hey) == 202 ]]
+	healthy
+	grep -q '\[200\].200 responses' "$dir/output.txt"
+	[[ $(seen /hey) == 202 ]]
 	run_entry '{"tool":"hey"}'
-	healthy && grep -q '\[200\].' "$dir/output.txt"
+	healthy
+	grep -q '\[200\].' "$dir/output.txt"
 	run_entry '{"tool":"hey","rate":80,"path":"/held"}'
 	# 80, plus first answer and health check; without the limit it would be a thousand.
-	healthy && (($(seen /held) > 8 && $(seen /held) <= 100))
+	healthy
+	(($(seen /held) > 8 && $(seen /held) <= 100))
 }
 
 # On a busy machine vegeta starts late and never sends the requests of that delay.
@@ -128,7 +136,8 @@ healthy() { [[ $(jq -c '[.exit_status, .health_after.status]' "$dir/tool.json") 
 	run_entry '{"tool":"vegeta","connections":null,"rate":100,"path":"/vegeta"}'
 	local sent
 	sent=$(jq .requests "$dir/output.json")
-	healthy && ((sent > 20 && sent <= 100))
+	healthy
+	((sent > 20 && sent <= 100))
 	[[ $(jq -c '[.status_codes, .success]' "$dir/output.json") == "[{\"200\":$sent},1]" ]]
 	[[ $(seen /vegeta) == $((sent + 2)) ]]
 	grep -q "Status Codes .*200:$sent" "$dir/output.txt"
@@ -169,16 +178,24 @@ healthy() { [[ $(jq -c '[.exit_status, .health_after.status]' "$dir/tool.json") 
 
 @test "POST with a body that has special characters for a shell or curl" {
 	local post='"method":"POST","path":"/echo","body":"{\"a\":\"@'\''\"}"'
-	run_entry "{\"tool\":\"ab\",$post}" && healthy && without Non-2xx
-	run_entry "{\"tool\":\"hey\",$post,\"warmup_s\":0.2}" && healthy && without '\[400\]'
+	run_entry "{\"tool\":\"ab\",$post}"
+	healthy
+	without Non-2xx
+	run_entry "{\"tool\":\"hey\",$post,\"warmup_s\":0.2}"
+	healthy
+	without '\[400\]'
 	run_entry "{\"tool\":\"vegeta\",$post,\"connections\":null,\"rate\":50}"
-	healthy && [[ $(jq -c '.status_codes | keys' "$dir/output.json") == '["200"]' ]]
+	healthy
+	[[ $(jq -c '.status_codes | keys' "$dir/output.json") == '["200"]' ]]
 }
 
 @test "tool versions are recorded" {
-	run_entry '{}' && [[ $(jq -r .tool_version "$dir/tool.json") =~ ^debian/4\.[0-9.]+ ]]
-	run_entry '{"tool":"ab","count":8,"duration_s":null}' && [[ $(jq -r .tool_version "$dir/tool.json") =~ ^2\.[0-9]+$ ]]
-	run_entry '{"tool":"hey","count":8,"duration_s":null}' && [[ $(jq -r .tool_version "$dir/tool.json") =~ ^0\.[0-9]+\.[0-9]+ ]]
+	run_entry '{}'
+	[[ $(jq -r .tool_version "$dir/tool.json") =~ ^debian/4\.[0-9.]+ ]]
+	run_entry '{"tool":"ab","count":8,"duration_s":null}'
+	[[ $(jq -r .tool_version "$dir/tool.json") =~ ^2\.[0-9]+$ ]]
+	run_entry '{"tool":"hey","count":8,"duration_s":null}'
+	[[ $(jq -r .tool_version "$dir/tool.json") =~ ^0\.[0-9]+\.[0-9]+ ]]
 	run_entry '{"tool":"vegeta","connections":null,"rate":5}'
 	grep -q "vegeta/v12 v$(jq -r .tool_version "$dir/tool.json") " "$BATS_TEST_DIRNAME/../../loadgen/go.mod"
 }

@@ -8,12 +8,12 @@ setup_file() { start_nodes 3; }
 teardown_file() {
 	cd "$project" || return
 	DOCKER_CONFIG='' tests/swarm/nodes.sh down
-	# Nothing is left: folder, mounts, networks, firewall rule, cgroups.
-	[[ ! -e $NODES_HOME ]]
-	run -1 grep -rqsF "$NODES_HOME" /proc/self/mounts
-	[[ $(ip netns list) != *bench-nodes-${NODES_SUBNET##*.}-* ]]
-	run -1 ip link show "bench-br${NODES_SUBNET##*.}"
-	[[ $(iptables -S FORWARD) != *bench-br${NODES_SUBNET##*.}* ]]
+	# Nothing is left: folder, mounts, networks, firewall rule, cgroups. bats calls this in a list, where `set -e` is off.
+	[[ ! -e $NODES_HOME ]] || return 1
+	! grep -rqsF "$NODES_HOME" /proc/self/mounts || return 1
+	[[ $(ip netns list) != *bench-nodes-${NODES_SUBNET##*.}-* ]] || return 1
+	! ip link show "bench-br${NODES_SUBNET##*.}" || return 1
+	[[ $(iptables -S FORWARD) != *bench-br${NODES_SUBNET##*.}* ]] || return 1
 	[[ -z $(find /sys/fs/cgroup -type d -name "bench-nodes-${NODES_SUBNET##*.}*") ]]
 }
 

@@ -28,7 +28,8 @@ selection=(--swarm --mode solo --stack uvicorn-asgi --scenario json --tool wrk -
 	cell=$(compgen -G "$run_folder/raw/r01/*/json/wrk-c5/w1/uvicorn-asgi-py313-debian")
 	cat "$cell"/{clients.tsv,output.txt}
 	[[ $(cut -f1 "$cell/clients.tsv" | paste -sd' ') == 'bench-node-1 bench-node-2' ]]
-	grep -q '3 connections' "$cell/client-1/output.txt" && grep -q '2 connections' "$cell/client-2/output.txt"
+	grep -q '3 connections' "$cell/client-1/output.txt"
+	grep -q '2 connections' "$cell/client-2/output.txt"
 	grep -q '"outcome": "measured"' "$cell/meta.json"
 	# All nodes have the same clock: the measured offset must be within its stated error, and that error small.
 	awk -F'\t' '{ exit !($2 ^ 2 <= (2 * $3) ^ 2 && $3 < 2e8) }' "$cell/clients.tsv"

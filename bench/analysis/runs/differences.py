@@ -21,7 +21,7 @@ are reserved for services of one table, which share their windows.
 In a **table**, in turns or at a common rate, a service is compared relative to the others that have the same image in
 both runs: the value of a round is the mean of its windows minus the mean of theirs. What the host does to the whole
 table then cancels out, between rounds and between runs. The margin is 3 %; for latencies, the difference between the
-two rates is added.
+two rates is added; for a service that idles, what its speed includes for time that other programs took.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from typing import Any
 from bench.analysis.causes import HARMLESS_TO_LATENCY, HOST, causes_beside
 from bench.analysis.cells.cell import Cell, Context, FigureOf, cells_of
 from bench.analysis.cells.latency import Distribution, merge
-from bench.analysis.tables.observations import value_of
+from bench.analysis.tables.observations import credits, limited_services, value_of
 from bench.analysis.tables.ranking import Metric
 from bench.core.groups import grouped
 from bench.records.make import NOT_RUN
@@ -54,6 +54,8 @@ LATENCIES = (P50, P99)
 """Figures of a table at a common rate, in seconds; less is better."""
 RATES_APART = 0.1
 """Latencies at two rates are compared if one is at most this share above the other."""
+CREDITED = 0.01
+"""A service whose speed is uncertain by more than this logarithm is no reference for others."""
 AT_TARGET = 0.99
 """Above this share of a target rate, the target limited the service: its figure does not show its capacity."""
 
@@ -94,7 +96,8 @@ class Sample:
     `planned`: the number of all rounds. `refused`: rounds that are invalid for another reason than noise on the host,
     which discards whole rounds regardless of their results. `cause`: why values are missing. `held`: the target rate
     limited the service. `in_table`: of a table, where `rounds` has the round of each value, and `rate` is its common
-    rate.
+    rate. `bounded`: the load generator limited the service, so its speed may be higher. `credit`: the logarithm by
+    which its speed exceeds its requests/s, if it idles, so that either may be its speed.
     """
 
     values: tuple[float, ...]
@@ -105,6 +108,8 @@ class Sample:
     in_table: bool = False
     rounds: tuple[int, ...] = ()
     rate: float | None = None
+    bounded: bool = False
+    credit: float = 0.0
 
     @cached_property
     def estimate(self) -> Estimate | None:
@@ -115,6 +120,11 @@ class Sample:
     def invalid(self) -> bool:
         """Whether there is no valid round, or more rounds are refused than valid."""
         return not self.values or self.refused > len(self.values)
+
+    @property
+    def is_reference(self) -> bool:
+        """Whether others of its table can be compared relative to it."""
+        return not (self.invalid or self.bounded or self.credit > CREDITED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,6 +164,9 @@ def _in_turns(cell: Cell) -> dict[FigureKey, Sample]:
                 values.setdefault(record.round, []).append(value)
         if values:
             found[_key(cell, figure)] = _of_rounds(cell, {number: fmean(own) for number, own in values.items()})
+    if (key := _key(cell, SPEED)) in found:
+        bounded, credit = bool(limited_services(cell.records)), credits(cell.records).get(cell.service, 0.0)
+        found[key] = replace(found[key], bounded=bounded, credit=credit)
     return found or _without_a_value(cell, SPEED)
 
 
@@ -341,6 +354,8 @@ class _Uncorrected:
     shift: Welch | None = None
     margin: float = 0.0
     decided: bool = False
+    blur: float = 0.0
+    """By how much the figures themselves are uncertain (logarithm)."""
 
     @property
     def p(self) -> float:
@@ -437,23 +452,27 @@ def _of_table(one: Samples, other: Samples, key: FigureKey, base: CellDifference
         for found in one.cells.keys() & other.cells.keys()
         if (found.cell, found.figure) == (key.cell, key.figure) and found.service != key.service
         if found.service in one.images and one.images[found.service] == other.images.get(found.service)
-        if not (one.cells[found].invalid or other.cells[found].invalid)
+        if one.cells[found].is_reference and other.cells[found].is_reference
     ]
     rates = [one.cells[key].rate or 1.0, other.cells[key].rate or 1.0]
+    sides = one.cells[key], other.cells[key]
     margin = MARGIN + (math.log(max(rates) / min(rates)) if key.figure in LATENCIES else 0.0)
+    blur = sum(side.credit for side in sides)
     shift = Welch(*(_against(run, key, same) for run in (one, other)))
     least = min(len(shift.one), len(shift.other))
     word = reason = ""
     if max(rates) > (1 + RATES_APART) * min(rates) and key.figure in LATENCIES:
         word, reason = f"{NOT_COMPARABLE}: rate", f"{rates[0]:,.0f}/s and {rates[1]:,.0f}/s"
+    elif any(side.bounded for side in sides):
+        reason = "the load generator was the limit"
     elif not same:
         reason = "no other service of the table has the same image in both runs: changes of the host are unknown"
     elif least < LEAST_OF_TABLE:
         reason = f"{least} of the {LEAST_OF_TABLE} valid rounds that each run needs"
     elif not shift.known:
         reason = "all rounds are identical"
-    base = replace(base, word=word or NOT_ENOUGH, reason=reason, margin=math.expm1(margin) if same else None)
-    return _Uncorrected(base, shift if least else None, margin, bool(word or reason))
+    base = replace(base, word=word or NOT_ENOUGH, reason=reason, margin=math.expm1(margin + blur) if same else None)
+    return _Uncorrected(base, shift if least else None, margin + blur, bool(word or reason), blur)
 
 
 def _against(run: Samples, key: FigureKey, others: Sequence[FigureKey]) -> tuple[float, ...]:
@@ -488,7 +507,7 @@ def _judged(row: _Uncorrected, adjusted: float, rejected: int, rows: int) -> Cel
         word = DIFFERS
     elif not row.decided:
         plain = shift.interval(1 - ERRORS)
-        if plain.within(MARGIN):
+        if plain.within(MARGIN - row.blur):
             word, interval = NO_DIFFERENCE, plain
         else:
             reason = _missing(interval, row)
@@ -510,7 +529,8 @@ def _missing(interval: Interval, row: _Uncorrected) -> str:
     if interval.sign == 0:
         return f"the interval contains 0 and is not within ±{percent_of(MARGIN):.1f} %"
     if row.margin > MARGIN:
-        what = "another rate" if row.base.figure in LATENCIES else "the host"
+        causes = dict.fromkeys(LATENCIES, "another rate") | dict.fromkeys(IN_TURNS, "other programs")
+        what = causes.get(row.base.figure, "the host")
         return f"the interval is not beyond the {percent_of(row.margin):.1f} % that {what} may have caused"
     return f"the interval is not beyond {percent_of(MARGIN):.1f} %"
 

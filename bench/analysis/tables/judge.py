@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 from bench.analysis.tables.latency import NOTHING_LOADED, AtCommonRates, latencies_of
@@ -151,18 +152,26 @@ def uncredited(one: Difference, given: Mapping[str, float]) -> Difference:
     plain = Interval(wide.low + one.systematic, wide.high - one.systematic, wide.confidence)
     kept = plain.within(MARGIN) if one.word == NO_DIFFERENCE else bool(wide.sign) or one.word == NOT_ENOUGH
     wider = replace(one, interval=wide, detectable=one.detectable + max(less, more))
-    return wider if kept else replace(wider, word=NOT_ENOUGH, more_rounds=math.inf)
+    if kept:
+        return wider
+    # Without a verdict, its interval is the simultaneous one, as for any other pair.
+    reach = one.half_width + one.systematic
+    interval = Interval(one.estimate - reach - less, one.estimate + reach + more, one.interval.confidence)
+    return replace(wider, word=NOT_ENOUGH, interval=interval, more_rounds=math.inf)
 
 
 def at_least(one: Difference, limited: Collection[str]) -> Difference:
     """Drop a verdict that does not hold if the speeds of `limited` services are lower bounds.
 
-    Such a service may be shown to be faster than another one, but neither slower nor the same.
+    Such a service may be shown to be faster than another one, but neither slower nor the same; how much faster it could
+    be is open.
     """
     bounds = [name for name in (one.i, one.j) if name in limited]
-    holds = not bounds or one.word == NOT_ENOUGH
-    holds |= len(bounds) == 1 and one.word == (FASTER if one.i in limited else SLOWER)
-    return one if holds else replace(one, word=NOT_ENOUGH)
+    if not bounds or (len(bounds) == 1 and one.word == (FASTER if one.i in limited else SLOWER)):
+        return one
+    low = -math.inf if one.j in limited else one.interval.low
+    high = math.inf if one.i in limited else one.interval.high
+    return replace(one, word=NOT_ENOUGH, interval=Interval(low, high, one.interval.confidence))
 
 
 def _reached(measured: TableRecords) -> int | None:
@@ -257,10 +266,14 @@ def _least(measured: TableRecords, metric: Metric, scale: float) -> Cheapest | N
     look = _look(measured, metric)
     if look.rounds is None or look.fit is None:
         return None
-    best = [one.service for one in rank(look.fit, look.found) if one.tier == 1]
+    ranked = [one.service for one in rank(look.fit, look.found) if one.rank is not None]
+    best = [name for name in ranked if name == ranked[0] or look.found[name, ranked[0]].word != SLOWER]
     costs = [figure(measured.of(name), metric, scale) for name in best]
     means = [cost.mean for cost in costs if cost]
-    return Cheapest(tuple(best), min(means), max(means)) if best and len(means) == len(costs) else None
+    if not best or len(means) < len(costs):
+        return None
+    alike = all(look.found[pair].word not in (FASTER, SLOWER) for pair in combinations(best, 2))
+    return Cheapest(tuple(best), min(means), max(means), alike)
 
 
 def _contrasts(services: Sequence[str], look: _Look) -> Iterable[Contrast]:

@@ -57,11 +57,13 @@ class TableRecords:
         """Speed if all windows have it; else CPU per request or goodput.
 
         Runs made before speed was saved use CPU per request if the servers do not wait and all their CPU counters are
-        known.
+        known. At a rate, requests/s are those of the rate, so only CPU per request can differ.
         """
         whole = [record for record in self.records if not causes_against(record, Metric.CPU)]
         if whole and all(record.speed for record in whole if record.successes):
             return Metric.SPEED
+        if any(record.rate for record in self.records):
+            return Metric.CPU
         known = bool(whole) and all(record.cpu_per_success_s for record in whole if record.successes)
         return Metric.CPU if known and not self.table.waits else Metric.GOODPUT
 

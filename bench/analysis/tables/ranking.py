@@ -59,6 +59,7 @@ class Unranked(Enum):
 
     ALONE = "nothing to compare it with"
     APART = "never in one window with the others"
+    THIN = "in one round only"
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,11 +284,15 @@ class TableLatency:
 
 @dataclass(frozen=True, slots=True)
 class Cheapest:
-    """The services that need the least of a metric, by intervals of their own, and how much: µs, or KB."""
+    """The service that needs the least of a metric, and those tied with it, by intervals of their own; in µs or KB.
+
+    `alike`: no two of them differ.
+    """
 
     services: tuple[str, ...]
     least: float
     most: float
+    alike: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -55,7 +55,7 @@ def remarks_on(
         yield _no_figure(own, metric, absent, ASKED if TOOLS[measured.table.tool].holds else "")
     else:
         if not has_rank:
-            yield Unranked.ALONE if ranked is None else Unranked.APART
+            yield Unranked.ALONE if ranked is None else Unranked.THIN if ranked.thin else Unranked.APART
         yield from (LeftOut(count, len(own), cause) for cause, count in unused.most_common())
     bound = next((cause.detail for record in own for cause in record.causes if cause.cause == BOUND), None)
     if metric is Metric.SPEED and service in limited_services(own):

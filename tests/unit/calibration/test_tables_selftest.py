@@ -64,7 +64,9 @@ def test_what_is_called_right_holds(tmp_path: Path) -> None:
 )
 def test_a_false_word_is_counted(lie: dict[str, Any], tmp_path: Path) -> None:
     assert [one.wrong for one in known_contrasts(run(tmp_path, lie))] == [True]
-    assert "1 of 1 tables have a false verdict" in tables([run(tmp_path, *GOOD, lie)])[0]
+    text, holds = tables([run(tmp_path, *GOOD, lie)])
+    # Of two pairs of equal services, one that differs is more than chance often gives.
+    assert "1 of 1 tables have a false verdict" in text and not holds
 
 
 def test_many_tables_with_a_false_word_miss_the_promise(tmp_path: Path) -> None:

@@ -292,6 +292,18 @@ def test_without_yes_nothing_is_removed(docker: Docker, clone: Path, capsys: pyt
     assert capsys.readouterr().out.splitlines()[-1].startswith("free on the engine's disk: ")
 
 
+def test_a_run_that_is_still_building_is_under_way(docker: Docker, clone: Path) -> None:
+    docker.says("ps --all", "")
+    docker.says("label=bench.run", "")
+    docker.says("system df --format", "Images 9GB\nBuild Cache 3.5GB\n")
+    writer = clone / "results/20260101-120000-quick/.writer"
+    writer.parent.mkdir()
+    with writer.open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with pytest.raises(Failure, match="nothing is removed while 20260101-120000-quick is under way"):
+            clean.main(["--yes"])
+
+
 @pytest.mark.parametrize(("size", "words"), [(999, "999B"), (1500, "1.5KB"), (43.4e9, "43GB"), (4e12, "4.0TB")])
 def test_a_size_is_said_as_people_do(size: float, words: str) -> None:
     assert size_words(size) == words

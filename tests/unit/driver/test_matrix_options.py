@@ -48,6 +48,20 @@ def test_the_selection_is_what_no_other_option_is() -> None:
     assert (names.verb, names.names, names.selection) == ("names", "stacks", [])
 
 
+def test_a_source_is_found_again_from_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mine").mkdir()
+    monkeypatch.chdir(tmp_path)
+    request = read_request(["--package", "./mine", "--package=mine@v1", "--package", "a==1"])
+    assert request.packages == ["./mine", "mine@v1", "a==1"]
+    there = tmp_path / "mine"
+    assert request.selection == ["--package", f"{there}", f"--package={there}@v1", "--package", "a==1"]
+
+
+def test_a_run_that_goes_on_is_not_listed() -> None:
+    with pytest.raises(Failure, match="leave out --resume"):
+        matrix.main(["--resume", "r", "--dry-run"])
+
+
 def test_a_setting_that_no_service_could_be_verified_with_is_refused_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("READY_TIMEOUT", "-1")
     with pytest.raises(Failure, match="READY_TIMEOUT='-1' is not a number of seconds"):

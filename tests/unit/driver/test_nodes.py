@@ -147,11 +147,14 @@ def test_containers_are_asked_where_they_are(run: Run, tmp_path: Path, monkeypat
     )
     engine = Nodes(run.on_lane(2))
     (engine.run.lane_folder / "apart").write_text("yes\n")
+    (engine.run.lane_folder / "beside").write_text("server\n")
     assert engine.read("counters", "a") == "cgroup v2\napart yes\n"
+    assert engine.read("counters", "postgres") == "cgroup v2\napart yes\nbeside server\n"
     assert engine.cgroup_of("postgres") == "/docker/abc\tcounters-support"
     reads = "env CGROUP_ROOT=/host/cgroup python3 -m driver.counters"
     assert calls.read_text().splitlines() == [
         f"--context ctx-2 exec bench-a-run-lane2-counters-server {reads} counters 0",
+        f"--context sctx exec bench-a-run-lane2-counters-support {reads} counters 0",
         f"--context sctx exec bench-a-run-lane2-counters-support {reads} below-root 0",
     ]
 

@@ -372,10 +372,9 @@ def test_what_comes_after_a_turn_is_noticed_and_waited_for_from_then_on(tmp_path
     assert taken.rest_s >= LEAST_REST_S
 
 
-def client_of(listener: socket.socket, sends: str = "") -> str:
-    """The code of a tool that opens a connection and runs `sends`, if given."""
-    port = listener.getsockname()[1]
-    return f"import socket,time\ns=socket.create_connection(('127.0.0.1',{port}))\n{sends}\ntime.sleep(60)"
+def one_turn(path: Path, counters: Ticks, **runner: Any) -> Turns:
+    """A single short turn, beside connections that the test itself has open."""
+    return run([Runner("a", tool(path), seconds=0.1, **runner)], counters, [], turn_s=0.1)["a"]
 
 
 def test_a_connection_without_a_request_is_not_waited_for(
@@ -386,8 +385,8 @@ def test_a_connection_without_a_request_is_not_waited_for(
         assert connections_to(peer) == Connections(0, unasked=1)
         client.sendall(b"GET")
         assert connections_to(peer) == Connections(1)
-    runner = Runner("a", tool(tmp_path / "a", client_of(listener)), peer, quiet_s=60.0, seconds=0.5)
-    taken = run([runner], Ticks(), [], turn_s=0.5)["a"]
+    with socket.create_connection(listener.getsockname()):
+        taken = one_turn(tmp_path / "a", Ticks(), peer=peer, quiet_s=60.0)
     assert taken.drains_cut == 0
 
 
@@ -395,9 +394,9 @@ def test_a_service_that_was_quiet_for_long_has_nothing_under_way(
     server: tuple[socket.socket, tuple[str, int]], tmp_path: Path
 ) -> None:
     listener, peer = server
-    asks = client_of(listener, "s.sendall(b'GET')")
-    runner = Runner("a", tool(tmp_path / "a", asks), peer, quiet_s=0.05, seconds=0.5)
-    taken = run([runner], Ticks(), [], turn_s=0.5)["a"]
+    with socket.create_connection(listener.getsockname()) as client:
+        client.sendall(b"GET")
+        taken = one_turn(tmp_path / "a", Ticks(), peer=peer, quiet_s=0.05)
     assert taken.drains_cut == 0
     # The quiet time itself does not count for the service.
     assert taken.drain_ns < 0.05e9
@@ -435,9 +434,9 @@ def test_an_idle_server_that_wakes_now_and_then_has_nothing_under_way(
     server: tuple[socket.socket, tuple[str, int]], tmp_path: Path, share: float, cut: int
 ) -> None:
     listener, peer = server
-    asks = client_of(listener, "s.sendall(b'GET')")
-    runner = Runner("a", tool(tmp_path / "a", asks), peer, quiet_s=0.4, seconds=0.5)
-    taken = run([runner], Waking(share), [], turn_s=0.5)["a"]
+    with socket.create_connection(listener.getsockname()) as client:
+        client.sendall(b"GET")
+        taken = one_turn(tmp_path / "a", Waking(share), peer=peer, quiet_s=0.4)
     assert taken.drains_cut == cut
     assert taken.drain_ns < 0.2e9 or cut
 
@@ -463,9 +462,9 @@ def test_a_worker_that_reads_from_a_connection_without_a_request_is_not_waited_f
     server: tuple[socket.socket, tuple[str, int]], tmp_path: Path
 ) -> None:
     listener, peer = server
-    asks = client_of(listener, f"t=socket.create_connection(('127.0.0.1',{peer[1]}))\nt.sendall(b'GET')")
-    runner = Runner("a", tool(tmp_path / "a", asks), peer, quiet_s=60.0, one_quiet_s=0.05, seconds=0.5)
-    taken = run([runner], Ticks(), [], turn_s=0.5)["a"]
+    with socket.create_connection(listener.getsockname()), socket.create_connection(listener.getsockname()) as other:
+        other.sendall(b"GET")
+        taken = one_turn(tmp_path / "a", Ticks(), peer=peer, quiet_s=60.0, one_quiet_s=0.05)
     assert taken.drains_cut == 0
 
 
@@ -474,10 +473,9 @@ def test_a_service_that_never_answers_is_given_up(
 ) -> None:
     listener, peer = server
     monkeypatch.setattr(turns_module, "LONGEST_DRAIN_S", 0.1)
-    asks = client_of(listener, "s.sendall(b'GET')")
-    # Long enough for the client to start and send a request on a busy machine.
-    runner = Runner("a", tool(tmp_path / "a", asks), peer, quiet_s=60.0, seconds=3.0)
-    taken = run([runner], Ticks(), [], turn_s=3.0)["a"]
+    with socket.create_connection(listener.getsockname()) as client:
+        client.sendall(b"GET")
+        taken = one_turn(tmp_path / "a", Ticks(), peer=peer, quiet_s=60.0)
     assert taken.drains_cut == 1
 
 
@@ -509,6 +507,18 @@ def test_time_on_the_servers_cpus_is_known_by_cpu(tmp_path: Path) -> None:
     used = counters.read("a").cpu_ns
     assert (used["server CPUs"], used["ours on server CPUs"]) == (109, 66)
     assert "server CPUs" not in CpuCounters({"a": "/docker/abc"}, root, own, stat).read("a").cpu_ns
+
+
+def test_cgroup_v2_has_no_time_by_cpu_but_the_kernel_does(tmp_path: Path) -> None:
+    root, own, stat = tmp_path / "host", tmp_path / "own", tmp_path / "stat"
+    # user, nice, system, idle, iowait, irq, softirq, steal
+    stat.write_text("cpu  9 9 9 9 9 9 9 9\ncpu0 10 1 5 900 3 1 2 7\ncpu1 90 0 0 0 0 0 0 0\ncpu2 4 0 0 900 0 0 0 0\n")
+    for folder, used in ((root / "docker/abc", 140_000), (root / "docker", 200_000), (own, 50_000)):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "cpu.stat").write_text(f"usage_usec {used}\n")
+    used = CpuCounters({"a": "/docker/abc"}, root, own, stat, server_cpus=(0, 2)).read("a").cpu_ns
+    assert (used["server CPUs"], used["ours on server CPUs"]) == (230_000_000, 140_000_000)
+    assert "server CPUs" not in CpuCounters({"a": "/docker/abc"}, root, own, stat, server_cpus=(0, 3)).read("a").cpu_ns
 
 
 def test_the_real_counters_grow_with_work() -> None:

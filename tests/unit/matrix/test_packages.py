@@ -204,6 +204,16 @@ def test_what_one_python_lacks_is_left_out_there(tmp_path: Path) -> None:
     assert [bool(side.cause) for label in ("py313", "py39") for side in made.made[label]] == [True, False]
 
 
+def test_a_source_that_one_python_cannot_build_keeps_its_name_there(tmp_path: Path) -> None:
+    item(tmp_path, 0, "./a", "folder")
+    wheel(tmp_path, "0-1", "1.0")
+    (tmp_path / "out/py39").mkdir()
+    (tmp_path / "out/py313/0-1").rename(tmp_path / "out/py39/0-1")
+    failed(tmp_path, "0-1", OTHER_PYTHON, "")
+    made = wheels_of(tmp_path / "items", tmp_path / "out", ["py313", "py39"])
+    assert made.names == [made.made["py39"][0].name] and made.made["py313"][0].cause
+
+
 def test_a_file_that_is_no_wheel_is_named(tmp_path: Path) -> None:
     item(tmp_path, 0, "x.whl", "wheel")
     (tmp_path / "out/py313/0-1").mkdir(parents=True)

@@ -39,6 +39,7 @@ def bind(source: str) -> dict[str, Any]:
         ({"security_opt": ["seccomp:unconfined"]}, "weakens its confinement"),
         ({"extra_hosts": ["x=host-gateway"]}, "outside of the internal network"),
         ({"build": {"context": FOLDER, "network": "host"}}, "more than a build needs"),
+        ({"depends_on": {"seed": {"condition": "service_completed_successfully"}}}, "waits for seed to end"),
     ],
 )
 def test_refused(service: dict[str, Any], words: str) -> None:
@@ -70,7 +71,7 @@ def test_what_is_left_is_hardened_and_on_the_internal_network_alone() -> None:
     service = {
         "image": "postgres:18",
         "environment": {"A": "x$$y"},
-        "networks": {"default": {"aliases": ["sql"]}},
+        "networks": {"default": {"aliases": ["sql"]}, "backend": {"aliases": ["database", "sql"]}, "front": None},
         "depends_on": {"other": {"condition": "service_started"}},
         "volumes": [
             {"type": "bind", "source": f"{FOLDER}/init", "target": "/init"},
@@ -83,7 +84,7 @@ def test_what_is_left_is_hardened_and_on_the_internal_network_alone() -> None:
     found = own_services(resolved, FOLDER)
     [(name, one)] = found["services"].items()
     assert name == "own-db"
-    assert one["networks"] == {"bench": {"aliases": ["db", "sql"]}}
+    assert one["networks"] == {"bench": {"aliases": ["db", "sql", "database"]}}
     assert one["cap_drop"] == ["ALL"]
     assert one["security_opt"] == ["no-new-privileges:true"]
     assert one["volumes"][0]["read_only"] is True

@@ -102,6 +102,10 @@ def test_expectations_are_of_targets_that_there_are(given: Given, matrix: Matrix
         ("{", "cannot be read as JSON"),
         ('{"GET /no": {}}', "unknown target 'GET /no'"),
         ('{"GET /": {"size": 3}}', "unknown expectation 'size'"),
+        ('{"GET /": {"contains": "Product 50"}}', "GET /: contains is not a list of texts"),
+        ('{"GET /": {"contains": [50]}}', "contains is not a list of texts"),
+        ('{"GET /": {"headers": ["X-A"]}}', "headers is not an object of texts"),
+        ('{"GET /": {"status": "200"}}', "status is not a number"),
     ):
         file.write_text(text)
         with pytest.raises(UserError, match=words):
@@ -194,6 +198,9 @@ def test_the_plan_of_an_app_is_a_table_in_turns_and_with_a_p99_a_knee_for_each_s
     assert not plan.alone
     plan, _, _ = plan_of(parse_selection([*words, "--p99", "50ms"]))
     assert len(plan.tables) == 1 and {cell.level.name for cell in plan.alone} == {"knee-p99-50ms"}
+    plan, _, _ = plan_of(parse_selection([*words, "--p99", "50ms", "--level", "64", "--tool", "hey"]))
+    assert {(cell.tool, cell.level.name) for cell in plan.alone} == {("vegeta", "knee-p99-50ms")}
+    assert [(table.first.tool, table.first.level.name) for table in plan.tables] == [("hey", "c64")]
     for wrong in (["--preset", "quick"], ["--stack", "aiohttp"], ["--p99", "soon"], ["--cpu-hour-price", "-1"]):
         with pytest.raises(UserError):
             plan_of(parse_selection([*words, *wrong]))

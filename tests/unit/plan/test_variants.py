@@ -204,7 +204,7 @@ def test_under_an_event_a_stack_with_other_settings_has_the_same_neighbours() ->
 def test_a_run_of_events_has_the_defaults_of_its_servers_and_what_is_given_in_their_place() -> None:
     made = plan("TIMEOUT=5", preset="bad-day", events=("hung",), stacks=("gunicorn-gthread-wsgi",))
     (found,) = defaults_facts(made.services, {"BACKLOG": "2048"}).values()
-    assert {kind: (one["value"], one["given"]) for kind, one in found.items() if kind != "silent"} == {
+    assert {kind: (one["value"], one["given"]) for kind, one in found.items() if kind not in ("silent", "respawn")} == {
         "graceful": ("30 s", None),
         "timeout": ("30 s", "5"),
         "keepalive": ("2 s", "5"),

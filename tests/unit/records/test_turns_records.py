@@ -107,6 +107,25 @@ def test_where_its_waiting_is_not_known_others_time_counts_by_how_busy_it_can_ha
     assert idle.server_busy_ratio is not None and idle.server_busy_ratio < 0.2
 
 
+@pytest.mark.parametrize(
+    ("workers", "used_s", "busy", "speed"),
+    [
+        (1, 0.9, 0.9, 3000),  # one process on two CPUs
+        (2, 0.9, 0.45, 3000),
+        (1, 1.6, 1.0, 3000),  # it uses more CPUs than it has workers
+        (None, 0.9, 0.45, 3000),  # runs that did not save it
+    ],
+)
+def test_a_service_is_busy_by_the_cpus_that_it_can_use(
+    workers: int | None, used_s: float, busy: float, speed: float, tmp_path: Path
+) -> None:
+    limits = {"nofile": 16384, "cpus": 2, "host_cpus": 4, "server_cpus": 2, "workers": workers}
+    ns = {LINE["service"]: used_s, "loadgen": 0.1, SERVER_CPUS: used_s, OURS_THERE: used_s, RAN: used_s, WAITED: 0.5}
+    turns = {"cpu_ns": {name: round(value * 1e9) for name, value in ns.items()}}
+    record = judged(tmp_path, turns=turns, limits=limits)
+    assert (record.server_busy_ratio, record.speed) == (pytest.approx(busy), pytest.approx(speed))
+
+
 @pytest.mark.parametrize(("late", "refused"), [(0, False), (1, False), (2, True)])
 def test_responses_from_outside_its_turns_refuse_a_window(late: int, refused: bool, tmp_path: Path) -> None:
     record = judged(tmp_path, turns={"count": 10, "late": late})

@@ -17,7 +17,7 @@ from playwright.sync_api import Locator, Page
 from ranking_run import ERRORS, SENTENCES, WAITING, changed, many_services, page, ranking, two_tables
 
 from bench.render.page.rankings import MOST_CHARACTERS, MOST_SENTENCES, Answer, Place, Unranked, rankings_of
-from bench.words.picture import level_words
+from bench.words.names import level_words
 
 pytest_plugins = ["page_fixtures"]
 

@@ -137,6 +137,11 @@ def test_nothing_is_called_from_one_round_and_equal_shares_need_no_more() -> Non
     # Many losses in one round against one loss in each: which loses more depends on how losses are counted.
     assert p_differ(((0, 1000),) * 6 + ((700, 1000),), ((1, 1000),) * 7) == 1.0
     assert corrected([]) == ([], 0)
+    # Those that lose everything say nothing about how much others scatter.
+    all_lost = [((32, 32),) * 3] * 8
+    cluster, nothing = ((30, 32), (0, 32), (0, 32)), ((0, 32),) * 3
+    assert spread_of([cluster, *all_lost]) == spread_of([cluster])
+    assert p_differ(cluster, nothing, 5, spread_of([cluster, nothing, *all_lost])) > 0.3
     none, some = ((0, 1000),) * 3, ((2, 1000),) * 3
     # Two services that lose nothing are not tested, and do not count in the correction for multiple tests.
     pairs = [(none, none, Spread()), (some, none, Spread()), (none, some, Spread())]

@@ -163,6 +163,16 @@ def test_what_is_not_connected_is_not_ranked() -> None:
     assert ranked(fit_table([])) == ()
 
 
+def test_a_service_with_a_single_round_has_no_rank_and_hides_no_other() -> None:
+    seen = observations(np.random.default_rng(1), [0.5, 0.0, 0.6], 8, Spread(0.01, 0.0))
+    third = max(one.service for one in seen)
+    fit = fit_table([one for one in seen if one.service != third or one.round == 3])
+    rows = ranked(fit)
+    assert [(row.service, row.rank, row.tier) for row in rows] == [("s00", 1, 1), ("s01", 2, 2), (third, None, None)]
+    assert [row.thin for row in rows] == [False, False, True] and math.isnan(rows[-1].low)
+    assert not settled(differences(fit, LEVEL), fit)
+
+
 def test_one_round_decides_nothing() -> None:
     fit = fitted([0.0, 0.5, 1.0], 0.01, rounds=1)
     found = differences(fit, LEVEL)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bench.tools import parse
+from bench.tools import TOOLS, parse
 
 WRK = """\
 Running 1m test @ http://[::1]:8080/json?a=1
@@ -104,3 +104,8 @@ def test_wrk_with_a_script_that_talks() -> None:
 def test_wrk_that_could_not_start(line: str, failure: str) -> None:
     parsed = parse("wrk", f"{line}\n".encode())
     assert (parsed.report, parsed.failure, parsed.requests) == ("absent", failure, None)
+
+
+def test_a_duration_is_as_precise_as_its_unit() -> None:
+    digits = [TOOLS["wrk"].duration_digit(seconds) for seconds in (1.0, 50.0, 51.0, 60.0, 3000.0, 5400.0)]
+    assert digits == pytest.approx([0.005, 0.005, 0.3, 0.3, 0.3, 18.0])

@@ -74,7 +74,8 @@ def test_a_ceiling_that_was_not_reached_or_not_measured_is_none(plain: Record) -
     assert ceilings_of([null(plain, 490, loadgen_busy_ratio=0.98, **beside)]).of(plain) == (490, "json")
     # It sent the rate, and the last response was slow.
     assert ceilings_of([null(plain, 490, sent_rate=500.0, **at_rate)]).of(plain) is None
-    assert ceilings_of([null(plain, 490, sent_rate=490.0, **at_rate)]).of(plain) == (490, "json")
+    assert ceilings_of([null(plain, 490, sent_rate=494.0, **at_rate)]).of(plain) == (490, "json")
+    assert ceilings_of([null(plain, 490, sent_rate=495.0, **at_rate)]).of(plain) is None
     # Noise is what the run's own limits say.
     limits = NoiseLimits(foreign=0.4)
     assert ceilings_of([null(plain, 490, loadgen_busy_ratio=0.42, **beside)], limits).of(plain) == (490, "json")

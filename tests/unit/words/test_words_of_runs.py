@@ -349,4 +349,4 @@ def test_words(kind: Callable[[Path], Said], tmp_path: Path) -> None:
 def test_the_rounds_come_from_the_fit() -> None:
     near = ranking_of({"aiohttp": 5000, "tornado": 4880}, 4, 4, spread=0.03, noise=0.02, seed=3)
     (contrast,) = near.contrasts
-    assert contrast.verdict != NO_VERDICT or contrast.more_rounds is None or contrast.more_rounds > 0
+    assert contrast.verdict == NO_VERDICT and contrast.more_rounds

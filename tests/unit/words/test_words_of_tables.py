@@ -32,6 +32,7 @@ from bench.analysis.tables.ranking import (
     Unranked,
 )
 from bench.records.record import Cause, Record
+from bench.run.reader import ServiceFacts
 from bench.words.answers import against, ref_question, ref_sentences
 from bench.words.changes import change, change_of, change_words
 from bench.words.conclusions import Conclusion, bias_words, by_question, cheapest_words, conclusions, credit_words
@@ -43,6 +44,7 @@ from bench.words.remarks import (
     MOST_UNDECIDED,
     along_sentence,
     beside_words,
+    lacking_words,
     limits_words,
     note_of,
     published_sentence,
@@ -398,6 +400,18 @@ def p99_of(found: Ranking) -> Percentile:
     one = found.latencies[0].of(Metric.P99)
     assert one is not None
     return one
+
+
+def test_a_package_that_one_python_lacks_is_no_difference_of_pythons() -> None:
+    places = {"a313": place("aiohttp", "aiohttp"), "a315": place("aiohttp", "aiohttp", "3.15"), "b": place("bjoern")}
+    have = {"a313": {"aiohttp": "3.14.5", "orjson": "3.13.0"}, "a315": {"aiohttp": "3.14.5"}, "b": {"bjoern": "3.2"}}
+    services = {name: ServiceFacts(name=name, packages=packages) for name, packages in have.items()}
+    labels = {"a313": "Python 3.13", "a315": "Python 3.15", "b": "bjoern"}
+    assert [*lacking_words(labels, places, services)] == [
+        "Python 3.15 runs without orjson, so not all of the difference from other Pythons is Python's."
+    ]
+    assert not [*lacking_words(labels, places, services | {"a315": services["a313"]})]
+    assert not [*lacking_words(labels, places, {})]
 
 
 def pairs() -> Said:

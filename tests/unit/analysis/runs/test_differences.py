@@ -250,6 +250,26 @@ def test_latencies_at_two_rates_differ_by_what_the_rates_do_not_explain(
     assert (row.word, row.reason) == (word, reason)
 
 
+@pytest.mark.parametrize(
+    ("facts", "word", "reason"),
+    [
+        ({}, DIFFERS, ""),
+        ({"bounded": True}, "not enough data", "the load generator was the limit"),
+        (
+            {"credit": 0.09},
+            "not enough data",
+            "the interval is not beyond the 12.7 % that other programs may have caused",
+        ),
+    ],
+)
+def test_a_speed_that_is_uncertain_carries_no_verdict(facts: dict[str, object], word: str, reason: str) -> None:
+    one, other = a_table(0.0, 0.3, 0.6), replace(a_table(TEN, 0.3, 0.6, seed=1), **NEW)  # type: ignore[arg-type]
+    cells = {key(0, SPEED): replace(other.cells[key(0, SPEED)], **facts)}  # type: ignore[arg-type]
+    changed, *same = run_differences(one, replace(other, cells=other.cells | cells))
+    assert (changed.word, changed.reason) == (word, reason)
+    assert {row.word for row in same} == {"no difference shown"}
+
+
 def test_records_give_each_round_of_a_table() -> None:
     facts, records, loaded = rated()
     services = [*facts["tables_in_turns"][0]["services"]]

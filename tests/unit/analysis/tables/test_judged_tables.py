@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import random
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
@@ -14,7 +15,7 @@ import pytest
 from make_run import write_run
 from turns_runs import facts_of, measured, ranking_of, record, service_of, table, told_of, told_tables
 
-from bench.analysis.tables.judge import judge_tables, settled_tables, uncredited
+from bench.analysis.tables.judge import at_least, judge_tables, settled_tables, uncredited
 from bench.analysis.tables.observations import connections_kept
 from bench.analysis.tables.planned import PlannedTable, TurnBias, tables_of, turn_bias
 from bench.analysis.tables.ranking import (
@@ -394,12 +395,48 @@ def test_what_an_idle_service_may_have_lost_to_other_programs_is_in_its_interval
     assert called(0.95).contrasts[0].verdict == FASTER and called(0.95).credit == 0
 
 
-def test_no_difference_is_shown_only_if_it_holds_without_the_credit_too() -> None:
-    def told(credit: float) -> str:
-        one = Difference("a", "b", NO_DIFFERENCE, 0.0, Interval(-0.15, 0.15, 0.95), 0.02, 0.0, 0.05, systematic=0.13)
-        return uncredited(one, {"a": credit}).word
+ALIKE = Difference("a", "b", NO_DIFFERENCE, 0.0, Interval(-0.15, 0.15, 0.95), 0.03, 0.0, 0.05, systematic=0.13)
+"""Its own interval is within 2 %, the simultaneous one within 3 %, both without the systematic error."""
 
-    assert [told(credit) for credit in (0.0, 0.005, 0.02)] == [NO_DIFFERENCE, NO_DIFFERENCE, NOT_ENOUGH]
+
+def test_no_difference_is_shown_only_if_it_holds_without_the_credit_too() -> None:
+    told = [uncredited(ALIKE, {"a": credit}) for credit in (0.0, 0.005, 0.02)]
+    assert [one.word for one in told] == [NO_DIFFERENCE, NO_DIFFERENCE, NOT_ENOUGH]
+    # Without a verdict it has the simultaneous interval, like every other pair.
+    assert (told[-1].interval.low, told[-1].interval.high) == (pytest.approx(-0.18), pytest.approx(0.16))
+
+
+def test_how_much_faster_a_lower_bound_could_be_is_open() -> None:
+    open_above = at_least(ALIKE, {"a"})
+    assert (open_above.word, open_above.interval.high) == (NOT_ENOUGH, math.inf)
+    assert at_least(ALIKE, {"b"}).interval.low == -math.inf and at_least(ALIKE, {"c"}) == ALIKE
+    faster = replace(ALIKE, word=FASTER, interval=Interval(0.1, 0.2, 0.95))
+    assert at_least(faster, {"a"}) == faster and at_least(faster, {"b"}).word == NOT_ENOUGH
+
+
+def test_at_a_rate_only_cpu_time_can_differ() -> None:
+    """Requests/s are those of the rate, and would make all services equal."""
+    names = ("aiohttp", "tornado")
+    records = [
+        replace(one, rate=500.0, goodput=500.0)
+        for one in measured(dict.fromkeys(names, 500), 8, changes={"tornado": {"cpu_s": None}})
+    ]
+    (found,) = judge_tables(facts_of(table(map(service_of, names))), records)
+    assert found.metric is Metric.CPU and not any(one.verdict == NO_DIFFERENCE for one in found.contrasts)
+
+
+def test_the_cheapest_are_those_that_are_tied_with_the_first() -> None:
+    costs = {"aiohttp": 1e-4, "tornado": 1.1e-4, "bjoern-wsgi": 1.12e-4}
+    noise = random.Random(3)
+    spread = {"aiohttp": 0.01, "tornado": 0.01, "bjoern-wsgi": 0.3}
+    records = []
+    for one in measured(dict.fromkeys(costs, 1000), 8, spread=0.001, noise=0.01):
+        stack = stack_of(one.service)
+        cost = costs[stack] * math.exp(noise.gauss(0, spread[stack]))
+        records.append(with_speed(replace(one, cpu_per_success_s=cost), one.goodput or 0.0))
+    (found,) = judge_tables(facts_of(table(map(service_of, costs))), records)
+    assert found.cheapest is not None
+    assert {stack_of(name) for name in found.cheapest.services} == {"aiohttp", "bjoern-wsgi"}
 
 
 def test_unlike_services_are_called_only_beyond_the_bias_of_turns() -> None:
