@@ -128,7 +128,7 @@ class Progress:
         return seconds * self.spent / real if self.spent and real > 0 else seconds
 
     def time_left(self, now: float) -> str:
-        """Minutes and seconds left: what the plan expects, corrected by how long the steps done took, or to the limit."""
+        """Minutes and seconds left, by the plan and how long the steps done really took; at most to `ends`."""
         seconds = self.left * (now - self.began) / self.spent if self.spent else self.left
         if self.ends is not None:
             seconds = max(0.0, min(seconds, self.ends - now))

@@ -152,8 +152,8 @@ def _silence(event: str, rows: Iterable[tuple[EventRow, Named]]) -> str:
                 if cell.gap_s is not None and cell.gap_s >= GAP_S and not cell.gone:
                     longest[name] = max(cell.gap_s, longest.get(name, 0.0))
         if words := _grouped_names((f"{seconds_words(gap)} s for", name) for name, gap in _most(longest)):
-            told.append(f"with a boot of {boot}: {words}" if boot else words)
-    return f"Longest outage {_OUTAGES[event]}: {'; '.join(told)}." if told else ""
+            told.append(f" with a boot of {boot}: {words}" if boot else f": {words}")
+    return f"Longest outage {_OUTAGES[event]}{';'.join(told)}." if told else ""
 
 
 _OUTAGES: Mapping[str, str] = {
@@ -325,9 +325,10 @@ def _memory(row: EventRow, cells: Named) -> Told:
 
 def _how_reloads_went(cell: EventCell) -> str:
     """` (17 of 20 reloads, lost 492 of 713 requests)`; empty if all were done, and hardly any request was lost."""
-    done = cell.figures("reloads")
-    parts = [f"{whole(done)} of {RELOADS} reloads"] * bool(done and min(done) < RELOADS)
-    parts += [f"lost {cell.lost:,} of {cell.sent:,} requests"] * bool(done and share(cell.counts) >= FEW)
+    if not (done := cell.figures("reloads")):
+        return ""
+    parts = [f"{whole(done)} of {RELOADS} reloads"] if min(done) < RELOADS else []
+    parts += [f"lost {cell.lost:,} of {cell.sent:,} requests"] if share(cell.counts) >= FEW else []
     return f" ({', '.join(parts)})" if parts else ""
 
 

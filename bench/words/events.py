@@ -145,7 +145,7 @@ def _advice(table: EventTable) -> Iterable[str]:
     # Enough for three in four of them: the last ones often need many more.
     rounds = needed[(3 * len(needed) - 1) // 4]
     settled = sum(one <= rounds for one in needed)
-    who = "it" if len(undecided) == 1 else f"{settled} of them" if settled < len(undecided) else "them"
+    who = "it" if len(undecided) == 1 else f"{settled:,} of them" if settled < len(undecided) else "them"
     yield (
         f"{plural(len(undecided), 'difference', ',')} in lost requests {'has' if len(undecided) == 1 else 'have'} no"
         f" verdict; `--rounds {rounds}` would probably settle {who}, if further rounds are similar."

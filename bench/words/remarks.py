@@ -69,7 +69,7 @@ def remark_words(remark: Remark) -> str:  # noqa: PLR0911 -- one return for each
             what = "at least as fast as shown" if lower_bound else "no requests/s"
             return f"{what}: the load generator is the limit ({detail})"
         case SomeByLoadgen(windows, every):
-            return f"requests/s of {windows} of {every} windows: in the others, the load generator was the limit"
+            return f"the load generator was the limit in {windows} of {every} windows"
         case Idles(busy, response_s):
             takes = "" if response_s is None else f": each response takes {1000 * response_s:.3g} ms"
             return f"busy for {100 * busy:.0f} % of its turns{takes}, mostly waiting"

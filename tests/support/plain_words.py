@@ -62,5 +62,5 @@ def signs_in(columns: list[str], rows: list[list[str]]) -> list[str]:
         worse = {"CPU against the best": "+0", "requests/s against the best": "-0"}.get(name)
         if worse:
             texts = [row[place].removeprefix("the best").strip() for row in rows if len(row) == len(columns)]
-            found += [text for text in texts if text and text[0] not in f"{worse}–(b"]
+            found += [text for text in texts if text and text[0] not in f"{worse}–(b" and text != "first"]
     return found

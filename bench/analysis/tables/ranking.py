@@ -92,7 +92,7 @@ class ByLoadgen:
 
 @dataclass(frozen=True, slots=True)
 class SomeByLoadgen:
-    """The load generator was the limit in some windows: requests/s are those of the other `windows`."""
+    """The load generator was the limit in `windows` windows: requests/s are those of the others."""
 
     windows: int
     of: int

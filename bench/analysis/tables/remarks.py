@@ -64,7 +64,7 @@ def remarks_on(
         yield ByLoadgen(bound, lower_bound=False)
     elif goodput is not None and bound and metric is not Metric.GOODPUT:
         limited = sum(any(cause.cause == BOUND for cause in record.causes) for record in own)
-        yield SomeByLoadgen(len(own) - limited, len(own))
+        yield SomeByLoadgen(limited, len(own))
     if metric is Metric.SPEED and not measured.table.waits:
         yield from _idles(own)
     if has_rank:

@@ -317,7 +317,7 @@ def remarks() -> Said:
         "windows left out": LeftOut(4, 16, "errors"),
         "a lower bound": ByLoadgen(limited, lower_bound=True),
         "no requests/s": ByLoadgen(limited, lower_bound=False),
-        "requests/s of some windows": SomeByLoadgen(2, 6),
+        "no requests/s of some windows": SomeByLoadgen(2, 6),
         "idle, and how long a response takes": Idles(0.12, 0.02),
         "idle": Idles(0.12, None),
         "uneven workers": Spread((0.8, 0.15, 0.05)),
