@@ -174,7 +174,7 @@ def _ceiling(record: Record, ceilings: Ceilings) -> Iterator[str]:
     if ceiling and record.goodput is not None and record.goodput > MAX_OF_CEILING * ceiling[0]:
         share = record.goodput / ceiling[0]
         most = f"{ceiling[0]:,.0f}/s that {record.tool} reaches against the null server ({ceiling[1]})"
-        yield f"it served {share:.0%} of the {most}"
+        yield f"at {share:.0%} of the {most}"
 
 
 def _starved(record: Record, limits: NoiseLimits) -> Iterator[str]:

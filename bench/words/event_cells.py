@@ -59,7 +59,8 @@ def cell_words(cell: EventCell) -> CellWords:
     counts = f"lost {cell.lost:,} of {cell.sent:,}{COUNTED.get(cell.counted[0].event, '')}"
     more = [*([] if cell.gone else _outage(cell)), *_figures(cell), *_not_as_before(cell), *_not_counted(cell)]
     if cell.gone:
-        return CellWords(f"never came back{in_rounds(cell.gone, len(cell.counted))}", (counts, *more), "bad")
+        head = "no good response at the end" if cell.counted[0].event == "overload" else "never came back"
+        return CellWords(f"{head}{in_rounds(cell.gone, len(cell.counted))}", (counts, *more), "bad")
     return CellWords(counts, (*more,), "bad" if cell.lost else "good")
 
 

@@ -98,11 +98,14 @@ def _weight_of_losses(row: EventRow) -> int:
 
 
 def _gone(table: EventTable, labels: Labels) -> Iterator[str]:
-    """Which services never came back, and after which events; `_ended` says which whole servers ended."""
+    """Which services never came back, and after which events; `_ended` says which whole servers ended.
+
+    An overload leaves a queue of requests that nobody waits for any more: it may only need longer than the window.
+    """
     gone: dict[str, list[str]] = {}
     ended = False
     for row in table.rows:
-        for name, cell in row.cells.items() if row.event not in NOT_OF_LOSSES else ():
+        for name, cell in row.cells.items() if row.event not in NOT_OF_LOSSES | {"overload"} else ():
             ended |= bool(cell.figures("ended_s"))
             if cell.gone > len(cell.figures("ended_s")):
                 gone.setdefault(labels[name], []).append(_plain(row) + in_rounds(cell.gone, len(cell.counted)))
@@ -256,7 +259,10 @@ def _overload(_: EventRow, cells: Named) -> Told:
         for name, cell in cells.items()
         if (back := cell.figures("recovered_s")) and not cell.disturbed and not cell.gone and max(back) > QUICK_S
     ]
+    silent = [_some(name, cell.gone, cell) for name, cell in cells.items() if cell.gone]
     never = [_some(name, cell.disturbed, cell) for name, cell in cells.items() if cell.disturbed]
+    if silent:
+        yield GONE, f"After an overload, no good response by the end of the window: {listed(silent)}."
     if never:
         yield BAD, f"After an overload, p99 is not back to normal by the end of the window: {listed(never)}."
     if late:

@@ -51,7 +51,7 @@ def test_the_ceiling_is_that_of_the_scenario_where_there_is_one_and_else_the_too
     assert causes(apply_run_rules([plain, best], LIMITS)[0]) == []
     judged = apply_run_rules([plain, best, null(plain, 7_000)], LIMITS)[0]
     assert causes(judged) == ["loadgen-bound"]
-    assert "it served 57% of the 7,000/s that wrk reaches against the null server (json)" in judged.causes[0].detail
+    assert "at 57% of the 7,000/s that wrk reaches against the null server (json)" in judged.causes[0].detail
     assert causes(apply_run_rules([plain, null(plain, 7_000, scenario="plaintext")], LIMITS)[0]) == ["loadgen-bound"]
     assert causes(apply_run_rules([plain, null(plain, 7_000, tool="hey")], LIMITS)[0]) == []
 

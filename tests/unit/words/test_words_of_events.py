@@ -313,6 +313,9 @@ def findings_of_events() -> Said:
         "never came back from several": rounds_of(
             event("a", "killed", "", gone=True), event("a", "hung", "", gone=True), event("b", "hung", "")
         ),
+        "overloaded, and no answer by the end": rounds_of(
+            event("a", "overload", "", gone=True), event("b", "overload", "")
+        ),
         "overloaded": beside(
             "overload",
             "",
