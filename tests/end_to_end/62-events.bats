@@ -78,14 +78,14 @@ print(eval(sys.argv[2]))' "$run_folder" "$1"
 }
 
 @test "the record of a stop says when the server ended" {
-	[[ $(of_events 'all(found["stop " + name]["exit_s"] is not None for name in ("gunicorn-gthread", "bjoern", "granian-wsgi"))') == True ]]
+	[[ $(of_events 'all(found["stop " + name]["exit_s"] is not None for name in ("gunicorn-gthread", "bjoern", "granian"))') == True ]]
 	[[ $(of_events 'found["stop gunicorn-gthread"]["extras"]["long_fate"], found["stop gunicorn-gthread"]["exit_s"] > 4') == "('answered', True)" ]]
 }
 
 @test "a killed worker is replaced, or not, or the whole server ends with it" {
 	[[ $(of_events 'found["killed gunicorn-gthread"]["happened"] and found["killed gunicorn-gthread"]["extras"]["ended_s"]') == None ]]
 	[[ $(of_events '[found["killed bjoern"]["extras"][key] for key in ("restored_s", "ended_s")]') == '[None, None]' ]]
-	[[ $(of_events 'found["killed granian-wsgi"]["extras"]["restored_s"], found["killed granian-wsgi"]["extras"]["ended_s"] < 5') == '(None, True)' ]]
+	[[ $(of_events 'found["killed granian"]["extras"]["restored_s"], found["killed granian"]["extras"]["ended_s"] < 5') == '(None, True)' ]]
 }
 
 @test "the record of a service that answers with garbage says so" {
