@@ -14,6 +14,7 @@ from known_server import RATE, happened, serving
 
 import bench.load.event
 import bench.load.idle_close
+import bench.records.event_window
 import calibration.events
 from bench.cli.verify import LATE, PASSED, verify_verb
 from bench.load.client import Asked, Client, Request
@@ -59,7 +60,9 @@ def test_a_pool_whose_places_are_all_taken(tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("name", ["reload-keep-alive", "reload-new-connections"])
-def test_a_reload_that_loses_exactly_so_many(tmp_path: Path, name: str) -> None:
+def test_a_reload_that_loses_exactly_so_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    # Only lost requests count as disturbed, not those that a busy machine delays.
+    monkeypatch.setattr(bench.records.event_window, "SLOWER_S", 10.0)
     record, told = happened(tmp_path, short(name, "HUP"), KNOWN)
     assert not wrong(record)
     assert (record.lost, record.fates[Fate.RESET], told["resets"]) == (7, 7, 7)
