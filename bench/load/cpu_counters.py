@@ -19,7 +19,7 @@ from typing import Any
 
 from bench.load.far_counters import FarCounters, boot_id
 from bench.load.kernel_counters import limits
-from bench.records.turns import ALL_TASKS, OURS_THERE, SERVER_CPUS
+from bench.records.turns import ALL_TASKS, OURS_THERE, SERVER_CPUS, TICKS_PER_S
 
 SHARED = ("postgres", "upstream")
 """Containers used by all services."""
@@ -229,17 +229,11 @@ def _usage_there_ns(folder: Path, cpus: Sequence[int]) -> int | None:
 
 def _busy_there_ns(stat: Path, cpus: Sequence[int]) -> int | None:
     """The time of these CPUs that was neither idle nor stolen, from /proc/stat, which counts in steps of 10 ms."""
-    lines = (line.split() for line in stat.read_text().splitlines())
-    each = {words[0]: [*map(int, words[1:9])] for words in lines if words and words[0].startswith("cpu")}
-    found = [each.get(f"cpu{cpu}") for cpu in cpus]
-    known = [ticks for ticks in found if ticks is not None and len(ticks) == 8]
-    if not known or len(known) < len(found):
+    names = {f"cpu{cpu}" for cpu in cpus}
+    found = [words[1:9] for line in stat.read_text().splitlines() if (words := line.split()) and words[0] in names]
+    if not found or len(found) < len(names) or any(len(ticks) < 8 for ticks in found):
         return None
-    return sum(sum(ticks[:3]) + sum(ticks[5:7]) for ticks in known) * TICK_NS
-
-
-TICK_NS = 10_000_000
-"""A tick of /proc/stat (USER_HZ)."""
+    return sum(int(ticks[at]) for ticks in found for at in (0, 1, 2, 5, 6)) * 10**9 // TICKS_PER_S
 
 
 def _usage_ns(file: Path) -> int | None:

@@ -16,7 +16,7 @@ from bench.own_app.compose_file import PREFIX as OWN_SERVICE
 from bench.plan.measurement import Measurement
 from bench.records.evidence import Evidence
 from bench.records.record import MEASURED
-from bench.records.turns import ALL_TASKS, Turns
+from bench.records.turns import ALL_TASKS, TICKS_PER_S, Turns
 from bench.run.reader import Ends, Raw, ServiceFacts
 from bench.tools import TOOLS
 from driver.messages import ABSENT
@@ -24,8 +24,6 @@ from driver.messages import ABSENT
 Figures = dict[str, tuple[Any, str]]
 """Fields of a record, by name: (value, reason if None)."""
 
-TICKS_PER_S = 100
-"""Clock ticks of /proc/stat (USER_HZ)."""
 MIN_HOST_S = 1.0
 """Minimum CPU time, over all of the host's CPUs, for which ticks of 10 ms give meaningful shares."""
 _TOO_SHORT = "the window is too short for /proc/stat, which counts in steps of 10 ms"

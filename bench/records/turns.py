@@ -16,6 +16,8 @@ SERVER_CPUS, OURS_THERE = "server CPUs", "ours on server CPUs"
 RAN, WAITED = "the service's threads ran", "the service's threads waited for a CPU"
 """Keys for the service's threads that existed both before and after a turn: the time they ran, which is also part of
 the container's CPU time, and the time they waited for a CPU."""
+TICKS_PER_S = 100
+"""Clock ticks of /proc/stat (USER_HZ)."""
 NOT_CONTAINERS = frozenset({ALL_TASKS, SERVER_CPUS, OURS_THERE, RAN, WAITED})
 MAX_LATE = 0.1
 """The largest accepted share of turns whose responses came late, during the turns of other services."""

@@ -68,7 +68,7 @@ def _with_losses(own: CellWords, cell: EventCell) -> CellWords:
     """The words of an event with a figure of its own, plus its losses and the rounds that are not counted."""
     more = [f"lost {cell.lost:,} of {cell.sent:,}", *_outage(cell), *own.more, *_not_as_before(cell)]
     if cell.gone:
-        more.append(f"no answer at the end{in_rounds(cell.gone, len(cell.counted))}")
+        more.append(f"no good response at the end{in_rounds(cell.gone, len(cell.counted))}")
     lost = cell.lost and cell.counted[0].event not in NOT_OF_LOSSES
     return replace(own, more=(*more, *_not_counted(cell)), mark="bad" if lost else own.mark)
 

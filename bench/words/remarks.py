@@ -99,14 +99,14 @@ def _why_none(why: Cause | str | None) -> str:
     return f"{why.cause}: {why.detail}" if isinstance(why, Cause) else why or "not measured"
 
 
-FASTER = ("orjson", "ujson", "uvloop", "httptools")
+SPEED_UPS = ("orjson", "ujson", "uvloop", "httptools")
 """Packages that make an app or a server faster, and do not exist for every Python."""
 
 
 def lacking_words(labels: Mapping[str, str], places: Places, services: Mapping[str, ServiceFacts]) -> Iterator[str]:
     """Which services of a table lack such a package that the same stack has on another Python."""
     known = [name for name in labels if name in places and name in services and services[name].packages]
-    for package in FASTER:
+    for package in SPEED_UPS:
         lacking = list[str]()
         for own in grouped(known, lambda name: places[name].stack).values():
             without = [name for name in own if package not in services[name].packages]

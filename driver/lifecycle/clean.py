@@ -63,7 +63,7 @@ def main(argv: list[str]) -> int:
     left, images = find_left(), find_images(root, options.images_older_than)
     # A run that is still building has no container yet, but holds its lock.
     writers = [path.parent.name for path in root.glob("results/*/.writer") if is_locked(path)]
-    left.under_way += [] if left.under_way else writers
+    left.under_way = left.under_way or writers
     if options.keep_images:
         spare(images, "service")
     if not options.all:

@@ -111,8 +111,8 @@ def _in_own_image(run: Run, service: str, words: Sequence[str], *, what: str, li
     except DockerError as error:
         last = last_line(log)[:300]
         said = f"; last log line: {last}" if last else ""
-        words_ = f"{what}: not done after {seconds} s ({limit[0]} in the environment changes that){said}"
-        raise Failure(USER, words_) from error
+        late = f"not done after {seconds} s ({limit[0]} in the environment changes that)"
+        raise Failure(USER, f"{what}: {late}{said}") from error
     finally:
         docker("rm", "--force", "--volumes", name, check=False)
 

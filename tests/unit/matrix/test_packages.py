@@ -194,23 +194,24 @@ def test_what_stands_by_itself_has_to_be_there(tmp_path: Path, words: str, requi
     assert str(caught.value) == f"--package the-spec: {cause}"
 
 
+def made_on_one_of_two(folder: Path, requirement: str = "") -> Wheels:
+    """The wheels of an item that Python 3.9 has and 3.13 lacks; the resolver names it as `requirement`."""
+    wheel(folder, "0-1", "1.0")
+    (folder / "out/py39").mkdir()
+    (folder / "out/py313/0-1").rename(folder / "out/py39/0-1")
+    failed(folder, "0-1", OTHER_PYTHON, requirement)
+    return wheels_of(folder / "items", folder / "out", ["py313", "py39"])
+
+
 def test_what_one_python_lacks_is_left_out_there(tmp_path: Path) -> None:
     item(tmp_path, 0, "a-release", "release")
-    wheel(tmp_path, "0-1", "1.0")
-    (tmp_path / "out/py39").mkdir()
-    (tmp_path / "out/py313/0-1").rename(tmp_path / "out/py39/0-1")
-    failed(tmp_path, "0-1", OTHER_PYTHON, "uvi-corn==2.1.0")
-    made = wheels_of(tmp_path / "items", tmp_path / "out", ["py313", "py39"])
+    made = made_on_one_of_two(tmp_path, "uvi-corn==2.1.0")
     assert [bool(side.cause) for label in ("py313", "py39") for side in made.made[label]] == [True, False]
 
 
 def test_a_source_that_one_python_cannot_build_keeps_its_name_there(tmp_path: Path) -> None:
     item(tmp_path, 0, "./a", "folder")
-    wheel(tmp_path, "0-1", "1.0")
-    (tmp_path / "out/py39").mkdir()
-    (tmp_path / "out/py313/0-1").rename(tmp_path / "out/py39/0-1")
-    failed(tmp_path, "0-1", OTHER_PYTHON, "")
-    made = wheels_of(tmp_path / "items", tmp_path / "out", ["py313", "py39"])
+    made = made_on_one_of_two(tmp_path)
     assert made.names == [made.made["py39"][0].name] and made.made["py313"][0].cause
 
 
