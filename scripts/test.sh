@@ -44,24 +44,25 @@ if ((${#stages[@]} == 0)); then
 	((EUID)) || stages+=(swarm)
 fi
 
-"$root/scripts/setup.sh" "${setup[@]}"
+have_python || "$root/scripts/setup.sh" "${setup[@]}"
+within "$setup_limit" setup "$root/scripts/setup.sh" "${setup[@]}"
 find_docker
 build_tests
-failed=() logs=$(mktemp -d)
+logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 declare -A pid
 
-# start STAGE: runs it in the background.
+# start STAGE: runs it in the background; its output is printed later.
 start() {
-	run_stage "$1" >"$logs/$1.out" &
-	pid[$1]=$! tool_options=()
+	echo "# stage $1 began"
+	{ run_stage "$1" >"$logs/$1.out" && tail -n 1 "$logs/$1.out"; } &
+	pid[$1]=$!
 }
 
 for stage in "${stages[@]}"; do
 	# Static and python may run on beside the end-to-end tests, which mostly wait; static has low priority there.
 	case $stage in
-	static) tool_options=(--cpu-shares 64) && start static ;;
-	python | shell | contract) start "$stage" ;;
+	static | python | shell | contract) start "$stage" ;;
 	esac
 done
 for stage in shell contract; do [[ ! ${pid[$stage]:-} ]] || wait "${pid[$stage]}"; done

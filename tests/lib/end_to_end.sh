@@ -6,7 +6,7 @@ source "${BASH_SOURCE[0]%/*}/../../scripts/lib/engine.sh"
 
 test_end_to_end() { test_folder "$root/tests/end_to_end"; }
 
-test_long() { test_folder "$root/tests/long"; }
+test_long() { BATS_TEST_TIMEOUT=1800 test_folder "$root/tests/long"; }
 
 # test_folder FOLDER: runs its files with bats on this host, where Docker is; bats itself is copied from the tests' image. Four files
 # run in parallel, each on its own quarter of the subnet, because they mostly wait.
@@ -40,7 +40,7 @@ take_bats() {
 
 test_swarm() { test_nodes "$root"/tests/swarm/1*.bats; }
 
-test_machines() { test_nodes "$root"/tests/swarm/[2-9]*.bats; }
+test_machines() { BATS_TEST_TIMEOUT=1800 test_nodes "$root"/tests/swarm/[2-9]*.bats; }
 
 # test_nodes FILE...: runs files that start their own nodes on this machine, which needs root; one after the other.
 test_nodes() {

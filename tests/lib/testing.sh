@@ -1,27 +1,35 @@
 # shellcheck shell=bash
 # The stages of scripts/test.sh. Each prints the output of its test runner and fails if a test fails. Only declares.
-# The caller sets `logs`, a folder; `failed` has the stages that did not pass.
+# The caller sets `logs`, a folder.
 
 # shellcheck source=scripts/lib/engine.sh
 source "${BASH_SOURCE[0]%/*}/../../scripts/lib/engine.sh"
 # shellcheck source=tests/lib/end_to_end.sh
 source "${BASH_SOURCE[0]%/*}/end_to_end.sh"
 
-logs='' failed=()
+logs=''
+
+# A stage that takes longer than this, in minutes, hangs. The stages that run by default, one after the other where they must be,
+# and the setup stay below 90 minutes even then.
+declare -A limit=([static]=40 [python]=40 [shell]=20 [contract]=20 ["end-to-end"]=30 [swarm]=15 [long]=60 [machines]=90 [mutation]=120)
+setup_limit=15
+export BATS_TEST_TIMEOUT=600
+
+# within MINUTES NAME COMMAND...: runs it; once the time is up, ends it and prints what it was doing.
+within() { python3 "$root/tests/support/within.py" $(($1 * 60)) "${@:2}"; }
 
 build_tests() {
 	local log
 	log=$(mktemp)
-	"$docker" build --quiet --tag bench/tests "$root/tests" >"$log" 2>&1 ||
+	within "$setup_limit" "the tests' image" "$docker" build --quiet --tag bench/tests "$root/tests" >"$log" 2>&1 ||
 		{ cat "$log" >&2 && fail 1 "the tests' image does not build; its log is above"; }
 	rm -f "$log"
 }
 
 # run_stage STAGE: runs it, with output to standard output and $logs/STAGE; $logs/STAGE.passed exists only if it passed.
 run_stage() {
-	local began=$SECONDS status=0
-	"test_${1//-/_}" 2>&1 | tee "$logs/$1" || status=$?
-	((status != 0)) || touch "$logs/$1.passed"
+	local began=$SECONDS
+	within "${limit[$1]}" "stage $1" "$root/tests/support/stage.bash" "$1" "$logs" 2>&1 | tee "$logs/$1" || true # no .passed
 	printf '# stage %s: %d s\n' "$1" $((SECONDS - began))
 }
 
@@ -30,6 +38,7 @@ print_stage() {
 	if [[ -e $logs/$1.out ]]; then cat "$logs/$1.out"; else run_stage "$1"; fi
 	[[ -e $logs/$1.passed ]] || failed+=("$1")
 }
+failed=()
 
 # print_failed: repeats the failures of each stage in `failed`, and lists flaky files.
 print_failed() {
@@ -73,6 +82,7 @@ lint_harness() { sed 's/ --start-interval=[^ ]*//' "$root/$1" | in_tests hadolin
 test_static() {
 	local scripts folder bad=0
 	mapfile -t scripts < <(cd "$root" && grep -rlE '^#!.*\b(ba|da)?sh\b|^# shellcheck shell=' .ci loadgen postgres scripts services upstream tests --include='*' --exclude-dir=samples)
+	local tool_options=(--cpu-shares 64)
 	check "shellcheck: ${#scripts[@]} scripts" in_tests python3 tests/support/shellcheck_once.py "${scripts[@]}" || bad=1
 	check shfmt in_tests shfmt -d "${scripts[@]}" || bad=1
 	check "no failure that bash hides" in_tests python3 tests/support/masked_failures.py "${scripts[@]}" || bad=1
@@ -91,22 +101,24 @@ test_static() {
 	return "$bad"
 }
 
-# tests/unit/load first, with high priority: their servers answer at fixed times, so they mostly wait, but must not be late. The
-# others then run with low priority, the longest files first (tests/unit/conftest.py). Each file stays in one process, because its
-# tests share things such as a browser.
+# tests/unit/load first, with high priority: their servers answer at fixed times, so they mostly wait, but must not be late. One that
+# fails runs again, because the other stages may have delayed it; the summary counts it as rerun. The others then run with low
+# priority, the longest files first (tests/unit/conftest.py). Each file stays in one process, because its tests share things such as a
+# browser.
 test_python() {
-	local coverage=(python3 tests/support/python_coverage.py) status=0
+	local coverage=(python3 tests/support/python_coverage.py) options=(--timeout 300 -p no:cacheprovider) status=0
 	tool_options=(--volume "$logs:/coverage" --cpu-shares 4096)
-	in_tests_compiled "${coverage[@]}" --quiet -p no:cacheprovider --numprocesses 4 --dist worksteal tests/unit/load || status=$?
+	in_tests_compiled "${coverage[@]}" --quiet "${options[@]}" --reruns 2 --reruns-delay 5 -rR --numprocesses 4 --dist worksteal \
+		tests/unit/load || status=$?
 	tool_options+=(--cpu-shares 64)
-	in_tests_compiled "${coverage[@]}" --cov-append -p no:cacheprovider --numprocesses 3 --dist loadfile --no-loadscope-reorder \
+	in_tests_compiled "${coverage[@]}" --cov-append "${options[@]}" --numprocesses 3 --dist loadfile --no-loadscope-reorder \
 		--ignore=tests/unit/load || status=$?
 	return "$status"
 }
 
 # Two files at a time, the largest first, so that long ones do not start last.
 test_shell() {
-	local files
+	local files tool_options=(--env "BATS_TEST_TIMEOUT=$BATS_TEST_TIMEOUT")
 	mapfile -t files < <(cd "$root" && ls -S tests/shell/*.bats)
 	in_tests_compiled python3 tests/support/shell_coverage.py tests/support/bats_side_by_side.bash 2 "${files[@]}"
 }
