@@ -146,7 +146,7 @@ async def _look(asked: Asked, event: Event) -> Client:
 def run_event(task: Task, beside: int = 0) -> None:
     """Generate the load and save its log; tool.json comes last.
 
-    `beside` is the number of other services under events at the same time.
+    `beside` is the number of other windows of the event at the same time.
     """
     folder, event = task.folder, event_of(task.entry.event)
     found = mapping(as_object(read_bytes(str(folder / CAPACITY)) or b""))

@@ -46,9 +46,9 @@ def load_events(step: Step) -> None:
     capacities = dict[str, Capacity]()
     for task in _left(step):
         # A failure only affects its own service.
-        with suppress(Exception), step.noted(task.entry.service):
-            capacities[task.entry.service] = _capacity(step.run, task)
-    _of_each(step, _left(step), lambda task, _: know(task, capacities[task.entry.service]))
+        with suppress(Exception), step.noted(task.entry.name):
+            capacities[task.entry.name] = _capacity(step.run, task)
+    _of_each(step, _left(step), lambda task, _: know(task, capacities[task.entry.name]))
     tasks = _left(step)
     processes = [get_context("fork").Process(target=_run, args=(step, task, len(tasks) - 1)) for task in tasks]
     for process in processes:
@@ -62,14 +62,14 @@ def load_events(step: Step) -> None:
 
 def _left(step: Step) -> list[Task]:
     """The loads of services that have not failed."""
-    return [step.task(name) for name, load in step.loads.loads.items() if not step.status(load.service)]
+    return [step.task(name) for name, load in step.loads.loads.items() if not step.status(load.name)]
 
 
 def _of_each(step: Step, tasks: Iterable[Task], do: Callable[[Task, Say], object]) -> None:
     """Call `do` for all tasks at the same time; keep the output and the exit status for each service."""
 
     def of_one(task: Task) -> None:
-        with suppress(Exception), step.noted(task.entry.service) as say:
+        with suppress(Exception), step.noted(task.entry.name) as say:
             do(task, say)
 
     threads = [threading.Thread(target=of_one, args=(task,), daemon=True) for task in tasks]
@@ -80,7 +80,7 @@ def _of_each(step: Step, tasks: Iterable[Task], do: Callable[[Task, Say], object
 
 
 def _run(step: Step, task: Task, beside: int) -> None:
-    with suppress(Exception), step.noted(task.entry.service):
+    with suppress(Exception), step.noted(task.entry.name):
         run_event(task, beside)
 
 

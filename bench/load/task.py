@@ -57,6 +57,13 @@ class StepLoad:
     """The event during the load, in the form of `bench.plan.events`."""
     after_s: float = 0.0
     """Delay of its start, relative to that of the step."""
+    container: str = ""
+    """The name under which the service runs, if a step has several containers of a service."""
+
+    @property
+    def name(self) -> str:
+        """The name under which the service runs in the step."""
+        return self.container or self.service
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +115,7 @@ def read_loads(folder: str) -> StepLoads:
 
 
 def _load(file: str, name: str, values: Mapping[str, Any]) -> StepLoad:
-    values = {"event": None, "after_s": 0.0, **values}
+    values = {"event": None, "after_s": 0.0, "container": "", **values}
     for field in fields(StepLoad):
         if field.name not in values:
             raise Failed(WRONG_USAGE, f"{file} has no {field.name} in load {name}")

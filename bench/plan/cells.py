@@ -216,12 +216,12 @@ class Plan:
         return self.preset.rounds if self.events else 0
 
     def event_seconds(self, block: Sequence[PlannedCell]) -> float:
-        """Expected wall time of a block of services under the same event, in seconds."""
-        event = block[0].event
-        assert event
-        probes = len(block) * PROBE_S if event.most_rate is None else 0.0
-        begin = event.apart_s * (len(block) - 1)
-        return OVERHEAD_S + len(block) * EACH_S + self.preset.warmup + probes + begin + _usual_s(event, len(block))
+        """Expected wall time of a block of services under cases of the same event, in seconds."""
+        events = [cell.event for cell in block if cell.event]
+        probes = PROBE_S * sum(event.most_rate is None for event in events)
+        begin = events[0].apart_s * (len(block) - 1)
+        load = max(_usual_s(event, len(block)) for event in events)
+        return OVERHEAD_S + len(block) * EACH_S + self.preset.warmup + probes + begin + load
 
     def events_seconds(self) -> float:
         """Expected wall time of all events, in seconds."""
@@ -339,7 +339,37 @@ def side_by_side(
     """Blocks of cells under the same event, of about equal size, each within `room` requests/s; at random with `rng`.
 
     A pair that is compared, or one stack with different settings, shares a block, so that it has the same neighbours.
+    Blocks of several cases of an event are joined if there is room, so that a run of few services takes less time.
     """
+    open_blocks: dict[str, list[PlannedCell]] = {}
+    for block in _of_cases(cells, room, pairs, rng):
+        event = block[0].event
+        if event is None:
+            yield block
+        elif (before := open_blocks.get(event.name)) is not None and _fit([*before, *block], room):
+            before += block
+        else:
+            if before is not None:
+                yield before
+            open_blocks[event.name] = block
+    for block in open_blocks.values():
+        if rng is not None:
+            rng.shuffle(block)
+        yield block
+
+
+def _fit(block: Iterable[PlannedCell], room: float) -> bool:
+    """Whether cells of several cases may share a block: their CPUs suffice, and no dependency is acted on."""
+    events = [cell.event for cell in block if cell.event]
+    return sum(1 / event.beside(room) for event in events) <= 1 and not any(
+        action.to for event in events for action in event.actions
+    )
+
+
+def _of_cases(
+    cells: Sequence[PlannedCell], room: float, pairs: Iterable[Pair], rng: random.Random | None
+) -> Iterator[list[PlannedCell]]:
+    """Blocks of cells under the same case of an event."""
     together = _together(pairs)
     cases: dict[str, list[PlannedCell]] = {}
     for cell in cells:

@@ -99,6 +99,8 @@ class Measurement:
     """Load generators that share the connections and the rate."""
     event: Event | None = None
     """What is done to the service under load; the event then defines the load."""
+    copy: int = 1
+    """Its container, counted from 1, if the service is in its block several times, under several cases of an event."""
 
     @property
     def open_loop(self) -> bool:
@@ -111,6 +113,11 @@ class Measurement:
             return self.service, port
         url = urlsplit(self.url)
         return url.hostname or "", url.port or 80
+
+    @property
+    def container(self) -> str:
+        """The name under which its service runs in the step."""
+        return container_name(self.service, self.copy)
 
     @property
     def held(self) -> bool:
@@ -148,6 +155,11 @@ class Measurement:
         return json.dumps(self.as_dict())
 
 
+def container_name(service: str, copy: int = 1) -> str:
+    """The name under which a service, or another copy of it, runs in a step."""
+    return service if copy == 1 else f"{service}-copy-{copy}"
+
+
 def window_folder(step: str, one: Measurement) -> str:
     """The folder of a measurement within its step's folder."""
     return f"{step}/{one.scenario}/{one.tool}-{one.level}/w{one.window or 1}/{one.service}"
@@ -161,7 +173,7 @@ def step_folder(folder: str) -> str:
 _FIELDS = {field.name: field for field in fields(Measurement)}
 _OF_SEVERAL = frozenset({"unit", "window", "slot", "block", "turn_s"})
 _OF_OWN_APPS = frozenset({"requests", "targets"})
-_RARE = frozenset({"settings", "url", "host_network", "loadgens", "share", "share_of", "event"})
+_RARE = frozenset({"settings", "url", "host_network", "loadgens", "share", "share_of", "event", "copy"})
 _LEFT_OUT: Mapping[str, frozenset[str]] = {
     "solo": _OF_SEVERAL | {"mode"},
     "null": _OF_SEVERAL | {"database", "knee_share"},

@@ -82,9 +82,10 @@ def _beside(plan: Plan, number: int, rng: random.Random) -> Iterator[Beside]:
 
 def _under_event(plan: Plan, block: Beside, number: int, position: int) -> Iterator[Measurement]:
     unit = f"r{number:02}-e{block.number}"
-    seconds = plan.event_seconds(block.cells)
+    seconds, copies = plan.event_seconds(block.cells), Counter[str]()
     for slot, cell in enumerate(block.cells, 1):
         planned = _of_cell(plan, cell, number, position)
+        copies[planned.service] += 1
         yield replace(
             planned,
             id=f"{unit}-{slot}",
@@ -93,6 +94,7 @@ def _under_event(plan: Plan, block: Beside, number: int, position: int) -> Itera
             block=block.number,
             window=1,
             slot=slot,
+            copy=copies[planned.service],
             seconds=seconds,
             dir=window_folder(f"raw/r{number:02}/e{block.number}", planned),
         )

@@ -132,7 +132,7 @@ class EventRecord:
     timeout_s: float | None = None
     window_s: float | None = None
     beside: int | None = None
-    """How many other services were under the same event at the same time."""
+    """How many other windows of the same event ran at the same time."""
     actions: tuple[Action, ...] = ()
     sent: int | None = None
     fates: Mapping[Fate, int] = field(default_factory=dict)

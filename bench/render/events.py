@@ -13,7 +13,7 @@ from bench.words.event_losses import counted_in
 from bench.words.events import ToldDefault, ToldEvents, ToldRow
 
 DIFFER, TIMEOUT = "do they differ?", "client timeout"
-AT_ONCE = "Up to {} services went through the same event at once, on the same CPUs{}."
+AT_ONCE = "Up to {} windows of the same event ran at once, on the same CPUs{}."
 ALONE = "; only one at a time under {}"
 FLOOR = (
     "The null server (nginx) under the same events is the baseline: its losses are due to the client or the machine."
@@ -61,10 +61,11 @@ def _services_down(told: ToldEvents, notes: Sequence[str]) -> Table:
 
 
 def _at_once(told: ToldEvents) -> Iterator[str]:
-    """How many services were under an event at once, and under which events one at a time."""
-    beside = {row.name: max(map(_beside, row.row.cells.values())) for row in told.rows if len(counted_in(row.row)) > 1}
+    """How many windows of an event ran at once, and under which events one at a time."""
+    beside = {row.name: max(map(_beside, row.row.cells.values())) for row in told.rows if counted_in(row.row)}
     if any(beside.values()):
-        alone = [row.row for row in told.rows if beside.get(row.name) == 0]
+        # A row with only one service could have had no other beside it.
+        alone = [row.row for row in told.rows if beside.get(row.name) == 0 and len(counted_in(row.row)) > 1]
         shared = {row.row.event for row in told.rows if beside.get(row.name)}
         names = list(dict.fromkeys(row.name if row.event in shared else row.event for row in alone))
         yield AT_ONCE.format(max(beside.values()) + 1, ALONE.format(listed(names)) if names else "")

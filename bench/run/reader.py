@@ -159,11 +159,11 @@ def read_run(path: str) -> Run:
 def read_raw(run: str, planned: Measurement) -> Raw:
     """The raw files of a measurement."""
     place = earlier_runs.folder_of(run, planned)
-    places = places_of(run, place, planned.service, in_block=planned.in_block)
+    places = places_of(run, place, planned.container, in_block=planned.in_block)
     folder, files, name = f"{run}/{place}", read_files(run, places, planned.tool), output_name(planned.tool)
-    whose = {planned.service: "server", "postgres": "database"}
+    whose = {planned.container: "server", "postgres": "database"}
     ends = {one: _ends(f"{run}/{path}", whose.get(one, one)) for one, path in places.states.items()}
-    before, after = ends[planned.service]
+    before, after = ends[planned.container]
     faults: list[str] = []
     meta = _object(read_bytes(f"{folder}/meta.json"), "meta.json", faults)
     tool = _object(files["tool.json"], "tool.json", faults)

@@ -17,7 +17,7 @@ from bench.core.files import as_object, mapping, read_bytes, write_file
 from bench.load.failures import NO_ANSWER, TOOL_FAILED, WRONG_ANSWER
 from bench.records.record import Outcome
 from bench.run.raw_files import HASHES, hashes_of, places_of, read_files
-from bench.schedule.steps import Step
+from bench.schedule.steps import Step, container_of
 from driver.messages import FINISHED, Finished, MessageError, finished_of, read
 
 FILE = FINISHED
@@ -61,7 +61,7 @@ def record_step(run: Path, step: Step, seen: Finished) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         if lost := lost_of(seen):
             meta |= {"outcome": lost.outcome, "detail": lost.words}
-        places = places_of(str(run), name, line["service"], in_block=step.in_block)
+        places = places_of(str(run), name, container_of(line), in_block=step.in_block)
         meta[HASHES] = hashes_of(read_files(str(run), places, line["tool"]))
         write_file(folder / "meta.json", json.dumps(meta, ensure_ascii=False) + "\n")
 
@@ -69,7 +69,7 @@ def record_step(run: Path, step: Step, seen: Finished) -> None:
 def metas(run: Path, step: Step, seen: Finished) -> Iterator[tuple[str, dict[str, Any]]]:
     """The folder of each measurement, relative to the run's, and the content of its meta.json."""
     for line in step.lines:
-        name = line["service"]
+        name = container_of(line)
         outcome, detail = _outcome(run, step, seen, line)
         meta = {"schema": 1, "id": line["id"], "outcome": outcome, "detail": detail, "begin_ns": seen.begin_ns}
         if not step.in_block:
@@ -82,7 +82,7 @@ def metas(run: Path, step: Step, seen: Finished) -> Iterator[tuple[str, dict[str
 
 def _outcome(run: Path, step: Step, seen: Finished, line: Mapping[str, Any]) -> tuple[str, str]:
     """The outcome of a measurement, and a detail. What was measured before its service failed still counts."""
-    name, services = line["service"], run / step.dir / "services"
+    name, services = container_of(line), run / step.dir / "services"
     if seen.status("start"):
         words = last_words(run / "raw/services" / name / "start.log")
         return Outcome.SILENT if line.get("url") else Outcome.NOT_STARTED, words

@@ -21,7 +21,7 @@ from bench.load.task import StepLoad, StepLoads, write_loads
 from bench.plan.events.event import Event, event_of
 from bench.plan.measurement import measurement_of, shares
 from bench.run.folder import read_addresses
-from bench.schedule.steps import Step
+from bench.schedule.steps import Step, container_of
 from driver.messages import Doings, as_json
 from driver.messages import Step as HostStep
 
@@ -73,8 +73,8 @@ def _remove_earlier(run: Path, step: Step) -> None:
     """Remove the files of an earlier try, which must not be taken for this one's."""
     for line in step.lines:
         shutil.rmtree(run / line["dir"], ignore_errors=True)
-    for service in step.services:
-        for file in (run / step.dir / "services").glob(f"{glob.escape(service)}.*"):
+    for name in step.containers:
+        for file in (run / step.dir / "services").glob(f"{glob.escape(name)}.*"):
             file.unlink()
 
 
@@ -86,13 +86,14 @@ def host_step(lines: Sequence[PlanLine]) -> HostStep:
     return HostStep(
         id=step.id,
         dir=step.dir,
-        services=step.services,
+        services=step.containers,
+        copies={container_of(line): line["service"] for line in lines if container_of(line) != line["service"]},
         folders=tuple(line["dir"] for line in lines),
         held=step.held,
         host_network=bool(first.get("host_network")),
         knee=any(line.get("knee_p99_s") is not None for line in lines),
         clients=tuple(client_names(first)),
-        events={line["service"]: doings_of(event) for line in lines if (event := _event(line))},
+        events={container_of(line): doings_of(event) for line in lines if (event := _event(line))},
     )
 
 
@@ -157,7 +158,7 @@ def load_of(line: PlanLine, patience: Patience, addresses: Mapping[str, str] = N
         id=line["id"],
         service=service,
         dir=line["dir"],
-        url=(line.get("url") or f"http://{addresses.get(service, f'{service}:{PORT}')}") + line["path"],
+        url=(line.get("url") or f"http://{addresses.get(service, f'{container_of(line)}:{PORT}')}") + line["path"],
         method=line.get("method") or "GET",
         body=line.get("body"),
         requests=line.get("requests"),
@@ -175,6 +176,7 @@ def load_of(line: PlanLine, patience: Patience, addresses: Mapping[str, str] = N
         knee_p99_s=line.get("knee_p99_s"),
         knee_share=line.get("knee_share"),
         event=line.get("event"),
+        container="" if container_of(line) == service else container_of(line),
         after_s=event.apart_s * (line["slot"] - 1) if event and line.get("slot") else 0.0,
     )
     for field in fields(load):

@@ -10,7 +10,7 @@ from typing import Any
 
 from bench.core.formats import listed
 from bench.plan.interim_looks import table_looks
-from bench.plan.measurement import IN_BLOCKS, step_folder
+from bench.plan.measurement import IN_BLOCKS, container_name, step_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +70,11 @@ class Step:
         return tuple(dict.fromkeys(line["service"] for line in self.lines))
 
     @property
+    def containers(self) -> tuple[str, ...]:
+        """The names under which its services run."""
+        return tuple(dict.fromkeys(container_of(line) for line in self.lines))
+
+    @property
     def cell(self) -> tuple[str, str, str, str]:
         """Service, scenario, tool and level of its first measurement."""
         service, scenario, tool, level = (str(self.first[key]) for key in ("service", "scenario", "tool", "level"))
@@ -82,7 +87,9 @@ class Step:
             tables = dict.fromkeys(" ".join(self.table_of(line)) for line in self.lines)
             return f"round {self.round}, {len(self.services)} services in turns: {', '.join(tables)}"
         if len(self.lines) > 1:
-            return f"{self.first['level']} of {listed([*self.services], most=3, shown=2)}"
+            cases = len({line["level"] for line in self.lines})
+            what = self.first["level"] if cases == 1 else f"{cases} cases of {self.first['event']['name']}"
+            return f"{what} of {listed([*self.services], most=3, shown=2)}"
         return f"{self.first['service']} {self.first['scenario']} {self.first['tool']} {self.first['level']}"
 
     @property
@@ -121,6 +128,11 @@ class Step:
             return self if kept else None
         seconds = self.seconds * len(kept) / len(self.lines)
         return Step(tuple({**line, "seconds": seconds} for line in kept))
+
+
+def container_of(line: Mapping[str, Any]) -> str:
+    """The name under which the service of a line of plan.jsonl runs in its step."""
+    return container_name(str(line["service"]), int(line.get("copy", 1)))
 
 
 def read_steps(plan: str) -> tuple[Step, ...]:

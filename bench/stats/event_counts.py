@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import cycle, islice, pairwise
 from math import comb, log
+from typing import Any
 
 from bench.stats.estimates import ERRORS, t_quantile
 
@@ -67,10 +68,11 @@ def spread_of(services: Iterable[Counts]) -> Spread:
     return Spread(x2, freedom, known)
 
 
-def p_differ(a: Counts, b: Counts, tests: int = 1, spread: Spread = Spread()) -> float:
+def p_differ(a: Counts, b: Counts, tests: int = 1, spread: Spread = Spread(), limit: float = 1.0) -> float:
     """The p value of "both lose the same share"; 1 with too few rounds.
 
-    `tests` is the number of tests in the table; it decides whether the rounds are enough for the rank sum.
+    `tests` is the number of tests in the table; it decides whether the rounds are enough for the rank sum. A p value
+    above `limit` may be given too low, but still above it, which takes less time.
     """
     if min(len(a), len(b)) < LEAST_ROUNDS or not all(sent for _, sent in (*a, *b)):
         return 1.0
@@ -80,7 +82,8 @@ def p_differ(a: Counts, b: Counts, tests: int = 1, spread: Spread = Spread()) ->
         return 1.0
     if 2 / comb(len(a) + len(b), len(a)) * tests > ERRORS:
         return _spread_p(a, b, spread)
-    return max(rank_sum_p(one, other), _totals_p(a, b))
+    ranked = rank_sum_p(one, other)
+    return ranked if ranked > limit else max(ranked, _totals_p(a, b))
 
 
 def _spread_p(a: Counts, b: Counts, spread: Spread) -> float:
@@ -105,22 +108,29 @@ def _more_often(one: Sequence[float], other: Sequence[float]) -> int:
     return sum((x > y) - (x < y) for x in one for y in other)
 
 
-@cache
-def rank_sum_p(a: tuple[float, ...], b: tuple[float, ...]) -> float:
+def rank_sum_p(a: Sequence[float], b: Sequence[float]) -> float:
     """The exact two-sided p value of the rank sum, with mean ranks for ties (scipy's exact test cannot handle ties)."""
     import numpy as np
     from scipy.stats import rankdata
 
     # Doubled, because mean ranks can be half-integers.
-    ranks = (2 * rankdata([*a, *b])).astype(int)
-    ways = np.zeros((len(a) + 1, int(ranks.sum()) + 1))
+    ranks = (2 * rankdata([*a, *b])).astype(int).tolist()
+    ways = _rank_sums(tuple(sorted(ranks)), len(a))
+    middle = len(a) * sum(ranks) / len(ranks)
+    found = abs(sum(ranks[: len(a)]) - middle)
+    return float(ways[abs(np.arange(len(ways)) - middle) >= found - 1e-9].sum() / ways.sum())
+
+
+@cache
+def _rank_sums(ranks: tuple[int, ...], count: int) -> Any:
+    """In how many ways `count` of the ranks have each sum. Few sets of ranks occur, however many pairs a table has."""
+    import numpy as np
+
+    ways = np.zeros((count + 1, sum(ranks) + 1))
     ways[0, 0] = 1
     for rank in ranks:
         ways[1:, rank:] += ways[:-1, :-rank].copy()
-    middle = len(a) * ranks.sum() / len(ranks)
-    reach = abs(np.arange(ways.shape[1]) - middle)
-    found = abs(ranks[: len(a)].sum() - middle)
-    return float(ways[-1, reach >= found - 1e-9].sum() / ways[-1].sum())
+    return ways[-1]
 
 
 @cache
@@ -155,7 +165,8 @@ def rounds_needed(a: Counts, b: Counts, tests: int, spread: Spread = Spread()) -
     first = max(LEAST_ROUNDS, len(a), len(b))
     for rounds in range(first, MOST_ROUNDS + 1):
         more = (tuple(islice(cycle(a), rounds)), tuple(islice(cycle(b), rounds)))
-        if p_differ(*more, tests, spread.repeated(len(a), rounds)) * max(1, tests) <= ERRORS:
+        limit = ERRORS / max(1, tests)
+        if p_differ(*more, tests, spread.repeated(len(a), rounds), limit) <= limit:
             return rounds
     return None
 

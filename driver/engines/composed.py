@@ -28,6 +28,7 @@ class Composed(Engine):
         any_cpu: bool = False,
         host_network: bool = False,
         environment: Mapping[str, Mapping[str, str]] | None = None,
+        copies: Mapping[str, str] | None = None,
     ) -> Started:
         return Started(list(services))
 

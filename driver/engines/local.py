@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from driver import counters
-from driver.compose import FRESH, TOOLS, in_tools, run_compose, tools_words
+from driver.compose import FILE, FRESH, TOOLS, in_tools, run_compose, tools_words
 from driver.docker import CONFINED, DockerError, Done, answers, docker, kinds, results_user, start_docker
 from driver.engines import dependencies, freezer
 from driver.engines.engine import Container, End, Engine, Started, State
@@ -83,6 +83,8 @@ class LocalDocker(Engine):
         self._unreadable = ""
         self._fixed: list[str] = []
         """Services with two containers at fixed addresses."""
+        self._copies: dict[str, str] = {}
+        """Further containers of a service in a step, by name: the service."""
         self._had_ended = set[str]()
         """Dependencies that had ended before an event could stop or pause them: its later start would hide that."""
 
@@ -98,9 +100,11 @@ class LocalDocker(Engine):
         any_cpu: bool = False,
         host_network: bool = False,
         environment: Mapping[str, Mapping[str, str]] | None = None,
+        copies: Mapping[str, str] | None = None,
     ) -> Started:
         ours = self._ours(services)
         targets = [name for name in services if name not in ours]
+        self._copies = dict(copies or {})
         if loadgens:
             self.before_load()
         up = self._fresh(ours, loadgens, any_cpu, environment or {}) if ours else []
@@ -132,9 +136,12 @@ class LocalDocker(Engine):
         more = {"cpuset": self.read("online-cpus", services[0])} if any_cpu else {}
         # Variables set by --vary take precedence.
         given = {name: self._given(name, environment[name]) for name in services if environment.get(name)}
-        files = [self.run.lane_folder / "block.yml"] if more or given else []
+        copied = {name: self._copy_of(name) for name in services}
+        files = [self.run.lane_folder / "block.yml"] if more or given or any(copied.values()) else []
         if files:
-            own = {name: more | ({"environment": given[name]} if name in given else {}) for name in services}
+            own = {
+                name: copied[name] | more | ({"environment": given[name]} if name in given else {}) for name in services
+            }
             save(files[0], json.dumps({"services": own}) + "\n")
         loadgen = [LOADGEN] if loadgens else []
         log = self.start_log(services[0])
@@ -145,7 +152,13 @@ class LocalDocker(Engine):
             return []
         return [name for name in services if self.up([name], self.start_log(name), files=files)]
 
+    def _copy_of(self, name: str) -> dict[str, Any]:
+        """What Compose needs to know of a further container of a service; nothing for the service itself."""
+        whole = str(self.run.lane_folder / FILE)
+        return {"extends": {"file": whole, "service": self._copies[name]}} if name in self._copies else {}
+
     def _given(self, service: str, environment: Mapping[str, str]) -> dict[str, str]:
+        service = self._copies.get(service, service)
         settings = self.run.services[service].settings.split() if service in self.run.services else []
         varied = {setting.partition("=")[0] for setting in settings}
         return {name: value for name, value in environment.items() if name not in varied}

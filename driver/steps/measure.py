@@ -114,6 +114,7 @@ class _Measuring:
             any_cpu=step.held or bool(step.events),
             host_network=step.host_network,
             environment={name: event.environment for name, event in step.events.items()},
+            copies=step.copies,
         )
         self._check_images()
         up, unreached = self.started.up, tuple[str, ...]()
@@ -169,10 +170,11 @@ class _Measuring:
     def _check_images(self) -> None:
         """Failure if another build has replaced an image since the run began: its records would be of two images."""
         for name, image in self.started.image_id.items():
-            known = (text_of(self.run.service_folder(name) / "image.id") or "").strip()
+            service = self.step.copies.get(name, name)
+            known = (text_of(self.run.service_folder(service) / "image.id") or "").strip()
             if known and image != known:
                 self.engine.stop(self.step.services)
-                words = f"the image of {name} has changed since {self.run.name} began: another build has replaced it"
+                words = f"the image of {service} has changed since {self.run.name} began: another build has replaced it"
                 raise Failure(USER, f"{words}; start a new run")
 
     def _doubled(self, name: str) -> bool:

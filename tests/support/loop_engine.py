@@ -40,6 +40,7 @@ class LoopEngine(NotingEngine):
         any_cpu: bool = False,
         host_network: bool = False,
         environment: Mapping[str, str] | None = None,
+        copies: Mapping[str, str] | None = None,
     ) -> Started:
         how = [f"loadgens={loadgens}", *["any-cpu"] * any_cpu, *["host-network"] * host_network]
         how += [f"{name}={value}" for name, value in (environment or {}).items()]

@@ -27,6 +27,9 @@ from calibration.quick import quick
 from calibration.tables import tables
 from calibration.truths import truths
 
+# Building the site takes a minute, and several beside the other stages.
+pytestmark = pytest.mark.timeout(1200)
+
 PUBLISHED = ROOT / "results" / "published"
 RUNS = sorted(path.parent.name for path in PUBLISHED.glob("*/raw.tar.xz"))
 IN_TURNS = [name for name in RUNS if json.loads((PUBLISHED / name / "run.json").read_text()).get("tables_in_turns")]

@@ -417,6 +417,18 @@ def test_an_event_gives_a_service_what_it_needs_but_never_what_varies(engine: Lo
     assert not docker.asked("block.yml")
 
 
+def test_another_container_of_a_service_is_as_the_service_is(engine: LocalDocker, docker: Docker) -> None:
+    docker.runs("p-a-copy-2-1", pid=8)
+    given = {"a": {"A": "9"}, "a-copy-2": {"A": "9", "BOOT_S": "2"}}
+    started = engine.start(["a", "a-copy-2"], loadgens=1, environment=given, copies={"a-copy-2": "a"})
+    assert started.up == ["a", "a-copy-2"]
+    folder = engine.run.folder
+    copy = {"extends": {"file": f"{folder}/compose.yml", "service": "a"}, "environment": {"BOOT_S": "2"}}
+    assert json.loads((folder / "block.yml").read_text()) == {"services": {"a": {"environment": {}}, "a-copy-2": copy}}
+    engine.stop(["a", "a-copy-2"])
+    assert docker.calls[-1] == "rm --force --volumes p-a-1 p-a-copy-2-1"
+
+
 def test_open_descriptors_are_counted_from_inside_the_container_or_not_at_all(
     engine: LocalDocker, docker: Docker, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,6 +9,7 @@ import pytest
 from make_plans import MATRIX, plan
 
 from bench.core.errors import UserError
+from bench.plan.cells import side_by_side
 from bench.plan.measurement import Measurement
 from bench.plan.order import measurements
 
@@ -175,6 +176,45 @@ def test_services_are_under_the_same_event_side_by_side_but_where_it_takes_all_o
     assert drawn[0] != drawn[1] and frozenset().union(*drawn[0]) == frozenset().union(*drawn[1])
     alone = plan(preset="bad-day", events=("stop",), mode="solo", controls="none", settings=cpus)
     assert {line.slot for line in measurements(alone, 1)} == {1}
+
+
+def joined(*events: str, **more: Any) -> list[list[Measurement]]:
+    """The blocks of a run of one service under these events."""
+    blocks: dict[str, list[Measurement]] = {}
+    for line in measurements(plan(preset="bad-day", events=events, stacks=("waitress-wsgi",), **more), 1):
+        blocks.setdefault(line.unit or line.id, []).append(line)
+    return [*blocks.values()]
+
+
+def test_a_run_of_few_services_has_several_cases_of_an_event_at_once() -> None:
+    cpus = {"SERVER_CPUS": "0", "LOADGEN_CPUS": "1"}
+    events = ("slow-silent", "slow-a-header-byte-a-second", "overload", "away")
+    blocks = joined(*events, rounds=2, controls="none", settings=cpus)
+    found = sorted(tuple(sorted(line.level for line in own)) for own in blocks if own[0].round == 1)
+    # An overload takes all of the CPU, and a database can be stopped in one way at a time.
+    away = sorted((level,) for level in {own[0].level for own in blocks} if level.startswith("away"))
+    assert len(away) > 1
+    assert found == [*away, ("overload",), ("slow-a-header-byte-a-second", "slow-silent")]
+    (both,) = (own for own in blocks if len(own) > 1 and own[0].round == 1)
+    name = both[0].service
+    assert [(line.service, line.container, line.copy, line.slot) for line in both] == [
+        (name, name, 1, 1),
+        (name, f"{name}-copy-2", 2, 2),
+    ]
+    assert len({line.seconds for line in both}) == 1 and both[0].seconds < 1.2 * max(
+        line.seconds for own in joined(*events, mode="solo", controls="none", settings=cpus) for line in own
+    )
+
+
+def test_cases_are_joined_as_far_as_the_connections_of_all_allow() -> None:
+    cpus = {"SERVER_CPUS": "0", "LOADGEN_CPUS": "1"}
+    names = ("connections-1000-idle", "connections-5000-idle")
+    sizes = [len(own) for own in joined(*names, rounds=1, controls="none", settings=cpus)]
+    assert sizes == [2]
+    made = plan(
+        preset="bad-day", events=names, stacks=("waitress-wsgi", "uvicorn-asgi"), controls="none", settings=cpus
+    )
+    assert sorted(len(block) for block in side_by_side(made.events, made.room, ())) == [2, 2]
 
 
 def test_what_is_compared_has_the_same_neighbours() -> None:

@@ -66,7 +66,7 @@ def test_many_services_are_in_rows_without_details_and_not_on_the_terminal(tmp_p
     assert few and not few.services_down
 
 
-BESIDE = "Up to 2 services went through the same event at once, on the same CPUs"
+BESIDE = "Up to 2 windows of the same event ran at once, on the same CPUs"
 
 
 @pytest.mark.parametrize(

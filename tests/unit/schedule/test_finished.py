@@ -175,3 +175,22 @@ def test_a_status_that_cannot_be_read_is_a_tool_that_failed(tmp_path: Path) -> N
 def test_a_block_that_did_not_start_has_no_window_of_an_earlier_try(tmp_path: Path) -> None:
     found = of_block(tmp_path, seen(ended=("aiohttp-py313-debian", "tornado-py313-debian"), start=1), ALL)
     assert {words.partition(":")[0] for words in found} == {"did not start"}
+
+
+def test_two_containers_of_a_service_have_an_outcome_each(tmp_path: Path) -> None:
+    event = {"name": "reload", "phases": []}
+    first = BLOCK.lines[0] | {"id": "r01-e1-1", "mode": "event", "unit": "r01-e1", "event": event}
+    second = first | {"id": "r01-e1-2", "copy": 2, "dir": first["dir"].replace("c16", "other")}
+    step = Step((first, second))
+    services = tmp_path / step.dir / "services"
+    services.mkdir(parents=True)
+    for name, status, words in (("", 0, "ready 1\n"), ("-copy-2", 12, "ready 1\nmeasure: b\n")):
+        (services / f"{first['service']}{name}.status").write_text(f"{status}\n")
+        (services / f"{first['service']}{name}.txt").write_text(words)
+    (tmp_path / first["dir"]).mkdir(parents=True)
+    (tmp_path / first["dir"] / "tool.json").write_text("{}")
+    found = [meta for _, meta in metas(tmp_path, step, replace(WELL, id=step.id))]
+    assert [(meta["outcome"], meta["detail"]) for meta in found] == [
+        ("measured", ""),
+        ("load tool failed", "measure: b"),
+    ]

@@ -97,6 +97,22 @@ def test_an_event_without_the_fields_of_today_has_their_defaults(tmp_path: Path)
     assert (doings.most_s, doings.actions, doings.containers) == (5.0, (), 1)
 
 
+def test_a_service_under_two_cases_at_once_has_two_containers(tmp_path: Path) -> None:
+    first = SOLO | {"id": "r01-e1-1", "unit": "r01-e1", "slot": 1, "mode": "event", "event": EVENT}
+    second = first | {"id": "r01-e1-2", "slot": 2, "copy": 2, "event": EVENT | {"environment": {"BOOT_S": "2"}}}
+    loads = written(tmp_path, [first, second])
+    assert [(load.service, load.name, load.url) for load in loads.values()] == [
+        ("svc-a", "svc-a", "http://svc-a:8080/json"),
+        ("svc-a", "svc-a-copy-2", "http://svc-a-copy-2:8080/json"),
+    ]
+    host = host_part(tmp_path)
+    assert (host.services, host.copies) == (("svc-a", "svc-a-copy-2"), {"svc-a-copy-2": "svc-a"})
+    assert {name: dict(doings.environment) for name, doings in host.events.items()} == {
+        "svc-a": {},
+        "svc-a-copy-2": {"BOOT_S": "2"},
+    }
+
+
 @pytest.mark.parametrize("event", OTHER_EVENTS)
 def test_an_event_of_another_version_is_refused_in_one_line(event: str, tmp_path: Path) -> None:
     value, words = OTHER_EVENTS[event]
