@@ -101,6 +101,11 @@ class Action:
     to: str = ""
     wait_s: float = 0.0
 
+    @property
+    def on_dependency(self) -> bool:
+        """Whether it affects the database or the upstream, which all services share."""
+        return self.to in ("database", "upstream")
+
 
 @dataclass(frozen=True)
 class Doings:

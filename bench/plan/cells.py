@@ -362,7 +362,7 @@ def _fit(block: Iterable[PlannedCell], room: float) -> bool:
     """Whether cells of several cases may share a block: their CPUs suffice, and no dependency is acted on."""
     events = [cell.event for cell in block if cell.event]
     return sum(1 / event.beside(room) for event in events) <= 1 and not any(
-        action.to for event in events for action in event.actions
+        action.on_dependency for event in events for action in event.actions
     )
 
 

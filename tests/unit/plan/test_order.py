@@ -206,6 +206,13 @@ def test_a_run_of_few_services_has_several_cases_of_an_event_at_once() -> None:
     )
 
 
+def test_a_reload_of_one_server_has_all_its_cases_at_once_in_every_round() -> None:
+    made = plan(preset="bad-day", events=("reload",), stacks=("gunicorn-sync-wsgi",))
+    lines = [line for line in measurements(made, 1) if line.mode == "event"]
+    blocks = {number: {line.unit for line in lines if line.round == number} for number in (1, 2, 3)}
+    assert len(lines) == 12 and {number: len(units) for number, units in blocks.items()} == {1: 1, 2: 1, 3: 1}
+
+
 def test_cases_are_joined_as_far_as_the_connections_of_all_allow() -> None:
     cpus = {"SERVER_CPUS": "0", "LOADGEN_CPUS": "1"}
     names = ("connections-1000-idle", "connections-5000-idle")
