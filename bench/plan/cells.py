@@ -220,7 +220,8 @@ class Plan:
         events = [cell.event for cell in block if cell.event]
         probes = PROBE_S * sum(event.most_rate is None for event in events)
         begin = events[0].apart_s * (len(block) - 1)
-        load = max(_usual_s(event, len(block)) for event in events)
+        services = len({cell.service.name for cell in block})
+        load = max(_usual_s(event, services) for event in events)
         return OVERHEAD_S + len(block) * EACH_S + self.preset.warmup + probes + begin + load
 
     def events_seconds(self) -> float:
@@ -347,15 +348,17 @@ def side_by_side(
         if event is None:
             yield block
         elif (before := open_blocks.get(event.name)) is not None and _fit([*before, *block], room):
-            before += block
+            # What takes longest begins first.
+            open_blocks[event.name] = sorted([*before, *block], key=_planned_s, reverse=True)
         else:
             if before is not None:
                 yield before
             open_blocks[event.name] = block
-    for block in open_blocks.values():
-        if rng is not None:
-            rng.shuffle(block)
-        yield block
+    yield from open_blocks.values()
+
+
+def _planned_s(cell: PlannedCell) -> float:
+    return cell.event.seconds if cell.event else 0.0
 
 
 def _fit(block: Iterable[PlannedCell], room: float) -> bool:
