@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import __version__
+from bench.core.files import mapping
 
 CPU = "sys/devices/system/cpu"
 GOVERNORS = f"{CPU}/cpu[0-9]*/cpufreq/scaling_governor"
@@ -104,6 +105,12 @@ def harness_hash(hashes: Mapping[str, str] | None = None) -> str:
     """sha256 over the hashes of the given parts (None: all of them)."""
     hashes = part_hashes() if hashes is None else hashes
     return hashlib.sha256("".join(f"{part} {value}\n" for part, value in hashes.items()).encode()).hexdigest()
+
+
+def changed_parts(facts: Mapping[str, Any]) -> list[str]:
+    """The parts of the project that measure and have changed since the run of these `facts` was planned."""
+    planned = mapping(mapping(facts.get("harness")).get("parts"))
+    return [part for part in STAGES["measure"] if part in planned and _part_hash(Path(part)) != planned[part]]
 
 
 def _part_hash(top: Path) -> str:

@@ -106,6 +106,8 @@ class Run:
     """Number of windows measured again because of noise; their first results are in DIR.spoiled-N."""
 
 
+CHANGED_PARTS = "changed-parts.txt"
+"""The parts of the project that changed while the run was measured, one per line; missing if none did."""
 SCHEMA = 1
 """Schema version of run.json and the files beside it."""
 NEWER = "use the commit that it was measured with (harness.commit in run.json)"
@@ -133,6 +135,10 @@ def read_run(path: str) -> Run:
     faults += [
         f"{name} is not what the run was planned with: its sha256 is not the one in run.json" for name in changed
     ]
+    if parts := (read_bytes(f"{path}/{CHANGED_PARTS}") or b"").decode(errors="replace").split():
+        faults.append(
+            f"{', '.join(parts)} of the project changed while this run was measured: its figures may be of two versions"
+        )
     planned: dict[str, Measurement] = {}
     for number, line in enumerate(plan.splitlines(), 1):
         if not line.strip():

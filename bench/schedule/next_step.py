@@ -11,9 +11,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bench.core.errors import UserError
+from bench.core.files import write_file
 from bench.run import retries
 from bench.run.folder import lane_folder, lane_folders
-from bench.run.reader import Run, read_run
+from bench.run.reader import CHANGED_PARTS, Run, read_run
 from bench.schedule import journal, run_state
 from bench.schedule.common_rate import knee_ceiling
 from bench.schedule.progress import NOT_LOADED, LiveStatus, Screen, event_status, live_status
@@ -46,6 +47,7 @@ def next_step(
         run_state.save(folder, state)
     else:
         run_state.remove(folder)
+        _note_changes(folder)
     if shown.screen.columns and not shown.screen.quiet:
         under_load = "; ".join(state.step(id_).label for id_ in state.wave.values())
         shown.lines = [state.progress.drawing(shown.now, under_load, shown.screen)]
@@ -53,6 +55,14 @@ def next_step(
         resumed = "" if os.environ.get("BENCH_ENGINE") == "composed" else f"; resume with --resume {folder.name}"
         shown.lines.append(f"the time is up (--max-time): the report says what is missing{resumed}")
     return status
+
+
+def _note_changes(folder: Path) -> None:
+    """Write which parts of the project have changed during the run: its figures may be of two versions."""
+    from bench.run.provenance import changed_parts
+
+    if parts := changed_parts(read_run(str(folder)).facts):
+        write_file(folder / CHANGED_PARTS, "".join(f"{part}\n" for part in parts))
 
 
 def _after_load(folder: Path, shown: Shown) -> RunState:

@@ -11,6 +11,9 @@ import pytest
 from loop_runs import ask, finish, null, solo, step_id, write_finished
 from make_run import output_of, write_measurement, write_run
 
+from bench.run.provenance import part_hashes
+from bench.run.reader import read_run
+
 Capture = pytest.CaptureFixture[str]
 
 
@@ -54,6 +57,25 @@ def test_meta_json_is_what_marks_a_measurement_as_whole(tmp_path: Path, capsys: 
         "end_ns": 6,
     }
     assert not (folder / "finished.json").exists()
+
+
+def test_a_project_that_changes_under_a_run_is_reported(tmp_path: Path, capsys: Capture) -> None:
+    one = solo("aiohttp", 1)
+    parts = part_hashes() | {"loadgen": "of another version"}
+    folder = a_run(tmp_path, one, harness={"parts": parts})
+    ask(folder, capsys, 0, "--begin")
+    finish(folder, [one], [3000])
+    assert ask(folder, capsys, 1)[0] == 3
+    said = "loadgen of the project changed while this run was measured: its figures may be of two versions"
+    assert read_run(str(folder)).faults == (said,)
+
+
+def test_a_project_that_stays_as_it_is_is_not(tmp_path: Path, capsys: Capture) -> None:
+    one = solo("aiohttp", 1)
+    folder = a_run(tmp_path, one, harness={"parts": part_hashes() | {"bench/stats": "judges, and does not measure"}})
+    ask(folder, capsys, 0, "--begin")
+    finish(folder, [one], [3000])
+    assert ask(folder, capsys, 1)[0] == 3 and not read_run(str(folder)).faults
 
 
 def test_nothing_is_left_where_all_is_measured(tmp_path: Path, capsys: Capture) -> None:
