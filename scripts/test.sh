@@ -24,6 +24,8 @@
 #   mutation     breaks twenty decisions of the code, one at a time, and counts those that the unit tests catch
 #
 #   --setup      prepare the machine first (scripts/setup.sh --setup)
+#
+# A stage or test that hangs is ended after a time limit, and says what it was running.
 set -Eeuo pipefail
 # shellcheck source=tests/lib/testing.sh
 source "${BASH_SOURCE[0]%/*}/../tests/lib/testing.sh"
