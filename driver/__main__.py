@@ -41,7 +41,7 @@ VERBS = {
     "begin": "driver.lifecycle.begin",
     "verify": "driver.services.verify",
     "next": "driver.steps.next",
-    "measure": "driver.steps.measure",
+    "measure": "driver.steps.wave",
     "profile": "driver.steps.profile",
     "report": "driver.lifecycle.begin:report",
     "stacks": "driver.steps.stacks",

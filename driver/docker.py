@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -12,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import IO, Any
 
@@ -257,3 +259,13 @@ def results_user() -> str:
 def engine_environment() -> dict[str, str]:
     """Variables for Compose. Podman has no BuildKit and uses its own builder."""
     return {"BENCH_USER": results_user(), **({"DOCKER_BUILDKIT": "0"} if "podman" in kinds() else {})}
+
+
+def time_ns(text: str) -> int | None:
+    """An engine's timestamp (2026-01-01T00:00:00.123456789Z) as ns since the epoch."""
+    found = re.match(r"([\d-]+)[T ]([\d:]+)(?:\.(\d+))? ?(Z|[+-][\d:]+)", text)
+    if not found:
+        return None
+    day, clock, fraction, zone = found.groups()
+    whole = datetime.strptime(f"{day} {clock} {zone}", "%Y-%m-%d %H:%M:%S %z")
+    return int(whole.timestamp()) * 10**9 + int((fraction or "").ljust(9, "0")[:9])

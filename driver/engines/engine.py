@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from driver.docker import DockerError, Done
-from driver.nodes.node import NODES
 from driver.processes import Processes
 from driver.run import Run
 
@@ -240,18 +239,3 @@ class Engine(ABC):
 def is_composed() -> bool:
     """Whether `docker-compose up bench` has started all containers."""
     return os.environ.get("BENCH_ENGINE") == "composed"
-
-
-def engine_of(run: Run) -> Engine:
-    """The engine of a run: an environment variable marks `docker-compose up bench`, and nodes.tsv several machines."""
-    if is_composed():
-        from driver.engines.composed import Composed
-
-        return Composed(run)
-    if (run.lane_folder / NODES).exists():
-        from driver.engines.nodes import Nodes
-
-        return Nodes(run)
-    from driver.engines.local import LocalDocker
-
-    return LocalDocker(run)

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import json
-import re
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
-from datetime import datetime
 from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Any
 
 from driver import counters
 from driver.compose import FILE, FRESH, TOOLS, in_tools, run_compose, tools_words
-from driver.docker import CONFINED, DockerError, Done, answers, docker, kinds, results_user, start_docker
-from driver.engines import dependencies, freezer
+from driver.docker import CONFINED, DockerError, Done, answers, docker, kinds, results_user, start_docker, time_ns
+from driver.engines import dead_runs, dependencies, freezer
 from driver.engines.engine import Container, End, Engine, Started, State
 from driver.engines.provenance import save_provenance
 from driver.failure import RUN, USER, Failure, warn
@@ -408,9 +406,7 @@ class LocalDocker(Engine):
         """If the subnet is taken, removes dead runs and tries once more."""
         if not subnet_taken(self.run):
             return False
-        from driver.lifecycle.leftovers import remove_dead_runs
-
-        return remove_dead_runs() and self._up_dependencies()
+        return dead_runs.remove_dead_runs() and self._up_dependencies()
 
     def _database_ready(self) -> bool:
         """Whether the database has its rows. A user's own database is not waited for here."""
@@ -522,16 +518,6 @@ def _facts(line: str) -> tuple[str, Facts]:
     service, container, image, pid, running, killed, restarts, started, address = line.split("|")
     state = State(running == "true", killed == "true", int(restarts))
     return service, Facts(container, image, int(pid), state, time_ns(started), address)
-
-
-def time_ns(text: str) -> int | None:
-    """An engine's timestamp (2026-01-01T00:00:00.123456789Z) as ns since the epoch."""
-    found = re.match(r"([\d-]+)[T ]([\d:]+)(?:\.(\d+))? ?(Z|[+-][\d:]+)", text)
-    if not found:
-        return None
-    day, clock, fraction, zone = found.groups()
-    whole = datetime.strptime(f"{day} {clock} {zone}", "%Y-%m-%d %H:%M:%S %z")
-    return int(whole.timestamp()) * 10**9 + int((fraction or "").ljust(9, "0")[:9])
 
 
 def _start_host_loadgen(run: Run, addresses: Mapping[str, str]) -> None:

@@ -6,7 +6,8 @@ import os
 import sys
 from shutil import get_terminal_size
 
-from driver.engines.engine import Engine, engine_of, is_composed
+from driver.engines.engine import Engine, is_composed
+from driver.engines.of_run import engine_of
 from driver.failure import RUN, Failure, in_place, say
 from driver.nodes.setup import ready_nodes
 from driver.run import open_run

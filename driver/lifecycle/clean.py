@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from driver.docker import docker, run
+from driver.engines.dead_runs import FOLDER, is_abandoned, is_locked
 from driver.failure import USER, Failure, say
 from driver.files import text_of
-from driver.lifecycle.leftovers import FOLDER, is_abandoned, is_locked
 from driver.run import PROJECT, ROOT
 
 RUN = re.compile(r"bench-[0-9]{8}-[0-9]{6}-.+-[0-9]+")

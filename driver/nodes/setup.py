@@ -17,7 +17,6 @@ from driver.engines.local import LOADGEN
 from driver.engines.nodes import Nodes
 from driver.failure import RUN, USER, Failure, say, warn
 from driver.files import save, text_of
-from driver.messages import STEP
 from driver.nodes.choice import chosen_lanes, chosen_nodes, lanes_entry, of_largest_kinds
 from driver.nodes.compose import OUTER, lane_compose, need_far_compose
 from driver.nodes.images import HARNESS, copy_images, overlay_options, send_images, start_registry
@@ -26,7 +25,6 @@ from driver.nodes.node import EVER, LANES, Lane, Node, read_lanes, read_nodes, s
 from driver.nodes.swarm import find_manager, read_swarm
 from driver.parallel import together
 from driver.run import Run
-from driver.steps.measure import measure_step
 
 NETWORK_COST = "network-cost.txt"
 """The last result of `harness-cost.sh --network`, in results/; a run keeps a copy."""
@@ -174,22 +172,6 @@ def _need_way(engine: Nodes) -> None:
     if not in_time(lambda: answer(*asks, context=loadgen.context, timeout=60) is not None, 5, 0.5):
         why = "another network, or a closed port (docs/several-machines.md)?"
         raise Failure(USER, f"{loadgen.name} cannot reach {address} of {server.name}: {why}")
-
-
-def measure_wave(run: Run) -> None:
-    """Measures a step on each lane that has one. If a lane fails (such as by a lost node), the others finish first."""
-    lanes = [run.on_lane(number) for number, _ in enumerate(read_lanes(run), 1)]
-    asked = [lane for lane in lanes if (lane.lane_folder / STEP).exists()]
-    together(_measure_lane, asked, max(1, len(asked)))
-
-
-def _measure_lane(run: Run) -> None:
-    engine = Nodes(run)
-    if not engine.know_dependencies():
-        engine.check()
-        names = " ".join(node.name for node in engine.nodes.values())
-        raise Failure(RUN, f"the database, upstream or load generator of nodes {names} is gone")
-    measure_step(engine)
 
 
 def remove_nodes(run: Run) -> None:

@@ -9,7 +9,8 @@ from functools import partial
 from pathlib import Path
 
 from driver.docker import docker, end, spawn
-from driver.engines.engine import Engine, engine_of
+from driver.engines.engine import Engine
+from driver.engines.of_run import engine_of
 from driver.failure import RUN, USER, Failure, say
 from driver.files import save, text_of
 from driver.parallel import together

@@ -6,7 +6,8 @@ import json
 from time import sleep
 
 from driver.docker import CONFINED, docker
-from driver.engines.engine import Engine, engine_of
+from driver.engines.engine import Engine
+from driver.engines.of_run import engine_of
 from driver.failure import RUN, USER, Failure, say, warn
 from driver.files import save
 from driver.run import Run, open_run

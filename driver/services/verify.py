@@ -13,7 +13,8 @@ from time import monotonic_ns, sleep, time_ns
 
 from driver.counters import PROC
 from driver.docker import docker
-from driver.engines.engine import Engine, engine_of
+from driver.engines.engine import Engine
+from driver.engines.of_run import engine_of
 from driver.failure import RUN, USER, Failure, say, warn
 from driver.files import save, save_json, text_of
 from driver.parallel import together

@@ -15,15 +15,15 @@ from pathlib import Path
 from time import time_ns
 
 from driver.docker import DockerError, Done
-from driver.engines.engine import Engine, Started, State, engine_of
+from driver.engines.engine import Engine, Started, State
 from driver.failure import RUN, USER, Failure
 from driver.files import save, save_json, text_of
 from driver.lifecycle.writer import need_room
 from driver.messages import ABSENT, FINISHED, STEP, Finished, Step, as_json, read, step_of
-from driver.nodes.node import nodes_of, read_lanes
+from driver.nodes.node import nodes_of
 from driver.run import Run
 from driver.steps.events import Dependencies, acting, cannot
-from driver.steps.next import next_step, run_and_limit, start_planner
+from driver.steps.next import next_step, start_planner
 
 DID_NOT_START = 10
 """The load generator's exit status for a service that gave no answer."""
@@ -31,17 +31,6 @@ REPLACED = f"null the app's own Compose file replaces it\n{ABSENT} yes\n"
 """The counters of a database or upstream that the run lacks."""
 Sampling = Callable[[Engine, str, Path], "AbstractContextManager[None]"]
 """Makes a context manager around the load, from the service and the folder of its measurement."""
-
-
-def main(argv: list[str]) -> int:
-    """`measure RUN [--max-time SECONDS]`: measures the chosen step, or one on each pair of nodes; then as `next`."""
-    run, max_time_s = run_and_limit("measure", argv)
-    if read_lanes(run):
-        from driver.nodes.setup import measure_wave
-
-        measure_wave(run)
-        return next_step(engine_of(run), max_time_s)
-    return measure_and_choose(engine_of(run), max_time_s)
 
 
 def measure_and_choose(engine: Engine, max_time_s: str = "") -> int:

@@ -14,7 +14,8 @@ from contextlib import suppress
 
 from driver.counters import PROC
 from driver.docker import Done
-from driver.engines.engine import Engine, engine_of
+from driver.engines.engine import Engine
+from driver.engines.of_run import engine_of
 from driver.failure import RUN, Failure, draw, end_line, go_on_with_line, in_place, say, warn
 from driver.files import save, text_of
 from driver.nodes.node import read_lanes

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 
-from driver.engines.engine import Engine, engine_of
+from driver.engines.engine import Engine
+from driver.engines.of_run import engine_of
 from driver.failure import RUN, Failure, say, warn
 from driver.files import last_line, text_of
 from driver.messages import Finished

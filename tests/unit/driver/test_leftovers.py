@@ -12,10 +12,11 @@ import pytest
 from docker_calls import Docker
 
 from driver.docker import Done
+from driver.engines.dead_runs import remove_dead_runs
 from driver.failure import Failure
 from driver.lifecycle import clean, leftovers
 from driver.lifecycle.clean import KINDS, Left, count, find_folders, find_images, find_left, remove_all, size_words
-from driver.lifecycle.leftovers import remove_dead_runs, remove_left, remove_run
+from driver.lifecycle.leftovers import remove_left, remove_run
 from driver.run import Run
 
 DOWN = "compose --project-name p --file {}/compose.yml --profile * down --timeout 0 --volumes --remove-orphans"

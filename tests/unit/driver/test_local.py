@@ -12,11 +12,12 @@ from docker_calls import Docker
 from places import ROOT
 
 from driver import counters
-from driver.docker import DockerError, Done
+from driver.docker import DockerError, Done, time_ns
 from driver.engines import local
 from driver.engines.composed import Composed
-from driver.engines.engine import Container, End, State, engine_of
-from driver.engines.local import LocalDocker, time_ns
+from driver.engines.engine import Container, End, State
+from driver.engines.local import LocalDocker
+from driver.engines.of_run import engine_of
 from driver.failure import Failure
 from driver.run import Run
 
@@ -369,7 +370,7 @@ def test_what_does_not_start_says_why(engine: LocalDocker, docker: Docker, monke
         removed.append(True)
         return True
 
-    monkeypatch.setattr("driver.lifecycle.leftovers.remove_dead_runs", remove_dead_runs)
+    monkeypatch.setattr("driver.engines.dead_runs.remove_dead_runs", remove_dead_runs)
     docker.says("network ls", "p_bench\nbridge\nother\n")
     docker.says("network inspect p_bench bridge other", networks(other="198.18.1.0/24"))
     docker.says(COMPOSE, "no such image\n", status=1)

@@ -23,6 +23,7 @@ from driver.nodes.loadgen import FarLoadgen
 from driver.nodes.node import Lane, Node, save_nodes
 from driver.parallel import together
 from driver.run import Run
+from driver.steps import wave as waves
 
 KIND = "2 CPUs, 4.0 GiB, linux/x86_64"
 
@@ -70,9 +71,9 @@ def measured(run: Run, monkeypatch: pytest.MonkeyPatch, lost: int = 0) -> list[s
             f"{engine.run.project} {engine.nodes['server'].name} {context} {subnet}"
         )
 
-    monkeypatch.setattr(setup, "measure_step", step)
+    monkeypatch.setattr(waves, "measure_step", step)
     try:
-        setup.measure_wave(run)
+        waves.measure_wave(run)
     finally:
         seen = [path.read_text() for path in sorted(run.folder.rglob("seen"))]
         (run.folder / "all").write_text("\n".join(sorted(seen)))
@@ -117,7 +118,7 @@ def test_a_database_that_is_gone_is_the_lost_nodes_fault_where_there_is_one(
         f"case $* in *Running*bench-a-run-loadgen-1*Labels*) ;; *Labels*) exit 1 ;; *) echo {state} ;; esac",
     )
     with pytest.raises(Failure, match=words):
-        setup.measure_wave(run)
+        waves.measure_wave(run)
 
 
 def test_a_load_generator_that_does_not_reach_the_counters_ends_the_run_before_it_loads_unless_a_node_is_lost(

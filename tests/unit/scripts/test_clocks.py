@@ -16,7 +16,7 @@ ALLOWED = {
     ("driver/steps/rolling.py", "when one of two containers was sent a signal, and by which clock"): 2,
     ("driver/steps/clients.py", "how far the clocks of several load generators are apart, and when they begin"): 3,
     ("driver/services/verify.py", "when a service had started"): 1,
-    ("driver/lifecycle/leftovers.py", "how old a network is, whose time of day the engine has"): 1,
+    ("driver/engines/dead_runs.py", "how old a network is, whose time of day the engine has"): 1,
     ("driver/lifecycle/clean.py", "how old a folder is, and an image"): 2,
     ("driver/nodes/swarm_verbs.py", "how far the clocks of nodes are apart"): 2,
     ("bench/load/answers.py", "when a service was ready, and warm"): 2,
