@@ -26,6 +26,8 @@ PROXY_ASKED, PROXY_TOLD = ".proxy-asked", ".proxy-told"
 writes the same once it is done. Verbs: `out` and `back` (take a container out of the proxy, put it back), `answers`
 (wait until it answers).
 """
+UNFINISHED = ".unfinished"
+"""In the run's folder, from the planner: the time was up before everything was measured, so the run may be resumed."""
 ABSENT = "absent"
 """Key in the counters file of a database or upstream that the run lacks, because an app's Compose file replaces it."""
 SCHEMA = 1

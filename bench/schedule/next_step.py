@@ -21,6 +21,7 @@ from bench.schedule.progress import NOT_LOADED, LiveStatus, Screen, event_status
 from bench.schedule.run_state import RunState
 from bench.schedule.step_file import FILES, write_step
 from bench.schedule.steps import next_wave
+from driver.messages import UNFINISHED
 
 STEP, FINISHED, STOPPED = 0, 3, 4
 """Exit statuses: RUN/step.json has the next step; nothing is left to measure; the time is up."""
@@ -39,6 +40,8 @@ def next_step(
     folder: Path, shown: Shown, *, begin: bool = False, max_time_s: float | None = None, lanes: int = 1
 ) -> int:
     """Record the last step and prepare the next one; returns STEP, FINISHED or STOPPED."""
+    if begin:
+        (folder / UNFINISHED).unlink(missing_ok=True)
     state = run_state.begin(folder, shown.now, max_time_s, lanes) if begin else _after_load(folder, shown)
     status, state = _choose(folder, state, shown)
     if status == STEP:
@@ -48,6 +51,8 @@ def next_step(
     else:
         run_state.remove(folder)
         _note_changes(folder)
+        if status == STOPPED:
+            write_file(folder / UNFINISHED, "")
     if shown.screen.columns and not shown.screen.quiet:
         under_load = "; ".join(state.step(id_).label for id_ in state.wave.values())
         shown.lines = [state.progress.drawing(shown.now, under_load, shown.screen)]

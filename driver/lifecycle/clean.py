@@ -16,6 +16,7 @@ from driver.docker import docker, run
 from driver.engines.dead_runs import FOLDER, is_abandoned, is_locked
 from driver.failure import USER, Failure, say
 from driver.files import text_of
+from driver.messages import UNFINISHED
 from driver.run import PROJECT, ROOT
 
 RUN = re.compile(r"bench-[0-9]{8}-[0-9]{6}-.+-[0-9]+")
@@ -273,6 +274,10 @@ def _with_labels(labels: Iterable[str]) -> set[str]:
 
 
 def _resumable(root: Path) -> set[str]:
-    """Images of runs that have no report yet."""
+    """Images of runs that have no report yet, or were ended by a time limit."""
     files = (root / "results").glob("*/raw/services/*/image.id")
-    return {(text_of(file) or "").strip() for file in files if not (file.parents[3] / "report.md").exists()}
+    return {(text_of(file) or "").strip() for file in files if _can_be_resumed(file.parents[3])}
+
+
+def _can_be_resumed(run: Path) -> bool:
+    return (run / UNFINISHED).exists() or not (run / "report.md").exists()

@@ -17,6 +17,7 @@ from driver.failure import Failure
 from driver.lifecycle import clean, leftovers
 from driver.lifecycle.clean import KINDS, Left, count, find_folders, find_images, find_left, remove_all, size_words
 from driver.lifecycle.leftovers import remove_left, remove_run
+from driver.messages import UNFINISHED
 from driver.run import Run
 
 DOWN = "compose --project-name p --file {}/compose.yml --profile * down --timeout 0 --volumes --remove-orphans"
@@ -245,14 +246,17 @@ def test_an_image_is_ours_by_its_label_and_by_its_name_where_it_has_one(docker: 
 
 
 def test_an_interrupted_run_keeps_its_images_and_one_with_a_report_does_not(docker: Docker, tmp_path: Path) -> None:
-    for number, name in enumerate(("cut", "whole"), 1):
+    for number, name in enumerate(("cut", "whole", "out-of-time"), 1):
         service = tmp_path / "results" / name / "raw/services/app"
         service.mkdir(parents=True)
         (service / "image.id").write_text(f"sha256:{number}\n")
-    (tmp_path / "results/whole/report.md").touch()
-    tell_images(docker, [(f"sha256:{number} <none>:<none> 1kB {MADE}", ["bench.image"]) for number in (1, 2)])
+    for name in ("whole", "out-of-time"):
+        (tmp_path / "results" / name / "report.md").touch()
+    (tmp_path / "results/out-of-time" / UNFINISHED).touch()
+    tell_images(docker, [(f"sha256:{number} <none>:<none> 1kB {MADE}", ["bench.image"]) for number in (1, 2, 3)])
     found = find_images(tmp_path)
-    assert (found["resumable"], found["replaced"]) == ([("sha256:1", "1kB")], [("sha256:2", "1kB")])
+    assert found["resumable"] == [("sha256:1", "1kB"), ("sha256:3", "1kB")]
+    assert found["replaced"] == [("sha256:2", "1kB")]
 
 
 def test_temporary_folders_are_left_once_they_were_not_touched_for_a_day_and_results_stay(clone: Path) -> None:

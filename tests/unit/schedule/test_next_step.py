@@ -13,6 +13,7 @@ from make_run import output_of, write_measurement, write_run
 
 from bench.run.provenance import part_hashes
 from bench.run.reader import read_run
+from driver.messages import UNFINISHED
 
 Capture = pytest.CaptureFixture[str]
 
@@ -138,8 +139,9 @@ def test_the_time_is_up(tmp_path: Path, capsys: Capture) -> None:
     assert status == 4
     assert said[0].startswith("[1/2] aiohttp-py313-debian json wrk c64: 3,000 requests/s; ")
     assert said[1:] == ["the time is up (--max-time): the report says what is missing; resume with --resume a-run"]
+    assert (folder / UNFINISHED).exists()
     assert ask(folder, capsys, 5, "--begin")[0] == 0
-    assert step_id(folder) == two["id"]
+    assert step_id(folder) == two["id"] and not (folder / UNFINISHED).exists()
 
 
 @pytest.mark.parametrize(("options", "lines"), [(("--quiet",), 0), (("--columns", "200"), 1), ((), 1)])
