@@ -186,7 +186,7 @@ def test_the_machine_of_each_row_is_that_of_its_runs() -> None:
         host = json.loads((PUBLISHED / name / "run.json").read_text())["host"]
         words = f"{host['cpu'].replace('(R)', '').replace(' Processor', '')}, {host['cpus']} cores"
         family = re.sub(r"-\d+$", "-1", name)
-        (row,) = [row for row in rows if re.search(rf"\b({name}|{family})(?![\w-]*[a-z])", row[0])] or [None]
+        (row,) = [row for row in rows if re.search(rf"(?<![\w-])({name}|{family})(?![\w-]*[a-z])", row[0])] or [None]
         assert row and words in row[-1], f"{name} was measured on {words}"
 
 
