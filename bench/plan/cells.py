@@ -348,8 +348,8 @@ def side_by_side(
         if event is None:
             yield block
         elif (before := open_blocks.get(event.name)) is not None and _fit([*before, *block], room):
-            # What takes longest begins first.
-            open_blocks[event.name] = sorted([*before, *block], key=_planned_s, reverse=True)
+            # What takes longest begins last: its workers boot when those of the others have.
+            open_blocks[event.name] = sorted([*before, *block], key=_planned_s)
         else:
             if before is not None:
                 yield before
