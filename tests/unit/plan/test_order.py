@@ -211,6 +211,10 @@ def test_a_reload_of_one_server_has_all_its_cases_at_once_in_every_round() -> No
     lines = [line for line in measurements(made, 1) if line.mode == "event"]
     blocks = {number: {line.unit for line in lines if line.round == number} for number in (1, 2, 3)}
     assert len(lines) == 12 and {number: len(units) for number, units in blocks.items()} == {1: 1, 2: 1, 3: 1}
+    # What boots longest begins last, when the workers of the others have booted.
+    for number in blocks:
+        boots = [line.event.environment.get("BOOT_S", "0") for line in lines if line.round == number and line.event]
+        assert boots == ["0", "0", "5", "5"]
 
 
 def test_cases_are_joined_as_far_as_the_connections_of_all_allow() -> None:
