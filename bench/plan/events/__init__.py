@@ -65,12 +65,17 @@ def _event_of(name: str) -> str:
 
 
 def of_app(event: Event, route: Route) -> Event | str:
-    """The event for a user's own app, which has neither our variables nor our routes; or why it cannot have it."""
+    """The event for a user's own app, which has neither our variables nor our routes; or why it cannot have it.
+
+    It runs alone: 30 % of the capacity of an app that needs the CPU, several times, would be an overload.
+    """
+    if "BOOT_S" in event.environment:
+        return "its boot time is its own"
     if event.slow == "body" and route.method == "GET":
         return "its first request has no body"
     ours = ("TELL_PID", "BOOT_S", "WORK_MS", "TAKE_BODIES")
     environment = {name: value for name, value in event.environment.items() if name not in ours}
-    return replace(event, environment=environment, long_path="", slow_path="")
+    return replace(event, environment=environment, long_path="", slow_path="", most_beside=1)
 
 
 def lasting(event: Event, seconds: float | None) -> Event:
