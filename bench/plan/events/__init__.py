@@ -73,7 +73,7 @@ def of_app(event: Event, route: Route) -> Event | str:
         return "its boot time is its own"
     if event.slow == "body" and route.method == "GET":
         return "its first request has no body"
-    ours = ("TELL_PID", "BOOT_S", "WORK_MS", "TAKE_BODIES")
+    ours = ("TELL_PID", "WORK_MS", "TAKE_BODIES")
     environment = {name: value for name, value in event.environment.items() if name not in ours}
     return replace(event, environment=environment, long_path="", slow_path="", most_beside=1)
 

@@ -163,6 +163,15 @@ def test_beside_ones_own_app_it_is_asked_what_the_app_is_asked() -> None:
     }
 
 
+def plan_of_shop(**wanted: Any) -> Plan:
+    """The plan for an own app on the servers that are wanted."""
+    targets = (Target("one", path="/1"),)
+    facts = {"name": "shop", "label": "0", "folder": "/home/me/shop", "app": "a:b", "interface": "wsgi"}
+    app = OwnApp(**facts, targets=targets, pythons=("3.13",))
+    here = replace(PROJECT, matrix=with_own_app(MATRIX, app))
+    return make_plan(here, Selection(**{"frameworks": ("shop",), **wanted}))
+
+
 @pytest.mark.parametrize(
     ("wanted", "title"),
     [
@@ -177,34 +186,12 @@ def test_beside_ones_own_app_it_is_asked_what_the_app_is_asked() -> None:
     ],
 )
 def test_the_title_of_ones_own_app_is_its_question(wanted: dict[str, Any], title: str) -> None:
-    app = OwnApp(
-        name="shop",
-        label="0",
-        folder="/home/me/shop",
-        app="a:b",
-        interface="wsgi",
-        targets=(Target("one", path="/1"),),
-        pythons=("3.13",),
-    )
-    made = make_plan(
-        replace(PROJECT, matrix=with_own_app(MATRIX, app)), Selection(**{"frameworks": ("shop",), **wanted})
-    )
-    assert made.preset.title == title
+    assert plan_of_shop(**wanted).preset.title == title
 
 
 def test_ones_own_app_is_under_one_event_at_a_time_and_boots_in_its_own_time() -> None:
     """Several loads of 30 % of what an app can do would be an overload, and lost 1,390 of 2,684 instead of none."""
-    app = OwnApp(
-        name="shop",
-        label="0",
-        folder="/shop",
-        app="a:b",
-        interface="wsgi",
-        targets=(Target("one", path="/1"),),
-        pythons=("3.13",),
-    )
-    wanted = Selection(frameworks=("shop",), servers=("gunicorn-sync", "gunicorn-gthread"), events=("reload", "slow"))
-    made = make_plan(replace(PROJECT, matrix=with_own_app(MATRIX, app)), wanted)
+    made = plan_of_shop(servers=("gunicorn-sync", "gunicorn-gthread"), events=("reload", "slow"))
     lines = [line for line in measurements(made, 1) if line.mode == "event"]
     assert len(lines) > 6 and len({line.unit for line in lines}) == len(lines)
     assert not [line.level for line in lines if "boot" in line.level]
