@@ -166,7 +166,7 @@ def test_beside_ones_own_app_it_is_asked_what_the_app_is_asked() -> None:
 def plan_of_shop(**wanted: Any) -> Plan:
     """The plan for an own app on the servers that are wanted."""
     targets = (Target("one", path="/1"),)
-    facts = {"name": "shop", "label": "0", "folder": "/home/me/shop", "app": "a:b", "interface": "wsgi"}
+    facts: dict[str, Any] = {"name": "shop", "label": "0", "folder": "/home/me/shop", "app": "a:b", "interface": "wsgi"}
     app = OwnApp(**facts, targets=targets, pythons=("3.13",))
     here = replace(PROJECT, matrix=with_own_app(MATRIX, app))
     return make_plan(here, Selection(**{"frameworks": ("shop",), **wanted}))
