@@ -17,7 +17,7 @@ from bench.plan.levels import SEARCHED, Level, parse_level
 from bench.plan.measurement import Pair
 from bench.tools import OPEN_LOOP, TOOLS, tool_of
 
-# OVERHEAD_S, COUNT_S, PROBE_S, UNTIL_S, SLOWEST_S, SLOWEST_BOOTS, SEARCH_S, EACH_S, OPEN_S, IDLE_CLOSE_S,
+# OVERHEAD_S, COUNT_S, PROBE_S, UNTIL_S, RECOVERY_S, SLOWEST_S, SLOWEST_BOOTS, SEARCH_S, EACH_S, OPEN_S, IDLE_CLOSE_S,
 # BLOCK_OVERHEAD_S and RATE_OVERHEAD_S only estimate how long a run takes.
 OVERHEAD_S = 2.5
 """Seconds of a measurement besides warm-up and load: starting the container, waiting for it, stopping it."""
@@ -47,6 +47,8 @@ MOST_IN_BLOCK = 8
 """The most services that are up side by side and loaded in turns."""
 ROOM = 800.0
 """Total requests/s to services under an event at once, per CPU of servers and load generator (docs/events.md)."""
+RECOVERY_S = 35.0
+"""Seconds that a server takes to recover from an overload: 22 to 66 s with five servers."""
 IDLE_CLOSE_S = OPENED_S + 10.0
 """Seconds of the event idle-close: many servers close idle connections after 5 s."""
 BLOCK_OVERHEAD_S = 6.0
@@ -311,8 +313,7 @@ def _usual_s(event: Event, services: int) -> float:
     if event.until == SWEPT:
         return IDLE_CLOSE_S
     if event.until == RECOVERED:
-        # Few servers recover from an overload before the end of the window.
-        return event.seconds
+        return sum(phase.seconds for phase in event.phases[:-1]) + RECOVERY_S
     if event.repeats:
         return event.seconds / 2
     if event.until == ROLLED:

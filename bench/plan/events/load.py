@@ -17,6 +17,12 @@ MOST_IDLE = 10_000
 SEEN_S = 42.0
 """Seconds to watch the first slow connections: servers close them after 30 s or less, or after 60 s or more."""
 LARGE_MB = 10
+_OVERLOADED = (Phase(0.5, 4.0), Phase(1.5, 6.0), Phase(3.0, 20.0))
+_AFTER = 0.5
+_QUEUED_S = sum((phase.share - 1) * phase.seconds for phase in _OVERLOADED if phase.share > 1)
+_DRAINED_S = _QUEUED_S / (1 - _AFTER)
+"""The longest that a server needs after an overload to work off its queue, if it keeps all that it cannot answer at once,
+and still works on requests whose clients have left. A server that has not recovered by then does not."""
 _SLOW: tuple[tuple[str, str, str], ...] = (
     ("silent", "silent", ""),
     ("a header byte a second", "header", ""),
@@ -40,7 +46,7 @@ LOADS: Mapping[str, Kind] = MappingProxyType(
             (
                 Event(
                     name="overload",
-                    phases=(Phase(0.5, 4.0), Phase(1.5, 10.0), Phase(3.0, 20.0), Phase(0.5, 20.0)),
+                    phases=(*_OVERLOADED, Phase(_AFTER, _DRAINED_S)),
                     timeout_s=1.0,
                     most_rate=None,
                     most_beside=1,

@@ -196,26 +196,34 @@ def test_a_killed_worker_is_seen_by_its_pid(tmp_path: Path, after: list[int], ha
 
 def test_goodput_of_an_overload_is_what_came_in_time_in_each_phase(tmp_path: Path) -> None:
     (overload,) = EVENTS["overload"].cases
-    rates, requests, begin = ((10.0, 4.0), (20.0, 10.0), (40.0, 20.0), (10.0, 20.0)), list[Request](), 0.0
+    rates, requests, begin = ((10.0, 4.0), (20.0, 6.0), (40.0, 20.0), (10.0, 20.0)), list[Request](), 0.0
     for number, (rate, seconds) in enumerate(rates):
         for one in range(round(rate * seconds)):
             fate = "timed_out" if (number == 2 and one % 4) or (number == 3 and one < 30) else "answered"
             requests.append((begin + one / rate, 0.05, fate))
         begin += seconds
     record = made(
-        tmp_path, overload, requests, rates=rates, actions=[], samples=[[n * S, n * S // 2, 1] for n in range(55)]
+        tmp_path, overload, requests, rates=rates, actions=[], samples=[[n * S, n * S // 2, 1] for n in range(51)]
     )
     assert [record.extras[f"goodput_{n}"] for n in ("1_0.5x", "2_1.5x", "3_3x", "4_0.5x")] == [10.0, 20.0, 10.0, 8.5]
     assert record.recovered_s == 3.0 and record.extras["cpu_s_3_3x"] == pytest.approx(10.0)
     assert [one.what for one in record.actions] == [f"{n} times the capacity" for n in ("1.5", "3", "0.5")]
 
 
+def test_a_window_of_an_overload_is_long_enough_to_work_off_everything_that_was_sent() -> None:
+    (overload,) = EVENTS["overload"].cases
+    *before, after = overload.phases
+    assert sum(phase.share * phase.seconds for phase in before[1:]) + after.share * after.seconds == pytest.approx(
+        sum(phase.seconds for phase in before[1:]) + after.seconds
+    )
+
+
 def test_goodput_of_a_phase_that_ends_early_is_that_of_its_time(tmp_path: Path) -> None:
     (overload,) = EVENTS["overload"].cases
-    rates = ((10.0, 4.0), (20.0, 10.0), (40.0, 20.0), (10.0, 20.0))
-    requests = [(34.0 + number / 10, 0.05, "answered") for number in range(40)]
+    rates = ((10.0, 4.0), (20.0, 6.0), (40.0, 20.0), (10.0, 20.0))
+    requests = [(30.0 + number / 10, 0.05, "answered") for number in range(40)]
     record = made(
-        tmp_path, overload, requests, rates=rates, actions=[], samples=[[n * S, n * S // 2, 1] for n in range(39)]
+        tmp_path, overload, requests, rates=rates, actions=[], samples=[[n * S, n * S // 2, 1] for n in range(35)]
     )
     assert record.extras["goodput_4_0.5x"] == pytest.approx(10.0)
     assert record.extras["cpu_s_4_0.5x"] == pytest.approx(2.0)
