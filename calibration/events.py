@@ -189,7 +189,8 @@ def _killed(record: EventRecord, known: Known) -> Iterator[Check]:
     most = under_way + math.ceil((2 * LOOK_S + behind_s(record)) * (record.rate or 0))
     yield Check("lost requests", f"{under_way} to {most}", str(record.lost), 0 < under_way <= record.lost <= most)
     yield exactly("of these, refused or timed out", 0, sum(record.fates.get(one, 0) for one in WAITED))
-    yield within(record, "until as many workers again", known.back_s, record.extras["restored_s"])
+    yield within(record, "until a new worker starts", known.back_s, record.extras["started_s"])
+    yield within(record, "until it answers", known.back_s, record.extras["restored_s"])
     yield within(record, "longest outage", known.back_s - TURNED_S, record.longest_gap_s, TURNED_S + SLACK_S)
 
 

@@ -127,6 +127,12 @@ def usage(pid: int) -> tuple[int | None, int | None]:
     return cpu_ns, int(now) - stat.get(files, 0) + stat.get(shared, 0)
 
 
+def oom_kills(pid: int) -> int | None:
+    """How many of a container's processes the kernel has killed for lack of memory; None if unknown."""
+    folder = cgroup(pid, "memory")
+    return _pairs(folder / ("memory.events" if is_v2() else "memory.oom_control")).get("oom_kill") if folder else None
+
+
 def irq_time() -> str:
     """Whether the kernel accounts interrupts `apart` from tasks (and cgroups) or `in_tasks`.
 

@@ -12,7 +12,7 @@ import errno
 import socket
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import repeat
@@ -80,6 +80,8 @@ class Asked:
     timeout_s: float
     pool: int
     look_s: float
+    new_every: int = 0
+    """One of so many requests opens a new connection; 0: none does if one is free."""
     long_head: bytes = b""
     slow_head: bytes = b""
     """The request that slow connections send, with its body; empty: the same as all others."""
@@ -296,7 +298,7 @@ class Client:
         """Send a request at each of these times, until all are sent or `over()`; then wait for requests in flight."""
         look_ns, checked = round(self.asked.look_s * 1e9), 0
         loop = asyncio.get_running_loop()
-        for due in due_s:
+        for number, due in enumerate(due_s):
             due_ns = t0_ns + round(due * 1e9)
             await _until(due_ns - look_ns)
             now = time.monotonic_ns()
@@ -307,7 +309,8 @@ class Client:
             request = Request(due_ns)
             self.log.append(request)
             self._open += 1
-            connection = self._choose()
+            comes_anew = self.asked.new_every and number % self.asked.new_every == 0
+            connection = None if comes_anew else self._choose()
             loop.call_at(loop.time() + max(0, due_ns - now) / 1e9, self._begin, request, connection)
         await self.drained()
 
@@ -326,6 +329,10 @@ class Client:
             if request.end_ns - request.due_ns > within_s * 1e9:
                 return False
         return True
+
+    def answered_by_others(self, workers: Set[int]) -> bool:
+        """Whether a worker that is none of these has answered a request well."""
+        return any(one.worker and one.worker not in workers and one.fate is Fate.ANSWERED for one in self.log)
 
     async def drained(self) -> None:
         """Wait until no request is in flight, which the timeouts of the requests limit."""

@@ -12,6 +12,7 @@ import csv
 import gc
 import gzip
 import json
+import math
 import os
 import subprocess
 import tempfile
@@ -172,7 +173,8 @@ def run_event(task: Task, beside: int = 0) -> None:
         elif event.idle_most_s:
             asyncio.run(idle_load(client, event, rates[0][0], t0_ns))
         else:
-            asyncio.run(obeying(proxy, asked.head, folder, _load(client, event, rates, t0_ns, folder)))
+            known = frozenset(items(found.get("told")))
+            asyncio.run(obeying(proxy, asked.head, folder, _load(client, event, rates, t0_ns, folder, known)))
         gc.enable()
     facts |= {"after": counters(), "start_ns": start_ns, "end_ns": time.time_ns(), "t0_ns": t0_ns}
     facts |= {
@@ -280,7 +282,15 @@ def rows(log: Sequence[Request], t0_ns: int) -> Iterator[Sequence[object]]:
         yield one.kind, *moments, one.connection, one.nth, fate, one.status, one.worker, int(one.told_close)
 
 
-async def _load(client: Client, event: Event, rates: Sequence[tuple[float, float]], t0_ns: int, folder: Path) -> None:
+async def _load(
+    client: Client,
+    event: Event,
+    rates: Sequence[tuple[float, float]],
+    t0_ns: int,
+    folder: Path,
+    known: frozenset[int] = frozenset(),
+) -> None:
+    """Generate the load until the event is over; `known`: pids of the workers that were there before."""
     ended = asyncio.Event()
     beside = [asyncio.ensure_future(_slow(client, event, t0_ns, ended))] if event.slow else []
     if event.long_path and event.actions:
@@ -292,23 +302,24 @@ async def _load(client: Client, event: Event, rates: Sequence[tuple[float, float
     enough = str(folder / ENOUGH)
 
     last_ns = t0_ns + round(sum(seconds for _, seconds in rates[:-1]) * 1e9)
+    first_ns = t0_ns + round((event.actions[0].at_s if event.actions else rates[0][1]) * 1e9)
 
-    def recovered() -> bool:
-        if time.monotonic_ns() < last_ns + RECOVERED_S * 1e9:
-            return False
-        first_ns = t0_ns + round(rates[0][1] * 1e9)
+    def as_before() -> bool:
+        """Whether responses are as good and as fast again as before the event."""
         ends = [one.end_ns - one.due_ns for one in client.log if one.due_ns < first_ns and one.fate is Fate.ANSWERED]
-        before_s = (percentile(99, ends) or 0) / 1e9
-        return client.is_calm(SLOWER * before_s + SLOWER_S)
+        before = percentile(99, ends)
+        return client.is_calm(math.inf if before is None else SLOWER * before / 1e9 + SLOWER_S)
 
     def over() -> bool:
         if event.until == RECOVERED:
-            return recovered()
-        if event.slow and beside[0].done() and all(one.closed_ns for one in client.others):
+            return time.monotonic_ns() >= last_ns + RECOVERED_S * 1e9 and as_before()
+        if event.slow and not event.actions and beside[0].done() and all(one.closed_ns for one in client.others):
             return client.is_calm()
         if not os.path.exists(enough):
             return False
-        return event.until == ENDED or read_bytes(enough) == GONE.encode() or client.is_calm()
+        if event.until == ENDED or read_bytes(enough) == GONE.encode():
+            return True
+        return as_before() and (not (event.new_every and known) or client.answered_by_others(known))
 
     await client.load([*due_times(rates)], t0_ns, over)
     ended.set()
@@ -342,12 +353,13 @@ async def _needing(client: Client, event: Event, needs: Needs, t0_ns: int) -> No
 
 
 async def _slow(client: Client, event: Event, t0_ns: int, ended: asyncio.Event) -> None:
-    """Open more and more slow connections, until they have stopped the service."""
-    await _at(t0_ns, BEFORE_S)
+    """Open more and more slow connections, until they have stopped the service; before the first action, if any."""
+    begin_s = event.actions[0].at_s / 2 if event.actions else BEFORE_S
+    await _at(t0_ns, begin_s)
     for number, k in enumerate(event.slow_steps, 1):
         begun_ns = time.monotonic_ns()
         await client.slow(event.slow, k, ended)
-        await _at(t0_ns, BEFORE_S + number * event.slow_step_s)
+        await _at(t0_ns, begin_s + number * event.slow_step_s)
         if ended.is_set() or answered_share(client.log, begun_ns, event.timeout_s) < STOPPED_SHARE:
             break
 
@@ -376,6 +388,7 @@ def _asked(task: Task, event: Event, expected: bytes | None) -> Asked:
         timeout_s=event.timeout_s,
         pool=event.pool,
         look_s=LOOK_S if event.pool and event.even_from is None else 0.0,
+        new_every=event.new_every,
         long_head=_head(task, event, event.long_path, b"") if event.long_path else b"",
         slow_head=_slow_head(task, event),
         needs_head=_head(task, replace(event, pool=0), event.needs.path, b"") if event.needs else b"",

@@ -93,7 +93,8 @@ class EventRecord:
       CPU, else before the run's first event with this request; `share`: `rate` / `capacity`.
     - `sent`: the sum of `fates`, unless `unaccounted` says what is missing.
     - `longest_gap_s`: the longest time without a good response, from the first action on.
-    - `p99_around_s`: p99 of the requests due within 5 s after the first action; `p99_before_s`: of those before it.
+    - `p99_around_s`: p99 of the requests due from the first action until 5 s after the event was over (all workers
+      replaced), None if 1 % of them were lost; `p99_before_s`: of the good responses before it.
     - `recovered_s`: from the first action until all requests are answered well and as quickly as before, in whole
       seconds; 0 if nothing was disturbed, None if it did not recover.
     - `workers_before`, `workers_after`: pids in the container.

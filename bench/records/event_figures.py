@@ -30,12 +30,14 @@ def figures(window: Window) -> Figures:
     """All figures of a window's event."""
     event = window.event
     found: Figures = {"told_close": sum(row.told_close for row in window.log if end_of(row) > window.at)}
+    if window.oom_kills:
+        found["oom_kills"] = window.oom_kills
     if event.actions:
         under_way = [row for row in window.log if row.begun is not None and row.begun <= window.at < end_of(row)]
         found |= {"under_way": len(under_way), "under_way_lost": sum(not row.good for row in under_way)}
     for make in (
         _UNTIL.get(event.until) if not event.repeats else None,
-        _slow if event.slow else None,
+        _slow if event.slow and not event.actions else None,
         _OF.get(event.name),
     ):
         if make:
@@ -44,9 +46,7 @@ def figures(window: Window) -> Figures:
 
 
 def _reload(window: Window) -> Figures:
-    old = {*window.workers_before, *window.others_before}
-    fresh = [row.end for row in window.log if row.good and row.worker and row.worker not in old]
-    ends = [end for end in fresh if end is not None and end > window.at]
+    ends = _new_workers_ends(window)
     return {
         "new_code_s": min(ends) - window.at if ends else None,
         "swapped_s": window.since("until_ns"),
@@ -55,7 +55,20 @@ def _reload(window: Window) -> Figures:
 
 
 def _worker(window: Window) -> Figures:
-    return {"restored_s": window.since("until_ns"), "ended_s": window.since("ended_ns")}
+    """A new worker has started once its process exists, and is back once it has answered a request."""
+    ends = _new_workers_ends(window) if window.event.new_every else []
+    return {
+        "started_s": window.since("until_ns"),
+        "restored_s": min(ends) - window.at if ends else None,
+        "ended_s": window.since("ended_ns"),
+    }
+
+
+def _new_workers_ends(window: Window) -> list[float]:
+    """When requests were answered, after the event, by workers that were not there before."""
+    old = {*window.workers_before, *window.others_before}
+    fresh = [row.end for row in window.log if row.good and row.worker and row.worker not in old]
+    return [end for end in fresh if end is not None and end > window.at]
 
 
 def _stop(window: Window) -> Figures:
@@ -66,12 +79,17 @@ def _stop(window: Window) -> Figures:
         "long_fate": None if long is None or long.fate is None else long.fate.value,
         "long_s": None if long is None or long.end is None else long.end - long.due,
     }
+    idle = [one for one in window.slow if one["how"] != "refused" and (one["closed"] or math.inf) > window.at]
+    closed = [one["closed"] - window.at for one in idle if one["how"] in ("eof", "reset") and one["closed"]]
+    found |= {"idle": len(idle), "idle_closed": len(closed), "idle_closed_s": median(closed) if closed else None}
+    told = {row.connection: row.told_close for row in window.log if row.good and end_of(row) > window.at}
+    found |= {"still_answered": len(told), "told_to_close": sum(told.values())}
     return found | {"sent_after": sum(later.values())} | {f"{fate.value}_after": n for fate, n in later.items()}
 
 
 def _overload(window: Window) -> Figures:
     found: Figures = {}
-    begin = 0.0
+    begin, work = 0.0, list[tuple[int, float | None]]()
     for number, ((rate, seconds), phase) in enumerate(zip(window.rates, window.event.phases, strict=True), 1):
         rows = [row for row in window.log if begin <= row.due < begin + seconds and not row.kind]
         lasted = seconds
@@ -83,26 +101,43 @@ def _overload(window: Window) -> Figures:
         cpu_s = window.cpu_s(begin, begin + lasted)
         found |= {f"rate_{name}": rate, f"sent_{name}": len(rows), f"good_{name}": good}
         found |= {f"goodput_{name}": good / lasted, f"cpu_s_{name}": cpu_s}
-        found[f"status_503_{name}"] = sum(row.fate is Fate.STATUS_503 for row in rows)
+        fates = {Fate.STATUS_503: 0} | dict(Counter(row.fate for row in rows if row.fate and not row.good))
+        found |= {f"{fate.value}_{name}": count for fate, count in fates.items()}
+        work.append((good, cpu_s))
         begin += seconds
-    return found
+    return found | {"cpu_unanswered": _cpu_unanswered(work)}
+
+
+def _cpu_unanswered(work: Sequence[tuple[int, float | None]]) -> float | None:
+    """The share of CPU time after the first phase that is not explained by requests answered in time.
+
+    `work`: good responses and CPU seconds of each phase. A request is taken to need as much as in the first phase.
+    """
+    (first, before_s), *later = work
+    known = [cpu_s for _, cpu_s in later if cpu_s]
+    if not first or not before_s or not known or len(known) < len(later):
+        return None
+    return 1 - sum(good for good, _ in later) * before_s / first / sum(known)
 
 
 def _slow(window: Window) -> Figures:
-    ended = [one["closed"] - one["opened"] for one in window.slow if one["how"] in ("eof", "reset") and one["closed"]]
+    cut = [one for one in window.slow if one["how"] in ("eof", "reset") and one["closed"]]
+    ended = [one["closed"] - one["opened"] for one in cut]
     how = Counter(str(one["how"]) for one in window.slow)
+    status = Counter(one["status"] for one in cut if one["status"] >= 400).most_common(1)
     found: Figures = {
         "opened": len(window.slow),
         "most_k": max((one["k"] for one in window.slow), default=0),
         "smallest_k": _smallest_k(window),
         "cut": len(ended),
         "cut_after_s": median(ended) if ended else None,
+        "cut_status": status[0][0] if status else None,
         **{f"slow_{name}": count for name, count in sorted(how.items())},
     }
     first, most = window.actions[0].at_s if window.actions else 0.0, _most_open(window.slow, window.event.slow)
     later = [size for at, size in window.memory if at > first]
     stands_out = most >= (1 if window.event.slow == "read" else LEAST_OPEN)
-    if stands_out and later and window.memory_before is not None:
+    if stands_out and later and window.memory_before is not None and not window.oom_kills:
         found["kb_per_connection"] = max(0, max(later) - window.memory_before) / most / 1024
     held_up = [(k, rows) for k, rows in _steps(window) if not _is_stopped(rows)]
     if held_up:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
 
-from bench.records.event_window import Row, Window, end_of
+from bench.records.event_window import Window, end_of
 
 Figures = dict[str, float | int | str | bool | None]
 
 
 def exhausted(window: Window) -> Figures:
     """For each burst: how long its requests waited, and the health checks sent meanwhile."""
-    found, failing = _sums(window.needing), list[int]()
+    found, failing = _sums(window), list[int]()
     starts = [*(rows[0].due for rows in window.bursts.values()), math.inf]
     for (count, rows), later in zip(window.bursts.items(), starts[1:], strict=True):
         # A request of an earlier burst may still wait when the next one begins.
@@ -46,7 +45,7 @@ def _connections(window: Window) -> Figures:
 
 def away(window: Window) -> Figures:
     """Requests before, during and after the absence of their dependency, and the time from its return to a response."""
-    found = _sums(window.needing)
+    found = _sums(window)
     if len(window.actions) < 2:
         return found
     gone, back = window.actions[:2]
@@ -64,7 +63,9 @@ def away(window: Window) -> Figures:
     return found
 
 
-def _sums(rows: Sequence[Row]) -> Figures:
+def _sums(window: Window) -> Figures:
+    rows = window.needing
     fates = Counter(row.fate for row in rows if row.fate)
     found: Figures = {"needs_sent": len(rows), "needs_lost": sum(not row.good for row in rows)}
+    found["needs_timeout_s"] = window.event.needs.timeout_s if window.event.needs else None
     return found | {f"needs_{fate.value}": count for fate, count in sorted(fates.items())}

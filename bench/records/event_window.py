@@ -91,7 +91,7 @@ class Window:
                 )
                 for one in done
             )
-        if self.event.slow:
+        if self.event.slow and not self.event.actions:
             opened: dict[int, float] = {}
             for one in self.slow:
                 opened.setdefault(one["k"], one["opened"])
@@ -148,14 +148,22 @@ class Window:
 
     @property
     def around(self) -> Sequence[Row]:
-        """The requests due within `AROUND_S` after the event began; all later ones if there are no actions."""
-        most = self.at + AROUND_S if self.actions else math.inf
+        """The requests due from the event's begin until `AROUND_S` after it was over; all later ones without actions."""
+        until_ns: Any = self.told.get("until_ns")
+        over = until_ns / 1e9 if isinstance(until_ns, int) and self.event.until in (SWAPPED, RESTORED) else self.at
+        most = max(over, self.at) + AROUND_S if self.actions else math.inf
         return [row for row in self.log if self.at <= row.due < most and not row.kind]
 
     @staticmethod
     def p99(rows: Iterable[Row]) -> float | None:
         """p99 latency of the good responses, counted from when requests were due."""
         return percentile(99, [row.latency for row in rows if row.good])
+
+    @staticmethod
+    def p99_of_all(rows: Iterable[Row]) -> float | None:
+        """p99 latency of all requests; None if one of a hundred or more was lost, as that one has no latency."""
+        found = percentile(99, [row.latency if row.good else math.inf for row in rows])
+        return None if found == math.inf else found
 
     def longest_gap(self) -> float:
         """The longest time without a good response, from the last one before the event on."""
@@ -280,6 +288,12 @@ class Window:
         first = self.actions[0].at_s if self.actions else math.inf
         sizes = [size for at, size in self.memory if at < first]
         return round(median(sizes)) if sizes else None
+
+    @property
+    def oom_kills(self) -> int:
+        """How many of its processes were killed for lack of memory, as far as known; its container is a fresh one."""
+        killed: Any = self.told.get("oom_kills")
+        return killed if isinstance(killed, int) else 0
 
     @property
     def memory_peak(self) -> int | None:

@@ -14,6 +14,8 @@ from bench.records.event_needs import Figures
 from bench.records.event_window import Row, Window, percentile
 from bench.tools import parse
 
+FILLED_S = 1.0
+"""Latencies count from this long after a phase began: until then, connections are being opened."""
 AT_REST_S = 1.5
 """Seconds without load at the end of the window."""
 
@@ -112,7 +114,7 @@ def balance_figures(window: Window) -> Figures:
     workers = {*window.workers_before, *by_worker}
     # A process that never answered was taken for a helper; count it as a worker if there are too few otherwise.
     workers |= {*items(window.told.get("others"))[: max(0, WORKERS - len(workers))]}
-    found: Figures = {"p99_s": percentile(99, [row.latency for row in comes])}
+    found: Figures = {"p99_s": _p99(comes, 0.0)}
     if not by_worker:
         return found | {"workers": None}
     opened = Counter(worker for worker, _ in {(row.worker, row.connection) for row in comes if row.worker})
@@ -133,5 +135,10 @@ def _even(window: Window) -> Figures:
     return {
         "even_requests": len(rows),
         "even_worst_share": max(by_worker.values()) / len(rows) if rows else None,
-        "even_p99_s": percentile(99, [row.latency for row in rows]),
+        "even_p99_s": _p99(rows, begin),
     }
+
+
+def _p99(rows: Sequence[Row], begin: float) -> float | None:
+    """p99 latency of the rows of a phase that began then."""
+    return percentile(99, [row.latency for row in rows if row.due >= begin + FILLED_S])

@@ -17,6 +17,7 @@ from bench.records.growth import Part, parts_of, points
 from bench.run.reader import Raw, Run, read_raw
 from bench.tools.sockets import CAPACITY, EVENTS, PROXY, REQUESTS, SLOW
 
+MANY_LOST = "1 % of the requests or more were lost"
 A_LOOP = "a closed loop has neither a rate nor times at which requests are due"
 NO_LOG, NO_END = f"{REQUESTS} is missing or damaged", "the log has requests without an end"
 NO_GAP = {ENDED: "the service was stopped for good", SWEPT: "nothing is done to the service in this event"}
@@ -87,7 +88,7 @@ def _measured(empty: EventRecord, window: Window, capacity: float | None) -> Eve
     sent = len(counted) + sum(part.fates.total() for part in parts if part.fates)
     rate = window.rates[0][0] if window.rates else None
     no_gap = NO_GAP.get(window.event.until, A_LOOP if parts else "")
-    before, around = window.p99(window.before), window.p99(window.around)
+    before, around = window.p99(window.before), window.p99_of_all(window.around)
     record = replace(
         empty,
         ended=Ended.DONE,
@@ -124,7 +125,7 @@ def _measured(empty: EventRecord, window: Window, capacity: float | None) -> Eve
         "share": A_LOOP if parts else "its capacity is not known",
         "longest_gap_s": no_gap,
         "p99_before_s": A_LOOP if parts else "nothing was answered before the event",
-        "p99_around_s": A_LOOP if parts else "nothing was answered in its first 5 s",
+        "p99_around_s": A_LOOP if parts else MANY_LOST if window.around else "no request was due then",
         "recovered_s": no_gap or "not in this window",
         "exit_s": "the service has not ended" if window.event.until == ENDED else "it is not stopped in this event",
         "memory_before_bytes": "its memory could not be read",

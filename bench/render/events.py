@@ -93,6 +93,7 @@ def outcomes_table(told: ToldEvents) -> Table:
         figure("back to normal after", _seconds),
         figure("p99 before", milliseconds),
         figure("p99 around", milliseconds),
+        figure("memory before", megabytes),
         figure("peak memory", megabytes),
     ]
     return table_of("Outcomes of lost requests", columns, cells)
@@ -103,6 +104,7 @@ FIGURES = {
     "back to normal after": "recovered_s",
     "p99 before": "p99_before_s",
     "p99 around": "p99_around_s",
+    "memory before": "memory_before_bytes",
     "peak memory": "memory_peak_bytes",
 }
 """The field of each column of the second table."""

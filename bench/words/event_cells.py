@@ -155,6 +155,8 @@ def _cost(cell: EventCell) -> str:
     p99 = f"p99 {span(cell.figures('p99_s'), milliseconds)}"
     if not cell.figures("even_worst_share"):
         return p99
+    if cell.p_even > UNEVEN:
+        return p99
     even = even_p99(cell)
     return p99 + (f", {span(even, milliseconds)} with even shares" if even else "; even shares could not be produced")
 
@@ -199,11 +201,9 @@ def with_noun(values: Sequence[float], noun: str) -> str:
 FIGURES: Mapping[str, Callable[[list[float]], str]] = {
     "new_code_s": lambda found: f"new code after {seconds_of(found)}",
     "exit_s": lambda found: f"exits after {seconds_of(found)}",
-    "restored_s": lambda found: f"all workers back after {seconds_of(found)}",
+    "restored_s": lambda found: f"a new worker answers after {seconds_of(found)}",
     "ended_s": lambda _: "the whole server ended",
     "smallest_k": lambda found: f"blocked by {with_noun(found, 'slow connection')}",
-    "cut_after_s": lambda found: f"closes slow connections after {seconds_of(found)}",
-    "p99_beside_s": lambda found: f"p99 of other requests {span(found, milliseconds)}",
     "kb_per_connection": lambda found: f"{span(found, number)} KB per connection",
     "recycled": lambda found: f"{with_noun(found, 'worker')} recycled",
 }
@@ -217,7 +217,12 @@ def _figures(cell: EventCell) -> Iterable[str]:
         if found := cell.figures(name):
             yield write(found).replace("slow", kind)
     if cell.counted[0].event in ("killed", "hung") and not cell.figures("restored_s") and not cell.gone:
-        yield "the worker was not replaced"
+        started = cell.figures("started_s")
+        yield f"a new worker starts after {seconds_of(started)}" if started else "the worker was not replaced"
+    if killed := cell.figures("oom_kills"):
+        yield f"{whole(killed)} of its processes killed for lack of memory"
+    yield from _signalled(cell)
+    yield from _beside_slow(cell, kind)
     if cell.figures("most_k") and not cell.figures("smallest_k"):
         yield f"not blocked by {with_noun(cell.figures('most_k'), f'{kind} connection')}"
     fates = [fate for fate in cell.values("long_fate") if fate]
@@ -233,6 +238,34 @@ def _figures(cell: EventCell) -> Iterable[str]:
     yield from _idle(cell)
 
 
+def _signalled(cell: EventCell) -> Iterable[str]:
+    """What happened to requests in flight at the signal, and which connections were told to close."""
+    if cell.counted[0].event in ("reload", "stop") and (some := sum(cell.figures("under_way"))):
+        yield f"{sum(cell.figures('under_way_lost')):,.0f} of {some:,.0f} requests in flight lost"
+    if idle := sum(cell.figures("idle")):
+        after = f" after {seconds_of(cell.figures('idle_closed_s'))}" if cell.figures("idle_closed_s") else ""
+        yield f"{sum(cell.figures('idle_closed')):,.0f} of {idle:,.0f} idle connections closed{after}"
+    if left := sum(cell.figures("still_answered")):
+        yield f"{sum(cell.figures('told_to_close')):,.0f} of {left:,.0f} connections told to close"
+
+
+def _beside_slow(cell: EventCell, kind: str) -> Iterable[str]:
+    """How many slow connections the server closed, and how it answered others meanwhile."""
+    if after := cell.figures("cut_after_s"):
+        many = f"{sum(cell.figures('cut')):,.0f} of {sum(cell.figures('opened')):,.0f} {kind} connections"
+        status = cell.figures("cut_status")
+        yield f"closes {many} after {seconds_of(after)}{f' with {whole(status)}' if status else ''}"
+    if beside := cell.figures("p99_beside_s"):
+        yield f"p99 of other requests {span(beside, milliseconds)} beside {whole(cell.figures('p99_beside_k'))}"
+
+
+def restored(cell: EventCell) -> list[float]:
+    """Seconds until a new worker answers, or until it starts if no request shows when it answers."""
+    pairs = zip(cell.values("restored_s"), cell.values("started_s"), strict=True)
+    found = [started if answers is None else answers for answers, started in pairs]
+    return [float(one) for one in found if one is not None]
+
+
 def _exhausted(cell: EventCell) -> Iterable[str]:
     """How many waiting requests health checks withstand, and what happens to these requests and their connections."""
     most, failing = cell.figures("most_waiting"), cell.figures("failing_k")
@@ -246,17 +279,23 @@ def _exhausted(cell: EventCell) -> Iterable[str]:
         if waits := cell.figures("longest_wait_s"):
             yield f"{whole(most)} wait{'s' * (max(most) == 1)} up to {seconds_of(waits)}"
         if lost := sum(cell.figures("needs_lost")):
-            yield f"{lost:,.0f} of {sum(cell.figures('needs_sent')):,.0f} waiting requests lost"
+            yield f"{lost:,.0f} of {sum(cell.figures('needs_sent')):,.0f} waiting requests lost{_their_timeout(cell)}"
     if used := cell.figures("connections_used_after"):
         most_at_once = with_noun(cell.figures("connections_most"), "database connection")
         yield f"{most_at_once}, {whole(used)} still in use afterwards"
+
+
+def _their_timeout(cell: EventCell) -> str:
+    """The client's timeout of requests that need a dependency, which is not that of the others."""
+    found = cell.figures("needs_timeout_s")
+    return f" (client timeout {seconds_of(found)})" if found else ""
 
 
 def _away(cell: EventCell) -> Iterable[str]:
     """What happens to requests that need the missing dependency."""
     if sent := sum(cell.figures("needs_meanwhile")):
         lost, after = sum(cell.figures("needs_lost_meanwhile")), sum(cell.figures("needs_lost_after"))
-        yield f"{lost:,.0f} of {sent:,.0f} that needed it lost"
+        yield f"{lost:,.0f} of {sent:,.0f} that needed it lost{_their_timeout(cell)}"
         again = cell.figures("again_s")
         if again:
             yield f"answers again {'at once' if max(again) < AT_ONCE_S else f'after {seconds_of(again)}'}"
@@ -268,6 +307,8 @@ def _away(cell: EventCell) -> Iterable[str]:
 
 NOT_KEPT_S = 0.2
 """A server that closes idle connections sooner than this keeps none."""
+LEAST_UNANSWERED = 0.05
+"""The smallest share of CPU time that is reported: requests take a little longer under overload, and that is part of it."""
 
 
 def _idle(cell: EventCell) -> Iterable[str]:
@@ -280,7 +321,8 @@ def _idle(cell: EventCell) -> Iterable[str]:
         if (late := cell.figures("lost_to_ms")) and cell.lost:
             after = max(late)
             when = f"until {after:.0f} ms after" if after >= 1 else "just before"
-            yield f"requests are lost {when} that"
+            per = f" ({whole(cell.figures('lost_per_100000'))} per 100,000)" if cell.figures("lost_per_100000") else ""
+            yield f"requests are lost {when} that{per}"
     elif cell.figures("held"):
         yield f"keeps idle connections for more than {IDLE_MOST_S:g} s"
 
@@ -317,6 +359,9 @@ def _overload(cell: EventCell) -> Iterable[str]:
     times, shares = goodput_shares(cell)
     if shares:
         yield f"answers {whole(shares)} % of its capacity in time at {times} times the capacity"
+    if (spent := cell.figures("cpu_unanswered")) and max(spent) >= LEAST_UNANSWERED:
+        percent = whole([100 * max(0.0, share) for share in spent])
+        yield f"spends {percent} % of its CPU time on requests that it does not answer in time"
     if back := cell.figures("recovered_s") if times else []:
         yield f"back to normal {seconds_of(back)} later"
 

@@ -11,6 +11,7 @@ from bench.analysis.events import NOT_OF_LOSSES, EventCell, EventRow, EventTable
 from bench.core.formats import MOST_NAMES, capital, listed, milliseconds, number, plural
 from bench.core.groups import grouped
 from bench.plan.events.dependencies import AFTER_S
+from bench.plan.events.event import SLOWER_S
 from bench.plan.events.growth import RELOADS
 from bench.plan.events.proxies import IDLE_OF_PROXIES
 from bench.records.event import Fate
@@ -24,6 +25,7 @@ from bench.words.event_cells import (
     growth_of,
     growth_words,
     in_rounds,
+    restored,
     seconds_of,
     seconds_words,
     span,
@@ -86,6 +88,8 @@ def _findings(table: EventTable, labels: Labels) -> Iterator[Finding]:
         yield from (Finding(event, BAD, words) for words in _unseen(rows, labels))
         if silent := _silence(event, named):
             yield Finding(event, BAD, silent)
+        if event == "recycle" and (slower := _slower_while_recycled(named)):
+            yield Finding(event, BAD, slower)
     yield from (Finding("", KNOWN, words) for words in _nothing_lost(table))
 
 
@@ -159,6 +163,20 @@ def _silence(event: str, rows: Iterable[tuple[EventRow, Named]]) -> str:
     return f"Longest outage {_OUTAGES[event]}{';'.join(told)}." if told else ""
 
 
+def _slower_while_recycled(rows: Iterable[tuple[EventRow, Named]]) -> str:
+    """By how much p99 is higher in every round with recycled workers than in all rounds without; empty if by little."""
+    found = {
+        row.case == "never": {name: cell.figures("p99_around_s") for name, cell in cells.items()} for row, cells in rows
+    }
+    told = list[tuple[float, str]]()
+    for name, slow in found.get(False, {}).items():
+        quick = found.get(True, {}).get(name)
+        if slow and quick and min(slow) > max(quick) + SLOWER_S:
+            told.append((max(slow), f"{span(slow, milliseconds)} instead of {span(quick, milliseconds)} with {name}"))
+    words = [one for _, one in sorted(told, reverse=True)]
+    return f"While workers are recycled, p99 is {listed(words)}." if words else ""
+
+
 _OUTAGES: Mapping[str, str] = {
     "reload": "after a reload",
     "rolling": "in a rolling restart",
@@ -229,7 +247,7 @@ def _worker(row: EventRow, cells: Named) -> Told:
     yield from _ended(row, cells)
     words, never = list[tuple[str, str]](), list[str]()
     for name, cell in cells.items():
-        again = cell.figures("restored_s")
+        again = restored(cell)
         if cell.figures("ended_s"):
             continue
         if len(again) < len(cell.counted):
@@ -254,11 +272,12 @@ def _overload(_: EventRow, cells: Named) -> Told:
         if len(told) > MOST_NAMES:
             told = [*told[:3], f"{plural(len(told) - 5, 'share')} in between", *told[-2:]]
         yield BAD, f"At {worst[0][3]} times the capacity, this much of it is answered in time: {', '.join(told)}."
-    late = [
-        (f"{seconds_of(back)} for", name)
+    times_of = {
+        name: back
         for name, cell in cells.items()
         if (back := cell.figures("recovered_s")) and not cell.disturbed and not cell.gone and max(back) > QUICK_S
-    ]
+    }
+    late = [(f"{seconds_of(back)} for", name) for name, back in sorted(times_of.items(), key=lambda one: -max(one[1]))]
     silent = [_some(name, cell.gone, cell) for name, cell in cells.items() if cell.gone]
     never = [_some(name, cell.disturbed, cell) for name, cell in cells.items() if cell.disturbed]
     if silent:

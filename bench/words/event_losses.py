@@ -201,7 +201,7 @@ def relief_words(row: EventRow, rows: Sequence[EventRow]) -> str:
     words = RELIEFS[row.event, row.case][1]
     both = [name for name in counted_in(row) if name in counted_in(other)]
     with_it, without = (tuple(pair for name in both for pair in one.cells[name].counts) for one in (other, row))
-    if not both or share(with_it) >= share(without) or p_differ(without, with_it) > ERRORS:
+    if not both or share(with_it) >= share(without) or p_differ(without, with_it) > ERRORS / len(RELIEFS):
         return ""
     lost = sum(one for one, _ in with_it)
     sent = sum(one for _, one in with_it)

@@ -106,6 +106,10 @@ class Engine(ABC):
         """Its CPU time so far in ns, and its memory now in bytes; None if unreadable."""
         return None, None
 
+    def oom_kills(self, service: str) -> int | None:
+        """How many of its processes the kernel has killed for lack of memory; None if unknown."""
+        return None
+
     def descriptors(self, service: str) -> int | None:
         """How many file descriptors its processes have open; None if they cannot be counted."""
         return None

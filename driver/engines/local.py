@@ -255,6 +255,9 @@ class LocalDocker(Engine):
     def usage(self, service: str) -> tuple[int | None, int | None]:
         return counters.usage(self.pid_of(service))
 
+    def oom_kills(self, service: str) -> int | None:
+        return counters.oom_kills(self.pid_of(service))
+
     def descriptors(self, service: str) -> int | None:
         # From inside the container, for the same reason as in `signal`.
         pids = all_pids(self.pid_of(service))

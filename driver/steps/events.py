@@ -150,6 +150,7 @@ class _Watch:
     address: str = ""
     connections: list[tuple[int, int, int]] = field(default_factory=list)
     """(when, connections to the database, how many of them were in use)."""
+    oom_kills: int | None = None
     ended_ns: int | None = None
     until_ns: int | None = None
     error: str = ""
@@ -179,6 +180,7 @@ class _Watch:
             "samples": self.samples,
             "connections": self.connections,
             "descriptors": self.descriptors,
+            "oom_kills": self.oom_kills,
             "ended_ns": self.ended_ns,
             "until": self.event.until,
             "until_ns": self.until_ns,
@@ -213,6 +215,8 @@ class _Watch:
             if self._now() - sampled > SAMPLE_S * 1e9:
                 sampled = now = self._now()
                 self.samples.append((now, *self.engine.usage(self.service)))
+                killed = self.engine.oom_kills(self.service)
+                self.oom_kills = self.oom_kills if killed is None else killed
             self._count()
             if seen.workers != self.workers[-1][1]:
                 self.workers.append((self._now(), seen.workers))

@@ -18,6 +18,7 @@ from bench.records.event import FILE, Action, Bin, Ended, EventRecord, Fate, Poi
 
 RATE, BEFORE_S = 100.0, 3.0
 BIN_S = 0.1
+CUT = {"cut_after_s": 30.0, "cut": 256, "opened": 256, "most_k": 256}
 DOCUMENTED = {
     "gunicorn": "HUP starts new workers and stops the old ones (https://docs.gunicorn.org/en/stable/signals.html)",
 }
@@ -169,9 +170,7 @@ def bad_day(rounds: int = 7) -> list[EventRecord]:
                 timeline=(),
             ),
             event("gunicorn", "slow", "silent", timeout_s=1.0, round=number, extras={"smallest_k": 4, "most_k": 256}),
-            event(
-                "uvicorn", "slow", "silent", timeout_s=1.0, round=number, extras={"cut_after_s": 30.0, "most_k": 256}
-            ),
+            event("uvicorn", "slow", "silent", timeout_s=1.0, round=number, extras=CUT),
         ]
     return [one for one in found if one]
 
@@ -189,7 +188,7 @@ def every_event() -> list[EventRecord]:
     own: dict[str, dict[str, Any]] = {
         "overload": {"actions": phases, "timeout_s": 1.0},
         "rolling": {"actions": swaps, "extras": behind, "lost": 4},
-        "slow": {"actions": slow, "timeout_s": 1.0, "extras": {"smallest_k": 8, "cut_after_s": 30.0}},
+        "slow": {"actions": slow, "timeout_s": 1.0, "extras": CUT | {"smallest_k": 8}},
         "memory": {"points": grown, "extras": {"requests": 10**6, "parts_s": 30.0}},
         "idle-close": {"actions": (), "extras": {"idle_s": 5.0, "lost_to_ms": 20.0}},
     }

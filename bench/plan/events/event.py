@@ -99,6 +99,8 @@ class Event:
     timeout_s: float = 5.0
     pool: int = POOL
     """Kept connections; 0: a new connection for each request."""
+    new_every: int = 0
+    """Every so many requests, one is sent on a new connection, which a new worker may accept; 0: none."""
     most_rate: float | None = MOST_EASY
     slow: str = ""
     slow_steps: tuple[int, ...] = ()

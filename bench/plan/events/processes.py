@@ -11,6 +11,10 @@ from bench.matrix.model import Service
 from bench.plan.events.event import BEFORE_S, ENDED, POOL, RESTORED, SWAPPED, Event, Kind, easy
 from driver.messages import Action
 
+IDLE = 16
+"""Connections that are idle when the server is told to stop, like those that a proxy keeps."""
+NEW_EVERY = 5
+"""Of so many requests, one is on a new connection: kept ones belong to the workers that were there before."""
 MAX_REQUESTS, JITTER = 1000, 100
 RECYCLE_RATE = 800.0
 """Requests/s, enough to recycle each of four workers several times in a window."""
@@ -69,6 +73,8 @@ PROCESSES: Mapping[str, Kind] = MappingProxyType(
                     45.0,
                     actions=(Action(BEFORE_S, "stop", "TERM", "main"),),
                     until=ENDED,
+                    slow="idle",
+                    slow_steps=(IDLE,),
                     settle_s=1.0,
                     timeout_s=10.0,
                     long_path="/?duration=5000",
@@ -85,6 +91,7 @@ PROCESSES: Mapping[str, Kind] = MappingProxyType(
                     25.0,
                     actions=(Action(BEFORE_S, "signal", "KILL", "worker"),),
                     until=RESTORED,
+                    new_every=NEW_EVERY,
                     apart_s=ONE_APART_S,
                 ),
             ),
@@ -100,6 +107,7 @@ PROCESSES: Mapping[str, Kind] = MappingProxyType(
                     45.0,
                     actions=(Action(BEFORE_S, "signal", "STOP", "worker"),),
                     until=RESTORED,
+                    new_every=NEW_EVERY,
                     apart_s=ONE_APART_S,
                 ),
             ),

@@ -91,11 +91,12 @@ def _every(record: EventRecord) -> Iterable[tuple[str, str]]:
     seconds |= {"back to normal after": "recovered_s", "time to exit": "exit_s"}
     for name, field in seconds.items():
         yield name, _known(record, field, lambda value: f"{seconds_words(value)} s")
-    for name, field in {"p99 before": "p99_before_s", "p99 in the first 5 s of the event": "p99_around_s"}.items():
+    for name, field in {"p99 before": "p99_before_s", "p99 from the event until 5 s after it": "p99_around_s"}.items():
         yield name, _known(record, field, milliseconds)
     yield "rate", _known(record, "rate", lambda value: f"{value:.4g} requests/s")
     yield "services under this event at the same time", _known(record, "beside", lambda value: f"{value + 1:.0f}")
     yield "capacity", _known(record, "capacity", lambda value: f"{value:.4g} requests/s")
+    yield "memory before", _known(record, "memory_before_bytes", megabytes)
     yield "peak memory", _known(record, "memory_peak_bytes", megabytes)
     yield "workers before and after", f"{_pids(record.workers_before)}; {_pids(record.workers_after)}"
     if record.happened_by:

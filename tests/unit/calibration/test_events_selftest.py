@@ -33,7 +33,7 @@ def stop(**changes: Any) -> EventRecord:
 
 
 def killed(**changes: Any) -> EventRecord:
-    extras = {"under_way_lost": 5, "restored_s": 1.6}
+    extras = {"under_way_lost": 5, "started_s": 1.56, "restored_s": 1.6}
     values: dict[str, Any] = {"window_s": 9.99, "longest_gap_s": 1.6, "extras": extras}
     return replace(event(name="killed", case="", lost=6), framework=APP, **values | changes)
 
@@ -157,7 +157,11 @@ WRONG = {
         {"fate of the response that takes 5 s"},
     ),
     "ended late": (stop(exit_s=2.4), {"until it ended"}),
-    "a restart unseen": (killed(extras={"under_way_lost": 5, "restored_s": 0.05}), {"until as many workers again"}),
+    "a restart unseen": (
+        killed(extras={"under_way_lost": 5, "started_s": 0.05, "restored_s": 1.6}),
+        {"until a new worker starts"},
+    ),
+    "an answer unseen": (killed(extras={"under_way_lost": 5, "started_s": 1.6, "restored_s": None}), {"until it answers"}),
     "refused": (
         killed(fates={Fate.ANSWERED: 994, Fate.RESET: 5, Fate.REFUSED: 1}),
         {"of these, refused or timed out"},

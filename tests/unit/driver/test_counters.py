@@ -73,6 +73,7 @@ def test_both_versions_tell_the_same(folder: Path, version: int) -> None:
     assert counters.counters(7) == f"cgroup v{version}\n{SAME}"
     assert counters.file_memory(7) == "memory_file_bytes 200\n"
     assert counters.below_root(7) == "/docker/x"
+    assert (counters.oom_kills(7), counters.oom_kills(6)) == (1, None)
 
 
 @BOTH

@@ -49,6 +49,9 @@ class Acting(PretendEngine):
     def usage(self, service: str) -> tuple[int | None, int | None]:
         return 10**9, 5 << 20
 
+    def oom_kills(self, service: str) -> int | None:
+        return 2 if self.sent else None
+
     def signal(self, service: str, signal: str, pid: int) -> int | None:
         self.sent.append((signal, pid))
         if (found := self.after(signal, pid)) is None:
@@ -88,6 +91,7 @@ def test_a_reload_goes_to_the_main_process_and_is_over_once_every_worker_is_anot
     (action,) = told["actions"]
     assert (action["what"], action["pid"], action["error"]) == ("SIGHUP to the main process", 2, "")
     assert 1e8 <= action["at_ns"] <= told["until_ns"] and told["samples"][0][1:] == [10**9, 5 << 20]
+    assert told["oom_kills"] == 2
 
 
 @pytest.mark.parametrize("known", [False, True])

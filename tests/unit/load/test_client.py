@@ -222,6 +222,13 @@ def test_a_connection_that_closes_between_the_look_and_the_request_has_lost_it()
     assert asyncio.run(load()) == {"answered": 1, "reset": 1}
 
 
+def test_one_of_so_many_requests_comes_on_a_new_connection() -> None:
+    client = run(answers(HELLO), 20, new_every=5, pool=1)
+    assert all(client.log[number].nth == 1 for number in range(0, 20, 5))
+    assert any(one.nth > 1 for one in client.log)
+    assert client.answered_by_others({8}) and not client.answered_by_others({7, 8})
+
+
 def test_kept_connections_are_used_again_and_the_log_says_who_answered_where() -> None:
     client = run(answers(HELLO), 30)
     assert max(one.connection for one in client.log) < 30 and max(one.nth for one in client.log) > 1

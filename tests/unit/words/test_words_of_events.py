@@ -56,12 +56,32 @@ def cells_of_events() -> Said:
         "never came back": event(gone=True),
         "back, and not as before": event(lost=5, recovered_s=None),
         "stopped: it is not asked to come back": event(
-            "uvicorn", "stop", "", sent=400, exit_s=1.2, recovered_s=None, extras={"long_fate": "answered"}
+            "uvicorn",
+            "stop",
+            "",
+            sent=400,
+            exit_s=1.2,
+            recovered_s=None,
+            extras={
+                "long_fate": "answered",
+                "under_way": 7,
+                "under_way_lost": 1,
+                "idle": 16,
+                "idle_closed": 16,
+                "idle_closed_s": 0.11,
+                "still_answered": 6,
+                "told_to_close": 5,
+            },
         ),
         "stopped, and cut": event(
             "uvicorn", "stop", "", sent=400, lost=3, exit_s=10.0, extras={"long_fate": "cut_short"}
         ),
-        "a worker that was replaced": event("uvicorn", "killed", "", lost=1, extras={"restored_s": 0.31}),
+        "a worker that was replaced": event(
+            "uvicorn", "killed", "", lost=1, extras={"started_s": 0.02, "restored_s": 0.31}
+        ),
+        "a worker that has started, and no request shows when it answers": event(
+            "uvicorn", "killed", "", lost=1, extras={"started_s": 0.02, "restored_s": None}
+        ),
         "a worker that was not": event("uvicorn", "hung", "", lost=90, recovered_s=None),
         "overloaded": event(
             "uvicorn",
@@ -69,7 +89,13 @@ def cells_of_events() -> Said:
             "",
             lost=480,
             recovered_s=12.0,
-            extras={"rate_2_1.5x": 500.0, "rate_3_3x": 1000.0, "goodput_3_3x": 40.0, "rate_4_0.5x": 170.0},
+            extras={
+                "rate_2_1.5x": 500.0,
+                "rate_3_3x": 1000.0,
+                "goodput_3_3x": 40.0,
+                "rate_4_0.5x": 170.0,
+                "cpu_unanswered": 0.93,
+            },
         ),
         "memory that grows": growth(100, 1_000_000),
         "memory that does not": growth(0, 240_000),
@@ -137,9 +163,25 @@ def cells_of_events() -> Said:
             "uvicorn",
             "connections",
             "1000 idle",
-            extras={"kb_per_connection": 12.41, "most_k": 1000, "cut_after_s": 5.0},
+            extras={"kb_per_connection": 12.41, "most_k": 1000, "opened": 1000, "cut": 40, "cut_after_s": 5.0},
         ),
-        "slow clients are cut": event("uvicorn", "slow", "silent", extras={"cut_after_s": 30.0, "most_k": 256}),
+        "slow clients are cut": event(
+            "uvicorn",
+            "slow",
+            "silent",
+            extras={
+                "cut_after_s": 30.0,
+                "cut": 250,
+                "cut_status": 408,
+                "opened": 256,
+                "most_k": 256,
+                "p99_beside_s": 0.012,
+                "p99_beside_k": 256,
+            },
+        ),
+        "slow readers use up its memory": event(
+            "uvicorn", "slow", "10 MB read a KB a second", extras={"most_k": 256, "oom_kills": 2}
+        ),
         "slow clients stop it": event("uvicorn", "slow", "silent", extras={"smallest_k": 4, "most_k": 256}),
         "health checks fail": event(
             "uvicorn",
@@ -286,6 +328,13 @@ def findings_of_events() -> Said:
         "recycling costs": rounds_of(
             event("a", "recycle", "every 1000", lost=3), event("a", "recycle", "never"), rounds=5
         ),
+        "recycling makes it slower": rounds_of(
+            event("a", "recycle", "every 1000", p99_around_s=1.2),
+            event("a", "recycle", "never", p99_around_s=0.004),
+            event("b", "recycle", "every 1000", p99_around_s=0.008),
+            event("b", "recycle", "never", p99_around_s=0.004),
+            event("c", "recycle", "every 1000", p99_around_s=2.5),
+        ),
         "nobody answers for a while, and for longer with a boot": rounds_of(
             event("a", gap_s=1.6),
             event("b", gap_s=1.0),
@@ -299,7 +348,7 @@ def findings_of_events() -> Said:
             event("c", "stop", "", exit_s=31.0, extras={"long_fate": "answered"}),
         ),
         "it does not stop": rounds_of(event("a", "stop", "", exit_s=None, extras={"long_fate": "answered"})),
-        "workers": beside("killed", "", {"restored_s": 0.3}, {"restored_s": 31.0}, {}),
+        "workers": beside("killed", "", {"restored_s": 0.3}, {"restored_s": 31.0}, {}, {"started_s": 0.1}),
         "a worker that is not replaced once": [
             event("a", "hung", "", round=number, extras={"restored_s": restored_s})
             for number, restored_s in ((1, 0.2), (2, None))
