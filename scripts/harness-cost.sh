@@ -30,66 +30,10 @@ source "${BASH_SOURCE[0]%/*}/../tests/lib/long_run.sh"
 source "${BASH_SOURCE[0]%/*}/../tests/lib/own_app_cost.sh"
 trap_errors
 
-builds='' own_app='' quick=''
 case ${1:-} in
-'') ;;
---load)
-	load_share "${2:-}"
-	exit
-	;;
---long)
-	long_run "${@:2}"
-	exit
-	;;
---network)
-	need_tools
-	cd "$root"
-	work=$(mktemp -d -p results .cost-XXXXXX)
-	trap 'rm -rf "$work"' EXIT
-	between=$(python3 -m tests.cost.networks "$work")
-	said=$(in_tools python3 -m tests.cost network "$work")
-	echo "$said"
-	# Later runs include this in their reports.
-	{ date -u "+%F, from $between" && echo "$said"; } | save "$root/results/network-cost.txt"
-	exit
-	;;
---builds) builds=${2:-*-py313-debian} ;;
---own-app) own_app=yes ;;
---quick) quick=yes ;;
+'') mode=whole ;;
+--builds | --load | --long | --network | --own-app | --quick) mode=${1#--} ;;
 -h | --help) usage && exit ;;
 *) fail_unknown "$1" ;;
 esac
-
-"$root/scripts/setup.sh"
-find_docker
-work=$(mktemp -d -p "$root/results" .cost-XXXXXX)
-trap clean_up EXIT
-if [[ $own_app ]]; then
-	measure_own_app
-	mapfile -t spans <"$work/spans"
-	in_tools python3 -m tests.cost own "$(<"$work/run")" "${spans[@]}" || exit $?
-	exit
-fi
-
-if [[ $quick ]]; then
-	measure_quick
-	in_tools python3 -m tests.cost quick "$(<"$work/run")" "$(<"$work/spans")" || exit $?
-	exit
-fi
-
-copy_services
-if [[ $builds ]]; then
-	build_cold "$builds"
-	in_tools python3 -m tests.cost builds "results/${work##*/}/builds" "results/${work##*/}/histories" || exit $?
-	exit
-fi
-
-start_sampling "$work/samples"
-measure_a_run
-stop_sampling
-prepare_rebuild
-interval setup "$root/scripts/setup.sh"
-interval rebuild rebuild
-measure_the_page
-mapfile -t spans <"$work/spans"
-in_tools python3 -m tests.cost run "$(<"$work/run")" "results/${work##*/}/samples" "${spans[@]}" || exit $?
+"cost_${mode//-/_}" "${@:2}"

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# The steps of scripts/harness-cost.sh, in order. Only declares; the caller sets `work`, a folder. Each step writes a file
-# there for `python3 -m tests.cost`.
+# What scripts/harness-cost.sh measures: for each option a function, `cost_whole` without one. Only declares. Each step writes a
+# file to `work`, a folder, for `python3 -m tests.cost`.
 
 # shellcheck source=tests/lib/testing.sh
 source "${BASH_SOURCE[0]%/*}/testing.sh"
@@ -11,10 +11,56 @@ source "${BASH_SOURCE[0]%/*}/sampling.sh"
 
 work='' rebuilt=uvicorn-starlette-py313-debian
 
+# prepare: sets up the machine, and makes `work`.
+prepare() {
+	"$root/scripts/setup.sh"
+	find_docker
+	work=$(mktemp -d -p "$root/results" .cost-XXXXXX)
+	trap clean_up EXIT
+}
+
 clean_up() {
 	stop_sampling
 	"$docker" image rm "harness-cost/$rebuilt" >/dev/null 2>&1 || true
 	rm -rf "$work"
+}
+
+# cost_whole: the harness beside its goals.
+cost_whole() {
+	local spans
+	prepare
+	copy_services
+	start_sampling "$work/samples"
+	measure_a_run
+	stop_sampling
+	prepare_rebuild
+	interval setup "$root/scripts/setup.sh"
+	interval rebuild rebuild
+	measure_the_page
+	mapfile -t spans <"$work/spans"
+	in_tools python3 -m tests.cost run "$(<"$work/run")" "results/${work##*/}/samples" "${spans[@]}" || exit $?
+}
+
+# cost_builds [GLOB]: the build of every service that matches.
+cost_builds() {
+	prepare
+	copy_services
+	build_cold "${1:-*-py313-debian}"
+	in_tools python3 -m tests.cost builds "results/${work##*/}/builds" "results/${work##*/}/histories" || exit $?
+}
+
+# cost_network: the network between swarm nodes.
+cost_network() {
+	local between said
+	need_tools
+	cd "$root"
+	work=$(mktemp -d -p results .cost-XXXXXX)
+	trap 'rm -rf "$work"' EXIT
+	between=$(python3 -m tests.cost.networks "$work")
+	said=$(in_tools python3 -m tests.cost network "$work")
+	echo "$said"
+	# Later runs include this in their reports.
+	{ date -u "+%F, from $between" && echo "$said"; } | save "$root/results/network-cost.txt"
 }
 
 # measure_a_run: measures a small run; writes its folder to `run`.
@@ -26,8 +72,8 @@ measure_a_run() {
 	dirname "$(<"$work/report")" >"$work/run"
 }
 
-# load_share [RUN]: the share of load in a run's wall time; without RUN, of a new one with a table of eight services.
-load_share() {
+# cost_load [RUN]: the share of load in a run's wall time; without RUN, of a new one with a table of eight services.
+cost_load() {
 	local report=${1:+$1/report.md}
 	"$root/scripts/setup.sh"
 	find_docker

@@ -4,16 +4,14 @@
 # shellcheck source=tests/lib/harness_cost.sh
 source "${BASH_SOURCE[0]%/*}/harness_cost.sh"
 
-# long_run [COUNT [SELECTION...]]: measures a tenth in solo mode, with fresh containers for each, and the rest in turns; prints the
+# cost_long [COUNT [SELECTION...]]: measures a tenth in solo mode, with fresh containers for each, and the rest in turns; prints the
 # output of `python3 -m tests.cost long`.
-long_run() {
+cost_long() {
 	local count=${1:-500} alone every levels
 	[[ $count =~ ^[1-9][0-9]{1,3}$ && $count -ge 20 ]] || fail 2 "--long takes a number of measurements from 20 to 9999"
 	(($# == 0)) || shift
 	(($#)) || set -- --stack uvicorn-asgi
-	"$root/scripts/setup.sh"
-	find_docker
-	work=$(mktemp -d -p "$root/results" .cost-XXXXXX)
+	prepare
 	trap 'end_jobs 10; clean_up' EXIT
 	alone=$(((count + 9) / 10)) every=$((count / 20))
 	# Build all images first.

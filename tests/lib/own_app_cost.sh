@@ -1,12 +1,18 @@
 # shellcheck shell=bash
-# A user's own app on twelve servers, and the preset quick, for scripts/harness-cost.sh. Only declares; the caller sets `work`, a
-# folder.
+# A user's own app on twelve servers, and the preset quick, for scripts/harness-cost.sh. Only declares.
 
 # shellcheck source=tests/lib/harness_cost.sh
 source "${BASH_SOURCE[0]%/*}/harness_cost.sh"
 
-work=''
 own_servers=gunicorn-sync,gunicorn-gthread,gunicorn-gevent,gunicorn-tornado,bjoern,werkzeug,waitress,cheroot,gevent-pywsgi,uwsgi,granian-wsgi,socketify-wsgi
+
+cost_own_app() {
+	local spans
+	prepare
+	measure_own_app
+	mapfile -t spans <"$work/spans"
+	in_tools python3 -m tests.cost own "$(<"$work/run")" "${spans[@]}" || exit $?
+}
 
 # measure_own_app: copies the example, with one target, and builds its images. Times a run with these images, and a rebuild of them
 # after a change of the app: one line each in `spans`. Writes the folder of the timed run to `run`.
@@ -33,11 +39,13 @@ built_services() {
 	python3 -c 'import json, sys; print(*sorted({one["build"] for one in json.load(open(sys.argv[1]))["services"].values()} - {""}), sep="\n")' "$1"
 }
 
-# measure_quick: builds the images, then times a run; writes its folder to `run`.
-measure_quick() {
+# cost_quick: builds the images, then times a run.
+cost_quick() {
+	prepare
 	quietly quick --max-time 0.01
 	interval quick quick
 	dirname "$(<"$work/report")" >"$work/run"
+	in_tools python3 -m tests.cost quick "$(<"$work/run")" "$(<"$work/spans")" || exit $?
 }
 
 quick() { "$root/scripts/matrix.sh" --preset quick "$@" >"$work/report"; }
