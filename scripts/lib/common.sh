@@ -54,27 +54,14 @@ fail() {
 	exit "$1"
 }
 
-# fail_unknown WORD: fails because WORD is not an argument of the running script; suggests the closest option of its help.
+# fail_unknown WORD: fails because WORD is not an argument of the running script; suggests the closest option of its help, for which
+# it needs Python.
 fail_unknown() {
 	local near
-	near=$(usage | grep --only-matching --extended-regexp -- '--[a-z][a-z-]*' | sort --unique | awk -v "word=${1%%=*}" '
-		# Levenshtein distance.
-		function edits(a, b,    i, j, cost, before, corner, row) {
-			for (j = 0; j <= length(b); j++) row[j] = j
-			for (i = 1; i <= length(a); i++) {
-				corner = row[0]; row[0] = i
-				for (j = 1; j <= length(b); j++) {
-					before = row[j]; cost = corner + (substr(a, i, 1) != substr(b, j, 1)); corner = before
-					if (before + 1 < cost) cost = before + 1
-					if (row[j - 1] + 1 < cost) cost = row[j - 1] + 1
-					row[j] = cost
-				}
-			}
-			return row[length(b)]
-		}
-		{ found = edits(word, $0); if (nearest == "" || found < least) { least = found; nearest = $0 } }
-		END { if (nearest != "" && 2 * least < length(nearest) - 2) print nearest }') || true
-	fail 2 "unknown argument '$1';${near:+ did you mean $near?} see --help"
+	near=$(usage | python3 -I -c 'import difflib, re, sys
+options = re.findall(r"--([a-z][a-z-]*)", sys.stdin.read())
+print(*difflib.get_close_matches(sys.argv[1].partition("=")[0].strip("-"), options, 1))' "$1" 2>/dev/null) || near=''
+	fail 2 "unknown argument '$1';${near:+ did you mean --$near?} see --help"
 }
 
 # trap_errors: from here on, an unexpected failure of a command, also in $(...), ends the script with one line that names file,
