@@ -23,20 +23,7 @@ set -Eeuo pipefail
 source "${BASH_SOURCE[0]%/*}/lib/engine.sh"
 trap_errors
 
-asked=("$@")
-while (($#)); do
-	case $1 in
-	-h | --help) usage && exit ;;
-	--yes | --keep-images | --all | --build-cache) ;;
-	--images-older-than)
-		[[ ${2:-} =~ ^[0-9]{1,5}$ ]] || fail 2 "--images-older-than takes a number of days"
-		shift
-		;;
-	*) fail_unknown "$1" ;;
-	esac
-	shift
-done
-
+[[ " $* " != *' -h '* && " $* " != *' --help '* ]] || { usage && exit; }
 need_engine
 cd "$root"
-exec python3 -m driver clean "${asked[@]}"
+exec python3 -m driver clean "$@"

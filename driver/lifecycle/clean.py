@@ -6,12 +6,13 @@ import os
 import re
 import shutil
 import time
-from argparse import ArgumentParser
+from argparse import ArgumentTypeError
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from driver.arguments import Parser
 from driver.docker import docker, run
 from driver.engines.dead_runs import FOLDER, is_abandoned, is_locked
 from driver.failure import USER, Failure, say
@@ -55,10 +56,10 @@ class Left:
 
 def main(argv: list[str]) -> int:
     """`clean [OPTION...]`: see scripts/clean.sh --help."""
-    parser = ArgumentParser(prog="clean")
+    parser = Parser("clean")
     for name in ("--yes", "--keep-images", "--all", "--build-cache"):
         parser.add_argument(name, action="store_true")
-    parser.add_argument("--images-older-than", type=int, default=0)
+    parser.add_argument("--images-older-than", type=_days, default=0)
     options = parser.parse_args(argv)
     root = Path(os.environ.get("BENCH_ROOT") or ROOT)
     left, images = find_left(), find_images(root, options.images_older_than)
@@ -93,6 +94,12 @@ def main(argv: list[str]) -> int:
     if before:
         print(f"free on the engine's disk: {before} before, {_free(place)} now")
     return 0
+
+
+def _days(text: str) -> int:
+    if not re.fullmatch("[0-9]{1,5}", text):
+        raise ArgumentTypeError(f"'{text}' is not a number of days")
+    return int(text)
 
 
 def is_ours(project: str, folder: str = "") -> bool:

@@ -13,7 +13,7 @@ from docker_calls import Docker
 
 from driver.docker import Done
 from driver.engines.dead_runs import remove_dead_runs
-from driver.failure import Failure
+from driver.failure import USER, Failure
 from driver.lifecycle import clean, leftovers
 from driver.lifecycle.clean import KINDS, Left, count, find_folders, find_images, find_left, remove_all, size_words
 from driver.lifecycle.leftovers import remove_left, remove_run
@@ -295,6 +295,23 @@ def test_without_yes_nothing_is_removed(docker: Docker, clone: Path, capsys: pyt
     assert clean.main(["--yes", "--build-cache"]) == 0
     assert docker.asked("rm --force --volumes 1") and docker.calls[-1] == "builder prune --all --force"
     assert capsys.readouterr().out.splitlines()[-1].startswith("free on the engine's disk: ")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--yse"], "unknown argument '--yse'; did you mean --yes? see --help"),
+        (["--build"], "unknown argument '--build'; did you mean --build-cache? see --help"),
+        (["all"], "unknown argument 'all'; did you mean --all? see --help"),
+        (["--volumes=1"], "unknown argument '--volumes'; see --help"),
+        (["--images-older-than"], "argument --images-older-than: expected one argument; see --help"),
+        (["--images-older-than", "-5"], "argument --images-older-than: '-5' is not a number of days; see --help"),
+    ],
+)
+def test_a_wrong_option_is_refused_before_anything_is_removed(docker: Docker, options: list[str], words: str) -> None:
+    with pytest.raises(Failure) as caught:
+        clean.main(["--yes", *options])
+    assert (caught.value.status, caught.value.words, docker.calls) == (USER, words, [])
 
 
 def test_a_run_that_is_still_building_is_under_way(docker: Docker, clone: Path) -> None:

@@ -1,0 +1,26 @@
+"""The options of a script."""
+
+from __future__ import annotations
+
+import re
+from argparse import ArgumentParser
+from difflib import get_close_matches
+from typing import NoReturn
+
+from driver.failure import USER, Failure
+
+
+class Parser(ArgumentParser):
+    """A parser whose errors are one line, as those of the scripts (`fail_unknown` in scripts/lib/common.sh)."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog=prog, allow_abbrev=False, add_help=False)
+
+    def error(self, message: str) -> NoReturn:  # noqa: D102
+        found = re.match(r"unrecognized arguments: ([^\s=]+)", message)
+        if found:
+            options = [option.strip("-") for option in self._option_string_actions]
+            near = get_close_matches(found[1].strip("-"), options, 1)
+            meant = f" did you mean --{near[0]}?" if near else ""
+            raise Failure(USER, f"unknown argument '{found[1]}';{meant} see --help")
+        raise Failure(USER, f"{message}; see --help")
