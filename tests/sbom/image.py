@@ -19,7 +19,7 @@ from packageurl import PackageURL
 
 SCHEMA = SchemaVersion.V1_6
 SECTIONS = ("inspect", "os-release", "os", "python", "go")
-"""Of what scripts/sbom.sh collects, apart by form feeds."""
+"""Of what scripts/sbom.sh collects (`docker image inspect`, then list.sh), apart by form feeds."""
 
 
 def document(collected: str) -> str:
