@@ -162,7 +162,7 @@ def commands_verb(argv: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory() as folder:
         run = make_run(parse_selection(argv), Path(folder) / "dry-run")
         for step in read_steps((run / "plan.jsonl").read_text()):
-            step_loads = loads_of(run, step.lines, os.environ)
+            step_loads = loads_of(run, step.lines)
             services = {line["id"]: line["service"] for line in step.lines}
             shares = {line["id"]: line.get("share") for line in step.lines}
             for name, load in step_loads.loads.items():

@@ -146,4 +146,4 @@ def _write_wave(folder: Path, state: RunState) -> None:
     for lane, step in steps.items():
         at = lane_folder(folder, lane)
         at.mkdir(parents=True, exist_ok=True)
-        write_step(folder, step.lines, os.environ, at, ceiling if step.finds_knee else None)
+        write_step(folder, step.lines, at, ceiling if step.finds_knee else None)

@@ -8,7 +8,6 @@ that other programs kept from the CPU is repeated once.
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -74,7 +73,7 @@ def next_window(run: Path) -> str:
             (run / name).unlink(missing_ok=True)
         return ""
     shutil.rmtree(run / steps[0].dir, ignore_errors=True)
-    write_step(run, steps[0].lines, os.environ)
+    write_step(run, steps[0].lines)
     return steps[0].label
 
 

@@ -9,7 +9,7 @@ import glob
 import json
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -41,28 +41,10 @@ NAMES: Mapping[str, str] = MappingProxyType({})
 PlanLine = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """Seconds that a load tool may take: beyond its duration and timeout, and for a fixed number of requests."""
-
-    grace_s: float = GRACE_S
-    count_s: float = COUNT_DEADLINE_S
-
-
-def write_step(
-    run: Path,
-    lines: Sequence[PlanLine],
-    environ: Mapping[str, str],
-    at: Path | None = None,
-    ceiling: float | None = None,
-) -> None:
-    """Write a step's files to RUN or to its lane's folder `at`.
-
-    GRACE and COUNT_DEADLINE of `environ`, in seconds, override the defaults. `ceiling`: the requests/s up to which
-    knees are searched.
-    """
+def write_step(run: Path, lines: Sequence[PlanLine], at: Path | None = None, ceiling: float | None = None) -> None:
+    """Write a step's files to RUN or to its lane's folder `at`; knees are searched up to `ceiling` requests/s."""
     at = at or run
-    host, loads = host_step(lines), loads_of(run, lines, environ)
+    host, loads = host_step(lines), loads_of(run, lines)
     loads = replace(loads, loads={name: replace(one, knee_ceiling=ceiling) for name, one in loads.loads.items()})
     _remove_earlier(run, Step(tuple(lines)))
     write_file(at / LINES, "".join(json.dumps(line) + "\n" for line in lines))
@@ -123,15 +105,12 @@ def _unit(line: PlanLine) -> Any:
     return line.get("unit", line["id"])
 
 
-def loads_of(run: Path, lines: Sequence[PlanLine], environ: Mapping[str, str]) -> StepLoads:
+def loads_of(run: Path, lines: Sequence[PlanLine]) -> StepLoads:
     """The loads of a step, from its lines of the plan."""
-    patience = Patience(
-        grace_s=_seconds(environ, "GRACE", GRACE_S), count_s=_seconds(environ, "COUNT_DEADLINE", COUNT_DEADLINE_S)
-    )
     addresses, first = read_addresses(run), lines[0]
     names = [*(line["id"] for line in lines), *client_names(first)]
     all_lines = zip(names, (*lines, *_shares(first)), strict=True)
-    loads = {name: load_of(line, patience, addresses) for name, line in all_lines}
+    loads = {name: load_of(line, addresses) for name, line in all_lines}
     return StepLoads(loads, tuple(client_names(first)))
 
 
@@ -148,7 +127,7 @@ def _shares(line: PlanLine) -> list[PlanLine]:
     return [share.as_dict() for share in shares(planned)]
 
 
-def load_of(line: PlanLine, patience: Patience, addresses: Mapping[str, str] = NAMES) -> StepLoad:
+def load_of(line: PlanLine, addresses: Mapping[str, str] = NAMES) -> StepLoad:
     """The load of a line of the plan; `addresses` has the services that are not reached by name."""
     service, timeout_s, event = line["service"], line.get("timeout_s"), _event(line)
     if timeout_s is None:
@@ -172,7 +151,7 @@ def load_of(line: PlanLine, patience: Patience, addresses: Mapping[str, str] = N
         threads=line.get("threads") or 1,
         warmup_s=line.get("warmup_s") or 0,
         keepalive=line.get("keepalive") is not False,
-        deadline_s=duration_s + timeout_s + patience.grace_s if duration_s else patience.count_s,
+        deadline_s=duration_s + timeout_s + GRACE_S if duration_s else COUNT_DEADLINE_S,
         knee_p99_s=line.get("knee_p99_s"),
         knee_share=line.get("knee_share"),
         event=line.get("event"),
@@ -194,10 +173,3 @@ def _checked(value: str) -> str:
     if "\0" in value:
         raise UserError(f"the plan holds {value!r}, and no command line can hold a NUL")
     return value
-
-
-def _seconds(environ: Mapping[str, str], name: str, default: float) -> float:
-    try:
-        return float(environ.get(name) or default)
-    except ValueError as error:
-        raise UserError(f"{name}={environ[name]} is not a number of seconds") from error

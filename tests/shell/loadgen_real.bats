@@ -80,10 +80,10 @@ run_entry() {
 		tool: "wrk", level: "c8", connections: 8, count: null, rate: null, duration_s: 1, timeout_s: 2, threads: 1,
 		warmup_s: 0, dir: "raw/r01/0001/json/wrk-c8/w1/svc"} + $change' |
 		PYTHONPATH=$root python3 -c '
-import json, os, sys
+import json, sys
 from pathlib import Path
 from bench.schedule.step_file import write_step
-write_step(Path(sys.argv[1]), [json.load(sys.stdin)], os.environ)' "$BATS_TEST_TMPDIR" || return
+write_step(Path(sys.argv[1]), [json.load(sys.stdin)])' "$BATS_TEST_TMPDIR" || return
 	"$measure" prepare "$BATS_TEST_TMPDIR" && "$measure" run "$BATS_TEST_TMPDIR"
 }
 

@@ -30,7 +30,7 @@ from bench.plan.measurement import Measurement, measurement_of
 from bench.records.event import EventRecord
 from bench.records.make_event import event_record
 from bench.run.reader import read_raw
-from bench.schedule.step_file import Patience, doings_of, load_of
+from bench.schedule.step_file import doings_of, load_of
 from calibration.events import Known
 from driver.engines.engine import Container, End, Engine
 from driver.processes import Processes, all_pids, processes_of
@@ -139,7 +139,7 @@ def under_event(root: Path, event: Event, engine: Engine, asked: tuple[int, str,
     planned = measurement_of(json.loads(json.dumps(line)))
     assert isinstance(planned, Measurement), planned
     loaded = planned.as_dict() | {"url": f"http://127.0.0.1:{port}", "path": path, "timeout_s": event.timeout_s}
-    task = task_of(str(root), load_of(loaded, Patience()))
+    task = task_of(str(root), load_of(loaded))
     task.folder.mkdir(parents=True)
     facts: dict[str, Any] = {"rate": RATE / 0.3, "told": engine.processes("a").workers}
     facts |= {"expected": base64.b64encode(body).decode()}

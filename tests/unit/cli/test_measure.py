@@ -20,7 +20,7 @@ LINE = entry(timeout_s=2, path="/json", dir="raw/cell", duration_s=1)
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    write_step(tmp_path, [LINE], {})
+    write_step(tmp_path, [LINE])
     monkeypatch.delenv("BENCH_DEBUG", raising=False)
     return tmp_path
 

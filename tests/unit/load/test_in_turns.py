@@ -47,7 +47,7 @@ class Fake:
         (folder / "tool.sh").write_text(TOOL)
         self.tool(0)
         self.run = write_run(folder / "results/a-run", lines, tables_in_turns=tables_of(lines))
-        write_step(self.run, lines, {})
+        write_step(self.run, lines)
         (self.run / "containers.tsv").write_text("".join(f"{name}\t/{name}\n" for name in (*NAMES, "postgres", OWN)))
         for name in (*NAMES, "postgres", OWN):
             (folder / "cgroups" / name).mkdir(parents=True)
@@ -331,7 +331,7 @@ def test_a_server_that_already_runs_is_asked_where_it_is_and_has_no_counters(
 ) -> None:
     fake = make()
     lines = [line | ({"url": "http://127.0.0.1:8000"} if line["service"] == NAMES[1] else {}) for line in fake.lines]
-    write_step(fake.run, lines, {})
+    write_step(fake.run, lines)
     (fake.run / "containers.tsv").write_text("".join(f"{n}\t/{n}\n" for n in (NAMES[0], NAMES[2], "postgres")))
     asked, peers, counted = list[str](), list[tuple[str, int]](), list[int]()
 
@@ -369,7 +369,7 @@ def test_a_server_that_already_runs_is_asked_where_it_is_and_has_no_counters(
 def test_a_service_with_a_published_port_is_watched_there(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     fake = make()
     (fake.run / "addresses.tsv").write_text(f"{NAMES[1]}\t127.0.0.1:21003\n")
-    write_step(fake.run, fake.lines, {})
+    write_step(fake.run, fake.lines)
     peers = list[tuple[str, int]]()
 
     def connections_to(peer: tuple[str, int]) -> Connections:

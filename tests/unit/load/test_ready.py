@@ -13,7 +13,7 @@ from bench.load.answers import Answer, ask
 from bench.load.failures import Failed
 from bench.load.task import Task, pinned, task_of
 from bench.load.verbs import command, prepare, ready
-from bench.schedule.step_file import Patience, load_of
+from bench.schedule.step_file import load_of
 
 LINE = entry(timeout_s=2, path="/json", dir="raw/cell", warmup_s=0.2)
 
@@ -47,7 +47,7 @@ def answer(error: str, status: int, body: str = "") -> str:
 
 
 def task(folder: Path, **changes: object) -> Task:
-    return task_of(str(folder), load_of(LINE | changes, Patience()))
+    return task_of(str(folder), load_of(LINE | changes))
 
 
 def said(act: Callable[..., None], one: Task) -> list[str]:

@@ -230,7 +230,7 @@ def test_a_line_of_the_plan_keeps_where_it_is_and_the_load_goes_there(tmp_path: 
     assert isinstance(kept, Measurement)
     assert kept.reached_at(8080) == ("127.0.0.1", 8000)
     assert host_step([lines[0].as_dict()]).host_network
-    assert loads_of(tmp_path, [lines[0].as_dict()], {}).loads[kept.id].url == f"{HERE}/x"
+    assert loads_of(tmp_path, [lines[0].as_dict()]).loads[kept.id].url == f"{HERE}/x"
     (other,) = [line for line in measurements(plan(stacks=("aiohttp",)), 1) if line.mode == "solo"][:1]
     assert other.reached_at(8080) == ("aiohttp-py313-debian", 8080)
     assert not {"url", "host_network"} & other.as_dict().keys()

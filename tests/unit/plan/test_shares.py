@@ -41,7 +41,7 @@ def test_one_load_generator_is_what_there_was_before() -> None:
 
 def test_the_step_has_the_whole_load_for_the_warm_up_and_one_for_each(tmp_path: Path) -> None:
     lines = [planned("r501", 2, "vegeta").as_dict()]
-    step = loads_of(tmp_path, lines, {})
+    step = loads_of(tmp_path, lines)
     assert step.clients == host_step(lines).clients == ("client_1", "client_2")
     assert {name: load.rate for name, load in step.loads.items()} == {
         lines[0]["id"]: 501,

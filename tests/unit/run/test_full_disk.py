@@ -155,7 +155,7 @@ def test_a_window_in_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caps
     """Tools that write their output to a file do not report a full disk, so it is checked after they end."""
     lines = block(1, ("aiohttp",))
     folder = write_run(tmp_path, lines)
-    write_step(folder, lines, {})
+    write_step(folder, lines)
 
     def load(*_: object) -> None:
         disk.left = 0

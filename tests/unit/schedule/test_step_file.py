@@ -14,7 +14,7 @@ from bench.core.errors import UserError
 from bench.core.formats import plain
 from bench.load.failures import Failed
 from bench.load.task import StepLoad, read_loads, read_step
-from bench.schedule.step_file import STEP, Patience, host_step, load_of, write_step
+from bench.schedule.step_file import STEP, host_step, load_of, write_step
 from driver.messages import Step as HostStep
 from driver.messages import read, step_of
 
@@ -66,9 +66,9 @@ HOSTILE = (
 )
 
 
-def written(folder: Path, lines: Sequence[Mapping[str, Any]], **environ: str) -> Mapping[str, StepLoad]:
+def written(folder: Path, lines: Sequence[Mapping[str, Any]]) -> Mapping[str, StepLoad]:
     """The loads as the load generator reads them."""
-    write_step(folder, lines, environ)
+    write_step(folder, lines)
     return read_loads(str(folder)).loads
 
 
@@ -90,7 +90,7 @@ OTHER_EVENTS: dict[str, tuple[Any, str]] = {
 
 def test_an_event_without_the_fields_of_today_has_their_defaults(tmp_path: Path) -> None:
     """Fields missing in an earlier version's plan get that version's behaviour; a later version's fields are kept."""
-    write_step(tmp_path, [SOLO | {"slot": 3, "event": EVENT | {"of_tomorrow": 1}}], {})
+    write_step(tmp_path, [SOLO | {"slot": 3, "event": EVENT | {"of_tomorrow": 1}}])
     (load,) = read_loads(str(tmp_path)).loads.values()
     assert load.event == EVENT | {"of_tomorrow": 1} and load.after_s == 1.0
     (doings,) = host_part(tmp_path).events.values()
@@ -117,10 +117,10 @@ def test_a_service_under_two_cases_at_once_has_two_containers(tmp_path: Path) ->
 def test_an_event_of_another_version_is_refused_in_one_line(event: str, tmp_path: Path) -> None:
     value, words = OTHER_EVENTS[event]
     with pytest.raises(UserError) as refused:
-        write_step(tmp_path, [SOLO | {"event": value}], {})
+        write_step(tmp_path, [SOLO | {"event": value}])
     assert words in str(refused.value) and str(refused.value).startswith("r01-0003 of the plan: ")
     assert "\n" not in str(refused.value) and not (tmp_path / STEP).exists()
-    write_step(tmp_path, [SOLO | {"event": EVENT}], {})
+    write_step(tmp_path, [SOLO | {"event": EVENT}])
     told = json.loads((tmp_path / STEP).read_text())
     told["loads"]["r01-0003"]["event"] = value
     (tmp_path / STEP).write_text(json.dumps(told))
@@ -200,7 +200,7 @@ def test_any_text_comes_back_as_it_is(value: str, tmp_path: Path) -> None:
     line = {**SOLO, **{key: f"{value}{key}{value}" for key in keys}, "body": value, "method": value or "GET"}
     (load,), step = written(tmp_path, [line]).values(), host_part(tmp_path)
     assert (step.id, step.folders, step.services) == (line["id"], (line["dir"],), (line["service"],))
-    assert load == load_of(line, Patience())
+    assert load == load_of(line)
     assert load.body == value
     assert load.url == f"http://{line['service']}:8080{line['path']}"
     assert sorted(os.listdir(tmp_path)) == ["step.json", "step.jsonl"]
@@ -209,7 +209,7 @@ def test_any_text_comes_back_as_it_is(value: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", ["a\0b", "\ud800"])
 def test_what_a_command_line_cannot_hold_is_refused(value: str) -> None:
     with pytest.raises(UserError, match="the plan holds"):
-        load_of({**SOLO, "body": value}, Patience())
+        load_of({**SOLO, "body": value})
 
 
 @pytest.mark.parametrize(
@@ -229,16 +229,7 @@ def test_numbers_are_written_as_tools_take_them(value: str | float | None, text:
     ],
 )
 def test_deadlines(change: Mapping[str, Any], expected: float) -> None:
-    assert load_of({**SOLO, **change}, Patience()).deadline_s == expected
-
-
-def test_the_environment_sets_the_deadlines(tmp_path: Path) -> None:
-    assert written(tmp_path, [SOLO], GRACE="-1")["r01-0003"].deadline_s == 6
-    assert written(tmp_path, [{**SOLO, "duration_s": None}], COUNT_DEADLINE="1")["r01-0003"].deadline_s == 1
-    assert written(tmp_path, [SOLO], GRACE="")["r01-0003"].deadline_s == 17
-    assert sorted(os.listdir(tmp_path)) == ["step.json", "step.jsonl"]
-    with pytest.raises(UserError, match="GRACE=soon is not a number of seconds"):
-        write_step(tmp_path, [SOLO], {"GRACE": "soon"})
+    assert load_of({**SOLO, **change}).deadline_s == expected
 
 
 def test_on_two_machines_a_service_is_asked_at_its_port(tmp_path: Path) -> None:
@@ -254,7 +245,7 @@ def test_what_is_no_step_is_one_line_and_wrong_usage(tmp_path: Path) -> None:
         assert failed.value.status == 2
 
     refused("no readable step file at .*/step.json")
-    write_step(tmp_path, [SOLO], {})
+    write_step(tmp_path, [SOLO])
     whole = json.loads((tmp_path / STEP).read_text())
     for change, words in (
         ({"schema": 2}, "is not a step of schema 1"),
@@ -289,4 +280,4 @@ def test_lines_that_are_not_one_step_are_refused() -> None:
 
 def test_a_line_without_a_timeout_is_refused() -> None:
     with pytest.raises(UserError, match="r01-0003 of the plan has no timeout_s"):
-        load_of({**SOLO, "timeout_s": None}, Patience())
+        load_of({**SOLO, "timeout_s": None})

@@ -78,7 +78,7 @@ def test_settled_and_measured_tables_are_not_loaded_again() -> None:
 def test_a_step_has_a_load_for_each_window_of_each_service(tmp_path: Path) -> None:
     lines = block(1, STACKS, ("json", "db-raw"), windows=2)
     assert [*host_step(lines).services] == NAMES
-    loads = loads_of(tmp_path, lines, {}).loads
+    loads = loads_of(tmp_path, lines).loads
     assert [(name, load.dir) for name, load in loads.items()] == [(line["id"], line["dir"]) for line in lines]
     # A tool in turns is started with a long duration, and told to end.
     assert [load.duration_s for load in loads.values()] == [3600] * len(lines) == [3600] * 12
@@ -88,7 +88,7 @@ def test_a_block_that_is_loaded_again_begins_with_nothing(tmp_path: Path) -> Non
     lines = block(1, STACKS, ("json", "db-raw"))
     finish_block(tmp_path, lines, RATES)
     services = tmp_path / "raw/r01/b1/services"
-    write_step(tmp_path, [line for line in lines if line["scenario"] == "json"], {})
+    write_step(tmp_path, [line for line in lines if line["scenario"] == "json"])
     assert not any((tmp_path / line["dir"]).exists() for line in lines if line["scenario"] == "json")
     # The table that is left out keeps its files.
     assert all((tmp_path / line["dir"] / "tool.json").exists() for line in lines if line["scenario"] == "db-raw")
