@@ -147,7 +147,7 @@ def _check(run: Path, app: OwnApp, client: Client, service: str) -> int:
     asked = zip(_expected(app), rights, strict=True)
     outcomes = tuple(_outcome(target, right, expect, client, first) for (target, expect), right in asked)
     print(*(outcome.line() for outcome in outcomes), sep="\n")
-    result = Result(outcomes, {})
+    result = Result(outcomes)
     folder = run / "raw/services" / service
     for failed in result.failures[:1]:
         detail = f"{failed.route}: {failed.expected}; here {failed.got}"

@@ -25,6 +25,8 @@ from bench.matrix.load import load_matrix
 from bench.run.folder import find_run
 
 PASSED, FAILED, LATE, INTERRUPTED = 0, 1, 3, 130
+ANSWER_S = 30.0
+"""Seconds that one answer may take."""
 
 
 def verify_verb(argv: Sequence[str], clock: Clock | None = None) -> int:
@@ -37,7 +39,7 @@ def verify_verb(argv: Sequence[str], clock: Clock | None = None) -> int:
     try:
         with _sigterm_interrupts(), ExitStack() as stack:
             target = _target(options, stack)
-            result = verify(target, options.routes, options.missing, lambda text: print(text, flush=True))
+            result = verify(target, options.routes, lambda text: print(text, flush=True))
     except KeyboardInterrupt:
         print("verify: interrupted; upstream is back to normal", file=sys.stderr)
         return INTERRUPTED
@@ -45,7 +47,7 @@ def verify_verb(argv: Sequence[str], clock: Clock | None = None) -> int:
     if options.failure and result.failures:
         _write(options.failure, result.failure_json(), "--failure")
     if options.json:
-        _write(options.json, result.as_json(options.service, options.interface), "--json")
+        _write(options.json, result.as_json(options.service), "--json")
     print(", ".join(f"{count} {what}" for what, count in result.counts().items()), flush=True)
     if result.late:
         return LATE
@@ -100,14 +102,6 @@ def _parse_verify(argv: Sequence[str], clock: Clock) -> argparse.Namespace:
     parser.add_argument("--service", required=True, metavar="NAME")
     parser.add_argument("--base-url", required=True, metavar="URL", help="http://HOST:PORT of the service")
     parser.add_argument("--routes", required=True, type=_routes, metavar="ID,...", help=", ".join(ROUTES))
-    parser.add_argument(
-        "--declared-missing",
-        nargs="*",
-        action="extend",
-        default=[],
-        metavar="ID=REASON",
-        help="routes to skip, each with the reason why the service does not offer it",
-    )
     claim = parser.add_mutually_exclusive_group()
     claim.add_argument(
         "--concurrent",
@@ -118,32 +112,22 @@ def _parse_verify(argv: Sequence[str], clock: Clock) -> argparse.Namespace:
     )
     claim.add_argument("--sequential", dest="concurrent", action="store_false", help="it does not")
     parser.add_argument("--framework", metavar="NAME", help="whose template the fortunes must be rendered from")
-    parser.add_argument("--interface", help="recorded in the result: wsgi, asgi, ...")
     parser.add_argument("--database-host", metavar="HOST[:PORT]")
     parser.add_argument("--database-password-file", type=Path, default=Path("/run/secrets/database_password"))
     parser.add_argument("--upstream-control", metavar="URL", help="http://upstream:8081")
-    parser.add_argument("--timeout", type=_seconds, default=30.0, metavar="SECONDS", help="for one answer (30)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the whole result to FILE")
     parser.add_argument("--failure", type=Path, metavar="FILE", help="write the first failed check to FILE, if any")
     options = parser.parse_args(argv)
     try:
-        options.missing = dict(_missing(given) for given in options.declared_missing)
-        options.client = Client(options.base_url, options.timeout, clock)
+        options.client = Client(options.base_url, ANSWER_S, clock)
     except ValueError as error:
         parser.error(str(error))
-    needed = {needs(route) for route in options.routes if route not in options.missing}
+    needed = {needs(route) for route in options.routes}
     if "database" in needed and not options.database_host:
         parser.error("these routes need --database-host")
     if "upstream" in needed and not options.upstream_control:
         parser.error("simple-request needs --upstream-control")
     return options
-
-
-def _seconds(text: str) -> float:
-    seconds = float(text)
-    if not 0 < seconds < 3600:
-        raise argparse.ArgumentTypeError(f"{text} is not between 0 and 3600")
-    return seconds
 
 
 def _routes(text: str) -> list[str]:
@@ -152,13 +136,6 @@ def _routes(text: str) -> list[str]:
     if missing or not names:
         raise unknown("route", ", ".join(missing) or text, ROUTES)
     return list(dict.fromkeys(names))
-
-
-def _missing(text: str) -> tuple[str, str]:
-    route, equals, reason = text.partition("=")
-    if route not in ROUTES or not equals or not reason.strip():
-        raise ValueError(f"--declared-missing {text!r} is not ROUTE=REASON; routes: {', '.join(ROUTES)}")
-    return route, " ".join(reason.split())
 
 
 def _target(options: argparse.Namespace, stack: ExitStack) -> Target:

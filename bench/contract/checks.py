@@ -1,7 +1,7 @@
 """The checks of the HTTP contract, by subject, in the order of the output."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import format_datetime, parsedate_to_datetime
@@ -102,7 +102,7 @@ class Check:
     last: bool
     template: bool
 
-    def applies(self, route: str, target: Target, routes: list[str]) -> bool:
+    def applies(self, route: str, target: Target, routes: Sequence[str]) -> bool:
         """Whether to check `route`, one of the target's `routes`."""
         if (self.concurrent and not target.concurrent) or (self.template and target.template is None):
             return False

@@ -42,10 +42,9 @@ MOST_TIMEOUTS = 3
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The outcomes for one service; `missing` has the reason for each route that it does not offer."""
+    """The outcomes for one service."""
 
     outcomes: tuple[Outcome, ...]
-    missing: dict[str, str]
 
     @property
     def failures(self) -> tuple[Outcome, ...]:
@@ -63,21 +62,23 @@ class Result:
         return any(outcome.answered and not outcome.late for outcome in self.failures)
 
     def counts(self) -> dict[str, int]:
-        """The numbers of checks passed and failed, and of routes skipped."""
+        """The numbers of checks passed and failed."""
         failed = len(self.failures)
-        return {"passed": len(self.outcomes) - failed, "failed": failed, "skipped": len(self.missing)}
+        return {"passed": len(self.outcomes) - failed, "failed": failed}
 
-    def as_json(self, service: str, interface: str | None) -> str:
+    def as_json(self, service: str, interface: str | None = None) -> str:
         """The text of verify.json."""
         checks = [asdict(outcome) for outcome in self.outcomes]
         for one in checks:
             del one["late"], one["answered"]
-        value = {
+        value: dict[str, object] = {
             "schema": SCHEMA,
             "service": service,
             "interface": interface,
             **self.counts(),
-            "missing": self.missing,
+            # Of schema 1: a service is only asked for the routes that it offers.
+            "skipped": 0,
+            "missing": {},
             "checks": checks,
         }
         return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
@@ -101,22 +102,19 @@ class _GivenUp:
     late: bool
 
 
-def verify(target: Target, routes: Sequence[str], missing: dict[str, str], tell: Callable[[str], None]) -> Result:
-    """Run the checks of these routes except the `missing` ones; UserError if the harness itself is at fault."""
-    offered = [route for route in routes if route not in missing]
-    for route, reason in missing.items():
-        tell(f"skip - {route}: {reason}")
-    wanted = [(check, route) for route in offered for check in CHECKS if check.applies(route, target, offered)]
+def verify(target: Target, routes: Sequence[str], tell: Callable[[str], None]) -> Result:
+    """Run the checks of these routes; UserError if the harness itself is at fault."""
+    wanted = [(check, route) for route in routes for check in CHECKS if check.applies(route, target, routes)]
     # Checks that lock out other verifiers run together, so that those wait only once.
     wanted.sort(key=lambda pair: (pair[0].last, pair[0].alone))
-    if target.upstream and "simple-request" in offered:
+    if target.upstream and "simple-request" in routes:
         target.upstream.set_mode("ok")  # a killed verifier may have left another mode
-    given_up = _first_request(target, offered)
+    given_up = _first_request(target, routes)
     outcomes = []
     for outcome in _outcomes(target, wanted, given_up):
         outcomes.append(outcome)
         tell(outcome.line())
-    return Result(tuple(outcomes), missing)
+    return Result(tuple(outcomes))
 
 
 def _outcomes(target: Target, wanted: list[tuple[Check, str]], given_up: _GivenUp | None) -> Iterator[Outcome]:
@@ -151,7 +149,7 @@ def _run_check(check: Check, target: Target, route: str) -> tuple[Outcome, bool]
     return Outcome(route, check.name, wanted is None, wanted, got, seconds, late or timed_out, answered), timed_out
 
 
-def _first_request(target: Target, routes: list[str]) -> _GivenUp | None:
+def _first_request(target: Target, routes: Sequence[str]) -> _GivenUp | None:
     """Send the first request; if it gets no response, returns the reason to send no others."""
     try:
         for route in routes[:1]:

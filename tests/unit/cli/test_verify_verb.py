@@ -30,16 +30,15 @@ def verify(service: FakeService, *words: str) -> int:
 def test_all_ok(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "verify.json"
     with FakeService() as service:
-        words = ("--routes", "json,plaintext", "--concurrent", "--declared-missing", "echo=not yet offered")
+        words = ("--routes", "json,plaintext", "--concurrent")
         status = verify(service, *words, "--json", str(file), "--failure", str(tmp_path / "failure.json"))
     lines = capsys.readouterr().out.splitlines()
     assert status == 0
-    assert lines[0] == "skip - echo: not yet offered"
-    assert lines[1] == "ok - json Status, content type and body"
-    assert lines[-1] == "9 passed, 0 failed, 1 skipped"
+    assert lines[0] == "ok - json Status, content type and body"
+    assert lines[-1] == "9 passed, 0 failed"
     result = json.loads(file.read_text())
     assert list(result) == ["schema", "service", "interface", "passed", "failed", "skipped", "missing", "checks"]
-    assert list(result.values())[:-1] == [1, "fake", None, 9, 0, 1, {"echo": "not yet offered"}]
+    assert list(result.values())[:-1] == [1, "fake", None, 9, 0, 0, {}]
     assert list(result["checks"][0]) == ["route", "check", "ok", "expected", "got", "seconds"]
     assert [path.name for path in tmp_path.iterdir()] == ["verify.json"]
 
@@ -50,7 +49,7 @@ def test_a_wrong_answer_is_status_1_and_named(tmp_path: Path, capsys: pytest.Cap
     out = capsys.readouterr().out.splitlines()
     line = "not ok - json Status, content type and body: expected status 200, got status 201"
     assert out[0] == line
-    assert out[-1] == "3 passed, 2 failed, 0 skipped"
+    assert out[-1] == "3 passed, 2 failed"
     failure = json.loads((tmp_path / "failure.json").read_text())
     assert failure == {"outcome": "failed verification", "detail": line, "final": True}
 
@@ -88,7 +87,7 @@ def test_timeouts_are_status_3(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "final" not in json.loads((tmp_path / "failure.json").read_text())
     *failed, counts = capsys.readouterr().out.splitlines()
     assert all(line.endswith("expected an answer, got no complete answer within 30 s") for line in failed)
-    assert counts == "0 passed, 7 failed, 0 skipped"
+    assert counts == "0 passed, 7 failed"
 
 
 def test_late_and_wrong_answers_are_status_1(capsys: pytest.CaptureFixture[str]) -> None:
@@ -105,24 +104,14 @@ def test_a_refused_connection_is_status_1(capsys: pytest.CaptureFixture[str]) ->
     assert capsys.readouterr().out.count("got connection refused\n") == 5
 
 
-def test_a_missing_route_is_not_requested(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["--routes", "echo", "--declared-missing", "echo=no"]
-    assert verify_verb(["--service", "x", "--base-url", "http://127.0.0.1:9", *words]) == 0
-    assert capsys.readouterr().out == "skip - echo: no\n0 passed, 0 failed, 1 skipped\n"
-
-
 FAULTS = {
     "--routes nonsense": "unknown route 'nonsense'",
     "--routes ,": "unknown route",
-    "--routes json --declared-missing echo": "ROUTE=REASON",
-    "--routes json --declared-missing nonsense=x": "ROUTE=REASON",
     "--routes db-raw": "--database-host",
     "--routes simple-request": "--upstream-control",
     "--routes json --concurrent --sequential": "not allowed with",
     "--routes json --base-url https://x": "http://HOST:PORT",
     "--routes json --base-url http://x:y": "http://HOST:PORT",
-    "--routes json --timeout 0": "argument --timeout: 0 is not between 0 and 3600",
-    "--routes json --timeout x": "argument --timeout: invalid",
     "--routes json --nonsense": "unknown option '--nonsense'",
     "--routes db-raw --database-host h:x --database-password-file {password}": "HOST[:PORT]",
     "--routes db-raw --database-host h --database-password-file /nowhere": "--database-password-file",
@@ -130,7 +119,7 @@ FAULTS = {
     "--routes simple-request --upstream-control http://127.0.0.1:9": "is upstream running",
     "--routes simple-request --upstream-control nonsense": "--upstream-control",
     "--routes json --json /nowhere/verify.json": "No such file or directory; fix --json",
-    "--routes json,echo --declared-missing json=no --failure /nowhere/f --timeout 1": "fix --failure",
+    "--routes echo --failure /nowhere/f": "fix --failure",
 }
 
 

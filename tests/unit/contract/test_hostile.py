@@ -114,7 +114,7 @@ def port(behave: Behaviour, clock: SimulatedClock) -> Iterator[str]:
 
 def verified(url: str, clock: SimulatedClock) -> Result:
     target = Target(SimulatedClient(url, TIMEOUT, clock), FakeDatabase(), FakeUpstream(), True)
-    return verify(target, list(ROUTES), {}, lambda _: None)
+    return verify(target, list(ROUTES), lambda _: None)
 
 
 def seconds(clock: SimulatedClock) -> float:

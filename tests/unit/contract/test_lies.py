@@ -159,7 +159,7 @@ def verified(service: FakeService, *routes: str, concurrent: bool = True) -> Res
     target = Target(
         client, service.database, service.upstream, concurrent, Template("fortunes.html", FORTUNES_TEMPLATE)
     )
-    return verify(target, list(routes or ROUTES), {}, lambda _: None)
+    return verify(target, routes or tuple(ROUTES), lambda _: None)
 
 
 def checked(result: Result) -> list[tuple[str, str]]:
