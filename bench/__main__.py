@@ -10,7 +10,7 @@ from bench.core.errors import UserError, one_line
 from bench.core.files import UNWRITABLE, unwritable
 
 _MODULES = {
-    "matrix": "generate profile-compose scaffold lock audit own-binds own-binds-read sample",
+    "matrix": "generate profile-compose scaffold lock audit own-binds own-binds-read",
     "plan": "list plan contract commands package-pythons packages",
     "names": "names",
     "repeat": "again find resume",

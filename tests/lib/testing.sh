@@ -127,7 +127,7 @@ test_mutation() { in_tests python3 -m tests.mutation; }
 
 test_contract() {
 	local names sample seed=${CONTRACT_SEED:-1}
-	sample=$(in_tests python3 -m bench sample "$seed") || return
+	sample=$(in_tests python3 tests/support/contract_sample.py "$seed") || return
 	read -r -a names <<<"$sample"
 	printf '# services, drawn by seed %s:\n' "$seed"
 	printf '#   %s\n' "${names[@]}"
