@@ -11,6 +11,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from bench.contract.verify import Outcome
+from bench.core.formats import escaped
 from bench.matrix.listeners import OwnBind
 
 CHECK = "Listener and connection have the options of the server's own bind"
@@ -87,11 +88,11 @@ def lines(service: ServiceChecks, *, quiet: bool) -> Iterator[str]:
         yield f"# {service.service}"
     for check in service.checks:
         if not (check.ok and quiet):
-            yield _printable(check.line())
+            yield escaped(check.line())
     for skipped in () if quiet else service.skipped:
-        yield _printable(skipped.line())
+        yield escaped(skipped.line())
     if service.cause and not service.failed:
-        yield _printable(f"not ok - {service.cause}")
+        yield escaped(f"not ok - {service.cause}")
     if not quiet:
         yield f"{len(service.checks) - len(service.failed)} passed, {len(service.failed)} failed"
 
@@ -101,7 +102,7 @@ def table(services: Sequence[ServiceChecks]) -> str:
     rows = [("service", "failed", "first failure")]
     for one in services:
         if one.cause:
-            rows.append((one.service, f"{len(one.failed)} of {len(one.checks)}", _printable(one.cause)))
+            rows.append((one.service, f"{len(one.failed)} of {len(one.checks)}", escaped(one.cause)))
     widths = [max(len(row[i]) for row in rows) for i in range(2)]
     return "\n".join(f"{a:{widths[0]}}  {b:{widths[1]}}  {c}" for a, b, c in rows) if len(rows) > 1 else ""
 
@@ -130,13 +131,13 @@ def junit(name: str, services: Sequence[ServiceChecks]) -> str:
                 time=f"{check.seconds:.3f}",
             )
             if not check.ok:
-                ElementTree.SubElement(case, "failure", message=_printable(check.line()))
+                ElementTree.SubElement(case, "failure", message=escaped(check.line()))
         for skipped in one.skipped:
             case = ElementTree.SubElement(suite, "testcase", classname=one.service, name=skipped.check)
-            ElementTree.SubElement(case, "skipped", message=_printable(skipped.reason))
+            ElementTree.SubElement(case, "skipped", message=escaped(skipped.reason))
         if unchecked:
             case = ElementTree.SubElement(suite, "testcase", classname=one.service, name="can be checked")
-            ElementTree.SubElement(case, "error", message=_printable(one.cause))
+            ElementTree.SubElement(case, "error", message=escaped(one.cause))
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
@@ -184,8 +185,3 @@ def _object(path: Path) -> Mapping[str, Any]:
     except FileNotFoundError:
         return {}
     return value if isinstance(value, dict) else {}
-
-
-def _printable(text: str) -> str:
-    """`text` with control characters escaped, for terminals and XML."""
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)

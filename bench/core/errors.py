@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+from bench.core.formats import escaped
+
 LISTED = (
     "preset",
     "stack",
@@ -34,8 +36,7 @@ LONGEST = 1000
 def one_line(words: object) -> str:
     """Text made safe for a terminal: unprintable characters escaped (it may quote any file or name), and shortened."""
     text = str(words)
-    text = text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} ... {text[-LONGEST // 2 :]}"
-    return "".join(mark if mark.isprintable() else ascii(mark)[1:-1] for mark in text)
+    return escaped(text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} ... {text[-LONGEST // 2 :]}")
 
 
 def list_of(what: str) -> str:

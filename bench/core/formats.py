@@ -86,6 +86,16 @@ def first_of(names: Sequence[str], most: int) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
+def printable(text: str, instead: str = " ") -> str:
+    """Text on one line and safe for a terminal: `instead` of each unprintable character."""
+    return "".join(mark if mark.isprintable() else instead for mark in text)
+
+
+def escaped(text: str) -> str:
+    """Text on one line and safe for a terminal and XML: unprintable characters as Python escapes them."""
+    return "".join(mark if mark.isprintable() else ascii(mark)[1:-1] for mark in text)
+
+
 def plain(value: str | float | None) -> str:
     """A value as a command-line argument: whole numbers without a fraction, None as ''."""
     if isinstance(value, float) and value.is_integer():

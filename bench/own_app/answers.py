@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from bench.contract.client import Answer
+from bench.core.formats import printable
 from bench.own_app.targets import DEFAULT
 
 TRIES = 3
@@ -194,5 +195,5 @@ def from_json(text: str) -> tuple[tuple[Right, ...], str]:
 
 
 def _shown(text: str) -> str:
-    plain = "".join(mark if mark.isprintable() else " " for mark in " ".join(text.split()))
+    plain = printable(" ".join(text.split()))
     return plain if len(plain) <= SHOWN else f"{plain[:SHOWN]}... ({len(plain)} characters)"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from bench.core.formats import printable
+
 BEGIN = "Traceback (most recent call last):"
 MOST_FRAMES = 6
 """How many of the last frames of a traceback are shown."""
@@ -47,4 +49,4 @@ def _place(line: str) -> str:
 
 
 def _plain(line: str) -> str:
-    return "".join(mark if mark.isprintable() else " " for mark in line)[:LONGEST]
+    return printable(line)[:LONGEST]

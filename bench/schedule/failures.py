@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.core.files import as_object, mapping, read_bytes, write_file
+from bench.core.formats import printable
 from bench.records.record import MEASURED
 from bench.run import retries
 from bench.run.reader import RUNNING_ANSWERS
@@ -87,7 +88,7 @@ def build_error(log: str) -> str:
     repeated = re.findall(r"^\d+\.\d+ +(.*\S)[ \t]*$", log, re.MULTILINE)
     errors = [line for line in log.splitlines() if "error" in line.lower() and not line.startswith("--")]
     found = repeated or errors
-    return "".join(mark if mark.isprintable() else " " for mark in found[-1]) if found else ""
+    return printable(found[-1]) if found else ""
 
 
 def none_measured(run: Path) -> str:

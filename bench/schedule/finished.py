@@ -14,6 +14,7 @@ from typing import Any
 
 from bench.core.errors import UserError
 from bench.core.files import as_object, mapping, read_bytes, write_file
+from bench.core.formats import printable
 from bench.load.failures import NO_ANSWER, TOOL_FAILED, WRONG_ANSWER
 from bench.records.record import Outcome
 from bench.run.raw_files import HASHES, hashes_of, places_of, read_files
@@ -112,7 +113,7 @@ def _outcome(run: Path, step: Step, seen: Finished, line: Mapping[str, Any]) -> 
 def last_words(path: Path) -> str:
     """The last non-blank line of a file, made printable; empty if there is none."""
     lines = [line for line in _lines(path) if line.strip()]
-    return "".join(mark if mark.isprintable() else " " for mark in lines[-1]) if lines else ""
+    return printable(lines[-1]) if lines else ""
 
 
 def _saved_status(path: Path) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from bench.core.formats import number
+from bench.core.formats import number, printable
 from bench.records.event import EventRecord
 from bench.records.record import Record
 from bench.schedule.steps import Step
@@ -75,7 +75,7 @@ def _of_block(records: Sequence[Record]) -> LiveStatus:
 
 def _shown(text: str) -> str:
     """`text` on one line, without characters that control a terminal."""
-    shown = "".join(mark if mark.isprintable() else "?" for mark in " ".join(text.split()))
+    shown = printable(" ".join(text.split()), "?")
     return shown if len(shown) <= LONGEST else shown[: LONGEST - 1] + "…"
 
 

@@ -18,6 +18,7 @@ from bench.analysis.profiles.stacks import Stack, parse_parts, self_counts
 from bench.analysis.tables.observations import causes_against, is_thin
 from bench.analysis.tables.ranking import Contrast, Metric, Ranking
 from bench.core.files import mapping, read_bytes
+from bench.core.formats import printable
 from bench.matrix.knobs import CPU_QUOTA
 from bench.plan.cpus import server_cpus
 from bench.plan.measurement import Measurement, settings_of
@@ -195,4 +196,4 @@ def _last_line(said: str) -> str:
     lines = [line for line in said.splitlines() if line.strip()]
     # py-spy's message about a single process explains more than its last line, which is about all of them.
     lines += [line for line in lines if "Unsupported version of Python" in line][-1:]
-    return "".join(mark if mark.isprintable() else " " for mark in lines[-1]).strip() if lines else ""
+    return printable(lines[-1]).strip() if lines else ""

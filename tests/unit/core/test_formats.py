@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.core.formats import first_of, joined, listed, percent, plural, share, size
+from bench.core.formats import escaped, first_of, joined, listed, percent, plural, printable, share, size
 
 
 def test_a_list_names_the_first_ones_and_how_many_more() -> None:
@@ -22,3 +22,9 @@ def test_percents_say_a_difference_a_share_or_a_size() -> None:
 def test_a_count_has_its_word() -> None:
     assert plural(1, "round") == "1 round" and plural(8, "round") == "8 rounds"
     assert plural(1000, "request", ",") == "1,000 requests"
+
+
+def test_no_character_controls_a_terminal() -> None:
+    text = "é 日\x1b[2J\n\u202e\\"
+    assert printable(text) == "é 日 [2J  \\" and printable(text, "?") == "é 日?[2J??\\"
+    assert escaped(text) == "é 日\\x1b[2J\\n\\u202e\\"
