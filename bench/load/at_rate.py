@@ -7,9 +7,8 @@ Results are saved after all loads, so that saving takes no CPU time from any of 
 from __future__ import annotations
 
 import random
-import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 
@@ -17,7 +16,7 @@ from bench.load.cpu_counters import CpuCounters, limits_of
 from bench.load.held import Freezer
 from bench.load.kernel_counters import Facts
 from bench.load.save import Ran, run_load, run_tool, save_load
-from bench.load.task import Step, Task, pinned
+from bench.load.task import Step, Task, at_once, pinned
 from bench.load.turns import Turns
 from bench.plan.measurement import Measurement
 from bench.plan.running import NO_COUNTERS
@@ -72,12 +71,3 @@ def _load(one: Measurement, task: Task, counters: CpuCounters, shared: Sequence[
     turns.add((began, ended, ended), before, counters.read(one.service, *shared), cut=False)
     missing = counters.missing | ({one.service: NO_COUNTERS} if one.url else {})
     return ran, {"limits": limits_of(counters), "turns": turns.told(missing)}
-
-
-def at_once(do: Callable[[Measurement], None], measurements: Iterable[Measurement]) -> None:
-    """Call `do` for all measurements at the same time."""
-    threads = [threading.Thread(target=do, args=(one,), daemon=True) for one in measurements]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()

@@ -23,7 +23,7 @@ from bench.analysis.tables.planned import tables_of
 from bench.core.errors import UserError
 from bench.core.files import as_object, check_room, mapping, read_bytes
 from bench.load.answers import one_answer, quiet_s, rest_s
-from bench.load.at_rate import at_once, load_at_rate
+from bench.load.at_rate import load_at_rate
 from bench.load.cpu_counters import SHARED, CpuCounters, address_of, cgroup_root, find_cgroups, limits_of
 from bench.load.failures import NO_ANSWER, Failed, explained
 from bench.load.far_counters import FarCounters, far_reader
@@ -31,7 +31,7 @@ from bench.load.held import Freezer, HeldTool, freezer_of
 from bench.load.idle import run_held
 from bench.load.kernel_counters import sysctls
 from bench.load.save import TOOL_JSON, publish, tool_json
-from bench.load.task import Say, Step, Task, at_address, command_of
+from bench.load.task import Say, Step, Task, at_address, at_once, command_of
 from bench.load.turns import Runner, Turns, is_spoiled, run_window
 from bench.load.verbs import prepare, ready
 from bench.plan.cpus import parse_list

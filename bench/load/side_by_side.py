@@ -8,7 +8,6 @@ time.
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from multiprocessing import get_context
@@ -19,7 +18,7 @@ from bench.load.answers import warm_up
 from bench.load.event import Capacity, asked_of, find_capacity, know, run_event, wait_until_all_ready
 from bench.load.failures import NO_ANSWER, TOOL_FAILED, Failed
 from bench.load.save import TOOL_JSON
-from bench.load.task import Say, Step, Task
+from bench.load.task import Say, Step, Task, at_once
 from bench.plan.events.event import event_of
 from bench.tools.sockets import CAPACITY, REQUESTS, SLOW
 from driver.messages import BEGUN, ENOUGH
@@ -72,11 +71,7 @@ def _of_each(step: Step, tasks: Iterable[Task], do: Callable[[Task, Say], object
         with suppress(Exception), step.noted(task.entry.name) as say:
             do(task, say)
 
-    threads = [threading.Thread(target=of_one, args=(task,), daemon=True) for task in tasks]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(of_one, tasks)
 
 
 def _run(step: Step, task: Task, beside: int) -> None:

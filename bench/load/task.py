@@ -10,11 +10,12 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Callable, Iterator, Mapping
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from bench.core.files import as_object, items, mapping, read_bytes, write_file
 from bench.load.failures import WRONG_USAGE, Failed, explained
@@ -22,6 +23,7 @@ from bench.tools import SOCKETS, TOOLS
 from bench.tools.tool import CannotError, Command, Load, Request, Tool
 
 FILE, SCHEMA = "step.json", 1
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -288,3 +290,12 @@ class Step:
 def read_step(run: str) -> Step:
     """Read the step in RUN/step.json; Failed if there is none."""
     return Step(Path(run), read_loads(run))
+
+
+def at_once(do: Callable[[T], object], several: Iterable[T]) -> None:
+    """Call `do` for each of them at the same time, and wait for all."""
+    threads = [threading.Thread(target=do, args=(one,), daemon=True) for one in several]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
