@@ -5,8 +5,6 @@ usage: measure VERB RUN_DIR [LOAD_NAME]
 RUN_DIR/step.json describes its loads: one, or those of services that take turns, each with a name. `prepare` and
 `run` are of the whole step, the other verbs of one load, the first without a name.
 
-  argv     prints the tool's version and the words of its command line, each ended by a NUL
-  ready    polls the service until its first good answer
   command  prints the load tool's command line and runs nothing; of a search for a knee, the
            command line of its first trial
   prepare  polls the services until their first good answers. One that is measured alone is then
@@ -41,7 +39,7 @@ from bench.load.failures import WRONG_USAGE, Failed, explained
 if TYPE_CHECKING:
     from types import FrameType
 
-VERBS = ("argv", "ready", "command", "prepare", "run", "merge")
+VERBS = ("command", "prepare", "run", "merge")
 UNEXPECTED, INTERRUPTED = 1, 130
 _HERE = str(Path(__file__).parents[1])
 
@@ -62,19 +60,14 @@ def measure(argv: Sequence[str]) -> None:
 
 def _do(verb: str, run: str, name: str = "") -> None:
     from bench.load import verbs
-    from bench.load.task import command_of, pinned, read_step
+    from bench.load.task import read_step
 
     step = read_step(run)
     task = step.task(name)
-    if verb == "argv":
-        argv = command_of(task.tool, pinned(task.load)).argv
-        sys.stdout.write("".join(f"{word}\0" for word in (task.tool.version(), *argv)))
-    elif verb == "command":
+    if verb == "command":
         from bench.load.failures import command_line
 
         print(command_line(verbs.command(task)))
-    elif verb == "ready":
-        verbs.ready(task, _say)
     elif verb in ("prepare", "run") and step.loads.held:
         from bench.load import in_turns
 
