@@ -20,8 +20,6 @@ from driver.nodes.node import Node
 from driver.nodes.swarm import LABEL, Swarm, SwarmNode, support_label
 from driver.parallel import together
 
-HARNESS = ("bench/loadgen", "bench/postgres", "bench/upstream")
-"""Images that every run needs."""
 SAME_IMAGE = (
     "{{json .RootFS.Layers}} {{json .Config.Env}} {{json .Config.Cmd}} {{json .Config.Entrypoint}} "
     "{{.Config.User}} {{.Config.WorkingDir}}"

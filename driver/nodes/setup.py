@@ -19,12 +19,13 @@ from driver.failure import RUN, USER, Failure, say, warn
 from driver.files import save, text_of
 from driver.nodes.choice import chosen_lanes, chosen_nodes, lanes_entry, of_largest_kinds
 from driver.nodes.compose import OUTER, lane_compose, need_far_compose
-from driver.nodes.images import HARNESS, copy_images, overlay_options, send_images, start_registry
+from driver.nodes.images import copy_images, overlay_options, send_images, start_registry
 from driver.nodes.loadgen import fill_volumes
 from driver.nodes.node import EVER, LANES, Lane, Node, read_lanes, read_nodes, save_nodes, several
 from driver.nodes.swarm import find_manager, read_swarm
 from driver.parallel import together
 from driver.run import Run
+from driver.services.harness import IMAGES
 
 NETWORK_COST = "network-cost.txt"
 """The last result of `harness-cost.sh --network`, in results/; a run keeps a copy."""
@@ -85,7 +86,7 @@ def ready_nodes(run: Run) -> None:
         return
     engine = Nodes(run)
     services = {run.services[name].image for name in run.host.containers if not run.failed(name)}
-    images = sorted({*HARNESS, *services})
+    images = sorted({*IMAGES, *services})
     if engine.on_swarm:
         swarm = read_swarm()
         start_registry(run.root, swarm)

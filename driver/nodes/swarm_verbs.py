@@ -14,11 +14,12 @@ from pathlib import Path
 
 from driver.docker import CONFINED, DockerError, Done, answer, docker, in_time, or_failure
 from driver.failure import USER, say, warn
-from driver.nodes.images import HARNESS, IMAGE, copy_tools, remove_registry, send_images, start_registry
+from driver.nodes.images import IMAGE, copy_tools, remove_registry, send_images, start_registry
 from driver.nodes.node import ROLES, Node
 from driver.nodes.swarm import LABEL, SEPARATOR, Swarm, SwarmNode, read_swarm, role_label
 from driver.parallel import together
 from driver.run import ROOT
+from driver.services.harness import IMAGES
 
 SKEW_STOPS = 1.0
 """Seconds; above, windows of two nodes cannot be matched."""
@@ -91,7 +92,7 @@ class Port:
 
 def check(root: Path, swarm: Swarm, seconds: int) -> Iterator[Finding]:
     """All findings. `seconds`: how long to measure each link."""
-    wanted = {image: docker("image", "inspect", "--format", "{{.Id}}", image).out.strip() for image in HARNESS}
+    wanted = {image: docker("image", "inspect", "--format", "{{.Id}}", image).out.strip() for image in IMAGES}
     yield from of_roles(swarm)
     yield from of_engines(swarm)
     nodes = swarm.machines()

@@ -15,6 +15,7 @@ from driver.run import ROOT
 
 HARNESS = ("loadgen", "postgres", "upstream")
 IMAGES = tuple(f"bench/{name}" for name in HARNESS)
+"""Images that every run needs."""
 NOT_BUILT = 3
 """Exit status of `harness check`."""
 LONGEST_S = 86400
