@@ -12,7 +12,6 @@ from places import ROOT
 ORDER = (
     *(
         "cli",
-        "verified",
         "render",
         "export",
         "words",
