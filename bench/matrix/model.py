@@ -395,6 +395,11 @@ class Matrix:
         """The names of the stacks, in a stable order."""
         return list(dict.fromkeys(s.stack for s in self.services))
 
+    @property
+    def own_app(self) -> bool:
+        """Whether it has a user's own app."""
+        return any(framework.own for framework in self.frameworks.values())
+
     def with_selftests(self, names: Iterable[str]) -> Matrix:
         """The matrix with the self-test services whose name, stack or framework is in `names`."""
         exact = set(names)

@@ -44,8 +44,7 @@ def make_plan(here: Variant, wanted: Selection, refs: Sequence[Variant] = ()) ->
     """
     variants, matrix, settings = refs or (here,), here.matrix, here.settings
     wanted = with_default_stacks(here, wanted)
-    own = any(framework.own for framework in matrix.frameworks.values())
-    name = wanted.preset or (BAD_DAY if wanted.events and not own else "all" if narrows(wanted) else "quick")
+    name = wanted.preset or (BAD_DAY if wanted.events and not matrix.own_app else "all" if narrows(wanted) else "quick")
     if name not in matrix.presets:
         raise unknown("preset", name, matrix.presets)
     alone, scenarios = wanted.only_running, bool(wanted.scenarios)

@@ -151,8 +151,7 @@ def select_loads(matrix: Matrix, preset: Preset, wanted: Selection) -> list[Load
         if not fnmatch.filter(TOOLS, tool):
             raise unknown("tool", tool, TOOLS)
     levels = [parse_level(text) for text in wanted.levels]
-    own = any(framework.own for framework in matrix.frameworks.values())
-    apart = [load for load in preset.loads if own and load.alone]
+    apart = [load for load in preset.loads if matrix.own_app and load.alone]
     loads = [load for load in preset.loads if load not in apart]
     if wanted.scenarios:
         loads = _narrow_scenarios(matrix, loads, wanted.scenarios)
