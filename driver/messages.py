@@ -151,6 +151,11 @@ class Step:
     events: Mapping[str, Doings] = field(default_factory=dict)
     copies: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def any_cpu(self) -> bool:
+        """Whether its containers may use every CPU until they are pinned, to start quickly."""
+        return self.held or bool(self.events)
+
 
 @dataclass(frozen=True)
 class Finished:

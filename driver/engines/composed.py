@@ -13,6 +13,7 @@ from typing import Any
 
 from driver.docker import Done, run
 from driver.engines.engine import Engine, Started, State
+from driver.messages import Step
 
 NO_SOCKET = "null no Docker socket is mounted: the {} of other containers cannot be read\n"
 
@@ -20,17 +21,8 @@ NO_SOCKET = "null no Docker socket is mounted: the {} of other containers cannot
 class Composed(Engine):
     """All containers are up, and stay."""
 
-    def start(
-        self,
-        services: Sequence[str],
-        *,
-        loadgens: int = 0,
-        any_cpu: bool = False,
-        host_network: bool = False,
-        environment: Mapping[str, Mapping[str, str]] | None = None,
-        copies: Mapping[str, str] | None = None,
-    ) -> Started:
-        return Started(list(services))
+    def start(self, step: Step, loadgens: int = 0) -> Started:
+        return Started(list(step.services))
 
     def look(self, services: Sequence[str]) -> Mapping[str, State]:
         """All are assumed to run."""

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from driver.docker import DockerError, Done
+from driver.messages import Step
 from driver.processes import Processes
 from driver.run import Run
 
@@ -68,22 +69,11 @@ class Engine(ABC):
         self.run = run
 
     @abstractmethod
-    def start(
-        self,
-        services: Sequence[str],
-        *,
-        loadgens: int = 0,
-        any_cpu: bool = False,
-        host_network: bool = False,
-        environment: Mapping[str, Mapping[str, str]] | None = None,
-        copies: Mapping[str, str] | None = None,
-    ) -> Started:
-        """Starts fresh containers of the services and `loadgens` load generators (0: keeps the running one).
+    def start(self, step: Step, loadgens: int = 0) -> Started:
+        """Starts fresh containers of the step's services and `loadgens` load generators (0: keeps the running one).
 
-        `any_cpu`: they may use every CPU until `pin`, to start quickly. `host_network`: the load generator is on the
-        host's network. `environment`: extra variables by service. `copies`: names in `services` of further
-        containers, and the service of each. If one of several services does not start, the others do; if the step as a
-        whole cannot be started, none is `up`.
+        If one of several services does not start, the others do; if the step as a whole cannot be started, none is
+        `up`.
         """
 
     def start_log(self, service: str) -> Path:

@@ -20,6 +20,7 @@ from driver.engines.engine import Container, End, Engine, Started, State
 from driver.engines.provenance import save_provenance
 from driver.failure import RUN, USER, Failure, warn
 from driver.files import last_line, save
+from driver.messages import Step
 from driver.nodes.node import role_of
 from driver.processes import Processes, all_pids, processes_of
 from driver.run import PROJECT, Run
@@ -81,7 +82,7 @@ class LocalDocker(Engine):
         self._unreadable = ""
         self._fixed: list[str] = []
         """Services with two containers at fixed addresses."""
-        self._copies: dict[str, str] = {}
+        self._copies: Mapping[str, str] = {}
         """Further containers of a service in a step, by name: the service."""
         self._had_ended = set[str]()
         """Dependencies that had ended before an event could stop or pause them: its later start would hide that."""
@@ -90,30 +91,21 @@ class LocalDocker(Engine):
         """The Docker context of the service's machine; empty for this one."""
         return ""
 
-    def start(
-        self,
-        services: Sequence[str],
-        *,
-        loadgens: int = 0,
-        any_cpu: bool = False,
-        host_network: bool = False,
-        environment: Mapping[str, Mapping[str, str]] | None = None,
-        copies: Mapping[str, str] | None = None,
-    ) -> Started:
-        ours = self._ours(services)
-        targets = [name for name in services if name not in ours]
-        self._copies = dict(copies or {})
+    def start(self, step: Step, loadgens: int = 0) -> Started:
+        ours = self._ours(step.services)
+        targets = [name for name in step.services if name not in ours]
+        self._copies = step.copies
         if loadgens:
             self.before_load()
-        up = self._fresh(ours, loadgens, any_cpu, environment or {}) if ours else []
+        up = self._fresh(step, ours, loadgens) if ours else []
         if not up and not targets:
             return Started()
         facts = self.facts(up)
         up = [name for name in up if name in facts]
         self._pids.update({name: facts[name].pid if name in facts else 0 for name in ours})
-        if any_cpu:
+        if step.any_cpu:
             self.save_cgroups(ours)
-        if targets or host_network:
+        if targets or step.host_network:
             try:
                 self._to_host_network({name: facts[name].address for name in up})
             except DockerError:
@@ -127,15 +119,13 @@ class LocalDocker(Engine):
     def before_load(self) -> None:
         """Failure if the counters cannot be read."""
 
-    def _fresh(
-        self, services: Sequence[str], loadgens: int, any_cpu: bool, environment: Mapping[str, Mapping[str, str]]
-    ) -> list[str]:
-        """Starts services and load generators; returns the services that are up."""
-        more = {"cpuset": self.read("online-cpus", services[0])} if any_cpu else {}
+    def _fresh(self, step: Step, services: Sequence[str], loadgens: int) -> list[str]:
+        """Starts services of the step and load generators; returns the services that are up."""
+        more = {"cpuset": self.read("online-cpus", services[0])} if step.any_cpu else {}
         # Variables set by --vary take precedence.
-        given = {name: self._given(name, environment[name]) for name in services if environment.get(name)}
+        given = {name: self._given(name, event.environment) for name, event in step.events.items() if event.environment}
         copied = {name: self._copy_of(name) for name in services}
-        files = [self.run.lane_folder / "block.yml"] if more or given or any(copied.values()) else []
+        files = [self.run.lane_folder / "block.yml"] if more or any(copied.values()) else []
         if files:
             own = {
                 name: copied[name] | more | ({"environment": given[name]} if name in given else {}) for name in services

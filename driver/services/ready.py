@@ -12,6 +12,7 @@ from driver.docker import DockerError
 from driver.engines.engine import Engine, Started
 from driver.failure import USER, Failure, warn
 from driver.files import save
+from driver.messages import Step
 
 # Retries for two seconds within one command, because `docker exec` takes longer than a request.
 TRY = """up() { read -r up _ </proc/uptime && up=${up%.*}; }
@@ -25,7 +26,7 @@ done"""
 def started(engine: Engine, service: str) -> Started | None:
     """Starts a fresh container; None if that fails."""
     try:
-        found = engine.start([service])
+        found = engine.start(Step(id="", dir="", services=(service,), folders=()))
     except DockerError:
         return None
     return found if service in found.up else None

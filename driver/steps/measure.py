@@ -97,14 +97,7 @@ class _Measuring:
         ours = any(service not in self.run.host.targets for service in step.services)
         # The load generators are new too: connections of the last load in TIME_WAIT would use up their ports.
         loadgens = max(1, len(step.clients)) if ours else 0
-        self.started = engine.start(
-            step.services,
-            loadgens=loadgens,
-            any_cpu=step.held or bool(step.events),
-            host_network=step.host_network,
-            environment={name: event.environment for name, event in step.events.items()},
-            copies=step.copies,
-        )
+        self.started = engine.start(step, loadgens)
         self._check_images()
         up, unreached = self.started.up, tuple[str, ...]()
         self.statuses["start"] = 0 if up else 1
@@ -115,7 +108,7 @@ class _Measuring:
             silent = [name for name in up if self._status(name) == DID_NOT_START]
             unreached = tuple(name for name in silent if engine.answers_at_home(name))
             if prepared == 0:
-                if step.held or step.events:
+                if step.any_cpu:
                     engine.pin(up)
                 self._save_states("before")
                 self._load()

@@ -10,7 +10,7 @@ import pytest
 
 from driver import docker as module
 from driver.docker import DockerError, Done
-from driver.messages import Host, Service
+from driver.messages import Host, Service, Step
 from driver.run import Run
 
 Answer = Callable[[str], Done]
@@ -92,3 +92,8 @@ def run(tmp_path: Path) -> Run:
     services["there"] = Service(url="http://127.0.0.1:8000")
     host = Host(services, ("loadgen", "postgres", "upstream"))
     return Run(tmp_path, "r", "p", SETTINGS, host)
+
+
+def step_with(*services: str, **facts: Any) -> Step:
+    """A step of these services."""
+    return Step("s", "s", services, (), **facts)

@@ -15,6 +15,7 @@ from pretend_engine import NotingEngine
 from bench.__main__ import main
 from driver.docker import Done
 from driver.engines.engine import Started, State
+from driver.messages import Step
 from driver.run import open_run
 from driver.steps.measure import measure_and_choose
 from driver.steps.next import next_step
@@ -32,25 +33,15 @@ class LoopEngine(NotingEngine):
         self.said: dict[str, tuple[int, str]] = {}
         self.ended_now: tuple[str, ...] = ()
 
-    def start(
-        self,
-        services: Sequence[str],
-        *,
-        loadgens: int = 0,
-        any_cpu: bool = False,
-        host_network: bool = False,
-        environment: Mapping[str, str] | None = None,
-        copies: Mapping[str, str] | None = None,
-    ) -> Started:
-        how = [f"loadgens={loadgens}", *["any-cpu"] * any_cpu, *["host-network"] * host_network]
-        how += [f"{name}={value}" for name, value in (environment or {}).items()]
-        self._note("start", *services, *how)
-        for name in services:
+    def start(self, step: Step, loadgens: int = 0) -> Started:
+        how = [f"loadgens={loadgens}", *["any-cpu"] * step.any_cpu, *["host-network"] * step.host_network]
+        self._note("start", *step.services, *how)
+        for name in step.services:
             self.run.service_folder(name).mkdir(parents=True, exist_ok=True)
             self.start_log(name).write_text(
                 f"Starting\nno such image: {name}\n" if name in self.broken else "Started\n"
             )
-        up = [name for name in services if name not in self.broken]
+        up = [name for name in step.services if name not in self.broken]
         return Started(up, {name: f"sha256:{name}" for name in up}, dict.fromkeys(up, 2))
 
     def pin(self, services: Sequence[str]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from driver.docker import DockerError, Done
 from driver.engines.engine import Engine, Started, State
-from driver.messages import Host, OwnApp, Service
+from driver.messages import Host, OwnApp, Service, Step
 from driver.run import Run
 
 
@@ -104,8 +104,8 @@ class PretendEngine(NotingEngine):
         self.revived: list[tuple[str, ...]] = []
         self.said: dict[str, Done] = {}
 
-    def start(self, services: Sequence[str], **options: Any) -> Started:
-        (service,) = services
+    def start(self, step: Step, loadgens: int = 0) -> Started:
+        (service,) = step.services
         self._note("start", service)
         if service in self.broken:
             raise DockerError("no such image")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from docker_calls import step_with
 from pretend_engine import made_run, pretend_docker
 
 from driver import counters
@@ -135,10 +136,10 @@ esac"""
         "^the load generator on load-2 cannot reach the counters: bench: counters-support does not answer: timed out$"
     )
     with pytest.raises(Failure, match=words):
-        engine.start(["a"], loadgens=1)
+        engine.start(step_with("a"), loadgens=1)
     (tmp_path / "running").write_text("false\n")
     with pytest.raises(Failure, match=r"^node node-2 \(server\) is lost: what it was measuring is not recorded$"):
-        engine.start(["a"], loadgens=1)
+        engine.start(step_with("a"), loadgens=1)
     assert "compose" not in calls.read_text()
 
 
