@@ -157,7 +157,7 @@ def rank(fit: TableFit, found: Mapping[tuple[str, str], Difference]) -> tuple[Ra
         difference = low = high = 0.0
         if number > 1:
             against = found[name, ordered[0]]
-            difference, low, high = map(_ratio, (against.estimate, against.interval.low, against.interval.high))
+            difference, low, high = map(ratio, (against.estimate, against.interval.low, against.interval.high))
         rows.append(RankedService(number, name, tier, difference, low, high))
     thin = [name for name in every if name not in ordered]
     lost = [name for part in fit.components[1:] for name in part]
@@ -165,5 +165,6 @@ def rank(fit: TableFit, found: Mapping[tuple[str, str], Difference]) -> tuple[Ra
     return (*rows, *(RankedService(None, name, None, math.nan, math.nan, math.nan, one) for name, one in left))
 
 
-def _ratio(logarithm: float) -> float:
+def ratio(logarithm: float) -> float:
+    """A difference on the logarithmic scale as a ratio - 1."""
     return math.expm1(logarithm) if logarithm < 700 else math.inf

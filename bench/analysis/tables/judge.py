@@ -7,7 +7,7 @@ A table is only judged after the rounds in `PlannedTable.looks`; later rounds do
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -25,7 +25,17 @@ from bench.analysis.tables.observations import (
     observations,
 )
 from bench.analysis.tables.planned import PlannedTable, tables_of
-from bench.analysis.tables.ranking import Bounds, Cheapest, Contrast, Figure, Metric, RankedRow, Ranking, TableLatency
+from bench.analysis.tables.ranking import (
+    Cheapest,
+    Figure,
+    Metric,
+    RankedRow,
+    Ranking,
+    TableLatency,
+    contrasts_of,
+    finite,
+    smallest_visible,
+)
 from bench.analysis.tables.remarks import remarks_on
 from bench.core.files import mapping
 from bench.records.record import MEASURED, Record
@@ -192,9 +202,10 @@ def _is_settled(measured: TableRecords, look: _Look) -> bool:
 
 def _ranking(measured: TableRecords, absent: Mapping[str, str], knobs: Mapping[str, Any]) -> Ranking:
     table, look = measured.table, _look(measured)
+    judged = look.rounds is not None
     ranked = {one.service: one for one in rank(look.fit, look.found)} if look.fit else {}
     rows = [
-        _row(measured, service, ranked.get(service), absent.get(service, ""), knobs, judged=look.rounds is not None)
+        _row(measured, service, ranked.get(service), absent.get(service, ""), knobs, judged=judged)
         for service in table.services
     ]
     best = next((row.service for row in rows if row.rank == 1), "")
@@ -209,10 +220,10 @@ def _ranking(measured: TableRecords, absent: Mapping[str, str], knobs: Mapping[s
         confidence=look.level,
         settled=_is_settled(measured, look),
         rows=tuple(
-            replace(row, smallest_visible=_visible(look.found.get((row.service, best)), look))
+            replace(row, smallest_visible=smallest_visible(look.found.get((row.service, best)), judged))
             for row in sorted(rows, key=lambda row: math.inf if row.rank is None else row.rank)
         ),
-        contrasts=tuple(_contrasts(table.services, look)),
+        contrasts=contrasts_of(table.services, look.found, judged),
         unknown_cpu=measured.unknown_cpu,
         cheapest=_cheapest(measured),
         lightest=_least(measured, Metric.MEMORY, KILOBYTES) if TOOLS[table.tool].holds else None,
@@ -244,7 +255,7 @@ def _row(
         rank=place.rank if place else None,
         tier=place.tier if place and judged else None,
         difference=place.difference if place else None,
-        interval=_finite((place.low, place.high)) if place and judged else None,
+        interval=finite((place.low, place.high)) if place and judged else None,
         goodput=goodput,
         cpu_us=figure(own, Metric.CPU, MICROSECONDS),
         memory_peak_bytes=max(memory, default=None),
@@ -274,43 +285,3 @@ def _least(measured: TableRecords, metric: Metric, scale: float) -> Cheapest | N
         return None
     alike = all(look.found[pair].word not in (FASTER, SLOWER) for pair in combinations(best, 2))
     return Cheapest(tuple(best), min(means), max(means), alike)
-
-
-def _contrasts(services: Sequence[str], look: _Look) -> Iterable[Contrast]:
-    """Every pair once, in the order of the plan; before the first look there is not enough data for any."""
-    for number, a in enumerate(services):
-        for b in services[number + 1 :]:
-            found = look.found.get((b, a))
-            if found is None:
-                continue
-            judged = look.rounds is not None
-            yield Contrast(
-                a=a,
-                b=b,
-                verdict=found.word if judged else NOT_ENOUGH,
-                difference=_ratio(found.estimate),
-                interval=_bounds(found.interval) if judged else None,
-                smallest_visible=_visible(found, look),
-                more_rounds=int(found.more_rounds) if judged and 0 < found.more_rounds < math.inf else None,
-                systematic=_ratio(found.systematic),
-            )
-
-
-def _visible(found: Difference | None, look: _Look) -> float | None:
-    """The smallest detectable difference, as a ratio - 1; None if the pair is called."""
-    if found is None or not math.isfinite(found.detectable):
-        return None
-    return None if look.rounds is not None and found.word in (FASTER, SLOWER) else _ratio(found.detectable)
-
-
-def _bounds(interval: Interval) -> Bounds | None:
-    return _finite((_ratio(interval.low), _ratio(interval.high)))
-
-
-def _finite(bounds: Bounds) -> Bounds | None:
-    return bounds if all(map(math.isfinite, bounds)) and bounds[0] > -1 else None
-
-
-def _ratio(logarithm: float) -> float:
-    """The difference as a ratio - 1."""
-    return math.expm1(logarithm) if logarithm < 700 else math.inf

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
 from statistics import fmean
 from typing import Any
 
 from bench.analysis.causes import HARMLESS_TO_BOUNDS, HARMLESS_TO_LATENCY, causes_beside
 from bench.analysis.cells.latency import Distribution, folder_of, merge, read_distribution, together, upper_bound
 from bench.analysis.tables.planned import PlannedTable, tables_of
-from bench.analysis.tables.ranking import PERCENTILES, Bounds, Contrast, Figure, Metric, Percentile, TableLatency
+from bench.analysis.tables.ranking import PERCENTILES, Figure, Metric, Percentile, TableLatency, contrasts_of
 from bench.core.files import as_object, read_bytes
 from bench.plan.levels import parse_level
 from bench.records.record import MEASURED, Record
 from bench.run.common_rates import CommonRates, common_rates, path_of
-from bench.stats.estimates import Interval
 from bench.stats.table_quantiles import LEAST_ROUNDS, differences_of, family_level, merged_interval
-from bench.stats.table_verdicts import FASTER, SLOWER, Difference
 from bench.tools.send_lag import SHARES, quantile_of
 
 CONFIDENCE = 0.95
@@ -160,30 +157,4 @@ def _judged(
 ) -> Percentile:
     values = {name: _values(one.metric, rounds[name]) for name in one.figures}
     found = differences_of(values, {name: figure.mean for name, figure in one.figures.items()}, confidence)
-    contrasts = tuple(_contrasts(services, found))
-    return replace(one, contrasts=contrasts)
-
-
-def _contrasts(services: Iterable[str], found: Mapping[tuple[str, str], Difference]) -> Iterator[Contrast]:
-    for a, b in combinations(services, 2):
-        one = found.get((b, a))
-        if one is not None:
-            yield Contrast(
-                a=a,
-                b=b,
-                verdict=one.word,
-                difference=math.expm1(one.estimate),
-                interval=_bounds(one.interval),
-                smallest_visible=_visible(one),
-                more_rounds=int(one.more_rounds) if 0 < one.more_rounds < math.inf else None,
-            )
-
-
-def _bounds(interval: Interval) -> Bounds | None:
-    known = all(map(math.isfinite, (interval.low, interval.high))) and interval.high < 700
-    return (math.expm1(interval.low), math.expm1(interval.high)) if known else None
-
-
-def _visible(one: Difference) -> float | None:
-    called = one.word in (FASTER, SLOWER)
-    return None if called or not one.detectable < 700 else math.expm1(one.detectable)
+    return replace(one, contrasts=contrasts_of(services, found))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum
@@ -11,7 +12,7 @@ from itertools import combinations
 from bench.analysis.tables.planned import TurnBias
 from bench.plan.levels import parse_level
 from bench.records.record import Cause
-from bench.stats.table_verdicts import FASTER, SLOWER, TURNED
+from bench.stats.table_verdicts import FASTER, NOT_ENOUGH, SLOWER, TURNED, Difference, ratio
 
 
 class Metric(StrEnum):
@@ -339,6 +340,40 @@ class Ranking(Compared):
     def table(self) -> tuple[str, str, str]:
         """Scenario, tool, level."""
         return self.scenario, self.tool, self.level
+
+
+def contrasts_of(
+    services: Iterable[str], found: Mapping[tuple[str, str], Difference], judged: bool = True
+) -> tuple[Contrast, ...]:
+    """Every pair once, in the order of the plan; if they are not `judged` yet, there is not enough data for any."""
+    pairs = (found[b, a] for a, b in combinations(services, 2) if (b, a) in found)
+    return tuple(_contrast(one, judged) for one in pairs)
+
+
+def _contrast(one: Difference, judged: bool) -> Contrast:
+    return Contrast(
+        a=one.j,
+        b=one.i,
+        verdict=one.word if judged else NOT_ENOUGH,
+        difference=ratio(one.estimate),
+        interval=finite((ratio(one.interval.low), ratio(one.interval.high))) if judged else None,
+        smallest_visible=smallest_visible(one, judged),
+        more_rounds=int(one.more_rounds) if judged and 0 < one.more_rounds < math.inf else None,
+        systematic=ratio(one.systematic),
+    )
+
+
+def smallest_visible(one: Difference | None, judged: bool) -> float | None:
+    """The smallest detectable difference, as a ratio - 1; None if the pair is called."""
+    if one is None or (judged and one.word in (FASTER, SLOWER)):
+        return None
+    seen = ratio(one.detectable)
+    return seen if math.isfinite(seen) else None
+
+
+def finite(bounds: Bounds) -> Bounds | None:
+    """Bounds of a ratio - 1; None if one of them is unknown."""
+    return bounds if all(map(math.isfinite, bounds)) and bounds[0] > -1 else None
 
 
 def _inverse(difference: float) -> float:
