@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
+from bench.analysis.runs.differences import Welch
 from bench.core.errors import UserError
 from bench.core.groups import grouped
 from bench.records.file import read_records
@@ -30,6 +31,7 @@ HEADS = (
 )
 HARMLESS = math.log(1.03)
 """Changes within this are acceptable."""
+CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,37 +58,19 @@ def report(windows: Sequence[Window]) -> tuple[str, bool]:
     cpu = deviations(windows, lambda window: window.cpu_s)
     rate = deviations(windows, lambda window: window.goodput)
     for percent in sorted(cpu.keys() - {0}):
-        moved = Change.between(cpu[percent], cpu[0])
-        slower = Change.between(rate[percent], rate[0])
+        moved, slower = (Welch(tuple(found[0]), tuple(found[percent])) for found in (cpu, rate))
+        around = moved.interval(CONFIDENCE)
         counts = f"{len(cpu[percent])} and {len(cpu[0])}"
-        rows.append(row([f"{percent} %", moved.words(), slower.words(), counts]))
-        holds &= moved.low <= HARMLESS and moved.high >= -HARMLESS
+        rows.append(row([f"{percent} %", words(moved), words(slower), counts]))
+        holds &= around.low <= HARMLESS and around.high >= -HARMLESS
     return "\n".join(rows), holds
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """By how much a figure moved, as a logarithm, with its 95 % interval (Welch)."""
-
-    mean: float
-    low: float
-    high: float
-
-    @classmethod
-    def between(cls, beside: Sequence[float], quiet: Sequence[float]) -> Change:
-        """The change of the mean; the interval is infinite if a side has a single window."""
-        from scipy.stats import ttest_ind
-
-        mean = fmean(beside) - fmean(quiet)
-        if min(len(beside), len(quiet)) < 2:
-            return cls(mean, -math.inf, math.inf)
-        found = ttest_ind(beside, quiet, equal_var=False).confidence_interval(0.95)
-        return cls(mean, float(found.low), float(found.high))
-
-    def words(self) -> str:
-        """`+1.2 % (-0.4 to +2.8)`."""
-        mean, low, high = (100 * math.expm1(value) for value in (self.mean, self.low, self.high))
-        return f"{mean:+.1f} % ({low:+.1f} to {high:+.1f})"
+def words(change: Welch) -> str:
+    """`+1.2 % (-0.4 to +2.8)`: the change of the mean and its 95 % interval, as Welch's test has it."""
+    around = change.interval(CONFIDENCE)
+    mean, low, high = (100 * math.expm1(value) for value in (change.mean, around.low, around.high))
+    return f"{mean:+.1f} % ({low:+.1f} to {high:+.1f})"
 
 
 def deviations(windows: Iterable[Window], figure: Callable[[Window], float]) -> dict[int, list[float]]:
