@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from driver.docker import DockerError, Done
+from driver.failure import RUN, USER, Failure
 from driver.messages import Step
 from driver.processes import Processes
 from driver.run import Run
@@ -213,6 +214,13 @@ class Engine(ABC):
     @abstractmethod
     def bench(self, *words: str, stdin: bytes = b"") -> Done:
         """Runs `python3 -m bench WORDS` where it sees the run's folder as results/RUN; the caller checks its status."""
+
+    def told(self, *words: str, stdin: bytes = b"") -> str:
+        """What `bench` prints; Failure with its last line if it fails."""
+        done = self.bench(*words, stdin=stdin)
+        if done.status:
+            raise Failure(USER if done.status == USER else RUN, done.last_line)
+        return done.out
 
     def start_bench(self, *words: str) -> Callable[[str], Done]:
         """As `bench`, but may start it now: calling the result passes standard input and waits for the end."""

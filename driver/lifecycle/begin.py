@@ -35,13 +35,16 @@ def report(argv: list[str]) -> int:
 def write_report(engine: Engine) -> None:
     """Builds the report and prints its path; Failure if nothing was measured."""
     folder = f"results/{engine.run.name}"
-    _bench(engine, "build", *_for_reader(), folder)
+    done = engine.bench("build", *_for_reader(), folder)
+    print(done.err, end="", file=sys.stderr, flush=True)
+    if done.status:
+        raise Failure(RUN, f"bench build ended with status {done.status}")
     if is_composed():
         say(f"{folder}/index.html, report.md (docker-compose down ends the services)")
         return
     print(f"{folder}/report.md", flush=True)
     say(f"{folder}/index.html")
-    words = _bench(engine, "nothing-measured", engine.run.name).strip()
+    words = engine.told("nothing-measured", engine.run.name).strip()
     if words:
         raise Failure(RUN, words)
 
@@ -52,11 +55,3 @@ def _for_reader() -> list[str]:
         return ["--quiet"]
     colors = in_place() and not os.environ.get("NO_COLOR")
     return ["--width", str(min(WIDEST, get_terminal_size().columns)), *(["--colors"] if colors else [])]
-
-
-def _bench(engine: Engine, verb: str, *words: str) -> str:
-    done = engine.bench(verb, *words)
-    print(done.err, end="", file=sys.stderr, flush=True)
-    if done.status:
-        raise Failure(RUN, f"bench {verb} ended with status {done.status}")
-    return done.out

@@ -8,7 +8,7 @@ from time import sleep
 from driver.docker import CONFINED, docker
 from driver.engines.engine import Engine
 from driver.engines.of_run import engine_of
-from driver.failure import RUN, USER, Failure, say, warn
+from driver.failure import say, warn
 from driver.files import save
 from driver.run import Run, open_run
 
@@ -66,17 +66,10 @@ def main(argv: list[str]) -> int:
     run = open_run(argv[0])
     engine = engine_of(run)
     lines = ""
-    for bind in _bench(engine, "own-binds", *argv[1:]).splitlines():
+    for bind in engine.told("own-binds", *argv[1:]).splitlines():
         server, service, start = bind.split("\t")
         say(server)
         lines += f"{server}\t{own_bind(run, server, service, start)}"
     save(run.folder / "own-binds.tsv", lines)
-    save(run.folder / "listeners.toml", _bench(engine, "own-binds-read", stdin=lines.encode()))
+    save(run.folder / "listeners.toml", engine.told("own-binds-read", stdin=lines.encode()))
     return 0
-
-
-def _bench(engine: Engine, *words: str, stdin: bytes = b"") -> str:
-    done = engine.bench(*words, stdin=stdin)
-    if done.status:
-        raise Failure(USER if done.status == USER else RUN, done.last_line)
-    return done.out

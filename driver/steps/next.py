@@ -84,7 +84,7 @@ def next_step(engine: Engine, max_time_s: str = "", planner: Callable[[str], Don
         (run.folder / CALL).unlink()
     _show_end(done)
     if lanes:
-        say(_speed_up(engine))
+        say(engine.told("lanes-speed-up", f"results/{run.name}").rstrip("\n"))
     return done.status
 
 
@@ -147,11 +147,3 @@ def _show_end(done: Done) -> None:
     shown, _, last = words.rpartition("\n")
     _show(shown)
     warn(last)
-
-
-def _speed_up(engine: Engine) -> str:
-    """A sentence on the time saved by measuring on several pairs of nodes."""
-    done = engine.bench("lanes-speed-up", f"results/{engine.run.name}")
-    if done.status:
-        raise Failure(RUN, f"how much faster the run was is not known: {done.last_line}")
-    return words_of(done)

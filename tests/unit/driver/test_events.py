@@ -38,7 +38,7 @@ class Acting(PretendEngine):
         self.looks, self.later = 0, dict[int, Callable[[], None]]()
 
     cannot_act = ""
-    told, takes_s = 0, 0.0
+    wall_ns, takes_s = 0, 0.0
     """When the signal was sent, if the engine knows that, and how long its command takes before that."""
 
     def processes(self, service: str) -> Processes:
@@ -58,8 +58,8 @@ class Acting(PretendEngine):
             raise DockerError("no such process")
         self.now = found
         time.sleep(self.takes_s)
-        told, self.told = self.told, time.time_ns()
-        return self.told if told else None
+        known, self.wall_ns = self.wall_ns, time.time_ns()
+        return self.wall_ns if known else None
 
 
 def happened(engine: Acting, event: Doings, told: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -97,9 +97,9 @@ def test_a_reload_goes_to_the_main_process_and_is_over_once_every_worker_is_anot
 @pytest.mark.parametrize("known", [False, True])
 def test_a_signal_counts_from_when_it_was_sent_where_that_is_known(tmp_path: Path, known: bool) -> None:
     engine = Acting(tmp_path, lambda *_: Processes(2, (5, 6)))
-    engine.told, engine.takes_s = int(known), 0.2
+    engine.wall_ns, engine.takes_s = int(known), 0.2
     (action,) = happened(engine, Doings((Action(0.0, "signal", "HUP", "main"),), "swapped"))["actions"]
-    assert (action["took_ns"] == 0) == known and (action["wall_ns"] == engine.told) == known
+    assert (action["took_ns"] == 0) == known and (action["wall_ns"] == engine.wall_ns) == known
     assert (action["at_ns"] >= 2e8) or (not known and action["took_ns"] >= 2e8)
 
 
