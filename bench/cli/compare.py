@@ -7,17 +7,13 @@ from collections.abc import Sequence
 from bench.analysis.runs.comparison import compare_runs
 from bench.analysis.runs.compatibility import compatibility_of, read_facts
 from bench.analysis.runs.differences import comparison_lines
-from bench.analysis.tables.judge import judge_tables
 from bench.core.arguments import Parser
 from bench.core.errors import UserError
 from bench.core.files import write_file
 from bench.export.judged_run import find_judged
-from bench.records.file import read_records
 from bench.render import comparison
-from bench.render.pr_comment import Comparison, of_one, of_two, parse_policy, rows_of
+from bench.render.pr_comment import Comparison, of_one, of_two, parse_policy, read_comparisons
 from bench.run.folder import RESULTS
-from bench.run.reader import read_run, read_service
-from bench.validity.run_records import service_names
 from bench.words.runs import commit_words, compatibility_lines, contrast_words, whole_difference
 
 
@@ -94,11 +90,8 @@ def bisect_verb(argv: Sequence[str]) -> int:
 
 
 def _only_comparison(run: str) -> Comparison:
-    folder = find_judged(run)
-    source = read_run(str(folder))
-    failed = {name: read_service(source.path, name).failure for name in service_names(source)}
-    absent = {name: ": ".join(cause) for name, cause in failed.items() if cause}
-    rows = rows_of(judge_tables(source.facts, read_records(folder), absent), source.facts, absent)
+    _, _, every = read_comparisons(find_judged(run))
+    rows = [row for row in every if row.latency is None]
     if len(rows) != 1:
         found = "; ".join(f"{row.head.service} {' '.join(row.ranking.table)}" for row in rows)
         raise UserError(

@@ -183,14 +183,9 @@ def of_one(folder: Path, policies: Sequence[Policy]) -> Comment:
     """The comment on a run's tables in turns; UserError if it has none."""
     if any(policy.name == "not-comparable" for policy in policies):
         raise UserError("--fail-on not-comparable needs two runs, and one was given")
-    source = read_run(str(folder))
-    failures = {name: failed for name in service_names(source) if (failed := read_service(source.path, name).failure)}
-    absent = {name: ": ".join(failed) for name, failed in failures.items()}
-    records = read_records(folder)
-    loaded = read_at_common_rates(source.path, source.facts, records)
-    rows = rows_of(judge_tables(source.facts, records, absent, loaded), source.facts, absent)
-    events = tell_events(read_events(folder), source.facts)
-    refs = against(source.facts)
+    facts, absent, rows = read_comparisons(folder)
+    events = tell_events(read_events(folder), facts)
+    refs = against(facts)
     sides = f"{HEAD_AND_BASE}, {code(refs)}" if refs else HEAD_AND_BASE
     if events:
         if not rows and any(policy.name == SLOWER for policy in policies):
@@ -280,6 +275,17 @@ def events_comment(run: str, events: ToldEvents, policies: Sequence[Policy]) -> 
     foot = [_policy_line(policy, count, unknown) for policy, count in violations.items()]
     where = "events: see the run's report"
     return Comment(_fit(lambda most: [*head, *_table(columns, rows, most, where)], foot), sum(violations.values()))
+
+
+def read_comparisons(folder: Path) -> tuple[Mapping[str, Any], dict[str, str], list[Comparison]]:
+    """run.json of a run, why some of its services could not be measured, and the comparisons of its tables in turns."""
+    source = read_run(str(folder))
+    failures = {name: read_service(source.path, name).failure for name in service_names(source)}
+    absent = {name: ": ".join(failure) for name, failure in failures.items() if failure}
+    records = read_records(folder)
+    loaded = read_at_common_rates(source.path, source.facts, records)
+    rankings = judge_tables(source.facts, records, absent, loaded)
+    return source.facts, absent, rows_of(rankings, source.facts, absent)
 
 
 def rows_of(rankings: Iterable[Ranking], facts: Mapping[str, Any], absent: Collection[str]) -> list[Comparison]:
