@@ -16,9 +16,6 @@ setup() {
 		echo "out: $*"
 		echo err >&2
 	EOS
-	pretend ab <<-'EOS'
-		if [[ $1 == -V ]]; then echo "This is ApacheBench, Version 2.3 <x>"; else echo "out: $*"; fi
-	EOS
 	pretend hey <<<'echo "[200] 10 responses"'
 	pretend dpkg-query <<<'echo -n 0.1.4-2'
 	pretend vegeta <<-'EOS'
@@ -216,25 +213,11 @@ knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"r
 	[[ ${lines[-1]} == 'measure: vegeta ended with status 1 in a trial of 500/s' ]]
 }
 
-@test "before the search for a knee, command prints the first trial, and run fails" {
-	[[ $(command_of "{$knee}") == 'vegeta attack -rate 500 -duration 10s '* ]]
-	run -12 "$measure" run "$run_dir"
-	[[ $output == 'measure: no rate was found for '* ]]
-}
-
 @test "run: a tool that hangs when asked for its version does not block" {
 	pretend wrk <<<"[[ \$1 != -v ]] || sleep 60"
 	plan '{}'
 	run -0 timeout 20 "$measure" run "$run_dir"
 	[[ $(tool_json .tool_version) == null ]]
-}
-
-@test "run: a load by count has a deadline too" {
-	pretend ab <<<"[[ \$1 == -V ]] || sleep 30"
-	plan '{"tool":"ab","count":100,"duration_s":null}'
-	jq '.loads[].deadline_s = 1' "$run_dir/step.json" >"$run_dir/shorter" && mv "$run_dir/shorter" "$run_dir/step.json"
-	run -12 "$measure" run "$run_dir"
-	[[ $(tool_json .exit_status) == 124 ]]
 }
 
 @test "run: the tool gets the host's address, so that no connection asks the resolver" {
@@ -274,15 +257,6 @@ knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"r
 	mkdir -p "$dir" && mkdir "$dir/.tool.json.tmp"
 	run -12 "$measure" run "$run_dir"
 	[[ $output == "measure: cannot write 64 KiB to $dir" && ! -e $BATS_TEST_TMPDIR/ran ]]
-}
-
-@test "prepare: prints when the service was ready and warm, how long the first answer took, and the warm-up's answers" {
-	pretend hey <<<"echo \"\$*\" >'$BATS_TEST_TMPDIR/warm-up'; echo '[200] 1 responses'"
-	plan '{}'
-	run -0 "$measure" prepare "$run_dir"
-	[[ ${lines[0]} =~ ^ready\ [0-9]{19}$ && ${lines[1]} =~ ^answer\ [0-9.]+$ && ${lines[3]} =~ ^warm\ [0-9]{19}$ && ${#lines[@]} -eq 4 ]]
-	[[ ${lines[2]} == 'warmed 1' ]]
-	[[ $(<"$BATS_TEST_TMPDIR/warm-up") == '-c 8 -t 15 -disable-redirects -z 1s http://svc:8080/json' ]]
 }
 
 @test "prepare: a server error during the start is retried" {

@@ -108,6 +108,7 @@ def test_a_warm_up_says_how_many_were_answered(pretend: Pretend, tmp_path: Path)
     pretend("hey", 'echo "$@" >"$TOLD"; echo "  [200] 7 responses"')
     lines = said(prepare, task(tmp_path, connections=4))
     assert [line.split()[0] for line in lines] == ["ready", "answer", "warmed", "warm"] and lines[2] == "warmed 7"
+    assert len(lines[3]) == len("warm ") + 19
     assert (tmp_path / "told").read_text() == f"-c 4 -t 15 -disable-redirects -z 0.2s {URL}\n"
     assert len(said(prepare, task(tmp_path, warmup_s=0))) == 2
 
