@@ -14,7 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from loop_runs import block, finish_block, tables_of
-from make_run import entry, write_run
+from make_run import entry, mark_measured, write_run
 
 from bench.cli.report import build_verb
 from bench.schedule.finished import FILE
@@ -39,8 +39,7 @@ def in_turns(
         finish_block(folder, own, named)
         for line in own:
             if line["service"] in named:
-                meta = {"schema": 1, "id": line["id"], "outcome": "measured", "detail": ""}
-                (folder / line["dir"] / "meta.json").write_text(json.dumps(meta))
+                mark_measured(folder, line)
     (folder / FILE).unlink()
     return folder
 

@@ -78,6 +78,12 @@ def tables_of(lines: Iterable[Mapping[str, Any]], rounds: int = 4, looks: Sequen
     return [*found.values()]
 
 
+def a_run(folder: Path, *lines: Mapping[str, Any], rounds: int = 4, **facts: Any) -> Path:
+    """As `write_run`, with the tables of the lines in turns, which have so many rounds."""
+    blocks = [line for line in lines if line.get("mode") == "turns"]
+    return write_run(folder, lines, tables_in_turns=tables_of(blocks, rounds), **facts)
+
+
 def write_window(
     folder: Path, line: Mapping[str, Any], rate: float, bad: int = 0, cpu_s: float | None = 0.9, **tool: Any
 ) -> None:
@@ -148,7 +154,7 @@ def make_loop(root: Path, plan: Sequence[Mapping[str, Any]], rates: Iterable[flo
     folder, made = root / "results/a-run", root / "made"
     blocks = [line for line in plan if line.get("mode") == "turns"]
     for place in (folder, made):
-        write_run(place, plan, tables_in_turns=tables_of(blocks))
+        a_run(place, *plan)
     services = {line["service"]: {"url": line.get("url"), **FACTS} for line in plan}
     (folder / HOST).write_text(host_json(services))
     for line, rate in zip(plan, rates, strict=False):

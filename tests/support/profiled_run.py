@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from loop_runs import block, tables_of, write_window
-from make_run import output_of, write_measurement, write_run
+from make_run import mark_measured, output_of, write_measurement, write_run
 
 from bench.plan.measurement import measurement_of
 from bench.plan.profile import SAID, STACKS, window_of
@@ -42,8 +41,7 @@ def write_profiled(
         # Each service varies differently.
         ripple = 1 + 0.004 * ((line["round"] * (3 if stack == "aiohttp" else 5)) % 7 - 3)
         write_window(folder, line, rates[stack] * ripple, cpu_s=0.9)
-        meta = {"schema": 1, "id": line["id"], "outcome": "measured", "detail": ""}
-        (folder / line["dir"] / "meta.json").write_text(json.dumps(meta))
+        mark_measured(folder, line)
     if profiles:
         for stack, text in stacks.items():
             write_profile(folder, first_of(plan, stack), text, rates[stack])

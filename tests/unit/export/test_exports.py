@@ -16,7 +16,7 @@ import duckdb
 import pytest
 from golden import same_as
 from loop_runs import block, write_window
-from make_run import entry, output_of, write_measurement, write_run
+from make_run import entry, mark_measured, output_of, write_measurement, write_run
 from places import ROOT
 from profiled_run import RATES as RATES_OF_TWO
 from profiled_run import write_profiled
@@ -54,8 +54,7 @@ def a_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         rps = 500 if line["rate"] else {**RATES, "null": 20000}[stack] + 10 * line["round"]
         if line.get("mode") == "turns":
             write_window(folder, line, rps, bad=40 if line["id"] == WRONG else 0)
-            meta = {"schema": 1, "id": line["id"], "outcome": "measured", "detail": ""}
-            (folder / line["dir"] / "meta.json").write_text(json.dumps(meta))
+            mark_measured(folder, line)
         else:
             write_measurement(folder, line, output_of(line, rps, 40 if stack == "bjoern-wsgi" else 0))
     hostile = plan[0]

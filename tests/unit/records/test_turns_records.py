@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from loop_runs import block, tables_of, write_window
-from make_run import write_run
+from make_run import mark_measured, write_run
 
 from bench.cli.report import build_verb
 from bench.records.record import Record, load
@@ -29,8 +28,7 @@ def judged(folder: Path, line: dict[str, Any] = LINE, rate: float = 3000, bad: i
         (services / f"{line['service']}.{when}").write_text(
             f"running true\nmemory_peak_bytes 5000000\npids 7 9\n{text}"
         )
-    meta = {"schema": 1, "id": line["id"], "outcome": "measured", "detail": ""}
-    (folder / line["dir"] / "meta.json").write_text(json.dumps(meta))
+    mark_measured(folder, line)
     assert build_verb([str(folder)]) == 0
     (record,) = load((folder / "records.jsonl").read_text().splitlines())
     return record

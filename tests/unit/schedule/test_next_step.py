@@ -5,21 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
-from loop_runs import ask, finish, null, solo, step_id, write_finished
-from make_run import output_of, write_measurement, write_run
+from loop_runs import a_run, ask, finish, null, solo, step_id, write_finished
+from make_run import output_of, write_measurement
 
 from bench.run.provenance import part_hashes
 from bench.run.reader import read_run
 from driver.messages import UNFINISHED
 
 Capture = pytest.CaptureFixture[str]
-
-
-def a_run(folder: Path, *lines: dict[str, Any], **facts: Any) -> Path:
-    return write_run(folder, lines, **facts)
 
 
 def test_a_run_from_its_first_step_to_its_last(tmp_path: Path, capsys: Capture) -> None:

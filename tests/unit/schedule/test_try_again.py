@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loop_runs import ask, block, finish_block, solo, tables_of
-from make_run import write_run
+from loop_runs import a_run, ask, block, finish_block, solo
+from make_run import mark_measured
 
 from bench.__main__ import main
 from bench.run.reader import RUNNING_ANSWERS, read_run
@@ -20,11 +20,6 @@ NAMES = [f"{stack}-py313-debian" for stack in STACKS]
 RATES = dict(zip(NAMES, (3000.0, 4000.0, 5000.0), strict=True))
 UNBORN = {"outcome": "did not start", "detail": "no image"}
 WRONG = {"outcome": "failed verification", "detail": "not ok"}
-
-
-def a_run(folder: Path, *lines: dict[str, Any]) -> Path:
-    blocks = [line for line in lines if line.get("mode") == "turns"]
-    return write_run(folder, lines, tables_in_turns=tables_of(blocks))
 
 
 def fail(folder: Path, name: str, failure: dict[str, Any], **files: str) -> Path:
@@ -80,7 +75,7 @@ def test_a_service_that_was_measured_before_keeps_its_image_and_its_verification
 
 
 def test_many_names_are_counted(tmp_path: Path, capsys: Capture) -> None:
-    folder = write_run(tmp_path, [])
+    folder = a_run(tmp_path)
     facts = json.loads((folder / "run.json").read_text())
     facts["services"] = {f"app{number:02}": {} for number in range(11)}
     (folder / "run.json").write_text(json.dumps(facts))
@@ -152,6 +147,6 @@ def test_a_run_whose_services_all_failed_says_so(tmp_path: Path, capsys: Capture
     assert capsys.readouterr().out == f"{words[len(outcomes)]}; report.md says why\n"
     for line in lines[-1:]:
         (folder / line["dir"]).mkdir(parents=True, exist_ok=True)
-        (folder / line["dir"] / "meta.json").write_text('{"outcome": "measured"}')
+        mark_measured(folder, line)
     main(["nothing-measured", str(folder)])
     assert capsys.readouterr().out == "\n"

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loop_runs import ask, block, finish_block, null, solo, step_id, tables_of, write_window
-from make_run import write_run
+from loop_runs import a_run, ask, block, finish_block, null, solo, step_id, tables_of, write_window
+from make_run import mark_measured, write_run
 
 from bench.records.record import Record
 from bench.run.reader import read_raw, read_run, read_service
@@ -26,11 +26,6 @@ STACKS = ("aiohttp", "tornado", "uvicorn-asgi")
 NAMES = [f"{stack}-py313-debian" for stack in STACKS]
 RATES = dict(zip(NAMES, (3000.0, 4000.0, 5000.0), strict=True))
 JSON, RAW = ("json", "wrk", "c16"), ("db-raw", "wrk", "c16")
-
-
-def a_run(folder: Path, *lines: dict[str, Any], rounds: int = 4) -> Path:
-    blocks = [line for line in lines if line.get("mode") == "turns"]
-    return write_run(folder, lines, tables_in_turns=tables_of(blocks, rounds))
 
 
 def meta_of(folder: Path, line: dict[str, Any]) -> dict[str, Any] | None:
@@ -261,8 +256,7 @@ def test_a_block_says_how_many_windows_are_valid_and_the_first_cause(tmp_path: P
     folder = a_run(tmp_path, *lines)
     for line in lines:
         write_window(folder, line, 3000, 400 if line["service"] == NAMES[1] else 0)
-        meta = {"schema": 1, "id": line["id"], "outcome": "measured", "detail": ""}
-        (folder / line["dir"] / "meta.json").write_text(json.dumps(meta))
+        mark_measured(folder, line)
     found = status_of(folder, Step(tuple(lines)))
     assert not found.valid
     assert found.short == "2 of 3 windows valid"
