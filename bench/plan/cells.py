@@ -212,6 +212,27 @@ class Plan:
             cell for cell in self.events if cell.event and number <= (cell.event.most_rounds or self.event_rounds)
         )
 
+    def event_blocks(self, number: int, rng: random.Random | None = None) -> Iterator[list[PlannedCell]]:
+        """Blocks of this round's cells under the same event, of about equal size, within `room`; at random with `rng`.
+
+        A pair that is compared, or one stack with different settings, shares a block, so that it has the same
+        neighbours. Blocks of several cases of an event are joined if there is room, so that a run of few services takes
+        less time.
+        """
+        open_blocks: dict[str, list[PlannedCell]] = {}
+        for block in _of_cases(self.events_of(number), self.room, self.pairs, rng):
+            event = block[0].event
+            if event is None:
+                yield block
+            elif (before := open_blocks.get(event.name)) is not None and _fit([*before, *block], self.room):
+                # What takes longest begins last: its workers boot when those of the others have.
+                open_blocks[event.name] = sorted([*before, *block], key=_planned_s)
+            else:
+                if before is not None:
+                    yield before
+                open_blocks[event.name] = block
+        yield from open_blocks.values()
+
     @property
     def event_rounds(self) -> int:
         """Rounds of events."""
@@ -231,7 +252,7 @@ class Plan:
         return sum(
             self.event_seconds(block)
             for number in range(1, self.event_rounds + 1)
-            for block in side_by_side(self.events_of(number), self.room, self.pairs)
+            for block in self.event_blocks(number)
         )
 
     @property
@@ -333,29 +354,6 @@ def blocks(tables: Sequence[TurnsTable], rng: random.Random | None = None) -> li
         rng.shuffle(names)
     count = math.ceil(len(names) / MOST_IN_BLOCK)
     return [names[number::count] for number in range(count)]
-
-
-def side_by_side(
-    cells: Sequence[PlannedCell], room: float, pairs: Iterable[Pair], rng: random.Random | None = None
-) -> Iterator[list[PlannedCell]]:
-    """Blocks of cells under the same event, of about equal size, each within `room` requests/s; at random with `rng`.
-
-    A pair that is compared, or one stack with different settings, shares a block, so that it has the same neighbours.
-    Blocks of several cases of an event are joined if there is room, so that a run of few services takes less time.
-    """
-    open_blocks: dict[str, list[PlannedCell]] = {}
-    for block in _of_cases(cells, room, pairs, rng):
-        event = block[0].event
-        if event is None:
-            yield block
-        elif (before := open_blocks.get(event.name)) is not None and _fit([*before, *block], room):
-            # What takes longest begins last: its workers boot when those of the others have.
-            open_blocks[event.name] = sorted([*before, *block], key=_planned_s)
-        else:
-            if before is not None:
-                yield before
-            open_blocks[event.name] = block
-    yield from open_blocks.values()
 
 
 def _planned_s(cell: PlannedCell) -> float:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from bench.own_app.targets import folder_of
-from bench.plan.cells import NULL, Plan, PlannedCell, TurnsTable, blocks, side_by_side
+from bench.plan.cells import NULL, Plan, PlannedCell, TurnsTable, blocks
 from bench.plan.measurement import Measurement, most_threads, window_folder
 from bench.tools import OPEN_LOOP
 
@@ -75,8 +75,7 @@ def _needs(unit: PlannedCell | Block | Beside) -> int:
 
 def _beside(plan: Plan, number: int, rng: random.Random) -> Iterator[Beside]:
     """Blocks of services under events, drawn anew in each round."""
-    drawn = side_by_side(plan.events_of(number), plan.room, plan.pairs, rng)
-    for block, cells in enumerate(drawn, 1):
+    for block, cells in enumerate(plan.event_blocks(number, rng), 1):
         yield Beside(block, tuple(cells))
 
 

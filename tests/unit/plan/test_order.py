@@ -9,7 +9,6 @@ import pytest
 from make_plans import MATRIX, plan
 
 from bench.core.errors import UserError
-from bench.plan.cells import side_by_side
 from bench.plan.measurement import Measurement
 from bench.plan.order import measurements
 
@@ -225,7 +224,7 @@ def test_cases_are_joined_as_far_as_the_connections_of_all_allow() -> None:
     made = plan(
         preset="bad-day", events=names, stacks=("waitress-wsgi", "uvicorn-asgi"), controls="none", settings=cpus
     )
-    assert sorted(len(block) for block in side_by_side(made.events, made.room, ())) == [2, 2]
+    assert sorted(map(len, made.event_blocks(1))) == [2, 2]
 
 
 def test_what_is_compared_has_the_same_neighbours() -> None:

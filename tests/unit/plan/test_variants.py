@@ -15,7 +15,7 @@ from make_plans import HERE, MATRIX, plan, told
 from bench.core.errors import UserError
 from bench.matrix.compose import run_services
 from bench.matrix.packages import Asked, Wheel, Wheels
-from bench.plan.cells import Plan, side_by_side
+from bench.plan.cells import Plan
 from bench.plan.make import make_plan
 from bench.plan.measurement import Measurement, measurement_of, settings_of
 from bench.plan.order import measurements
@@ -197,7 +197,7 @@ def test_the_loop_knows_whose_image_a_service_runs_and_its_settings() -> None:
 
 def test_under_an_event_a_stack_with_other_settings_has_the_same_neighbours() -> None:
     made = plan("GRACEFUL=1,5", preset="bad-day", events=("stop",), stacks=("uvicorn-asgi", "gunicorn-sync-wsgi"))
-    blocks = [*side_by_side(made.events, 200.0, made.pairs)]
+    blocks = replace(made, room=200.0).event_blocks(1)
     assert [len({cell.service.stack for cell in block}) for block in blocks] == [1, 1]
 
 
