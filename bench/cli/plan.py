@@ -43,9 +43,10 @@ from bench.plan.selection import DEVELOPMENT, Selection, select_pythons
 from bench.plan.variants import Variant
 from bench.run.folder import make_folder, whole_or_gone
 from bench.run.provenance import provenance
+from bench.run.reader import read_run
 from bench.run.writer import routes_to_verify, run_facts, service_facts, write_run
 from bench.schedule.step_file import loads_of
-from bench.schedule.steps import read_steps
+from bench.schedule.steps import steps_of
 from bench.tools import OPEN_LOOP
 from bench.words.advice import WantedRun, expectations
 
@@ -161,24 +162,23 @@ def commands_verb(argv: Sequence[str]) -> int:
     """`commands SELECTION`: print every command line of the load tools, in the order of the plan; measure nothing."""
     with tempfile.TemporaryDirectory() as folder:
         run = make_run(parse_selection(argv), Path(folder) / "dry-run")
-        for step in read_steps((run / "plan.jsonl").read_text()):
-            step_loads = loads_of(run, step.lines)
-            services = {line["id"]: line["service"] for line in step.lines}
-            shares = {line["id"]: line.get("share") for line in step.lines}
+        source = read_run(str(run))
+        for step in steps_of(source.planned):
+            step_loads = loads_of(run, step)
+            shares = {line.id: line.share for line in step.lines}
             for name, load in step_loads.loads.items():
                 # The combined load of several load generators is not a command.
                 if name not in step_loads.clients and step_loads.clients:
                     continue
                 if (share := shares.get(load.id)) and load.rate is None:
-                    print(f"{load.id}  {services[load.id]}  {load.tool} at {share:.0%} of the slowest service's speed")
+                    print(f"{load.id}  {load.service}  {load.tool} at {share:.0%} of the slowest service's speed")
                     continue
                 try:
                     words = command_line(command(task_of(str(run), load)))
                 except Failed as failure:
                     raise UserError(str(failure)) from failure
-                print(f"{load.id}  {services[load.id]}  {words}")
-        facts = json.loads((run / "run.json").read_text())
-        for line in [*facts["again"]["words"], *facts["expected"]]:
+                print(f"{load.id}  {load.service}  {words}")
+        for line in [*source.facts["again"]["words"], *source.facts["expected"]]:
             print(line, file=sys.stderr)
     return 0
 

@@ -8,6 +8,7 @@ from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any
 from urllib.parse import urlsplit
 
+from bench.core.errors import UserError
 from bench.plan.events.event import Event, event_of
 from bench.plan.events.event import as_dict as event_as_dict
 from bench.tools import SOCKETS, TOOLS
@@ -117,7 +118,7 @@ class Measurement:
     @property
     def container(self) -> str:
         """The name under which its service runs in the step."""
-        return container_name(self.service, self.copy)
+        return self.service if self.copy == 1 else f"{self.service}-copy-{self.copy}"
 
     @property
     def held(self) -> bool:
@@ -153,11 +154,6 @@ class Measurement:
     def to_line(self) -> str:
         """Its line of plan.jsonl, without the newline."""
         return json.dumps(self.as_dict())
-
-
-def container_name(service: str, copy: int = 1) -> str:
-    """The name under which a service, or another copy of it, runs in a step."""
-    return service if copy == 1 else f"{service}-copy-{copy}"
 
 
 def window_folder(step: str, one: Measurement) -> str:
@@ -241,6 +237,13 @@ def measurement_of(entry: Mapping[str, Any] | None) -> Measurement | str:
     if planned.mode not in MODES:
         return f"{shortened(planned.mode)} is not a mode"
     return _lacks(planned) or _fault(planned) or planned
+
+
+def planned_of(entry: Mapping[str, Any]) -> Measurement:
+    """The measurement of a line of plan.jsonl; UserError if it is none."""
+    if isinstance(planned := measurement_of(entry), str):
+        raise UserError(f"{entry.get('id')} of the plan: {planned}; start a new run")
+    return planned
 
 
 def _lacks(planned: Measurement) -> str:

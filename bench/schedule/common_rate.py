@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from bench.core.files import as_object, read_bytes, write_file
 from bench.core.formats import number
 from bench.plan.levels import SEARCHED, parse_level
 from bench.records.record import MEASURED, Record
-from bench.run.common_rates import CommonRates, common_rates, path_of
+from bench.run.common_rates import CommonRates, at_common_rate, path_of
 from bench.run.reader import Run
 from bench.schedule import journal
 from bench.schedule.steps import Step
@@ -158,18 +158,11 @@ def _rounded(rate: float) -> int:
 
 def with_rates(run: str, steps: Iterable[Step]) -> Iterator[Step]:
     """The steps with their common rates, without loads at common rates that are not known."""
-    known: dict[tuple[str, str, str], Mapping[str, Any] | None] = {}
+
+    @cache
+    def decided(table: tuple[str, str, str]) -> Mapping[str, Any] | None:
+        return as_object(read_bytes(f"{run}/{path_of(table)}") or b"")
+
     for step in steps:
-        lines = []
-        for line in step.lines:
-            if line.get("share_of") is None:
-                lines.append(line)
-                continue
-            table = step.table_of(line)
-            if table not in known:
-                known[table] = as_object(read_bytes(f"{run}/{path_of(table)}") or b"")
-            found = common_rates(known[table])
-            rate = found.of(line["level"], line["service"]) if found else ""
-            if isinstance(rate, int):
-                lines.append({**line, "rate": rate})
-        yield replace(step, lines=tuple(lines))
+        rated = (at_common_rate(line, decided(line.table)) for line in step.lines)
+        yield Step(tuple(line for line, why in rated if not why))

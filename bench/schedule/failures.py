@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from bench.core.files import as_object, mapping, read_bytes, write_file
 from bench.core.formats import printable
+from bench.plan.measurement import Measurement
 from bench.records.record import MEASURED
 from bench.run import retries
-from bench.run.reader import RUNNING_ANSWERS
+from bench.run.reader import RUNNING_ANSWERS, Run, read_run
 from bench.schedule.finished import last_words
-from bench.schedule.steps import Step, read_steps
+from bench.schedule.steps import steps_of
 from bench.validity.measurement_rules import OUT_OF_MEMORY
 
 KILLED = "killed at its container's memory limit"
@@ -93,16 +94,14 @@ def build_error(log: str) -> str:
 
 def none_measured(run: Path) -> str:
     """A line if every service of the run failed, in its verification or in all of its loads; else empty."""
-    facts = mapping(as_object(read_bytes(str(run / "run.json")) or b""))
-    names = list(mapping(facts.get("services")))
-    failed = {name for name in names if (run / "raw/services" / name / "failure.json").exists()}
-    for line in (run / "plan.jsonl").read_text().splitlines():
-        planned = mapping(as_object(line.encode()))
-        meta = read_bytes(f"{run}/{planned.get('dir')}/meta.json")
-        if meta is not None and planned.get("service") in names:
-            if mapping(as_object(meta)).get("outcome") == MEASURED:
+    source, failed = read_run(str(run)), {*failed_services(run)}
+    names = [*mapping(source.facts.get("services"))]
+    for planned in source.planned:
+        outcome = _outcome(run, planned)
+        if outcome is not None and planned.service in names:
+            if outcome == MEASURED:
                 return ""
-            failed.add(str(planned["service"]))
+            failed.add(planned.service)
     if not names or len(failed) < len(names):
         return ""
     many = f"none of the {len(names)} services could be measured" if len(names) > 1 else f"{names[0]} was not measured"
@@ -135,44 +134,41 @@ def try_again(run: Path) -> str:
     shown = ", ".join(names[:MOST_NAMES]) + (f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else "")
     one = len(names) == 1
     words = f"{len(names)} service{'' if one else 's'} that failed {'is' if one else 'are'} tried again: {shown}"
-    steps = read_steps((run / "plan.jsonl").read_text())
-    if windows := len(missed_windows(run, steps, failed_services(run).keys())):
+    if windows := len(missed_windows(read_run(str(run)))):
         many, them = "" if windows == 1 else "s", "it" if one else "them"
         words += f"; {windows} window{many} in turns without {them} will be loaded again with {them}"
     return words
 
 
-def reopen(run: Path) -> None:
+def reopen(source: Run) -> None:
     """Set aside windows in turns that lack a service which is verified now, so that they are loaded again with it.
 
     The service can only be compared with others that were loaded at the same time.
     """
-    steps = read_steps((run / "plan.jsonl").read_text())
-    for window in sorted(missed_windows(run, steps, failed_services(run).keys())):
+    for window in sorted(missed_windows(source)):
         retries.set_aside(window, INCOMPLETE)
 
 
-def missed_windows(run: Path, steps: Iterable[Step], failed: Collection[str]) -> set[Path]:
+def missed_windows(source: Run) -> set[Path]:
     """The folders of windows that a block measured without one of its services that has not failed."""
-    found: set[Path] = set()
-    for step in steps:
+    run, found = Path(source.path), set[Path]()
+    failed = failed_services(run)
+    for step in steps_of(source.planned):
         if not step.held:
             continue
         # Loads at common rates may be missing in a block; they are repeated with their table.
-        turns = [line for line in step.lines if line.get("share_of") is None]
-        outcomes = {line["id"]: _outcome(run, line) for line in turns}
+        turns = [line for line in step.lines if line.share_of is None]
+        outcomes = {line.id: _outcome(run, line) for line in turns}
         done = step.tables_in([name for name, outcome in outcomes.items() if outcome == MEASURED])
-        never = step.tables_in(
-            [line["id"] for line in turns if outcomes[line["id"]] is None and line["service"] not in failed]
-        )
-        folders = {(run / line["dir"]).parent for line in turns if step.table_of(line) in done & never}
+        never = step.tables_in([line.id for line in turns if outcomes[line.id] is None and line.service not in failed])
+        folders = {(run / line.dir).parent for line in turns if line.table in done & never}
         found |= {folder for folder in folders if folder.is_dir()}
     return found
 
 
-def _outcome(run: Path, line: Mapping[str, Any]) -> str | None:
+def _outcome(run: Path, planned: Measurement) -> str | None:
     """The outcome of a measurement; None if it has no meta.json."""
-    text = read_bytes(str(run / line["dir"] / "meta.json"))
+    text = read_bytes(str(run / planned.dir / "meta.json"))
     return None if text is None else str(mapping(as_object(text)).get("outcome"))
 
 

@@ -7,7 +7,7 @@ marks a measurement as complete and is written last.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,10 @@ from bench.core.errors import UserError
 from bench.core.files import as_object, mapping, read_bytes, write_file
 from bench.core.formats import printable
 from bench.load.failures import NO_ANSWER, TOOL_FAILED, WRONG_ANSWER
+from bench.plan.measurement import Measurement
 from bench.records.record import Outcome
 from bench.run.raw_files import HASHES, hashes_of, places_of, read_files
-from bench.schedule.steps import Step, container_of
+from bench.schedule.steps import Step
 from driver.messages import FINISHED, Finished, MessageError, finished_of, read
 
 FILE = FINISHED
@@ -62,39 +63,39 @@ def record_step(run: Path, step: Step, seen: Finished) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         if lost := lost_of(seen):
             meta |= {"outcome": lost.outcome, "detail": lost.words}
-        places = places_of(str(run), name, container_of(line), in_block=step.in_block)
-        meta[HASHES] = hashes_of(read_files(str(run), places, line["tool"]))
+        places = places_of(str(run), name, line.container, in_block=step.in_block)
+        meta[HASHES] = hashes_of(read_files(str(run), places, line.tool))
         write_file(folder / "meta.json", json.dumps(meta, ensure_ascii=False) + "\n")
 
 
 def metas(run: Path, step: Step, seen: Finished) -> Iterator[tuple[str, dict[str, Any]]]:
     """The folder of each measurement, relative to the run's, and the content of its meta.json."""
     for line in step.lines:
-        name = container_of(line)
+        name = line.container
         outcome, detail = _outcome(run, step, seen, line)
-        meta = {"schema": 1, "id": line["id"], "outcome": outcome, "detail": detail, "begin_ns": seen.begin_ns}
+        meta = {"schema": 1, "id": line.id, "outcome": outcome, "detail": detail, "begin_ns": seen.begin_ns}
         if not step.in_block:
             # Only for a service alone: several that start side by side slow each other down.
             times = _times(run / step.dir / "services" / f"{name}.txt")
             meta |= {"image_id": seen.image_ids.get(name) or None, "started_ns": seen.started_ns.get(name)}
             meta |= {"ready_ns": times.get("ready"), "warm_ns": times.get("warm"), "loaded_ns": seen.loaded_ns}
-        yield line["dir"], meta | {"end_ns": seen.end_ns} | ({"node": seen.node} if seen.node else {})
+        yield line.dir, meta | {"end_ns": seen.end_ns} | ({"node": seen.node} if seen.node else {})
 
 
-def _outcome(run: Path, step: Step, seen: Finished, line: Mapping[str, Any]) -> tuple[str, str]:
+def _outcome(run: Path, step: Step, seen: Finished, line: Measurement) -> tuple[str, str]:
     """The outcome of a measurement, and a detail. What was measured before its service failed still counts."""
-    name, services = container_of(line), run / step.dir / "services"
+    name, services = line.container, run / step.dir / "services"
     if seen.status("start"):
         words = last_words(run / "raw/services" / name / "start.log")
-        return Outcome.SILENT if line.get("url") else Outcome.NOT_STARTED, words
+        return Outcome.SILENT if line.url else Outcome.NOT_STARTED, words
     said, status = services / f"{name}.txt", _saved_status(services / f"{name}.status")
-    tool = as_object(read_bytes(str(run / line["dir"] / "tool.json")) or b"")
+    tool = as_object(read_bytes(str(run / line.dir / "tool.json")) or b"")
     # For a service alone, the load's exit status decides, also with several load generators. An event that the engine
     # cannot do has not begun.
     begun = step.held or (step.in_block and "start" in seen.statuses)
     whole = tool is not None if begun else seen.statuses.get("run") == 0
     if whole and (
-        line.get("event") or name not in seen.ended or mapping(mapping(tool).get("health_after")).get("status") == 200
+        line.event or name not in seen.ended or mapping(mapping(tool).get("health_after")).get("status") == 200
     ):
         return Outcome.MEASURED, ""
     answered = "ready" in _times(said)
@@ -103,7 +104,7 @@ def _outcome(run: Path, step: Step, seen: Finished, line: Mapping[str, Any]) -> 
     if name in seen.ended and (answered or status != NO_ANSWER):
         return Outcome.DIED, f"its container ended{its_words}"
     if status == NO_ANSWER:
-        return Outcome.SILENT if answered or line.get("url") else Outcome.NOT_STARTED, last_words(said) + its_words
+        return Outcome.SILENT if answered or line.url else Outcome.NOT_STARTED, last_words(said) + its_words
     if status:
         return Outcome.WRONG if status == WRONG_ANSWER else Outcome.TOOL_FAILED, last_words(said)
     reached = "run" if "run" in seen.statuses else "prepare"

@@ -66,15 +66,13 @@ def append(source: Run, step: Step) -> list[Record]:
 
 def events(source: Run, step: Step) -> list[EventRecord]:
     """The records of a step whose services are under an event; empty for other steps."""
-    found = [one for one in source.planned if one.id in step.ids and one.event]
-    return [event_record(source.path, one, read_raw(source.path, one)) for one in found]
+    return [event_record(source.path, one, read_raw(source.path, one)) for one in step.lines if one.event]
 
 
 def noise(source: Run, step: Step) -> str:
     """What else used the host, or set its clock, during a step of one measurement; empty if negligible."""
     limits = noise_limits_of(mapping(source.facts.get("knobs")))
-    (planned,) = (one for one in source.planned if one.id in step.ids)
-    record = _record(source, planned, read_raw(source.path, planned))
+    record = _record(source, step.first, read_raw(source.path, step.first))
     if record.knee_rate is not None:
         # Noise makes a rate harder to hold, and the service held it.
         return ""

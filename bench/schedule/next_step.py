@@ -89,7 +89,7 @@ def _after_step(folder: Path, source: Run, state: RunState, shown: Shown, at: Pa
             shown.lines.append(f"{step.label}: to be measured again, because {lost}")
         return run_state.set_aside(folder, step, state, retries.LOST)
     # Not for a search for a knee, which itself repeats trials that noise has spoiled.
-    alone = not (step.held or step.tells_rates or step.finds_knee or step.first.get("event"))
+    alone = not (step.held or step.tells_rates or step.finds_knee or step.first.event)
     again = alone and step.seconds <= state.retry_s
     again = again and retries.may_be_noisy(folder / step.dir, null=step.mode == "null")
     if again and (noise := journal.noise(source, step)):
@@ -146,4 +146,4 @@ def _write_wave(folder: Path, state: RunState) -> None:
     for lane, step in steps.items():
         at = lane_folder(folder, lane)
         at.mkdir(parents=True, exist_ok=True)
-        write_step(folder, step.lines, at, ceiling if step.finds_knee else None)
+        write_step(folder, step, at, ceiling if step.finds_knee else None)

@@ -15,20 +15,20 @@ from pathlib import Path
 from bench.analysis.profiles.sampled import cannot_sample, profiles_of, read_profile, sampled_services, windows_of
 from bench.analysis.tables.judge import judge_tables
 from bench.core.files import write_file
-from bench.plan.measurement import Measurement, measurement_of, step_folder, window_folder
+from bench.plan.measurement import Measurement, planned_of, step_folder, window_folder
 from bench.plan.profile import FOLDER, UNDER_WAY
 from bench.run.reader import read_run, read_service
 from bench.schedule.finished import FILE as FINISHED
 from bench.schedule.finished import read_finished, record_step
 from bench.schedule.run_state import unverified
 from bench.schedule.step_file import FILES, write_step
-from bench.schedule.steps import Step, read_steps
+from bench.schedule.steps import Step
 from bench.validity.run_records import reviewed, service_names
 from driver.messages import Finished
 
 QUEUE = "profiles.jsonl"
 AGAIN = "again"
-"""The key of a line whose window is being repeated."""
+"""The key of a line whose window is being repeated, beside those of plan.jsonl."""
 
 
 def begin(run: Path) -> list[str]:
@@ -63,29 +63,29 @@ def _under_way(window: Measurement) -> Measurement:
 
 def next_window(run: Path) -> str:
     """Record the window that has ended, and write the next one to RUN/step.json; its label, empty if none is left."""
-    steps = [*read_steps((run / QUEUE).read_text())]
-    if steps and (seen := read_finished(run)) is not None:
-        last = steps.pop(0)
-        steps += [Step(({**last.first, AGAIN: True},))] if _is_to_be_repeated(run, last, seen) else []
-        write_file(run / QUEUE, "".join(f"{json.dumps(dict(step.first))}\n" for step in steps))
-    if not steps:
+    queue = [json.loads(line) for line in (run / QUEUE).read_text().splitlines()]
+    if queue and (seen := read_finished(run)) is not None:
+        last = queue.pop(0)
+        starved = _record(run, planned_of(last), seen)
+        queue += [last | {AGAIN: True}] if starved and AGAIN not in last else []
+        write_file(run / QUEUE, "".join(f"{json.dumps(line)}\n" for line in queue))
+    if not queue:
         for name in (QUEUE, *FILES):
             (run / name).unlink(missing_ok=True)
         return ""
-    shutil.rmtree(run / steps[0].dir, ignore_errors=True)
-    write_step(run, steps[0].lines)
-    return steps[0].label
+    step = Step((planned_of(queue[0]),))
+    shutil.rmtree(run / step.dir, ignore_errors=True)
+    write_step(run, step)
+    return step.label
 
 
-def _is_to_be_repeated(run: Path, step: Step, seen: Finished) -> bool:
-    """Record a window that has ended; whether to repeat it."""
+def _record(run: Path, window: Measurement, seen: Finished) -> bool:
+    """Record a window that has ended; whether other programs kept it from the CPU."""
+    step = Step((window,))
     record_step(run, step, seen)
     whole = step.dir.removesuffix(UNDER_WAY)
     shutil.rmtree(run / whole, ignore_errors=True)
     (run / step.dir).rename(run / whole)
     (run / FINISHED).unlink()
-    window, source = measurement_of(step.first), read_run(str(run))
-    if isinstance(window, str) or step.first.get(AGAIN):
-        return False
     window = replace(window, dir=window_folder(whole, window))
-    return read_profile(source, window, read_service(source.path, window.service)).starved
+    return read_profile(read_run(str(run)), window, read_service(str(run), window.service)).starved

@@ -14,6 +14,7 @@ from typing import Any
 
 from bench.core.errors import UserError
 from bench.core.files import write_file
+from bench.plan.measurement import planned_of
 from bench.records.resource_usage import whole
 from bench.run import retries
 from bench.run.folder import lane_folders
@@ -25,7 +26,7 @@ from bench.schedule.finished import FILE as FINISHED
 from bench.schedule.finished import lost_of, read_finished, record_step
 from bench.schedule.progress import Progress
 from bench.schedule.step_file import FILES, LINES
-from bench.schedule.steps import Step, dealt, in_time, open_steps, read_steps
+from bench.schedule.steps import Step, dealt, in_time, open_steps, read_steps, steps_of
 from bench.validity.run_rules import BOUND_AFTER
 from driver.messages import Finished
 
@@ -61,9 +62,9 @@ class RunState:
 
 def begin(folder: Path, now: float, max_time_s: float | None, lanes: int = 1) -> RunState:
     """The state of a new loop, after recording what an earlier one left behind."""
-    _record_last(folder)
-    reopen(folder)
     source = read_run(str(folder))
+    _record_last(source)
+    reopen(source)
     journal.rebuild(source)
     alone = sum(one.seconds for one in source.planned if one.mode in ("solo", "null"))
     retry_s = retries.RETRIES * alone
@@ -76,7 +77,7 @@ def set_aside(folder: Path, step: Step, state: RunState, cause: str = retries.SP
 
     A block's folder may also have measurements of an earlier step, which stay.
     """
-    place, own = folder / step.dir, {folder / line["dir"] for line in step.lines}
+    place, own = folder / step.dir, {folder / line.dir for line in step.lines}
     others = any(path.parent not in own for path in place.rglob("meta.json"))
     retries.set_aside(place, cause, own if others else ())
     queue = (*state.queue[1:], step)
@@ -91,7 +92,7 @@ def next_round(source: Run, state: RunState, now: float) -> RunState:
 
     If time is limited, tables that can reach their next look come first.
     """
-    steps = tuple(_of_verified(Path(source.path), read_steps((Path(source.path) / "plan.jsonl").read_text())))
+    steps = tuple(_of_verified(Path(source.path), steps_of(source.planned)))
     lines = journal.read(source.path)
     modes = {step.mode for step in steps}
     settled = journal.settled(source, lines) if "turns" in modes else set[tuple[str, str, str]]()
@@ -108,7 +109,7 @@ def next_round(source: Run, state: RunState, now: float) -> RunState:
         times = 1 if progress.spent else state.lanes
         first = in_time(steps, first, times * progress.expected(state.max_time_s - now, now))
     # A run that was interrupted in its first round does not know the speeds of all services yet.
-    waiting = {step.table_of(line) for step in left if step.held and step.round == 1 for line in step.lines}
+    waiting = {line.table for step in left if step.held and step.round == 1 for line in step.lines}
     decide(source, lines, waiting)
     queue = tuple(with_rates(source.path, (step for step in first if step.round == first[0].round)))
     lane_of = (
@@ -145,13 +146,14 @@ def _lost(folder: Path, step: Step, seen: Finished) -> str:
     return lost.words if lost and retries.may_be_lost(folder / step.dir) else ""
 
 
-def _record_last(folder: Path) -> None:
+def _record_last(source: Run) -> None:
     """Record the last step of each lane, if a loop was interrupted between its end and its recording."""
+    folder = Path(source.path)
     for at in lane_folders(folder):
         seen = read_finished(at)
         if seen is None:
             continue
-        for step in read_steps((folder / "plan.jsonl").read_text()):
+        for step in steps_of(source.planned):
             # A lost step is measured again.
             if step.id == seen.id and not _lost(folder, step, seen):
                 record_step(folder, _as_loaded(at, step), seen)
@@ -173,7 +175,8 @@ def unverified(folder: Path, services: Collection[str]) -> bool:
 
 def save(folder: Path, state: RunState) -> None:
     """Keep the state for the next call."""
-    kept: dict[str, Any] = {"progress": asdict(state.progress), "queue": [step.lines for step in state.queue]}
+    queue = [[line.as_dict() for line in step.lines] for step in state.queue]
+    kept: dict[str, Any] = {"progress": asdict(state.progress), "queue": queue}
     kept |= {"max_time_s": state.max_time_s, "wave": state.wave, "retry_s": state.retry_s}
     kept |= {"lanes": state.lanes, "lane_of": state.lane_of}
     write_file(folder / FILE, json.dumps(kept))
@@ -185,7 +188,7 @@ def load(folder: Path) -> RunState:
         kept = json.loads((folder / FILE).read_text())
     except FileNotFoundError:
         raise UserError(f"{folder / FILE} is missing: a loop begins with `next RUN --begin`") from None
-    queue = tuple(Step(tuple(lines)) for lines in kept["queue"])
+    queue = tuple(Step(tuple(map(planned_of, lines))) for lines in kept["queue"])
     wave = {int(lane): id_ for lane, id_ in kept["wave"].items()}
     times = (kept["max_time_s"], wave, kept["retry_s"])
     return RunState(Progress(**kept["progress"]), queue, *times, kept["lanes"], kept["lane_of"])

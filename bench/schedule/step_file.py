@@ -6,22 +6,20 @@ step.json has a part for the driver, and the loads for the load generator; step.
 from __future__ import annotations
 
 import glob
-import json
 import shutil
-from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 from bench.core.errors import UserError
 from bench.core.files import write_file
 from bench.load.task import FILE as STEP
 from bench.load.task import StepLoad, StepLoads, write_loads
-from bench.plan.events.event import Event, event_of
-from bench.plan.measurement import measurement_of, shares
+from bench.plan.events.event import Event, as_dict
+from bench.plan.measurement import Measurement, shares
 from bench.run.folder import read_addresses
-from bench.schedule.steps import Step, container_of
+from bench.schedule.steps import Step
 from driver.messages import Doings, as_json
 from driver.messages import Step as HostStep
 
@@ -38,53 +36,40 @@ PORT = 8080
 NAMES: Mapping[str, str] = MappingProxyType({})
 """The addresses of a run whose services are all reached by name."""
 
-PlanLine = Mapping[str, Any]
 
-
-def write_step(run: Path, lines: Sequence[PlanLine], at: Path | None = None, ceiling: float | None = None) -> None:
+def write_step(run: Path, step: Step, at: Path | None = None, ceiling: float | None = None) -> None:
     """Write a step's files to RUN or to its lane's folder `at`; knees are searched up to `ceiling` requests/s."""
     at = at or run
-    host, loads = host_step(lines), loads_of(run, lines)
+    loads = loads_of(run, step)
     loads = replace(loads, loads={name: replace(one, knee_ceiling=ceiling) for name, one in loads.loads.items()})
-    _remove_earlier(run, Step(tuple(lines)))
-    write_file(at / LINES, "".join(json.dumps(line) + "\n" for line in lines))
-    write_loads(at, loads, as_json(host))
+    _remove_earlier(run, step)
+    write_file(at / LINES, "".join(f"{line.to_line()}\n" for line in step.lines))
+    write_loads(at, loads, as_json(host_step(step)))
 
 
 def _remove_earlier(run: Path, step: Step) -> None:
     """Remove the files of an earlier try, which must not be taken for this one's."""
     for line in step.lines:
-        shutil.rmtree(run / line["dir"], ignore_errors=True)
+        shutil.rmtree(run / line.dir, ignore_errors=True)
     for name in step.containers:
         for file in (run / step.dir / "services").glob(f"{glob.escape(name)}.*"):
             file.unlink()
 
 
-def host_step(lines: Sequence[PlanLine]) -> HostStep:
-    """The driver's part of a step, from its lines of the plan."""
-    first, step = lines[0], Step(tuple(lines))
-    if len({line["id"] for line in lines}) != len(lines) or len(set(map(_unit, lines))) != 1:
-        raise UserError(f"the plan's lines of {first['id']} are not one step")
+def host_step(step: Step) -> HostStep:
+    """The driver's part of a step."""
     return HostStep(
         id=step.id,
         dir=step.dir,
         services=step.containers,
-        copies={container_of(line): line["service"] for line in lines if container_of(line) != line["service"]},
-        folders=tuple(line["dir"] for line in lines),
+        copies={line.container: line.service for line in step.lines if line.container != line.service},
+        folders=tuple(line.dir for line in step.lines),
         held=step.held,
-        host_network=bool(first.get("host_network")),
-        knee=any(line.get("knee_p99_s") is not None for line in lines),
-        clients=tuple(client_names(first)),
-        events={container_of(line): doings_of(event) for line in lines if (event := _event(line))},
+        host_network=step.first.host_network,
+        knee=any(line.knee_p99_s is not None for line in step.lines),
+        clients=_clients(step),
+        events={line.container: doings_of(line.event) for line in step.lines if line.event},
     )
-
-
-def _event(line: PlanLine) -> Event | None:
-    """The event of a line, if any; UserError if the plan is from a version with other events."""
-    try:
-        return event_of(line["event"]) if line.get("event") else None
-    except ValueError as problem:
-        raise UserError(f"{line['id']} of the plan: {problem}; start a new run") from None
 
 
 def doings_of(event: Event) -> Doings:
@@ -101,75 +86,49 @@ def doings_of(event: Event) -> Doings:
     )
 
 
-def _unit(line: PlanLine) -> Any:
-    return line.get("unit", line["id"])
+def loads_of(run: Path, step: Step) -> StepLoads:
+    """The loads of a step; with several load generators, also the share of each."""
+    addresses, clients = read_addresses(run), _clients(step)
+    loads = {line.id: load_of(line, addresses) for line in step.lines}
+    if clients:
+        loads |= {name: load_of(one, addresses) for name, one in zip(clients, shares(step.first), strict=True)}
+    return StepLoads(loads, clients)
 
 
-def loads_of(run: Path, lines: Sequence[PlanLine]) -> StepLoads:
-    """The loads of a step, from its lines of the plan."""
-    addresses, first = read_addresses(run), lines[0]
-    names = [*(line["id"] for line in lines), *client_names(first)]
-    all_lines = zip(names, (*lines, *_shares(first)), strict=True)
-    loads = {name: load_of(line, addresses) for name, line in all_lines}
-    return StepLoads(loads, tuple(client_names(first)))
-
-
-def client_names(line: PlanLine) -> list[str]:
+def _clients(step: Step) -> tuple[str, ...]:
     """The names of the loads of several load generators; empty if there is only one."""
-    return [f"client_{number}" for number in range(1, len(_shares(line)) + 1)]
+    count = step.first.loadgens
+    return tuple(f"client_{number}" for number in range(1, count + 1)) if count > 1 else ()
 
 
-def _shares(line: PlanLine) -> list[PlanLine]:
-    if line.get("loadgens", 1) == 1:
-        return []
-    if isinstance(planned := measurement_of(line), str):
-        raise UserError(f"{line['id']} of the plan: {planned}")
-    return [share.as_dict() for share in shares(planned)]
-
-
-def load_of(line: PlanLine, addresses: Mapping[str, str] = NAMES) -> StepLoad:
-    """The load of a line of the plan; `addresses` has the services that are not reached by name."""
-    service, timeout_s, event = line["service"], line.get("timeout_s"), _event(line)
+def load_of(planned: Measurement, addresses: Mapping[str, str] = NAMES) -> StepLoad:
+    """The load of a measurement; `addresses` has the services that are not reached by name."""
+    service, timeout_s, event = planned.service, planned.timeout_s, planned.event
     if timeout_s is None:
-        raise UserError(f"{line['id']} of the plan has no timeout_s")
-    duration_s = ENDLESS_S if line.get("mode") == "turns" else line.get("duration_s")
-    load = StepLoad(
-        id=line["id"],
+        raise UserError(f"{planned.id} of the plan has no timeout_s")
+    duration_s = ENDLESS_S if planned.held else planned.duration_s
+    return StepLoad(
+        id=planned.id,
         service=service,
-        dir=line["dir"],
-        url=(line.get("url") or f"http://{addresses.get(service, f'{container_of(line)}:{PORT}')}") + line["path"],
-        method=line.get("method") or "GET",
-        body=line.get("body"),
-        requests=line.get("requests"),
-        targets=line.get("targets"),
-        tool=line["tool"],
-        connections=line.get("connections"),
-        count=line.get("count"),
-        rate=line.get("rate"),
+        dir=planned.dir,
+        url=(planned.url or f"http://{addresses.get(service, f'{planned.container}:{PORT}')}") + planned.path,
+        method=planned.method,
+        body=planned.body,
+        requests=planned.requests,
+        targets=planned.targets,
+        tool=planned.tool,
+        connections=planned.connections,
+        count=planned.count,
+        rate=planned.rate,
         duration_s=duration_s,
         timeout_s=timeout_s,
-        threads=line.get("threads") or 1,
-        warmup_s=line.get("warmup_s") or 0,
-        keepalive=line.get("keepalive") is not False,
+        threads=planned.threads,
+        warmup_s=planned.warmup_s,
+        keepalive=planned.keepalive,
         deadline_s=duration_s + timeout_s + GRACE_S if duration_s else COUNT_DEADLINE_S,
-        knee_p99_s=line.get("knee_p99_s"),
-        knee_share=line.get("knee_share"),
-        event=line.get("event"),
-        container="" if container_of(line) == service else container_of(line),
-        after_s=event.apart_s * (line["slot"] - 1) if event and line.get("slot") else 0.0,
+        knee_p99_s=planned.knee_p99_s,
+        knee_share=planned.knee_share,
+        event=as_dict(event) if event else None,
+        container="" if planned.copy == 1 else planned.container,
+        after_s=event.apart_s * (planned.slot - 1) if event and planned.slot else 0.0,
     )
-    for field in fields(load):
-        if isinstance(value := getattr(load, field.name), str):
-            _checked(value)
-    return load
-
-
-def _checked(value: str) -> str:
-    """The text; UserError if a command line cannot contain it."""
-    try:
-        value.encode()
-    except UnicodeEncodeError as error:
-        raise UserError(f"the plan holds {value!r}, which is not UTF-8") from error
-    if "\0" in value:
-        raise UserError(f"the plan holds {value!r}, and no command line can hold a NUL")
-    return value

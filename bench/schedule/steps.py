@@ -5,112 +5,104 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 from bench.core.formats import listed
 from bench.plan.interim_looks import table_looks
-from bench.plan.measurement import IN_BLOCKS, container_name, step_folder
+from bench.plan.measurement import Measurement, planned_of, step_folder
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A measurement or a block, as its lines of plan.jsonl."""
+    """A measurement or a block, with its lines of plan.jsonl."""
 
-    lines: tuple[Mapping[str, Any], ...]
+    lines: tuple[Measurement, ...]
 
     @property
-    def first(self) -> Mapping[str, Any]:
+    def first(self) -> Measurement:
         """Its first line, for what all lines have in common."""
         return self.lines[0]
 
     @property
     def id(self) -> str:
         """The id of the block or measurement."""
-        return str(self.first.get("unit", self.first["id"]))
+        return self.first.step
 
     @property
     def mode(self) -> str:
         """The mode of its first line: solo, null, turns or event."""
-        return str(self.first.get("mode", "solo"))
+        return self.first.mode
 
     @property
     def held(self) -> bool:
         """Whether its loads take turns."""
-        return self.mode == "turns"
+        return self.first.held
 
     @property
     def in_block(self) -> bool:
         """Whether its services are up side by side; else it is a single measurement."""
-        return self.mode in IN_BLOCKS
+        return self.first.in_block
 
     @property
     def tells_rates(self) -> bool:
         """Whether common rates need it: it loads the null server with the open-loop tool."""
-        return self.mode == "null" and self.first.get("connections") is None
+        return self.mode == "null" and self.first.open_loop
 
     @property
     def finds_knee(self) -> bool:
         """Whether it searches for a knee; later rounds load at that rate, other levels at a share of it."""
-        return self.round == 1 and self.first.get("knee_p99_s") is not None and self.first.get("knee_share") is None
+        return self.round == 1 and self.first.knee_p99_s is not None and self.first.knee_share is None
 
     @property
     def round(self) -> int:
         """The round, from 1."""
-        return int(self.first["round"])
+        return self.first.round
 
     @property
     def seconds(self) -> float:
         """Its expected seconds, according to the plan."""
-        return float(self.first.get("seconds", 0))
+        return self.first.seconds
 
     @property
     def services(self) -> tuple[str, ...]:
         """The services under load: one, or all of a block."""
-        return tuple(dict.fromkeys(line["service"] for line in self.lines))
+        return tuple(dict.fromkeys(line.service for line in self.lines))
 
     @property
     def containers(self) -> tuple[str, ...]:
         """The names under which its services run."""
-        return tuple(dict.fromkeys(container_of(line) for line in self.lines))
+        return tuple(dict.fromkeys(line.container for line in self.lines))
 
     @property
     def cell(self) -> tuple[str, str, str, str]:
         """Service, scenario, tool and level of its first measurement."""
-        service, scenario, tool, level = (str(self.first[key]) for key in ("service", "scenario", "tool", "level"))
-        return service, scenario, tool, level
+        return self.first.service, self.first.scenario, self.first.tool, self.first.level
 
     @property
     def label(self) -> str:
         """The step, to show in progress."""
         if self.held:
-            tables = dict.fromkeys(" ".join(self.table_of(line)) for line in self.lines)
+            tables = dict.fromkeys(" ".join(line.table) for line in self.lines)
             return f"round {self.round}, {len(self.services)} services in turns: {', '.join(tables)}"
         if len(self.lines) > 1:
-            cases = len({line["level"] for line in self.lines})
-            what = self.first["level"] if cases == 1 else f"{cases} cases of {self.first['event']['name']}"
+            cases, event = len({line.level for line in self.lines}), self.first.event
+            what = f"{cases} cases of {event.name}" if event and cases > 1 else self.first.level
             return f"{what} of {listed([*self.services], most=3, shown=2)}"
-        return f"{self.first['service']} {self.first['scenario']} {self.first['tool']} {self.first['level']}"
+        return " ".join(self.cell)
 
     @property
     def ids(self) -> tuple[str, ...]:
         """The ids of its measurements."""
-        return tuple(line["id"] for line in self.lines)
+        return tuple(line.id for line in self.lines)
 
     @property
     def dir(self) -> str:
         """Its folder, relative to the run's, which contains those of its measurements."""
-        return step_folder(str(self.first["dir"]))
+        return step_folder(self.first.dir)
 
     def tables_in(self, finished: Collection[str]) -> set[tuple[str, str, str]]:
         """The tables of a block with a finished measurement: if only one service failed, they are not loaded again."""
-        return {self.table_of(line) for line in self.lines if line["id"] in finished}
-
-    @staticmethod
-    def table_of(line: Mapping[str, Any]) -> tuple[str, str, str]:
-        """Scenario, tool and level of a line's table; a load at a common rate belongs to the table with that rate."""
-        tool, _, level = (line.get("share_of") or f"{line['tool']} {line['level']}").partition(" ")
-        return line["scenario"], tool, level
+        return {line.table for line in self.lines if line.id in finished}
 
     def without(
         self,
@@ -122,29 +114,24 @@ class Step:
         kept = [
             line
             for line in self.lines
-            if self.table_of(line) not in tables and line["service"] not in services and line["id"] not in ids
+            if line.table not in tables and line.service not in services and line.id not in ids
         ]
         if len(kept) == len(self.lines) or not kept:
             return self if kept else None
         seconds = self.seconds * len(kept) / len(self.lines)
-        return Step(tuple({**line, "seconds": seconds} for line in kept))
+        return Step(tuple(replace(line, seconds=seconds) for line in kept))
 
 
-def container_of(line: Mapping[str, Any]) -> str:
-    """The name under which the service of a line of plan.jsonl runs in its step."""
-    return container_name(str(line["service"]), int(line.get("copy", 1)))
+def read_steps(lines: str) -> tuple[Step, ...]:
+    """The steps of lines in the format of plan.jsonl, in order; UserError for a line that is no measurement."""
+    return steps_of(planned_of(json.loads(line)) for line in lines.splitlines() if line.strip())
 
 
-def read_steps(plan: str) -> tuple[Step, ...]:
-    """The steps of a plan.jsonl, in order."""
-    return steps_of(json.loads(line) for line in plan.splitlines() if line.strip())
-
-
-def steps_of(lines: Iterable[Mapping[str, Any]]) -> tuple[Step, ...]:
-    """The steps of these lines; lines with the same `unit` form one step."""
-    units: dict[str, list[Mapping[str, Any]]] = {}
-    for line in lines:
-        units.setdefault(line.get("unit", line["id"]), []).append(line)
+def steps_of(planned: Iterable[Measurement]) -> tuple[Step, ...]:
+    """The steps of these measurements, in order; those of the same block form one step."""
+    units: dict[str, list[Measurement]] = {}
+    for one in planned:
+        units.setdefault(one.step, []).append(one)
     return tuple(Step(tuple(group)) for group in units.values())
 
 
@@ -214,7 +201,7 @@ def _rounds(steps: Iterable[Step]) -> dict[Table, dict[int, float]]:
 def _shares(step: Step) -> Mapping[Table, float]:
     if not step.held:
         return {}
-    tables = [step.table_of(line) for line in step.lines]
+    tables = [line.table for line in step.lines]
     return {table: tables.count(table) / len(tables) for table in dict.fromkeys(tables)}
 
 
@@ -240,7 +227,8 @@ def group_of(step: Step) -> Group:
     """What stays on one lane: a block, or the solo windows that differ only in settings, package, tool and level."""
     if step.mode != "solo":
         return (step.id,)
-    return tuple(str(step.first[key]) for key in ("server", "framework", "python", "base", "scenario"))
+    first = step.first
+    return first.server, first.framework, first.python, first.base, first.scenario
 
 
 def dealt(steps: Sequence[Step], lanes: int, seed: str) -> dict[str, int]:
@@ -281,4 +269,4 @@ def next_wave(queue: Sequence[Step], lane_of: Mapping[str, int], is_out: Callabl
 
 
 def _needs_knee(step: Step) -> bool:
-    return step.first.get("knee_share") is not None
+    return step.first.knee_share is not None

@@ -48,15 +48,18 @@ answer() {
 # write_step <LINES: writes the step file from these lines of a plan.
 write_step() {
 	PYTHONPATH=$root python3 -c '
-import json, sys
+import sys
 from pathlib import Path
 from bench.schedule.step_file import write_step
-write_step(Path(sys.argv[1]), [json.loads(line) for line in sys.stdin])' "$run_dir"
+from bench.schedule.steps import read_steps
+(step,) = read_steps(sys.stdin.read())
+write_step(Path(sys.argv[1]), step)' "$run_dir"
 }
 
 # line CHANGE: a line of a plan: the defaults, changed by a JSON object.
 line() {
-	jq -nc --argjson change "$1" '{id: "r01-0001", service: "svc", scenario: "json", method: "GET", path: "/json", body: null,
+	jq -nc --argjson change "$1" '{id: "r01-0001", round: 1, position: 1, service: "svc", server: "s", framework: "f",
+		python: "3.13", base: "debian", package: null, scenario: "json", method: "GET", path: "/json", body: null,
 		tool: "wrk", level: "c64", connections: 64, count: null, rate: null, duration_s: 5.0, timeout_s: 10.0, threads: 1,
 		warmup_s: 1.0, dir: "raw/cell"} + $change'
 }
@@ -308,7 +311,7 @@ knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"r
 }
 
 @test "merge: joins the outputs of all load generators in order, or of none" {
-	plan '{"loadgens": 2, "server": "s", "framework": "f", "python": "3.13", "base": "debian", "package": null, "round": 1, "position": 1}'
+	plan '{"loadgens": 2}'
 	"$measure" run "$run_dir" client_2
 	run -12 "$measure" merge "$run_dir"
 	[[ $output == *'client 1 of 2 has left no tool.json'* && ! -e $dir/output.txt ]]

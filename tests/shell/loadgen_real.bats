@@ -76,14 +76,18 @@ setup() {
 
 # run_entry CHANGE: prepares and runs the default measurement, changed by a JSON object.
 run_entry() {
-	jq -nc --arg url "http://${HOST:-127.0.0.1}:8080" --argjson change "$1" '{url: $url, id: "r01-0001", service: "svc", scenario: "json", method: "GET", path: "/json", body: null,
+	jq -nc --arg url "http://${HOST:-127.0.0.1}:8080" --argjson change "$1" '{url: $url, id: "r01-0001", round: 1,
+		position: 1, service: "svc", server: "s", framework: "f", python: "3.13", base: "debian", package: null, scenario: "json",
+		method: "GET", path: "/json", body: null,
 		tool: "wrk", level: "c8", connections: 8, count: null, rate: null, duration_s: 1, timeout_s: 2, threads: 1,
 		warmup_s: 0, dir: "raw/r01/0001/json/wrk-c8/w1/svc"} + $change' |
 		PYTHONPATH=$root python3 -c '
-import json, sys
+import sys
 from pathlib import Path
 from bench.schedule.step_file import write_step
-write_step(Path(sys.argv[1]), [json.load(sys.stdin)])' "$BATS_TEST_TMPDIR" || return
+from bench.schedule.steps import read_steps
+(step,) = read_steps(sys.stdin.read())
+write_step(Path(sys.argv[1]), step)' "$BATS_TEST_TMPDIR" || return
 	"$measure" prepare "$BATS_TEST_TMPDIR" && "$measure" run "$BATS_TEST_TMPDIR"
 }
 
@@ -146,8 +150,7 @@ healthy() { [[ $(jq -c '[.exit_status, .health_after.status]' "$dir/tool.json") 
 
 @test "two vegetas start at the same time, and vegeta's report of both counts what the server saw" {
 	local start sent
-	run_entry '{"tool":"vegeta","connections":null,"rate":101,"path":"/two","loadgens":2,"server":"s","framework":"f","python":"3.13","base":"debian",
-		"package":null,"round":1,"position":1}'
+	run_entry '{"tool":"vegeta","connections":null,"rate":101,"path":"/two","loadgens":2}'
 	rm "$dir"/*
 	start=$(($(date +%s%N) + 1000000000))
 	START_AT=$start "$measure" run "$BATS_TEST_TMPDIR" client_1 &

@@ -9,7 +9,7 @@ from typing import Any
 from make_run import output_of, write_measurement
 
 from bench.cli.report import build_verb
-from bench.plan.measurement import Measurement, measurement_of, shares
+from bench.plan.measurement import planned_of, shares
 from bench.records.record import Record, load
 
 
@@ -23,9 +23,7 @@ def write_clients(
     after: Mapping[str, int | str] | None = None,
 ) -> None:
     """Writes each one's files for its rate; `tools`: changes of tool.json by number; `clocks`: lines of clients.tsv."""
-    planned = measurement_of(line)
-    assert isinstance(planned, Measurement)
-    for number, (share, rate) in enumerate(zip(shares(planned), rates, strict=True), 1):
+    for number, (share, rate) in enumerate(zip(shares(planned_of(line)), rates, strict=True), 1):
         own = dict(line) | {"dir": share.dir, "connections": share.connections, "rate": share.rate}
         own["threads"] = share.threads
         told = (tools or {}).get(number)

@@ -6,7 +6,7 @@ import hashlib
 import json
 from pathlib import Path
 
-from loop_runs import block, finish, finish_block, tables_of
+from loop_runs import block, finish, finish_block, one_step, tables_of
 from make_run import entry, write_run
 
 from bench.schedule.finished import FILE, read_finished, record_step
@@ -40,9 +40,9 @@ def write_run_of_each_kind(folder: Path) -> Path:
                 "found_in": None,
             }
             (folder / line["dir"] / "knee.json").write_text(json.dumps(knee | {"trials": []}))
-        _record(folder, Step((line,)))
+        _record(folder, one_step([line]))
     finish_block(folder, turns, {line["service"]: 4000 for line in turns})
-    _record(folder, Step(tuple(turns)))
+    _record(folder, one_step(turns))
     facts = json.loads((folder / "run.json").read_text())
     facts["sha256"] = {"plan.jsonl": hashlib.sha256((folder / "plan.jsonl").read_bytes()).hexdigest()}
     (folder / "run.json").write_text(json.dumps(facts))

@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -26,7 +26,7 @@ from pretend_engine import PretendEngine, made_run
 from bench.load.event import run_event
 from bench.load.task import task_of
 from bench.plan.events.event import Event, as_dict
-from bench.plan.measurement import Measurement, measurement_of
+from bench.plan.measurement import planned_of
 from bench.records.event import EventRecord
 from bench.records.make_event import event_record
 from bench.run.reader import read_raw
@@ -136,9 +136,8 @@ def under_event(root: Path, event: Event, engine: Engine, asked: tuple[int, str,
     port, path, body = asked
     line = entry("gunicorn-sync-wsgi", "delay-50") | {"tool": "sockets", "level": event.level, "event": as_dict(event)}
     line |= {"dir": f"raw/r01/0001/delay-50/sockets-{event.level}/w1/{line['service']}", "connections": None}
-    planned = measurement_of(json.loads(json.dumps(line)))
-    assert isinstance(planned, Measurement), planned
-    loaded = planned.as_dict() | {"url": f"http://127.0.0.1:{port}", "path": path, "timeout_s": event.timeout_s}
+    planned = planned_of(json.loads(json.dumps(line)))
+    loaded = replace(planned, url=f"http://127.0.0.1:{port}", path=path, timeout_s=event.timeout_s)
     task = task_of(str(root), load_of(loaded))
     task.folder.mkdir(parents=True)
     facts: dict[str, Any] = {"rate": RATE / 0.3, "told": engine.processes("a").workers}

@@ -14,10 +14,11 @@ from make_run import entry, output_of, states_of, write_measurement, write_run
 
 from bench.__main__ import main
 from bench.plan.interim_looks import looks_before
-from bench.plan.measurement import step_folder
+from bench.plan.measurement import planned_of, step_folder
 from bench.run.writer import host_json
 from bench.schedule.finished import FILE
 from bench.schedule.step_file import STEP
+from bench.schedule.steps import Step, steps_of
 from driver.messages import HOST, Finished, as_json
 
 LOADED = {"timeout_s": 2, "path": "/json", "seconds": 10}
@@ -65,6 +66,17 @@ def at_rate(lines: Iterable[Mapping[str, Any]], level: str = "share50") -> list[
         load |= {"share": int(level[-2:]) / 100, "share_of": f"{line['tool']} {line['level']}"}
         rated.append({**line, **load, "dir": line["dir"].replace("wrk-c16", f"vegeta-{level}")})
     return rated
+
+
+def steps(lines: Iterable[Mapping[str, Any]]) -> tuple[Step, ...]:
+    """The steps of these lines."""
+    return steps_of(map(planned_of, lines))
+
+
+def one_step(lines: Iterable[Mapping[str, Any]]) -> Step:
+    """The step of these lines."""
+    (found,) = steps(lines)
+    return found
 
 
 def tables_of(lines: Iterable[Mapping[str, Any]], rounds: int = 4, looks: Sequence[int] = ()) -> list[dict[str, Any]]:

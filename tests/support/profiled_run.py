@@ -9,7 +9,7 @@ from typing import Any
 from loop_runs import block, tables_of, write_window
 from make_run import mark_measured, output_of, write_measurement, write_run
 
-from bench.plan.measurement import measurement_of
+from bench.plan.measurement import planned_of
 from bench.plan.profile import SAID, STACKS, window_of
 
 SAMPLER = "Sampling process 400 times a second for 5 seconds. Press Control-C to exit.\n"
@@ -55,9 +55,7 @@ def first_of(plan: Sequence[Mapping[str, Any]], stack: str) -> Mapping[str, Any]
 
 def write_profile(folder: Path, line: Mapping[str, Any], stacks: str, rate: float, said: str = SAMPLER) -> Path:
     """Writes the profiled window of a service whose server used a whole CPU."""
-    planned = measurement_of(line)
-    assert not isinstance(planned, str)
-    window = window_of(planned).as_dict()
+    window = window_of(planned_of(line)).as_dict()
     write_measurement(folder, window, output_of(window, rate), cpu_s=window["duration_s"])
     place = folder / window["dir"]
     if stacks:

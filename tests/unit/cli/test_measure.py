@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from loop_runs import one_step
 from make_run import entry
 from places import ROOT
 
@@ -20,7 +21,7 @@ LINE = entry(timeout_s=2, path="/json", dir="raw/cell", duration_s=1)
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    write_step(tmp_path, [LINE])
+    write_step(tmp_path, one_step([LINE]))
     monkeypatch.delenv("BENCH_DEBUG", raising=False)
     return tmp_path
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loop_runs import at_rate, block
+from loop_runs import at_rate, block, one_step
 from make_run import write_run
 
 from bench.load import at_rate as module
@@ -46,7 +46,7 @@ def step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Step:
     monkeypatch.chdir(tmp_path)
     lines = [line | {"rate": 500} for line in at_rate(block(2, STACKS))]
     run = write_run(tmp_path / "results/a-run", lines)
-    write_step(run, lines)
+    write_step(run, one_step(lines))
     monkeypatch.setattr(module, "pinned", lambda load: load)
     monkeypatch.setattr(Vegeta, "version", lambda _: "12")
     monkeypatch.setattr(Vegeta, "save", lambda *_: True)
@@ -114,7 +114,7 @@ def test_nobody_is_frozen_for_long(step: Step, monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_slow_rate_settles_for_a_request(step: Step, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [line | {"rate": 2} for line in at_rate(block(2, STACKS))]
-    write_step(step.run, lines)
+    write_step(step.run, one_step(lines))
     loaded = loads(read_step(str(step.run)), monkeypatch, Pretending())
     assert {seconds for _, seconds, _ in loaded[::2]} == {0.5}
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loop_runs import block, tables_of
+from loop_runs import block, one_step, tables_of
 from make_run import write_run
 
 from bench.core.errors import UserError
@@ -23,7 +23,7 @@ from bench.load.in_turns import load_windows, seconds_for, wait_for_all, windows
 from bench.load.sockets import Connections
 from bench.load.task import Task, read_step
 from bench.load.turns import Runner, Turns
-from bench.plan.measurement import Measurement, measurement_of
+from bench.plan.measurement import Measurement, planned_of
 from bench.schedule.step_file import write_step
 from bench.tools.tool import Command, Load
 from bench.tools.wrk import Wrk
@@ -47,7 +47,7 @@ class Fake:
         (folder / "tool.sh").write_text(TOOL)
         self.tool(0)
         self.run = write_run(folder / "results/a-run", lines, tables_in_turns=tables_of(lines))
-        write_step(self.run, lines)
+        write_step(self.run, one_step(lines))
         (self.run / "containers.tsv").write_text("".join(f"{name}\t/{name}\n" for name in (*NAMES, "postgres", OWN)))
         for name in (*NAMES, "postgres", OWN):
             (folder / "cgroups" / name).mkdir(parents=True)
@@ -273,7 +273,7 @@ def test_no_tool_outlives_its_window(make: Make) -> None:
 
 
 def slow_line(connections: int = 16) -> Measurement:
-    found = measurement_of(
+    return planned_of(
         {
             "id": "x", "round": 1, "position": 1, "service": "s", "server": "s", "framework": "f", "python": "3.13",
             "base": "debian", "package": None, "scenario": "json", "tool": "wrk", "level": "c16",
@@ -282,8 +282,6 @@ def slow_line(connections: int = 16) -> Measurement:
             "turn_s": 0.1,
         }
     )  # fmt: skip
-    assert isinstance(found, Measurement)
-    return found
 
 
 @pytest.mark.parametrize(
@@ -331,7 +329,7 @@ def test_a_server_that_already_runs_is_asked_where_it_is_and_has_no_counters(
 ) -> None:
     fake = make()
     lines = [line | ({"url": "http://127.0.0.1:8000"} if line["service"] == NAMES[1] else {}) for line in fake.lines]
-    write_step(fake.run, lines)
+    write_step(fake.run, one_step(lines))
     (fake.run / "containers.tsv").write_text("".join(f"{n}\t/{n}\n" for n in (NAMES[0], NAMES[2], "postgres")))
     asked, peers, counted = list[str](), list[tuple[str, int]](), list[int]()
 
@@ -369,7 +367,7 @@ def test_a_server_that_already_runs_is_asked_where_it_is_and_has_no_counters(
 def test_a_service_with_a_published_port_is_watched_there(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     fake = make()
     (fake.run / "addresses.tsv").write_text(f"{NAMES[1]}\t127.0.0.1:21003\n")
-    write_step(fake.run, fake.lines)
+    write_step(fake.run, one_step(fake.lines))
     peers = list[tuple[str, int]]()
 
     def connections_to(peer: tuple[str, int]) -> Connections:

@@ -31,6 +31,7 @@ from bench.load.knee_search import (
     trial_workers,
 )
 from bench.load.task import Task, task_of
+from bench.plan.measurement import planned_of
 from bench.records.knee import CLIENT, REQUESTS, Trial, trial_of
 from bench.schedule.step_file import load_of
 from bench.tools import parse
@@ -313,7 +314,7 @@ def cell(folder: Path, number: int = 1, service: str = "svc", level: str = LEVEL
 
 def task(folder: Path, duration_s: float = 5, deadline_s: float = 17, share: float | None = None) -> Task:
     line = entry(tool="vegeta", level=LEVEL, timeout_s=2, path="/json", duration_s=duration_s, dir="x")
-    load = load_of({**line, "rate": None, "connections": None, "knee_p99_s": LIMIT_S, "knee_share": share})
+    load = load_of(planned_of(line | {"knee_share": share}))
     return replace(task_of(str(folder), replace(load, deadline_s=deadline_s)), folder=folder)
 
 

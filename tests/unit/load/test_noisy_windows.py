@@ -13,7 +13,7 @@ from make_run import write_run
 
 from bench.load.in_turns import Retries, is_spoiled, retries_of
 from bench.load.turns import Turns
-from bench.plan.measurement import Measurement, measurement_of
+from bench.plan.measurement import Measurement, planned_of
 from bench.run.reader import read_run
 from bench.run.retries import set_aside
 from bench.validity.run_rules import NoiseLimits
@@ -78,9 +78,7 @@ def made(folder: Path, waits: Iterable[str]) -> tuple[Retries, dict[str, list[Me
     tables = [table | {"waits": table["scenario"] in waits} for table in tables_of(lines)]
     write_run(folder, lines, tables_in_turns=tables)
     found: dict[str, list[Measurement]] = {}
-    for line in lines[:4]:
-        one = measurement_of(line)
-        assert isinstance(one, Measurement)
+    for one in map(planned_of, lines[:4]):
         found.setdefault(one.scenario, []).append(one)
     return retries_of(folder), found
 

@@ -13,7 +13,7 @@ import pytest
 from loop_runs import block
 
 from bench.load.answers import SLOW_BODY_S, OneAnswer, one_answer, rest_s
-from bench.plan.measurement import Measurement, measurement_of
+from bench.plan.measurement import Measurement, planned_of
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
 TIMEOUT_S = 0.5
@@ -84,9 +84,7 @@ def port(behave: Behaviour) -> Iterator[tuple[str, int]]:
 
 
 def asked() -> Measurement:
-    one = measurement_of(block(1, ("aiohttp",), ("json",))[0])
-    assert isinstance(one, Measurement)
-    return replace(one, timeout_s=TIMEOUT_S)
+    return replace(planned_of(block(1, ("aiohttp",), ("json",))[0]), timeout_s=TIMEOUT_S)
 
 
 @pytest.mark.parametrize("behaviour", HOSTILE)

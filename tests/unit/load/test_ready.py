@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from make_run import entry
@@ -13,9 +15,10 @@ from bench.load.answers import Answer, ask
 from bench.load.failures import Failed
 from bench.load.task import Task, pinned, task_of
 from bench.load.verbs import command, prepare, ready
+from bench.plan.measurement import planned_of
 from bench.schedule.step_file import load_of
 
-LINE = entry(timeout_s=2, path="/json", dir="raw/cell", warmup_s=0.2)
+PLANNED = planned_of(entry(timeout_s=2, path="/json", dir="raw/cell", warmup_s=0.2))
 
 Pretend = Callable[[str, str], None]
 
@@ -46,8 +49,8 @@ def answer(error: str, status: int, body: str = "") -> str:
         printf '%s\\n' '{error}' '{status:03} 0.001' >&2"""
 
 
-def task(folder: Path, **changes: object) -> Task:
-    return task_of(str(folder), load_of(LINE | changes))
+def task(folder: Path, **changes: Any) -> Task:
+    return task_of(str(folder), load_of(replace(PLANNED, **changes)))
 
 
 def said(act: Callable[..., None], one: Task) -> list[str]:
@@ -62,7 +65,7 @@ def refused(act: Callable[..., None], one: Task) -> tuple[int, str]:
     return failed.value.status, str(failed.value)
 
 
-URL = f"http://{LINE['service']}:8080/json"
+URL = f"http://{PLANNED.service}:8080/json"
 
 
 def test_a_good_answer_is_said_with_its_time_and_how_long_it_took(pretend: Pretend, tmp_path: Path) -> None:

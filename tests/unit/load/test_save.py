@@ -17,11 +17,12 @@ from bench.load.answers import Answer
 from bench.load.failures import Failed, command_line, explained, quoted
 from bench.load.save import merge_clients, run_and_save, tool_json
 from bench.load.task import Task, at_address, task_of
+from bench.plan.measurement import planned_of
 from bench.schedule.step_file import load_of
 from bench.tools.tool import Command
 from bench.tools.wrk import Wrk
 
-LINE = entry(timeout_s=2, path="/json", dir="raw/cell")
+PLANNED = planned_of(entry(timeout_s=2, path="/json", dir="raw/cell"))
 
 
 @pytest.fixture
@@ -33,7 +34,7 @@ def task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Tas
 
     def made(script: str) -> Task:
         monkeypatch.setattr(Wrk, "command", lambda *_: Command(("sh", "-c", script), "read é"))
-        return task_of(str(tmp_path), load_of(LINE))
+        return task_of(str(tmp_path), load_of(PLANNED))
 
     return made
 

@@ -51,6 +51,8 @@ def test_a_line_of_an_older_run_may_leave_out_what_came_later() -> None:
         ({"id": ""}, "id is not a name"),
         ({"id": "a\nb"}, "id is not a name"),
         ({"service": None}, "service is not a name"),
+        ({"body": "a\0b"}, "body is not a name"),
+        ({"path": "/\ud800"}, "path is not a name"),
         ({"round": 0}, "round is not a positive whole number"),
         ({"round": True}, "round is not a positive whole number"),
         ({"round": 1.0}, "round is not a positive whole number"),

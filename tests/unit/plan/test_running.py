@@ -23,12 +23,13 @@ from bench.own_app.targets import Target
 from bench.plan.cells import Plan
 from bench.plan.cpus import resolve
 from bench.plan.make import make_plan
-from bench.plan.measurement import Measurement, measurement_of
+from bench.plan.measurement import planned_of
 from bench.plan.order import measurements
 from bench.plan.running import OWNED, parse_running
 from bench.plan.selection import Selection
 from bench.run.writer import routes_to_verify, run_facts, service_facts, write_run
 from bench.schedule.step_file import host_step, loads_of
+from bench.schedule.steps import Step
 from driver.messages import HOST, host_of, read
 
 HERE = "http://127.0.0.1:8000"
@@ -225,13 +226,12 @@ def test_the_runs_files_name_it_and_ask_docker_for_nothing_of_it(tmp_path: Path)
 
 def test_a_line_of_the_plan_keeps_where_it_is_and_the_load_goes_there(tmp_path: Path) -> None:
     lines = [line for line in measurements(plan(f"{HERE}/x"), 1) if line.url]
-    kept = measurement_of(json.loads(lines[0].to_line()))
+    kept = planned_of(json.loads(lines[0].to_line()))
     assert kept == lines[0]
-    assert isinstance(kept, Measurement)
     assert kept.reached_at(8080) == ("127.0.0.1", 8000)
-    assert host_step([lines[0].as_dict()]).host_network
-    assert loads_of(tmp_path, [lines[0].as_dict()]).loads[kept.id].url == f"{HERE}/x"
+    assert host_step(Step((kept,))).host_network
+    assert loads_of(tmp_path, Step((kept,))).loads[kept.id].url == f"{HERE}/x"
     (other,) = [line for line in measurements(plan(stacks=("aiohttp",)), 1) if line.mode == "solo"][:1]
     assert other.reached_at(8080) == ("aiohttp-py313-debian", 8080)
     assert not {"url", "host_network"} & other.as_dict().keys()
-    assert not host_step([other.as_dict()]).host_network
+    assert not host_step(Step((other,))).host_network

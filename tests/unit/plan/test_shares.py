@@ -12,14 +12,13 @@ from bench.cli.plan import commands_verb, list_verb
 from bench.core.errors import UserError
 from bench.plan.levels import parse_level
 from bench.plan.make import cannot_share
-from bench.plan.measurement import Measurement, measurement_of, shares
+from bench.plan.measurement import Measurement, planned_of, shares
 from bench.schedule.step_file import host_step, loads_of
+from bench.schedule.steps import Step
 
 
 def planned(level: str, number: int, tool: str = "wrk", **changes: Any) -> Measurement:
-    found = measurement_of(entry("aiohttp", "json", tool, level, timeout_s=2.0, loadgens=number, **changes))
-    assert isinstance(found, Measurement)
-    return found
+    return planned_of(entry("aiohttp", "json", tool, level, timeout_s=2.0, loadgens=number, **changes))
 
 
 def test_connections_and_rates_are_divided_and_the_first_ones_get_what_is_left() -> None:
@@ -35,16 +34,15 @@ def test_one_load_generator_is_what_there_was_before() -> None:
     one = planned("c64", 1)
     assert shares(one) == (one,)
     assert "loadgens" not in one.as_dict() and planned("c64", 2).as_dict()["loadgens"] == 2
-    plain = entry("aiohttp", timeout_s=2.0, path="/json")
-    assert host_step([plain]).clients == ()
+    assert host_step(Step((one,))).clients == ()
 
 
 def test_the_step_has_the_whole_load_for_the_warm_up_and_one_for_each(tmp_path: Path) -> None:
-    lines = [planned("r501", 2, "vegeta").as_dict()]
-    step = loads_of(tmp_path, lines)
-    assert step.clients == host_step(lines).clients == ("client_1", "client_2")
+    one = planned("r501", 2, "vegeta")
+    step = loads_of(tmp_path, Step((one,)))
+    assert step.clients == host_step(Step((one,))).clients == ("client_1", "client_2")
     assert {name: load.rate for name, load in step.loads.items()} == {
-        lines[0]["id"]: 501,
+        one.id: 501,
         "client_1": 251,
         "client_2": 250,
     }

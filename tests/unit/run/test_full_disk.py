@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from loop_runs import ask, block, finish, solo, step_id
+from loop_runs import ask, block, finish, one_step, solo, step_id
 from make_run import entry, output_of, write_measurement, write_run
 from places import ROOT
 
@@ -155,7 +155,7 @@ def test_a_window_in_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caps
     """Tools that write their output to a file do not report a full disk, so it is checked after they end."""
     lines = block(1, ("aiohttp",))
     folder = write_run(tmp_path, lines)
-    write_step(folder, lines)
+    write_step(folder, one_step(lines))
 
     def load(*_: object) -> None:
         disk.left = 0

@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loop_runs import block, solo, write_finished
+from loop_runs import block, one_step, solo, write_finished
 
 from bench.core.errors import UserError
+from bench.plan.events.event import Event
 from bench.schedule.finished import metas, read_finished, record_step
 from bench.schedule.steps import Step
 from driver.messages import Finished
 
-ONE = Step((solo("aiohttp", 1),))
+ONE = one_step([solo("aiohttp", 1)])
 NAME = ONE.services[0]
 ENDED = (NAME,)
 
@@ -36,7 +37,7 @@ def outcome_of(folder: Path, facts: Finished, status: int | None = None, **said:
     for kind, text in said.items():
         (folder / ONE.dir / "run.txt" if kind == "run" else services / f"{NAME}.{kind}").write_text(text)
     [(name, meta)] = metas(folder, ONE, facts)
-    assert name == ONE.lines[0]["dir"]
+    assert name == ONE.first.dir
     return meta["outcome"], meta["detail"]
 
 
@@ -71,11 +72,12 @@ def test_outcomes(
 def test_a_server_that_already_ran_does_not_answer(tmp_path: Path) -> None:
     lines = block(1, ("aiohttp", "tornado"))
     lines[1] |= {"url": "http://127.0.0.1:8000", "service": "target-127.0.0.1-8000"}
-    services = tmp_path / Step(tuple(lines)).dir / "services"
+    step = one_step(lines)
+    services = tmp_path / step.dir / "services"
     services.mkdir(parents=True)
-    for line in lines:
-        (services / f"{line['service']}.status").write_text("10\n")
-    found = [meta["outcome"] for _, meta in metas(tmp_path, Step(tuple(lines)), seen(start=0))]
+    for name in step.services:
+        (services / f"{name}.status").write_text("10\n")
+    found = [meta["outcome"] for _, meta in metas(tmp_path, step, seen(start=0))]
     assert found == ["did not start", "does not answer"]
 
 
@@ -99,7 +101,7 @@ def test_what_the_driver_saw_is_of_one_step(tmp_path: Path) -> None:
             read_finished(tmp_path)
 
 
-BLOCK = Step(tuple(block(1, ("aiohttp", "tornado"), ("json", "db-raw"))))
+BLOCK = one_step(block(1, ("aiohttp", "tornado"), ("json", "db-raw")))
 WELL = seen(start=0, prepare=0, run=0)
 
 
@@ -115,12 +117,12 @@ def of_block(run: Path, facts: Finished, windows: dict[tuple[str, str], Any], **
         (services / f"{name}-py313-debian.status").write_text(f"{status}\n")
         (services / f"{name}-py313-debian.txt").write_text(f"ready 3\n{words}\n")
     for line in BLOCK.lines:
-        told = windows.get((line["service"].partition("-")[0], line["scenario"]))
+        told = windows.get((line.service.partition("-")[0], line.scenario))
         if told is not None:
-            (run / line["dir"]).mkdir(parents=True)
-            (run / line["dir"] / "tool.json").write_text(told if isinstance(told, str) else json.dumps(told))
+            (run / line.dir).mkdir(parents=True)
+            (run / line.dir / "tool.json").write_text(told if isinstance(told, str) else json.dumps(told))
     record_step(run, BLOCK, replace(facts, id=BLOCK.id))
-    found = [json.loads((run / line["dir"] / "meta.json").read_text()) for line in BLOCK.lines]
+    found = [json.loads((run / line.dir / "meta.json").read_text()) for line in BLOCK.lines]
     assert [meta["id"] for meta in found] == list(BLOCK.ids)
     return [f"{meta['outcome']}: {meta['detail']}" for meta in found]
 
@@ -148,7 +150,7 @@ def test_a_service_that_ended_died_in_the_window_after_which_it_gave_no_answer(t
     assert found == ["measured: "] * 3 + ["died: its container ended"]
     log.write_text("Traceback\nMemoryError\n")
     record_step(tmp_path, BLOCK, replace(facts, id=BLOCK.id))
-    last = json.loads((tmp_path / BLOCK.lines[3]["dir"] / "meta.json").read_text())
+    last = json.loads((tmp_path / BLOCK.lines[3].dir / "meta.json").read_text())
     assert last["detail"] == "its container ended; last log line: MemoryError"
 
 
@@ -178,17 +180,17 @@ def test_a_block_that_did_not_start_has_no_window_of_an_earlier_try(tmp_path: Pa
 
 
 def test_two_containers_of_a_service_have_an_outcome_each(tmp_path: Path) -> None:
-    event = {"name": "reload", "phases": []}
-    first = BLOCK.lines[0] | {"id": "r01-e1-1", "mode": "event", "unit": "r01-e1", "event": event}
-    second = first | {"id": "r01-e1-2", "copy": 2, "dir": first["dir"].replace("c16", "other")}
+    event = Event(name="reload", phases=())
+    first = replace(BLOCK.first, id="r01-e1-1", mode="event", unit="r01-e1", event=event)
+    second = replace(first, id="r01-e1-2", copy=2, dir=first.dir.replace("c16", "other"))
     step = Step((first, second))
     services = tmp_path / step.dir / "services"
     services.mkdir(parents=True)
     for name, status, words in (("", 0, "ready 1\n"), ("-copy-2", 12, "ready 1\nmeasure: b\n")):
-        (services / f"{first['service']}{name}.status").write_text(f"{status}\n")
-        (services / f"{first['service']}{name}.txt").write_text(words)
-    (tmp_path / first["dir"]).mkdir(parents=True)
-    (tmp_path / first["dir"] / "tool.json").write_text("{}")
+        (services / f"{first.service}{name}.status").write_text(f"{status}\n")
+        (services / f"{first.service}{name}.txt").write_text(words)
+    (tmp_path / first.dir).mkdir(parents=True)
+    (tmp_path / first.dir / "tool.json").write_text("{}")
     found = [meta for _, meta in metas(tmp_path, step, replace(WELL, id=step.id))]
     assert [(meta["outcome"], meta["detail"]) for meta in found] == [
         ("measured", ""),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loop_runs import a_run, ask, block, finish_block, null, solo, step_id, tables_of, write_window
+from loop_runs import a_run, ask, block, finish_block, null, one_step, solo, step_id, steps, tables_of, write_window
 from make_run import mark_measured, write_run
 
 from bench.records.record import Record
@@ -17,7 +17,7 @@ from bench.run.reader import read_raw, read_run, read_service
 from bench.schedule import journal
 from bench.schedule.progress import live_status
 from bench.schedule.step_file import LINES, host_step, loads_of, write_step
-from bench.schedule.steps import Step, open_steps, steps_of
+from bench.schedule.steps import Step, open_steps
 from bench.validity.run_records import judged_record
 
 Capture = pytest.CaptureFixture[str]
@@ -40,7 +40,7 @@ def loaded(folder: Path) -> list[str]:
 
 def test_a_block_is_one_step_of_all_its_services_and_tables() -> None:
     lines = block(2, STACKS, ("json", "db-raw"), number=3)
-    (step,) = steps_of(lines)
+    step = one_step(lines)
     assert (step.id, step.mode, step.round, step.dir) == ("r02-b3", "turns", 2, "raw/r02/b3")
     assert step.services == tuple(NAMES)
     assert step.label == "round 2, 3 services in turns: json wrk c16, db-raw wrk c16"
@@ -48,10 +48,10 @@ def test_a_block_is_one_step_of_all_its_services_and_tables() -> None:
 
 
 def test_tables_and_services_are_left_out_of_a_block() -> None:
-    (step,) = steps_of(block(1, STACKS, ("json", "db-raw")))
+    step = one_step(block(1, STACKS, ("json", "db-raw")))
     left = step.without([JSON], [NAMES[1]])
     assert left is not None
-    assert {(line["scenario"], line["service"]) for line in left.lines} == {("db-raw", NAMES[0]), ("db-raw", NAMES[2])}
+    assert {(line.scenario, line.service) for line in left.lines} == {("db-raw", NAMES[0]), ("db-raw", NAMES[2])}
     assert left.id == step.id
     assert step.without([JSON, RAW]) is None
     assert step.without(services=NAMES) is None
@@ -59,21 +59,23 @@ def test_tables_and_services_are_left_out_of_a_block() -> None:
 
 
 def test_settled_and_measured_tables_are_not_loaded_again() -> None:
-    steps = steps_of([*block(1, STACKS, ("json", "db-raw")), *block(2, STACKS, ("json", "db-raw"))])
-    (second,) = open_steps(steps, steps[0].ids, settled=[JSON])
-    assert {line["scenario"] for line in second.lines} == {"db-raw"}
+    every = steps([*block(1, STACKS, ("json", "db-raw")), *block(2, STACKS, ("json", "db-raw"))])
+    first = every[0]
+    (second,) = open_steps(every, first.ids, settled=[JSON])
+    assert {line.scenario for line in second.lines} == {"db-raw"}
     # If one service failed, the others are not loaded again.
-    assert list(open_steps(steps[:1], [i for i in steps[0].ids if not i.endswith("-2")])) == []
-    (raw,) = open_steps(steps[:1], [line["id"] for line in steps[0].lines if line["scenario"] == "json"])
-    assert {line["scenario"] for line in raw.lines} == {"db-raw"}
+    assert list(open_steps([first], [i for i in first.ids if not i.endswith("-2")])) == []
+    (raw,) = open_steps([first], [line.id for line in first.lines if line.scenario == "json"])
+    assert {line.scenario for line in raw.lines} == {"db-raw"}
     # Not again in the same call, whatever the result.
-    assert list(open_steps(steps[:1], ["r01-b1"])) == []
+    assert list(open_steps([first], ["r01-b1"])) == []
 
 
 def test_a_step_has_a_load_for_each_window_of_each_service(tmp_path: Path) -> None:
     lines = block(1, STACKS, ("json", "db-raw"), windows=2)
-    assert [*host_step(lines).services] == NAMES
-    loads = loads_of(tmp_path, lines).loads
+    step = one_step(lines)
+    assert [*host_step(step).services] == NAMES
+    loads = loads_of(tmp_path, step).loads
     assert [(name, load.dir) for name, load in loads.items()] == [(line["id"], line["dir"]) for line in lines]
     # A tool in turns is started with a long duration, and told to end.
     assert [load.duration_s for load in loads.values()] == [3600] * len(lines) == [3600] * 12
@@ -83,7 +85,7 @@ def test_a_block_that_is_loaded_again_begins_with_nothing(tmp_path: Path) -> Non
     lines = block(1, STACKS, ("json", "db-raw"))
     finish_block(tmp_path, lines, RATES)
     services = tmp_path / "raw/r01/b1/services"
-    write_step(tmp_path, [line for line in lines if line["scenario"] == "json"])
+    write_step(tmp_path, one_step(line for line in lines if line["scenario"] == "json"))
     assert not any((tmp_path / line["dir"]).exists() for line in lines if line["scenario"] == "json")
     # The table that is left out keeps its files.
     assert all((tmp_path / line["dir"] / "tool.json").exists() for line in lines if line["scenario"] == "db-raw")
@@ -257,8 +259,8 @@ def test_a_block_says_how_many_windows_are_valid_and_the_first_cause(tmp_path: P
     for line in lines:
         write_window(folder, line, 3000, 400 if line["service"] == NAMES[1] else 0)
         mark_measured(folder, line)
-    found = status_of(folder, Step(tuple(lines)))
+    found = status_of(folder, one_step(lines))
     assert not found.valid
     assert found.short == "2 of 3 windows valid"
     assert found.words.startswith("2 of 3 windows valid; tornado-py313-debian json: errors: 400 of ")
-    assert status_of(folder, Step((lines[0], lines[2]))).words == "2 of 2 windows valid"
+    assert status_of(folder, one_step([lines[0], lines[2]])).words == "2 of 2 windows valid"

@@ -7,18 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loop_runs import ask, block, finish, finish_block, null, solo, step_id, tables_of
+from loop_runs import ask, block, finish, finish_block, null, solo, step_id, steps, tables_of
 from make_run import write_run
 
 from bench.run.folder import lane_folder
-from bench.schedule.steps import Step, dealt, next_wave, steps_of
+from bench.schedule.steps import Step, dealt, next_wave
 
 Capture = pytest.CaptureFixture[str]
 STACKS = ("aiohttp", "tornado", "cherrypy", "uvicorn-asgi")
 
 
 def blocks(count: int) -> tuple[Step, ...]:
-    return steps_of(line for number in range(1, count + 1) for line in block(1, STACKS[:2], number=number))
+    return steps(line for number in range(1, count + 1) for line in block(1, STACKS[:2], number=number))
 
 
 def nothing_out(_step: Step) -> bool:
@@ -26,12 +26,12 @@ def nothing_out(_step: Step) -> bool:
 
 
 def test_lanes_have_the_same_to_do_and_are_drawn_anew_for_each_seed() -> None:
-    steps = blocks(8)
-    drawn = [dealt(steps, 4, f"1 {number}") for number in range(1, 41)]
+    every = blocks(8)
+    drawn = [dealt(every, 4, f"1 {number}") for number in range(1, 41)]
     assert all(Counter(found.values()) == {1: 2, 2: 2, 3: 2, 4: 2} for found in drawn)
-    assert dealt(steps, 4, "1 1") == drawn[0]
+    assert dealt(every, 4, "1 1") == drawn[0]
     # Over the seeds, each block is dealt to every lane.
-    assert all({found[step.id] for found in drawn} == {1, 2, 3, 4} for step in steps)
+    assert all({found[step.id] for found in drawn} == {1, 2, 3, 4} for step in every)
 
 
 def test_windows_alone_that_are_compared_stay_on_one_lane() -> None:
@@ -40,28 +40,28 @@ def test_windows_alone_that_are_compared_stay_on_one_lane() -> None:
         for stack in STACKS
         for n, level in ((STACKS.index(stack) * 2 + 1, "c8"), (STACKS.index(stack) * 2 + 2, "c64"))
     ]
-    steps = steps_of(lines)
+    alone = steps(lines)
     for seed in range(20):
-        found = dealt(steps, 2, str(seed))
-        assert len({found[step.id] for step in steps[:2]}) == 1
+        found = dealt(alone, 2, str(seed))
+        assert len({found[step.id] for step in alone[:2]}) == 1
         assert Counter(found.values()) == {1: 4, 2: 4}
 
 
 def test_a_wave_has_a_step_of_each_lane_and_no_service_twice() -> None:
-    steps = steps_of([solo("aiohttp", 1), solo("aiohttp", 2, scenario="text"), solo("tornado", 3), null(4), null(5)])
-    ids = {number: step.id for number, step in enumerate(steps, 1)}
+    alone = steps([solo("aiohttp", 1), solo("aiohttp", 2, scenario="text"), solo("tornado", 3), null(4), null(5)])
+    ids = {number: step.id for number, step in enumerate(alone, 1)}
     lane_of = {ids[1]: 1, ids[2]: 2, ids[3]: 2, ids[4]: 3, ids[5]: 4}
-    wave = next_wave(steps, lane_of, nothing_out)
+    wave = next_wave(alone, lane_of, nothing_out)
     assert {lane: step.id for lane, step in wave.items()} == {1: ids[1], 2: ids[3], 3: ids[4]}
     # A step that is not loaded does not hold up others.
-    out = next_wave(steps, lane_of, lambda step: step.id == ids[1])
+    out = next_wave(alone, lane_of, lambda step: step.id == ids[1])
     assert {lane: step.id for lane, step in out.items()} == {2: ids[2], 3: ids[4]}
 
 
 def test_shares_of_a_knee_wait_for_all_searches_of_the_first_round() -> None:
     def lines(number: int) -> tuple[Step, ...]:
         share = solo("tornado", 2, number, knee_share=0.7)
-        return steps_of([solo("aiohttp", 1, number), share])
+        return steps([solo("aiohttp", 1, number), share])
 
     first, second = lines(1), lines(2)
     assert list(next_wave(first, {step.id: lane for lane, step in enumerate(first, 1)}, nothing_out)) == [1]

@@ -5,21 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from loop_runs import ask, block, finish_block, tables_of
+from loop_runs import ask, block, finish_block, steps, tables_of
 from make_run import write_run
 
-from bench.schedule.steps import Step, in_time, steps_of
+from bench.schedule.steps import Step, in_time
 
 STACKS = ("aiohttp", "tornado")
 
 
-def tables(rounds: int) -> list[Step]:
+def tables(rounds: int) -> tuple[Step, ...]:
     """Two tables in the same blocks: 10 s per round, 5 s for each table."""
-    return list(steps_of(line for number in range(1, rounds + 1) for line in block(number, STACKS, ("json", "db-raw"))))
+    return steps(line for number in range(1, rounds + 1) for line in block(number, STACKS, ("json", "db-raw")))
 
 
-def scenarios(steps: tuple[Step, ...]) -> set[str]:
-    return {line["scenario"] for step in steps for line in step.lines}
+def scenarios(kept: tuple[Step, ...]) -> set[str]:
+    return {line.scenario for step in kept for line in step.lines}
 
 
 @pytest.mark.parametrize(
@@ -28,17 +28,17 @@ def scenarios(steps: tuple[Step, ...]) -> set[str]:
     ids=["enough", "just enough", "for one", "just for one", "for none"],
 )
 def test_as_many_tables_as_get_their_first_look(seconds: float, found: set[str]) -> None:
-    steps = tables(12)
-    assert scenarios(in_time(steps, steps, seconds)) == found
+    every = tables(12)
+    assert scenarios(in_time(every, every, seconds)) == found
 
 
 def test_what_is_begun_comes_before_what_is_not() -> None:
-    steps = tables(12)
-    left = [kept for step in steps if (kept := step.without([("json", "wrk", "c16")] if step.round > 6 else []))]
+    every = tables(12)
+    left = [kept for step in every if (kept := step.without([("json", "wrk", "c16")] if step.round > 6 else []))]
     left = [kept for s in left if (kept := s.without([("db-raw", "wrk", "c16")] if s.round <= 5 else []))]
     # db-raw has five rounds, one less than its look needs; json had its look after six.
-    assert scenarios(in_time(steps, left, 14)) == {"db-raw"}
-    assert scenarios(in_time(steps, left, 15)) == {"json", "db-raw"}
+    assert scenarios(in_time(every, left, 14)) == {"db-raw"}
+    assert scenarios(in_time(every, left, 15)) == {"json", "db-raw"}
 
 
 def test_a_run_that_has_time_for_one_table_gives_it_all_of_it(

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from built_runs import build
-from loop_runs import block, finish_block, solo, tables_of
+from loop_runs import block, finish_block, one_step, solo, tables_of
 from make_run import output_of, states_of, write_measurement, write_run
 
 from bench.cli.plan import plan_verb
@@ -19,7 +19,6 @@ from bench.plan.running import UNKNOWN, parse_running
 from bench.records.record import Record
 from bench.run.reader import read_run
 from bench.schedule.finished import read_finished, record_step
-from bench.schedule.steps import Step
 from bench.words.own_app import choice_words, server_words
 from bench.words.setup import already_running
 
@@ -103,7 +102,7 @@ def in_turns(folder: Path, rates: Mapping[str, float]) -> list[Record]:
                 tool.write_text(json.dumps(told))
         seen = read_finished(folder)
         assert seen is not None
-        record_step(folder, Step(tuple(lines)), seen)
+        record_step(folder, one_step(lines), seen)
     return build(folder)
 
 

@@ -16,7 +16,7 @@ from turns_runs import OWN_SPEEDS, measured, own_app_run, ranking_of, service_of
 from bench.analysis.runs.host_state import HostState
 from bench.analysis.tables.ranking import Contrast, Ranking
 from bench.matrix.packages import Pins
-from bench.plan.measurement import Measurement, measurement_of
+from bench.plan.measurement import planned_of
 from bench.plan.running import UNKNOWN, parse_running
 from bench.records.record import Cause
 from bench.run.provenance import COMPOSED
@@ -109,10 +109,9 @@ def advised(folder: Path) -> Said:
         return advice(run | facts, rankings, [])
 
     def timed(seconds: float, ranking: Ranking) -> tuple[str, ...]:
-        planned = measurement_of(
+        planned = planned_of(
             entry("aiohttp", mode="turns", block=1, window=1, slot=1, unit="r01-b1", turn_s=0.1, seconds=seconds)
         )
-        assert isinstance(planned, Measurement)
         return advice(run, (ranking,), [], [planned])
 
     return {
