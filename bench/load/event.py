@@ -174,7 +174,7 @@ def run_event(task: Task, beside: int = 0) -> None:
             asyncio.run(idle_load(client, event, rates[0][0], t0_ns))
         else:
             known = frozenset(items(found.get("told")))
-            asyncio.run(obeying(proxy, asked.head, folder, _load(client, event, rates, t0_ns, folder, known)))
+            asyncio.run(obeying(proxy, asked.head, folder, _load(client, event, rates, t0_ns, folder, known=known)))
         gc.enable()
     facts |= {"after": counters(), "start_ns": start_ns, "end_ns": time.time_ns(), "t0_ns": t0_ns}
     facts |= {
@@ -288,7 +288,8 @@ async def _load(
     rates: Sequence[tuple[float, float]],
     t0_ns: int,
     folder: Path,
-    known: frozenset[int] = frozenset(),
+    *,
+    known: frozenset[int],
 ) -> None:
     """Generate the load until the event is over; `known`: pids of the workers that were there before."""
     ended = asyncio.Event()

@@ -47,8 +47,8 @@ MOST_IN_BLOCK = 8
 """The most services that are up side by side and loaded in turns."""
 ROOM = 800.0
 """Total requests/s to services under an event at once, per CPU of servers and load generator (docs/events.md)."""
-RECOVERY_S = 35.0
-"""Seconds that a server takes to recover from an overload: 22 to 66 s with five servers."""
+RECOVERY_S = 48.0
+"""Seconds that a server takes to recover from an overload, as the mean of 32 servers: from 2 to 83 s, and one does not."""
 IDLE_CLOSE_S = OPENED_S + 10.0
 """Seconds of the event idle-close: many servers close idle connections after 5 s."""
 BLOCK_OVERHEAD_S = 6.0

@@ -148,7 +148,7 @@ class Window:
 
     @property
     def around(self) -> Sequence[Row]:
-        """The requests due from the event's begin until `AROUND_S` after it was over; all later ones without actions."""
+        """The requests due from the event on until `AROUND_S` after it was over; all later ones without actions."""
         until_ns: Any = self.told.get("until_ns")
         over = until_ns / 1e9 if isinstance(until_ns, int) and self.event.until in (SWAPPED, RESTORED) else self.at
         most = max(over, self.at) + AROUND_S if self.actions else math.inf

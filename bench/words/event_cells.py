@@ -254,7 +254,7 @@ def _beside_slow(cell: EventCell, kind: str) -> Iterable[str]:
     if after := cell.figures("cut_after_s"):
         many = f"{sum(cell.figures('cut')):,.0f} of {sum(cell.figures('opened')):,.0f} {kind} connections"
         status = cell.figures("cut_status")
-        yield f"closes {many} after {seconds_of(after)}{f' with {whole(status)}' if status else ''}"
+        yield f"closes {many} after {seconds_of(after)}{f' with status {whole(status)}' if status else ''}"
     if beside := cell.figures("p99_beside_s"):
         yield f"p99 of other requests {span(beside, milliseconds)} beside {whole(cell.figures('p99_beside_k'))}"
 
@@ -308,7 +308,7 @@ def _away(cell: EventCell) -> Iterable[str]:
 NOT_KEPT_S = 0.2
 """A server that closes idle connections sooner than this keeps none."""
 LEAST_UNANSWERED = 0.05
-"""The smallest share of CPU time that is reported: requests take a little longer under overload, and that is part of it."""
+"""The smallest share of CPU time that is reported: under overload, requests that are answered take a little longer."""
 
 
 def _idle(cell: EventCell) -> Iterable[str]:

@@ -53,7 +53,7 @@ cost_builds() {
 cost_network() {
 	local between said
 	need_tools
-	cd "$root"
+	cd "$root" || return
 	work=$(mktemp -d -p results .cost-XXXXXX)
 	trap 'rm -rf "$work"' EXIT
 	between=$(python3 -m tests.cost.networks "$work")

@@ -21,8 +21,8 @@ _OVERLOADED = (Phase(0.5, 4.0), Phase(1.5, 6.0), Phase(3.0, 20.0))
 _AFTER = 0.5
 _QUEUED_S = sum((phase.share - 1) * phase.seconds for phase in _OVERLOADED if phase.share > 1)
 _DRAINED_S = _QUEUED_S / (1 - _AFTER)
-"""The longest that a server needs after an overload to work off its queue, if it keeps all that it cannot answer at once,
-and still works on requests whose clients have left. A server that has not recovered by then does not."""
+"""The longest that a server of unchanged capacity needs after an overload to work off its queue, if it keeps everything
+that it cannot answer at once, and works on requests whose clients have left."""
 _SLOW: tuple[tuple[str, str, str], ...] = (
     ("silent", "silent", ""),
     ("a header byte a second", "header", ""),

@@ -161,7 +161,10 @@ WRONG = {
         killed(extras={"under_way_lost": 5, "started_s": 0.05, "restored_s": 1.6}),
         {"until a new worker starts"},
     ),
-    "an answer unseen": (killed(extras={"under_way_lost": 5, "started_s": 1.6, "restored_s": None}), {"until it answers"}),
+    "an answer unseen": (
+        killed(extras={"under_way_lost": 5, "started_s": 1.6, "restored_s": None}),
+        {"until it answers"},
+    ),
     "refused": (
         killed(fates={Fate.ANSWERED: 994, Fate.RESET: 5, Fate.REFUSED: 1}),
         {"of these, refused or timed out"},

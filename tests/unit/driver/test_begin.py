@@ -113,7 +113,7 @@ def test_services_that_failed_are_tried_again_before_they_are_built(
     assert capsys.readouterr().err == "1 service that failed is tried again: a\n"
     for status, expected in ((2, 2), (1, 1), (137, 1)):
         engine.said["retry a-run"] = Done(status, "", "bench: results/a-run cannot be written\n")
-        with pytest.raises(Failure, match="^bench: results/a-run cannot be written$") as raised:
+        with pytest.raises(Failure, match=r"^bench: results/a-run cannot be written$") as raised:
             build.ask_again(engine)
         assert raised.value.status == expected
 

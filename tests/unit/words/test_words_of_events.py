@@ -292,7 +292,9 @@ def findings_of_events() -> Said:
     """Each kind of finding, for services a, b and c with the same records in three rounds."""
 
     def beside(name: str, case: str, *extras: dict[str, Any], **more: Any) -> list[EventRecord]:
-        return rounds_of(*(event(one, name, case, extras=own, **more) for one, own in zip("abc", extras, strict=False)))
+        return rounds_of(
+            *(event(one, name, case, extras=own, **more) for one, own in zip("abcd", extras, strict=False))
+        )
 
     grown = {letter: growth(bytes_each, 1_000_000) for letter, bytes_each in zip("abc", (100, 0, 25), strict=True)}
     many, few = (16, 2, 2, 2), (5, 6, 5, 6)
