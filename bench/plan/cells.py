@@ -17,8 +17,8 @@ from bench.plan.levels import SEARCHED, Level, parse_level
 from bench.plan.measurement import Pair
 from bench.tools import OPEN_LOOP, TOOLS, tool_of
 
-# OVERHEAD_S, COUNT_S, PROBE_S, UNTIL_S, RECOVERY_S, SLOWEST_S, SLOWEST_BOOTS, SEARCH_S, EACH_S, OPEN_S, IDLE_CLOSE_S,
-# BLOCK_OVERHEAD_S and RATE_OVERHEAD_S only estimate how long a run takes.
+# OVERHEAD_S, COUNT_S, PROBE_S, UNTIL_S, RECOVERY_SHARE, SLOWEST_S, SLOWEST_BOOTS, SEARCH_S, EACH_S, OPEN_S,
+# IDLE_CLOSE_S, BLOCK_OVERHEAD_S and RATE_OVERHEAD_S only estimate how long a run takes.
 OVERHEAD_S = 2.5
 """Seconds of a measurement besides warm-up and load: starting the container, waiting for it, stopping it."""
 COUNT_S = 5.0
@@ -47,8 +47,8 @@ MOST_IN_BLOCK = 8
 """The most services that are up side by side and loaded in turns."""
 ROOM = 800.0
 """Total requests/s to services under an event at once, per CPU of servers and load generator (docs/events.md)."""
-RECOVERY_S = 48.0
-"""Seconds that a server takes to recover from an overload, as the mean of 32 servers: from 2 to 83 s, and one does not."""
+RECOVERY_SHARE = 0.56
+"""How much of the longest recovery from an overload servers need: the mean of 32, of which one needs all and more."""
 IDLE_CLOSE_S = OPENED_S + 10.0
 """Seconds of the event idle-close: many servers close idle connections after 5 s."""
 BLOCK_OVERHEAD_S = 6.0
@@ -334,7 +334,8 @@ def _usual_s(event: Event, services: int) -> float:
     if event.until == SWEPT:
         return IDLE_CLOSE_S
     if event.until == RECOVERED:
-        return sum(phase.seconds for phase in event.phases[:-1]) + RECOVERY_S
+        *before, after = event.phases
+        return sum(phase.seconds for phase in before) + RECOVERY_SHARE * after.seconds
     if event.repeats:
         return event.seconds / 2
     if event.until == ROLLED:

@@ -17,12 +17,8 @@ MOST_IDLE = 10_000
 SEEN_S = 42.0
 """Seconds to watch the first slow connections: servers close them after 30 s or less, or after 60 s or more."""
 LARGE_MB = 10
-_OVERLOADED = (Phase(0.5, 4.0), Phase(1.5, 6.0), Phase(3.0, 20.0))
-_AFTER = 0.5
-_QUEUED_S = sum((phase.share - 1) * phase.seconds for phase in _OVERLOADED if phase.share > 1)
-_DRAINED_S = _QUEUED_S / (1 - _AFTER)
-"""The longest that a server of unchanged capacity needs after an overload to work off its queue, if it keeps everything
-that it cannot answer at once, and works on requests whose clients have left."""
+AFTER = 0.5
+"""The share of the capacity that is asked for after an overload."""
 _SLOW: tuple[tuple[str, str, str], ...] = (
     ("silent", "silent", ""),
     ("a header byte a second", "header", ""),
@@ -30,6 +26,22 @@ _SLOW: tuple[tuple[str, str, str], ...] = (
     (f"{LARGE_MB} MB read a KB a second", "read", "/large"),
 )
 """(case, what the connections do, path that they request)."""
+
+
+def _overload(case: str, *phases: Phase) -> Event:
+    """The window is as long as a server of unchanged capacity needs at most to work off its queue: if it keeps everything
+    that it cannot answer at once, and works on requests whose clients have left."""
+    queued_s = sum((phase.share - 1) * phase.seconds for phase in phases if phase.share > 1)
+    return Event(
+        name="overload",
+        case=case,
+        phases=(*phases, Phase(AFTER, queued_s / (1 - AFTER))),
+        timeout_s=1.0,
+        most_rate=None,
+        most_beside=1,
+        until=RECOVERED,
+        environment={"TELL_PID": "1", "WORK_MS": "5"},
+    )
 
 
 def _slowed(event: Event, service: Service, reads: Reads) -> Event | str:
@@ -44,15 +56,8 @@ LOADS: Mapping[str, Kind] = MappingProxyType(
             "0.5, 1.5 and 3 times the capacity, then 0.5 again; each request takes 5 ms of CPU, the client waits 1 s",
             "plaintext",
             (
-                Event(
-                    name="overload",
-                    phases=(*_OVERLOADED, Phase(_AFTER, _DRAINED_S)),
-                    timeout_s=1.0,
-                    most_rate=None,
-                    most_beside=1,
-                    until=RECOVERED,
-                    environment={"TELL_PID": "1", "WORK_MS": "5"},
-                ),
+                _overload("20 s", Phase(0.5, 4.0), Phase(1.5, 6.0), Phase(3.0, 20.0)),
+                _overload("10 s", Phase(0.5, 4.0), Phase(1.5, 3.0), Phase(3.0, 10.0)),
             ),
             floor=False,
         ),

@@ -309,7 +309,7 @@ def test_a_schedule_is_open_and_its_rate_a_share_of_the_capacity() -> None:
     (easy, *_) = EVENTS["reload"].cases
     assert [rate for rate, _ in rates_of(easy, 80.0)] == [24.0]
     assert [rate for rate, _ in rates_of(easy, 9000.0)] == [100.0]
-    (overload,) = EVENTS["overload"].cases
+    overload = EVENTS["overload"].cases[0]
     assert [rate for rate, _ in rates_of(overload, 190.0)] == [95.0, 285.0, 570.0, 95.0]
     assert [*due_times([(2.0, 1.0), (4.0, 0.5)])] == [0.0, 0.5, 1.0, 1.25]
 

@@ -163,7 +163,7 @@ def test_services_are_under_the_same_event_side_by_side_but_where_it_takes_all_o
     sizes = sorted((own[0].level, own[0].round, len(own)) for own in blocks.values())
     assert sizes == [
         *[("connections-5000-idle", n, 2) for n in (1, 2) for _ in range(10)],
-        *[("overload", n, 1) for n in (1, 2) for _ in range(20)],
+        *[("overload-20-s", n, 1) for n in (1, 2) for _ in range(20)],
         *[("slow-silent", n, size) for n in (1, 2) for size in (6, 7, 7)],
         *[("stop", n, size) for n in (1, 2) for size in (6, 7, 7)],
     ]
@@ -193,7 +193,7 @@ def test_a_run_of_few_services_has_several_cases_of_an_event_at_once() -> None:
     # An overload takes all of the CPU, and a database can be stopped in one way at a time.
     away = sorted((level,) for level in {own[0].level for own in blocks} if level.startswith("away"))
     assert len(away) > 1
-    assert found == [*away, ("overload",), ("slow-a-header-byte-a-second", "slow-silent")]
+    assert found == [*away, ("overload-20-s",), ("slow-a-header-byte-a-second", "slow-silent")]
     (both,) = (own for own in blocks if len(own) > 1 and own[0].round == 1)
     name = both[0].service
     assert [(line.service, line.container, line.copy, line.slot) for line in both] == [

@@ -182,9 +182,9 @@ def test_a_whole_event_has_the_cases_and_rounds_of_the_bad_day_preset() -> None:
 
     reload = ["reload-keep-alive", "reload-new-connections"]
     reload += [f"{one}-boot-5-s" for one in reload]
-    assert cases("reload", "overload") == dict.fromkeys(reload, 0) | {"overload": 1}
-    assert cases("overload", rounds=5) == {"overload": 0}
-    assert cases("overload:2", rounds=5) == {"overload": 2}
+    assert cases("reload", "overload") == dict.fromkeys(reload, 0) | {"overload-20-s": 1}
+    assert cases("overload", rounds=5) == {"overload-20-s": 0}
+    assert cases("overload:2", rounds=5) == {"overload-20-s": 2}
     assert cases("reload-keep-alive-boot-2-s") == {"reload-keep-alive-boot-2-s": 0}
     assert len(cases("balance", "balance-new-connections-5-ms-of-cpu")) == 5
 

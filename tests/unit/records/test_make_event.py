@@ -220,7 +220,7 @@ def test_p99_around_an_event_has_the_lost_requests_and_5_s_after_it(tmp_path: Pa
 
 
 def test_goodput_of_an_overload_is_what_came_in_time_in_each_phase(tmp_path: Path) -> None:
-    (overload,) = EVENTS["overload"].cases
+    overload = EVENTS["overload"].cases[0]
     rates, requests, begin = ((10.0, 4.0), (20.0, 6.0), (40.0, 20.0), (10.0, 20.0)), list[Request](), 0.0
     for number, (rate, seconds) in enumerate(rates):
         for one in range(round(rate * seconds)):
@@ -242,8 +242,8 @@ def test_goodput_of_an_overload_is_what_came_in_time_in_each_phase(tmp_path: Pat
     assert [one.what for one in record.actions] == [f"{n} times the capacity" for n in ("1.5", "3", "0.5")]
 
 
-def test_a_window_of_an_overload_is_long_enough_to_work_off_everything_that_was_sent() -> None:
-    (overload,) = EVENTS["overload"].cases
+@pytest.mark.parametrize("overload", EVENTS["overload"].cases)
+def test_a_window_of_an_overload_is_long_enough_to_work_off_everything_that_was_sent(overload: Event) -> None:
     *before, after = overload.phases
     assert sum(phase.share * phase.seconds for phase in before[1:]) + after.share * after.seconds == pytest.approx(
         sum(phase.seconds for phase in before[1:]) + after.seconds
@@ -251,7 +251,7 @@ def test_a_window_of_an_overload_is_long_enough_to_work_off_everything_that_was_
 
 
 def test_goodput_of_a_phase_that_ends_early_is_that_of_its_time(tmp_path: Path) -> None:
-    (overload,) = EVENTS["overload"].cases
+    overload = EVENTS["overload"].cases[0]
     rates = ((10.0, 4.0), (20.0, 6.0), (40.0, 20.0), (10.0, 20.0))
     requests = [(30.0 + number / 10, 0.05, "answered") for number in range(40)]
     record = made(
