@@ -29,8 +29,11 @@ _SLOW: tuple[tuple[str, str, str], ...] = (
 
 
 def _overload(case: str, *phases: Phase) -> Event:
-    """The window is as long as a server of unchanged capacity needs at most to work off its queue: if it keeps everything
-    that it cannot answer at once, and works on requests whose clients have left."""
+    """An overload with a window in which any server of unchanged capacity works off its queue.
+
+    That takes longest if it keeps everything that it cannot answer at once, and also works on requests whose clients
+    have left.
+    """
     queued_s = sum((phase.share - 1) * phase.seconds for phase in phases if phase.share > 1)
     return Event(
         name="overload",
