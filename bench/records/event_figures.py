@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from statistics import median
 from types import MappingProxyType
@@ -80,7 +80,7 @@ def _stop(window: Window) -> Figures:
         "long_s": None if long is None or long.end is None else long.end - long.due,
     }
     idle = [one for one in window.slow if one["how"] != "refused" and (one["closed"] or math.inf) > window.at]
-    closed = [one["closed"] - window.at for one in idle if one["how"] in ("eof", "reset") and one["closed"]]
+    closed = [one["closed"] - window.at for one in _cut(idle)]
     found |= {"idle": len(idle), "idle_closed": len(closed), "idle_closed_s": median(closed) if closed else None}
     told = {row.connection: row.told_close for row in window.log if row.good and end_of(row) > window.at}
     found |= {"still_answered": len(told), "told_to_close": sum(told.values())}
@@ -121,7 +121,7 @@ def _cpu_unanswered(work: Sequence[tuple[int, float | None]]) -> float | None:
 
 
 def _slow(window: Window) -> Figures:
-    cut = [one for one in window.slow if one["how"] in ("eof", "reset") and one["closed"]]
+    cut = _cut(window.slow)
     ended = [one["closed"] - one["opened"] for one in cut]
     how = Counter(str(one["how"]) for one in window.slow)
     status = Counter(one["status"] for one in cut if one["status"] >= 400).most_common(1)
@@ -144,6 +144,11 @@ def _slow(window: Window) -> Figures:
         k, rows = held_up[-1]
         found |= {"p99_beside_k": k, "p99_beside_s": window.p99(rows)}
     return found
+
+
+def _cut(connections: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Those that the server closed."""
+    return [one for one in connections if one["how"] in ("eof", "reset") and one["closed"]]
 
 
 def _most_open(slow: Sequence[Mapping[str, Any]], kind: str) -> int:
@@ -191,7 +196,7 @@ def _rolling(window: Window) -> Figures:
 
 def _idle_close(window: Window) -> Figures:
     """When idle connections were closed, and how long before or after that (in ms) lost requests were sent."""
-    lasted = [one["closed"] - one["opened"] for one in window.slow if one["how"] in ("eof", "reset") and one["closed"]]
+    lasted = [one["closed"] - one["opened"] for one in _cut(window.slow)]
     begun = {row.connection: row.end for row in window.log if not row.kind and row.end is not None}
     kept = [row for row in window.log if row.kind == KEPT]
     found: Figures = {

@@ -256,7 +256,8 @@ def _beside_slow(cell: EventCell, kind: str) -> Iterable[str]:
         status = cell.figures("cut_status")
         yield f"closes {many} after {seconds_of(after)}{f' with status {whole(status)}' if status else ''}"
     if beside := cell.figures("p99_beside_s"):
-        yield f"p99 of other requests {span(beside, milliseconds)} beside {whole(cell.figures('p99_beside_k'))}"
+        most = with_noun(cell.figures("p99_beside_k"), f"{kind} connection")
+        yield f"p99 of other requests {span(beside, milliseconds)} beside {most}"
 
 
 def restored(cell: EventCell) -> list[float]:

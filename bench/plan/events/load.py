@@ -17,7 +17,7 @@ MOST_IDLE = 10_000
 SEEN_S = 42.0
 """Seconds to watch the first slow connections: servers close them after 30 s or less, or after 60 s or more."""
 LARGE_MB = 10
-AFTER = 0.5
+_AFTER = 0.5
 """The share of the capacity that is asked for after an overload."""
 _SLOW: tuple[tuple[str, str, str], ...] = (
     ("silent", "silent", ""),
@@ -38,7 +38,7 @@ def _overload(case: str, *phases: Phase) -> Event:
     return Event(
         name="overload",
         case=case,
-        phases=(*phases, Phase(AFTER, queued_s / (1 - AFTER))),
+        phases=(*phases, Phase(_AFTER, queued_s / (1 - _AFTER))),
         timeout_s=1.0,
         most_rate=None,
         most_beside=1,
