@@ -94,7 +94,8 @@ class Action:
 
     `do`: `signal`, to the `main` process or one `worker`; `stop`, as Docker stops a container; or `swap`: container
     `to` (1 or 2) is taken out of the proxy for `wait_s`, stopped, started again and waited for. On the `database` or
-    the `upstream`: `stop` and `start`, `pause` and `unpause`, `lock` and `unlock` (a table).
+    the `upstream`: `stop` and `start`, `pause` and `unpause`, `lock` and `unlock` (a table). A `swap` sends SIGTERM to
+    the main process, or to `every_process` of the container, and SIGKILL after `grace_s`.
     """
 
     at_s: float
@@ -102,6 +103,8 @@ class Action:
     signal: str = ""
     to: str = ""
     wait_s: float = 0.0
+    grace_s: float = 10.0
+    every_process: bool = False
 
     @property
     def on_dependency(self) -> bool:

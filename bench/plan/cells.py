@@ -18,7 +18,7 @@ from bench.plan.measurement import Pair
 from bench.tools import OPEN_LOOP, TOOLS, tool_of
 
 # OVERHEAD_S, COUNT_S, PROBE_S, UNTIL_S, RECOVERY_SHARE, SLOWEST_S, SLOWEST_BOOTS, SEARCH_S, EACH_S, OPEN_S,
-# IDLE_CLOSE_S, BLOCK_OVERHEAD_S and RATE_OVERHEAD_S only estimate how long a run takes.
+# ROLLED_S, BLOCK_OVERHEAD_S and RATE_OVERHEAD_S only estimate how long a run takes.
 OVERHEAD_S = 2.5
 """Seconds of a measurement besides warm-up and load: starting the container, waiting for it, stopping it."""
 COUNT_S = 5.0
@@ -49,7 +49,7 @@ ROOM = 800.0
 """Total requests/s to services under an event at once, per CPU of servers and load generator (docs/events.md)."""
 RECOVERY_SHARE = 0.56
 """How much of the longest recovery from an overload servers need: the mean of 32, of which one needs all and more."""
-IDLE_CLOSE_S = OPENED_S + 10.0
+ROLLED_S = 15.0
 """Seconds of the event idle-close: many servers close idle connections after 5 s."""
 BLOCK_OVERHEAD_S = 6.0
 """Seconds of a block besides warm-up and load: starting, waiting, stopping."""
@@ -332,14 +332,14 @@ class Plan:
 def _usual_s(event: Event, services: int) -> float:
     """Expected seconds of an event's load: it often ends before its longest time, with the slowest of the services."""
     if event.until == SWEPT:
-        return IDLE_CLOSE_S
+        return OPENED_S + event.idle_most_s / 2
     if event.until == RECOVERED:
         *before, after = event.phases
         return sum(phase.seconds for phase in before) + RECOVERY_SHARE * after.seconds
     if event.repeats:
         return event.seconds / 2
     if event.until == ROLLED:
-        return event.seconds / 4
+        return ROLLED_S
     if not event.until or any(action.signal == "STOP" for action in event.actions):
         # Few servers replace a hung worker.
         return event.seconds

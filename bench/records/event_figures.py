@@ -204,6 +204,7 @@ def _idle_close(window: Window) -> Figures:
         "used": len(kept),
         "seen_closed": sum(row.kind == CLOSED for row in window.log),
         "held": sum(one["how"] == "held" for one in window.slow),
+        "watched_s": window.event.idle_most_s,
     }
     if lasted:
         found |= {"idle_s": median(lasted), "idle_least_s": min(lasted), "idle_most_s": max(lasted)}

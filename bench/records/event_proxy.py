@@ -41,6 +41,7 @@ def proxy_figures(proxy: str, lines: Sequence[str]) -> dict[str, float | int | s
     """Counts from the proxy's log, by name.
 
     - `proxy_502`, `server_502`, ...: responses with this status that were the proxy's own or the server's.
+    - `proxy_502_reset`, ...: those of the proxy by cause, that of the last try.
     - `retried`: requests answered well after a retry.
     - `cause_...`: failures by cause; nginx logs the cause of each try, HAProxy only that of requests it gave up.
     """
@@ -48,32 +49,42 @@ def proxy_figures(proxy: str, lines: Sequence[str]) -> dict[str, float | int | s
 
 
 def _of_nginx(lines: Sequence[str]) -> Iterator[str]:
+    # It handles one event at a time, so the line of a request whose last try failed follows that of the failure.
+    last = ""
     for line in lines:
         if line.startswith(REQUEST) and line.count("|") == 3:
             _, status, tries, heads = line.split("|")
             # "-": the last container tried sent no response header, so the status is the proxy's own.
             own = heads.replace(",", " ").replace(":", " ").split()[-1:] in (["-"], [])
             if status.startswith("5"):
-                yield f"{'proxy' if own else 'server'}_{status}"
+                yield from _status("proxy" if own else "server", status, last)
             elif len(tries.replace(",", " ").split()) > 1:
                 yield "retried"
+            last = ""
         elif "upstream" in line:
-            for words, cause in CAUSES_OF_NGINX.items():
-                if words in line:
-                    yield f"cause_{cause}"
-                    break
+            last = next((cause for words, cause in CAUSES_OF_NGINX.items() if words in line), "")
+            if last:
+                yield f"cause_{last}"
 
 
 def _of_haproxy(lines: Sequence[str]) -> Iterator[str]:
     for line in lines:
         if line.startswith(REQUEST) and line.count("|") == 3:
             _, status, ended, retries = line.split("|")
+            cause = CAUSES_OF_HAPROXY.get(ended[:2], "")
             if status.startswith("5"):
-                yield f"{'server' if ended[:1] == '-' else 'proxy'}_{status}"
+                yield from _status("server" if ended[:1] == "-" else "proxy", status, cause)
             elif retries.lstrip("+") not in ("", "0") and status.startswith("2"):
                 yield "retried"
-            if cause := CAUSES_OF_HAPROXY.get(ended[:2]):
+            if cause:
                 yield f"cause_{cause}"
+
+
+def _status(whose: str, status: str, cause: str) -> Iterator[str]:
+    """An error status, and why the proxy sent it."""
+    yield f"{whose}_{status}"
+    if whose == "proxy" and cause:
+        yield f"{whose}_{status}_{cause}"
 
 
 _READ: Mapping[str, Callable[[Sequence[str]], Iterator[str]]] = MappingProxyType(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -9,7 +10,6 @@ from bench.analysis.events import NOT_OF_LOSSES, EventCell, Kind
 from bench.core import formats
 from bench.core.formats import megabytes, milliseconds, number, plural
 from bench.plan.events.growth import MILLION, RELOADS
-from bench.plan.events.proxies import IDLE_MOST_S
 from bench.records.event import Fate
 from bench.stats.even_shares import UNEVEN
 from bench.stats.event_counts import GROWS, NOT_ENOUGH, STEADY, Slope
@@ -324,8 +324,13 @@ def _idle(cell: EventCell) -> Iterable[str]:
             when = f"until {after:.0f} ms after" if after >= 1 else "just before"
             per = f" ({whole(cell.figures('lost_per_100000'))} per 100,000)" if cell.figures("lost_per_100000") else ""
             yield f"requests are lost {when} that{per}"
-    elif cell.figures("held"):
-        yield f"keeps idle connections for more than {IDLE_MOST_S:g} s"
+    elif held := kept_s(cell):
+        yield f"keeps idle connections for more than {held:g} s"
+
+
+def kept_s(cell: EventCell) -> float:
+    """The time for which it kept idle connections without closing one, in seconds; 0 if it closed some."""
+    return 0.0 if cell.figures("idle_s") or not any(cell.figures("held")) else max(cell.figures("watched_s"))
 
 
 CAUSES: Mapping[str, str] = {
@@ -337,6 +342,7 @@ CAUSES: Mapping[str, str] = {
     "timed_out": "no response in time",
 }
 """Why a proxy's request to a container failed, by the names of bench/records/event_proxy.py."""
+BAD_STATUS = re.compile(r"(proxy|server)_5\d\d")
 
 
 def _behind_proxy(cell: EventCell) -> Iterable[str]:
@@ -346,13 +352,19 @@ def _behind_proxy(cell: EventCell) -> Iterable[str]:
         yield f"each container back after {seconds_of(both)}"
     if killed := sum(sum(cell.figures(f"killed_{number}")) for number in (1, 2)):
         yield f"{killed:.0f} of {len(both)} had to be killed"
-    names = sorted({name for one in cell.counted for name in one.extras if name.startswith(("proxy_5", "server_5"))})
+    names = sorted({name for one in cell.counted for name in one.extras if BAD_STATUS.fullmatch(name)})
     for name in names:
         whose, _, status = name.partition("_")
-        yield f"{sum(cell.figures(name)):,.0f} times {status} from the {whose} itself"
-    causes = {words: sum(cell.figures(f"cause_{name}")) for name, words in CAUSES.items()}
-    if names and any(causes.values()):
-        yield "failed attempts: " + ", ".join(f"{count:,.0f} {words}" for words, count in causes.items() if count)
+        because = f" ({words})" if (words := _causes(cell, name)) else ""
+        yield f"{sum(cell.figures(name)):,.0f} times {status} from the {whose} itself{because}"
+    if names and (words := _causes(cell, "cause")):
+        yield f"failed attempts: {words}"
+
+
+def _causes(cell: EventCell, name: str) -> str:
+    """`3 no container left, 1 reset`: the figures of this name by cause."""
+    counts = {words: sum(cell.figures(f"{name}_{cause}")) for cause, words in CAUSES.items()}
+    return ", ".join(f"{count:,.0f} {words}" for words, count in counts.items() if count)
 
 
 def _overload(cell: EventCell) -> Iterable[str]:

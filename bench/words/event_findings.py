@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from bench.words.event_cells import (
     growth_of,
     growth_words,
     in_rounds,
+    kept_s,
     restored,
     seconds_of,
     seconds_words,
@@ -416,12 +418,19 @@ def _idle(_: EventRow, cells: Named) -> Told:
     if first:
         groups = grouped(first, _first).items()
         servers = "; ".join(f"{listed([name for _, name in own])} after {seconds}" for seconds, own in groups)
-        proxies = listed([f"{name} ({_duration(seconds)})" for name, seconds in IDLE_OF_PROXIES.items()])
         yield (
             BAD,
-            f"Idle connections are closed by {servers}, sooner than by {proxies}: a proxy may send a request on a"
-            " connection that is just being closed.",
+            f"Idle connections are closed by {servers}, sooner than by {_proxies(math.inf)}: a proxy may send a request"
+            " on a connection that is just being closed.",
         )
+    kept = [(proxies, name) for name, cell in cells.items() if (proxies := _proxies(kept_s(cell)))]
+    for proxies, own in grouped(kept, _first).items():
+        yield KNOWN, f"Idle connections are kept by {listed([name for _, name in own])} for longer than by {proxies}."
+
+
+def _proxies(below_s: float) -> str:
+    """The proxies that close idle connections sooner, and after how long."""
+    return listed([f"{name} ({_duration(own)})" for name, own in IDLE_OF_PROXIES.items() if own < below_s])
 
 
 def _duration(seconds: float) -> str:

@@ -222,6 +222,9 @@ def _subject(row: EventRow, name: str) -> str:
 
 def _case_words(case: str) -> str:
     """` with keep-alive and a boot of 2 s`, for a sentence."""
+    if case.startswith("up to "):
+        # For how long idle connections were watched does not matter to those that the server has closed.
+        return ""
     before, _, wait = case.partition(", pre-stop ")
     if before.startswith("behind "):
         return f" {before}" + (f" with a pre-stop wait of {wait}" if wait else "")

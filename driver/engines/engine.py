@@ -45,10 +45,14 @@ class Container:
 
 @dataclass(frozen=True)
 class End:
-    """How a container ended: when, in ns since the epoch, and its exit status (137: killed)."""
+    """How a container ended: when, its exit status (137: killed), and when it was told to, if known.
+
+    Times are in ns since the epoch.
+    """
 
     at_ns: int | None
     code: int
+    told_ns: int | None = None
 
 
 @dataclass
@@ -132,8 +136,8 @@ class Engine(ABC):
         """The address and first process of the service's container with this number."""
         raise DockerError(self.cannot_act)
 
-    def stop_container(self, service: str, number: int) -> End:
-        """Stops one of its containers like `docker stop`: SIGTERM, and SIGKILL after 10 s."""
+    def stop_container(self, service: str, number: int, grace_s: float, every_process: bool) -> End:
+        """Stops one of its containers: SIGTERM to its main process or to all, and SIGKILL after `grace_s`."""
         raise DockerError(self.cannot_act)
 
     def start_container(self, service: str, number: int) -> None:

@@ -57,6 +57,8 @@ KNOBS = ("PORT", "WORKERS", "BACKLOG", "THREADS")
 UP = ("up", "--detach", "--no-build")
 TRIES, WAIT_S = 100, 0.1
 CONTAINERS = 2
+EVERY_OTHER = "-1"
+"""For `kill`: every process of the container but the main one, and `kill` itself."""
 """How many containers a service behind a proxy has."""
 
 
@@ -259,12 +261,7 @@ class LocalDocker(Engine):
         return len(found) if found and all(map(str.isdecimal, found)) else None
 
     def signal(self, service: str, signal: str, pid: int) -> int | None:
-        # From inside the container: a user who may call Docker need not own the service's processes. The command takes
-        # longer than many requests, so it prints itself when it sends the signal. A `date` without %N prints no number.
-        container, context = self.run.container(service), self.context_of(service)
-        words = ("exec", container, "sh", "-c", 'date +%s%N; kill -s "$0" "$1"', signal, str(pid))
-        told = docker(*words, context=context, timeout=20).out.strip()
-        return int(told) if told.isdigit() else None
+        return self._kill(service, 1, signal, str(pid))
 
     def do_to_dependency(self, name: str, verb: str) -> str:
         if verb in ("stop", "pause") and name in self.ended():
@@ -313,17 +310,31 @@ class LocalDocker(Engine):
             raise DockerError(f"container {number} of {service} is gone")
         return Container(f"{found[0].address}:8080", found[0].pid)
 
-    def stop_container(self, service: str, number: int) -> End:
+    def stop_container(self, service: str, number: int, grace_s: float, every_process: bool) -> End:
         name, context = self.run.container(service, number), self.context_of(service)
-        docker("stop", name, context=context)
+        told_ns, stop = None, ["stop", "-t", f"{grace_s:.0f}"]
+        if every_process:
+            told_ns = self._kill(service, number, "TERM", "1", EVERY_OTHER)
+            # They have their SIGTERM: some servers end at once at a second one. SIGCONT changes nothing.
+            stop += ["--signal", "CONT"]
+        docker(*stop, name, context=context)
         told = docker("inspect", "--format", "{{.State.FinishedAt}}|{{.State.ExitCode}}", name, context=context).out
         at, _, code = told.strip().partition("|")
-        return End(time_ns(at), int(code))
+        return End(time_ns(at), int(code), told_ns)
 
     def start_container(self, service: str, number: int) -> None:
         docker("start", self.run.container(service, number), context=self.context_of(service))
         if number == 1:
             self._pids[service] = self.container_facts(service, 1).pid
+
+    def _kill(self, service: str, number: int, signal: str, *pids: str) -> int | None:
+        """Sends a signal to processes of a container; returns when, in ns since the epoch, if known."""
+        # From inside the container: a user who may call Docker need not own the service's processes. The command takes
+        # longer than many requests, so it prints itself when it sends the signal. A `date` without %N prints no number.
+        container, context = self.run.container(service, number), self.context_of(service)
+        words = ("exec", container, "sh", "-c", 'date +%s%N; kill "$@"', "sh", f"-{signal}", *pids)
+        told = docker(*words, context=context, timeout=20).out.strip()
+        return int(told) if told.isdigit() else None
 
     def _pause(self, verb: str, service: str) -> bool:
         return not docker(verb, self.run.container(service), check=False).status

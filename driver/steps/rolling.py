@@ -29,7 +29,7 @@ def swap(engine: Engine, service: str, action: Action, folder: Path, now: Callab
             _ask(folder, "out", before.address, OBEYS_S)
             time.sleep(action.wait_s)
         begun, wall = now(), time.time_ns()
-        ended = engine.stop_container(service, number)
+        ended = engine.stop_container(service, number, action.grace_s, action.every_process)
         engine.start_container(service, number)
         after = engine.container_facts(service, number).pid
         _ask(folder, "answers", before.address, ANSWERS_S)
@@ -39,14 +39,14 @@ def swap(engine: Engine, service: str, action: Action, folder: Path, now: Callab
     except DockerError as failed:
         error, took = str(failed), now() - begun
     return {
-        "what": f"SIG{action.signal} to container {number}",
+        "what": f"SIG{action.signal} to {'every process of ' if action.every_process else ''}container {number}",
         "pid": before.pid,
         "at_ns": begun,
         "took_ns": took,
         "wall_ns": wall,
         "error": error,
         "pid_after": after,
-        "exit_ns": ended.at_ns - wall if ended and ended.at_ns else None,
+        "exit_ns": ended.at_ns - (ended.told_ns or wall) if ended and ended.at_ns else None,
         "exit_code": ended.code if ended else None,
     }
 

@@ -88,10 +88,11 @@ class OnThisMachine(PretendEngine):
         server = self.servers[number - 1]
         return Container(f"{server.host}:{server.port}", server.process.pid)
 
-    def stop_container(self, service: str, number: int) -> End:
+    def stop_container(self, service: str, number: int, grace_s: float, every_process: bool) -> End:
         process = self.servers[number - 1].process
-        process.terminate()
-        return End(code=process.wait(10), at_ns=time.time_ns())
+        for pid in all_pids(process.pid) if every_process else [process.pid]:
+            os.kill(pid, signal.SIGTERM)
+        return End(code=process.wait(grace_s), at_ns=time.time_ns())
 
     def start_container(self, service: str, number: int) -> None:
         self.servers[number - 1].start()

@@ -3,28 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from bench.plan.events.event import AROUND_S, BEFORE_S, OPENED_S, POOL, ROLLED, SWEPT, Event, Kind, easy
 from driver.messages import Action
 
 PROXIES_BY_CASE = (("nginx", "nginx"), ("HAProxy", "haproxy"))
-IDLE_MOST_S = 20.0
+WATCHED_S = (20.0, 65.0)
+"""Seconds for which idle connections are watched; most proxies keep theirs for 60 s (IDLE_OF_PROXIES)."""
 ROLLING_BESIDE, ROLLING_APART_S = 4, 6.0
 """Services rolled side by side, each with two containers, and the seconds between their starts.
 
 With eight services 3 s apart, a container took 12 to 35 s to be back instead of 5 s.
 """
-WAIT_S = 3.0
-"""Seconds from taking a container out of the proxy to its SIGTERM, as with a pre-stop hook in Kubernetes."""
+DOCKER = Action(BEFORE_S, "swap", "TERM")
+KUBERNETES = replace(DOCKER, wait_s=3.0, grace_s=30.0)
+"""`wait_s` stands for a pre-stop hook: meanwhile the container is out of the proxy, and still runs."""
+SYSTEMD = replace(DOCKER, grace_s=90.0, every_process=True)
+"""KillMode=control-group and DefaultTimeoutStopSec of systemd."""
+SWAPS = (("", DOCKER), (f", pre-stop {KUBERNETES.wait_s:g} s", KUBERNETES), (" by systemd", SYSTEMD))
+SWAPS_S = 40.0
+"""Seconds for two swaps, besides the time that servers may take to end."""
 
 
-def _rolling(case: str, proxy: str, wait_s: float) -> Event:
+def _rolling(case: str, proxy: str, swap: Action) -> Event:
     return easy(
         "rolling",
-        f"behind {case}" + (f", pre-stop {wait_s:g} s" if wait_s else ""),
-        60.0,
-        actions=tuple(Action(BEFORE_S, "swap", "TERM", number, wait_s) for number in ("1", "2")),
+        f"behind {case}",
+        SWAPS_S + 2 * swap.grace_s,
+        actions=tuple(replace(swap, to=number) for number in ("1", "2")),
         until=ROLLED,
         most_beside=ROLLING_BESIDE,
         apart_s=ROLLING_APART_S,
@@ -40,13 +48,16 @@ PROXIES: Mapping[str, Kind] = MappingProxyType(
         "rolling": Kind(
             "two containers behind nginx or HAProxy, restarted one after the other",
             "delay-50",
-            tuple(_rolling(case, proxy, wait_s) for case, proxy in PROXIES_BY_CASE for wait_s in (0.0, WAIT_S)),
+            tuple(_rolling(case + more, proxy, swap) for case, proxy in PROXIES_BY_CASE for more, swap in SWAPS),
             floor=False,
         ),
         "idle-close": Kind(
             f"kept-alive connections, used again within {1000 * AROUND_S:.0f} ms of the server's idle timeout",
             "delay-50",
-            (easy("idle-close", "", 2 * IDLE_MOST_S + OPENED_S + 3.0, until=SWEPT, idle_most_s=IDLE_MOST_S),),
+            tuple(
+                easy("idle-close", f"up to {most_s:g} s", 2 * most_s + OPENED_S + 3.0, until=SWEPT, idle_most_s=most_s)
+                for most_s in WATCHED_S
+            ),
         ),
     }
 )

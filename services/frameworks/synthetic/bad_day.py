@@ -189,7 +189,7 @@ class Worker:
         self.received = self.answered = self.resets = self.idled = 0
         self.connections: set[Connection] = set()
         self.silent: set[Connection] = set()
-        self.draining = self.stalled = False
+        self.draining = self.stalled = self.cutting = False
         self.tasks: set[asyncio.Task[object]] = set()
         self.places = asyncio.Semaphore(int(known.get("places") or 1))
 
@@ -264,6 +264,9 @@ class Worker:
             self.ended.set()
 
     def cut(self) -> None:
+        if self.cutting:
+            return
+        self.cutting = True
         for connection in [one for one in self.connections if one.head]:
             connection.reset()
         self.tell()

@@ -450,12 +450,12 @@ def test_open_descriptors_are_counted_from_inside_the_container_or_not_at_all(
 def test_a_signal_is_sent_from_inside_the_container_and_one_that_fails_is_said(
     engine: LocalDocker, docker: Docker
 ) -> None:
-    docker.says("kill -s", "1764000000123456789")
+    docker.says("; kill", "1764000000123456789")
     assert engine.signal("a", "HUP", 7) == 1764000000123456789
-    assert docker.calls == ['exec p-a-1 sh -c date +%s%N; kill -s "$0" "$1" HUP 7']
-    docker.says("kill -s", "1764000000%N")
+    assert docker.calls == ['exec p-a-1 sh -c date +%s%N; kill "$@" sh -HUP 7']
+    docker.says("; kill", "1764000000%N")
     assert engine.signal("a", "HUP", 7) is None
-    docker.says("kill -s", "sh: kill: (7) - No such process", 1)
+    docker.says("; kill", "sh: kill: (7) - No such process", 1)
     with pytest.raises(DockerError, match="No such process"):
         engine.signal("a", "HUP", 7)
 
@@ -517,9 +517,20 @@ def test_a_container_is_ended_as_docker_does_it_and_its_next_process_is_known(
     engine: LocalDocker, docker: Docker
 ) -> None:
     docker.says("FinishedAt", "2026-01-01T00:00:00.5Z|137\n")
-    assert engine.stop_container("a", 2) == End(1767225600_500000000, 137) and docker.calls[0] == "stop p-a-2"
+    assert engine.stop_container("a", 2, 10.0, False) == End(1767225600_500000000, 137)
+    assert docker.calls[0] == "stop -t 10 p-a-2"
     assert engine.pid_of("a") == 0
     engine.start_container("a", 1)
     assert (engine.pid_of("a"), engine.container_facts("a", 1)) == (1, Container("198.18.0.9:8080", 1))
     with pytest.raises(DockerError, match="container 2 of a is gone"):
         engine.container_facts("a", 2)
+
+
+def test_every_process_of_a_container_gets_one_sigterm(engine: LocalDocker, docker: Docker) -> None:
+    docker.says("; kill", "1767225600400000000")
+    docker.says("FinishedAt", "2026-01-01T00:00:00.5Z|0\n")
+    assert engine.stop_container("a", 1, 90.0, True) == End(1767225600_500000000, 0, 1767225600_400000000)
+    assert docker.calls[:2] == [
+        'exec p-a-1 sh -c date +%s%N; kill "$@" sh -TERM 1 -1',
+        "stop -t 90 --signal CONT p-a-1",
+    ]

@@ -37,8 +37,8 @@ class Swapping(PretendEngine):
     def container_facts(self, service: str, number: int) -> Container:
         return Container(f"198.18.0.{number}:8080", self.pids[number])
 
-    def stop_container(self, service: str, number: int) -> End:
-        self._note("stop", str(number))
+    def stop_container(self, service: str, number: int, grace_s: float, every_process: bool) -> End:
+        self._note("stop", str(number), f"{grace_s:g} s", *["every"] * every_process)
         return End(time.time_ns(), self.code)
 
     def start_container(self, service: str, number: int) -> None:
@@ -80,7 +80,7 @@ def test_a_container_is_stopped_started_and_waited_for(tmp_path: Path) -> None:
     folder.mkdir()
     with proxy(engine, folder):
         told = swapped(engine, folder, Action(0.0, "swap", "TERM", "2"))
-    assert engine.calls() == ["stop 2", "start 2", "answers 198.18.0.2:8080"]
+    assert engine.calls() == ["stop 2 10 s", "start 2", "answers 198.18.0.2:8080"]
     assert (told["what"], told["pid"], told["pid_after"], told["error"]) == ("SIGTERM to container 2", 20, 21, "")
     assert 0 <= told["exit_ns"] <= told["took_ns"] and told["exit_code"] == 0
 
@@ -90,10 +90,24 @@ def test_before_that_it_is_out_of_the_proxy_and_afterwards_back(tmp_path: Path) 
     folder.mkdir()
     with proxy(engine, folder):
         begun = time.monotonic_ns()
-        told = swapped(engine, folder, Action(0.0, "swap", "TERM", "1", 0.2))
+        told = swapped(engine, folder, Action(0.0, "swap", "TERM", "1", 0.2, 30.0))
     at = "198.18.0.1:8080"
-    assert engine.calls() == [f"out {at}", "stop 1", "start 1", f"answers {at}", f"back {at}"]
+    assert engine.calls() == [f"out {at}", "stop 1 30 s", "start 1", f"answers {at}", f"back {at}"]
     assert told["at_ns"] - begun >= 2e8
+
+
+def test_every_process_is_told_to_end_at_the_time_that_the_engine_says(tmp_path: Path) -> None:
+    class Telling(Swapping):
+        def stop_container(self, service: str, number: int, grace_s: float, every_process: bool) -> End:
+            end = super().stop_container(service, number, grace_s, every_process)
+            return End(end.at_ns, end.code, (end.at_ns or 0) - 5_000_000)
+
+    engine, folder = Telling(tmp_path), tmp_path / "raw"
+    folder.mkdir()
+    with proxy(engine, folder):
+        told = swapped(engine, folder, Action(0.0, "swap", "TERM", "1", grace_s=90.0, every_process=True))
+    assert engine.calls("stop") == ["stop 1 90 s every"]
+    assert (told["what"], told["exit_ns"]) == ("SIGTERM to every process of container 1", 5_000_000)
 
 
 def test_one_that_does_not_come_back_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,7 +130,7 @@ def test_both_are_replaced_one_after_the_other_and_then_the_load_may_end(tmp_pat
             time.sleep(0.01)
     told = json.loads((folder / EVENTS).read_text())
     assert [one["pid_after"] for one in told["actions"]] == [11, 21] and told["until_ns"] is not None
-    assert engine.calls("stop", "start") == ["stop 1", "start 1", "stop 2", "start 2"]
+    assert engine.calls("stop", "start") == ["stop 1 10 s", "start 1", "stop 2 10 s", "start 2"]
     assert not (folder / PROXY_ASKED).exists() and not (folder / PROXY_TOLD).exists()
 
 
@@ -124,6 +138,8 @@ def test_an_engine_that_cannot_says_so(tmp_path: Path) -> None:
     engine = PretendEngine(made_run(tmp_path, "a"))
     with pytest.raises(DockerError, match="cannot send signals"):
         engine.double("a")
-    for ask in (engine.container_facts, engine.stop_container, engine.start_container):
+    with pytest.raises(DockerError, match="cannot send signals"):
+        engine.stop_container("a", 1, 10.0, False)
+    for ask in (engine.container_facts, engine.start_container):
         with pytest.raises(DockerError, match="cannot send signals"):
             ask("a", 1)

@@ -22,6 +22,7 @@ from bench.plan.events import EVENTS, kind_of
 from bench.plan.events.dependencies import IN_POOL, steps_of
 from bench.plan.events.event import HELD, Event, Needs, Phase
 from bench.records.event import EventRecord, Fate
+from bench.words.event_cells import BAD_STATUS
 from calibration.events import Check, Known, behind_s, checks
 from driver.messages import Action
 
@@ -156,7 +157,7 @@ def rolling(case: str) -> Event:
 
 def statuses(record: EventRecord) -> int:
     """How many bad statuses the proxy has sent, according to its log."""
-    return sum(int(count or 0) for name, count in record.extras.items() if name.startswith(("proxy_5", "server_5")))
+    return sum(int(count or 0) for name, count in record.extras.items() if BAD_STATUS.fullmatch(name))
 
 
 @pytest.mark.parametrize("proxy", ["nginx", "haproxy"])
@@ -168,9 +169,10 @@ def test_a_container_that_is_out_of_the_proxy_before_it_ends_costs_nothing(tmp_p
         assert KNOWN.exit_s <= float(record.extras[f"exit_{number}_s"] or 0) < record.actions[number - 1].took_s
 
 
-@pytest.mark.parametrize("proxy", ["nginx", "haproxy"])
-def test_what_a_container_cuts_behind_a_proxy_is_accounted_for(tmp_path: Path, proxy: str) -> None:
-    record, told = happened(tmp_path, rolling(proxy), KNOWN)
+@pytest.mark.parametrize(("proxy", "more"), [("nginx", ""), ("haproxy", ""), ("haproxy", "-by-systemd")])
+def test_what_a_container_cuts_behind_a_proxy_is_accounted_for(tmp_path: Path, proxy: str, more: str) -> None:
+    record, told = happened(tmp_path, rolling(proxy + more), KNOWN)
+    assert [one.what.startswith("SIGTERM to every process") for one in record.actions] == [bool(more)] * 2
     assert record.happened and told["resets"] > 0
     assert record.fates.get(Fate.STATUS_503, 0) + record.fates.get(Fate.OTHER_STATUS, 0) == statuses(record)
     # If the connection to the container was kept, HAProxy closes without a status, so that the client retries.
@@ -184,7 +186,7 @@ def test_a_request_as_the_server_closes_its_connection_is_lost_and_each_is_accou
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bench.load.idle_close, "OPENED_S", 4.0)
-    (event,) = EVENTS["idle-close"].cases
+    event = EVENTS["idle-close"].cases[0]
     known = replace(KNOWN, idle_s=1.5)
     record, told = happened(tmp_path, event, known)
     idle, used, closed = (record.extras[name] for name in ("idle_least_s", "used", "seen_closed"))
@@ -200,7 +202,7 @@ def test_a_request_as_the_server_closes_its_connection_is_lost_and_each_is_accou
 
 
 def test_connections_that_the_server_keeps_are_not_waited_for(tmp_path: Path) -> None:
-    (event,) = EVENTS["idle-close"].cases
+    event = EVENTS["idle-close"].cases[0]
     record, told = happened(tmp_path, replace(event, idle_most_s=0.5), replace(KNOWN, idle_s=90))
     assert (record.sent, record.lost, record.extras["held"], told["idled"]) == (HELD, 0, HELD, 0)
     assert "idle_s" not in record.extras

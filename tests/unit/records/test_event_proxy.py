@@ -31,7 +31,10 @@ def test_of_nginx() -> None:
         "cause_reset": 1,
         "cause_timed_out": 1,
         "proxy_502": 2,
+        "proxy_502_closed": 1,
+        "proxy_502_no_container": 1,
         "proxy_504": 1,
+        "proxy_504_timed_out": 1,
         "retried": 1,
         "server_503": 1,
     }
@@ -56,8 +59,12 @@ def test_of_haproxy() -> None:
         "cause_timed_out": 1,
         "cause_unreachable": 1,
         "proxy_502": 1,
+        "proxy_502_closed": 1,
         "proxy_503": 2,
+        "proxy_503_refused": 1,
+        "proxy_503_unreachable": 1,
         "proxy_504": 1,
+        "proxy_504_timed_out": 1,
         "retried": 2,
         "server_503": 1,
     }

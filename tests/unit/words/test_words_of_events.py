@@ -136,6 +136,8 @@ def cells_of_events() -> Said:
                 "killed_1": True,
                 "killed_2": False,
                 "proxy_502": 957,
+                "proxy_502_no_container": 950,
+                "proxy_502_reset": 7,
                 "server_503": 2,
                 "cause_no_container": 957,
                 "cause_reset": 7,
@@ -154,7 +156,9 @@ def cells_of_events() -> Said:
         "idle connections are closed, and a request just before is lost": event(
             "uvicorn", "idle-close", "", sent=960, lost=1, timeline=(), extras={"idle_s": 5.0, "lost_to_ms": -7.0}
         ),
-        "idle connections are kept": event("uvicorn", "idle-close", "", sent=32, timeline=(), extras={"held": 32}),
+        "idle connections are kept": event(
+            "uvicorn", "idle-close", "", sent=32, timeline=(), extras={"held": 32, "watched_s": 20.0}
+        ),
         "nothing is kept": event(
             "uvicorn", "idle-close", "", sent=32, timeline=(), extras={"idle_s": 0.001, "held": 0}
         ),
@@ -264,6 +268,10 @@ def sentences_of_events() -> Said:
         "idle connections": [
             event(name, "idle-close", "", sent=960, recovered_s=None, timeline=(), extras={"idle_s": idle_s})
             for name, idle_s in (("a", 5.0), ("b", 2.0), ("c", 5.0), ("d", 0.0), ("e", 65.0), ("null", 5.0))
+        ],
+        "idle connections are kept": [
+            event(name, "idle-close", "up to 65 s", extras={"held": 32, "watched_s": watched_s})
+            for name, watched_s in (("a", 65.0), ("b", 65.0), ("c", 20.0))
         ],
         "behind a proxy, with a wait": [
             event(name, "rolling", "behind HAProxy, pre-stop 3 s", round=number, lost=lost)
