@@ -356,14 +356,15 @@ def _behind_proxy(cell: EventCell) -> Iterable[str]:
     for name in names:
         whose, _, status = name.partition("_")
         because = f" ({words})" if (words := _causes(cell, name)) else ""
-        yield f"{sum(cell.figures(name)):,.0f} times {status} from the {whose} itself{because}"
-    if names and (words := _causes(cell, "cause")):
+        count = round(sum(cell.figures(name)))
+        yield f"{count:,} {'request' if count == 1 else 'requests'} got {status} from the {whose} itself{because}"
+    if names and (words := _causes(cell, "cause")) and words != _causes(cell, *names):
         yield f"failed attempts: {words}"
 
 
-def _causes(cell: EventCell, name: str) -> str:
-    """`3 no container left, 1 reset`: the figures of this name by cause."""
-    counts = {words: sum(cell.figures(f"{name}_{cause}")) for cause, words in CAUSES.items()}
+def _causes(cell: EventCell, *names: str) -> str:
+    """`3 no container left, 1 reset`: the figures of these names by cause."""
+    counts = {words: sum(sum(cell.figures(f"{name}_{cause}")) for name in names) for cause, words in CAUSES.items()}
     return ", ".join(f"{count:,.0f} {words}" for words, count in counts.items() if count)
 
 

@@ -45,6 +45,8 @@ DONE = {
 """What was done to a dependency, in the past tense."""
 OTHER_CLOCK_S = 60.0
 """A larger difference means that the load generator's monotonic clock is not this machine's."""
+GIVEN_UP_S = 5.0
+"""A reload is given up once only the old workers have been running for so long, after new ones were started."""
 QUIET_S, COUNTS = 0.3, 2
 """Wait after a reload, until files that it opens only briefly are closed; and how often to count descriptors then."""
 
@@ -229,6 +231,8 @@ class _Watch:
             over_ns = self.until_ns or (self.ended_ns if self.event.until in FOR_GOOD else None)
             if over_ns is not None and self._now() > over_ns + self.event.settle_s * 1e9:
                 self._end_load("" if self.until_ns else GONE)
+            elif over_ns is None and self._is_given_up():
+                self._end_load("")
 
     def _look(self) -> Processes:
         seen = self.engine.processes(self.service)
@@ -306,6 +310,15 @@ class _Watch:
             return bool(now) and not self.targets & now and len(now) >= len(before)
         # `rolled`: all containers have been swapped by the actions, so nothing is left to wait for.
         return self.event.until == "rolled" or (self.event.until == "ended" and not seen.main)
+
+    def _is_given_up(self) -> bool:
+        """Whether a reload started processes that have gone again, while all old workers are still there."""
+        if self.event.until != "swapped" or not self.done:
+            return False
+        old, begun = set(self.since), self.done[-1]["at_ns"]
+        changed, last = self.workers[-1]
+        tried = any(set(pids) - old for at, pids in self.workers if at > begun)
+        return tried and set(last) == old and self._now() > changed + GIVEN_UP_S * 1e9
 
     def _end_load(self, why: str) -> None:
         if not (self.folder / ENOUGH).exists():

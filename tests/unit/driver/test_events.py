@@ -128,6 +128,24 @@ def test_one_old_worker_left_is_no_reload(tmp_path: Path) -> None:
     assert told["until_ns"] is None and not ended_early(engine)
 
 
+@pytest.mark.parametrize(("back", "given_up"), [((3, 4), True), ((4, 6), False), ((3,), False)])
+def test_a_reload_is_given_up_once_new_workers_have_gone_and_all_old_ones_are_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, back: tuple[int, ...], given_up: bool
+) -> None:
+    monkeypatch.setattr("driver.steps.events.GIVEN_UP_S", 0.1)
+    engine = Acting(tmp_path, lambda *_: Processes(2, (3, 4, 6)))
+    engine.later[3] = lambda: setattr(engine, "now", Processes(2, back))
+    told = happened(engine, Doings((Action(0.0, "signal", "HUP", "main"),), "swapped"))
+    assert told["until_ns"] is None and told["ended_ns"] is None and ended_early(engine) == given_up
+
+
+def test_a_reload_without_any_new_worker_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("driver.steps.events.GIVEN_UP_S", 0.1)
+    engine = Acting(tmp_path, lambda *_: Processes(2, (3, 4)))
+    happened(engine, Doings((Action(0.0, "signal", "HUP", "main"),), "swapped"))
+    assert not ended_early(engine)
+
+
 def test_a_worker_is_killed_and_the_load_goes_on_until_as_many_work_again(tmp_path: Path) -> None:
     engine = Acting(tmp_path, lambda *_: Processes(2, (4,)))
     event = Doings((Action(0.0, "signal", "KILL", "worker"),), "restored")
