@@ -50,7 +50,7 @@ ROOM = 800.0
 RECOVERY_SHARE = 0.56
 """How much of the longest recovery from an overload servers need: the mean of 32, of which one needs all and more."""
 ROLLED_S = 15.0
-"""Seconds of the event idle-close: many servers close idle connections after 5 s."""
+"""Seconds of a rolling restart of two containers."""
 BLOCK_OVERHEAD_S = 6.0
 """Seconds of a block besides warm-up and load: starting, waiting, stopping."""
 RATE_OVERHEAD_S = 0.5
@@ -332,6 +332,7 @@ class Plan:
 def _usual_s(event: Event, services: int) -> float:
     """Expected seconds of an event's load: it often ends before its longest time, with the slowest of the services."""
     if event.until == SWEPT:
+        # Many servers close idle connections after 5 s; the others are watched to the end.
         return OPENED_S + event.idle_most_s / 2
     if event.until == RECOVERED:
         *before, after = event.phases

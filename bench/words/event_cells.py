@@ -356,8 +356,8 @@ def _behind_proxy(cell: EventCell) -> Iterable[str]:
     for name in names:
         whose, _, status = name.partition("_")
         because = f" ({words})" if (words := _causes(cell, name)) else ""
-        count = round(sum(cell.figures(name)))
-        yield f"{count:,} {'request' if count == 1 else 'requests'} got {status} from the {whose} itself{because}"
+        requests = plural(round(sum(cell.figures(name))), "request", ",")
+        yield f"{requests} got {status} from the {whose} itself{because}"
     if names and (words := _causes(cell, "cause")) and words != _causes(cell, *names):
         yield f"failed attempts: {words}"
 

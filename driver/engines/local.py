@@ -57,9 +57,9 @@ KNOBS = ("PORT", "WORKERS", "BACKLOG", "THREADS")
 UP = ("up", "--detach", "--no-build")
 TRIES, WAIT_S = 100, 0.1
 CONTAINERS = 2
-EVERY_OTHER = "-1"
-"""For `kill`: every process of the container but the main one, and `kill` itself."""
 """How many containers a service behind a proxy has."""
+EVERY_OTHER = "-1"
+"""For `kill`: every process of the container except the main one and the one that calls `kill`."""
 
 
 @dataclass(frozen=True)
