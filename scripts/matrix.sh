@@ -56,6 +56,9 @@
 #   --quiet               print only errors
 #   --setup               prepare the machine first (scripts/setup.sh --setup)
 #
+# Exit status: 0: measured, although services may have failed (the report names them); 1: nothing was measured, or
+# the run could not go on; 2: something that you can fix, such as an option; 130: interrupted, and --resume continues.
+#
 # BENCH_DEBUG=1 traces every command.
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/engine.sh

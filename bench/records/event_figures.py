@@ -66,7 +66,8 @@ def _worker(window: Window) -> Figures:
 
 def _new_workers_ends(window: Window) -> list[float]:
     """When requests were answered, after the event, by workers that were not there before."""
-    old = {*window.workers_before, *window.others_before}
+    # In some servers (socketify) the main process answers requests too.
+    old = {*window.workers_before, *window.others_before, window.told.get("main")}
     fresh = [row.end for row in window.log if row.good and row.worker and row.worker not in old]
     return [end for end in fresh if end is not None and end > window.at]
 
@@ -138,7 +139,10 @@ def _slow(window: Window) -> Figures:
     later = [size for at, size in window.memory if at > first]
     stands_out = most >= (1 if window.event.slow == "read" else LEAST_OPEN)
     if stands_out and later and window.memory_before is not None and not window.oom_kills:
-        found["kb_per_connection"] = max(0, max(later) - window.memory_before) / most / 1024
+        taken = max(later) - window.memory_before
+        # Memory that was freed meanwhile hides what the connections take; it does not show that they take nothing.
+        if taken > 0:
+            found["kb_per_connection"] = taken / most / 1024
     held_up = [(k, rows) for k, rows in _steps(window) if not _is_stopped(rows)]
     if held_up:
         k, rows = held_up[-1]

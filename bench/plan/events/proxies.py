@@ -49,7 +49,6 @@ PROXIES: Mapping[str, Kind] = MappingProxyType(
             "two containers behind nginx or HAProxy, restarted one after the other",
             "delay-50",
             tuple(_rolling(case + more, proxy, swap) for case, proxy in PROXIES_BY_CASE for more, swap in SWAPS),
-            floor=False,
         ),
         "idle-close": Kind(
             f"kept-alive connections, used again within {1000 * AROUND_S:.0f} ms of the server's idle timeout",
