@@ -60,6 +60,8 @@ CONTAINERS = 2
 """How many containers a service behind a proxy has."""
 EVERY_OTHER = "-1"
 """For `kill`: every process of the container except the main one and the one that calls `kill`."""
+KILLED = 137
+"""The exit status of a command that got SIGKILL."""
 
 
 @dataclass(frozen=True)
@@ -333,7 +335,11 @@ class LocalDocker(Engine):
         # longer than many requests, so it prints itself when it sends the signal. A `date` without %N prints no number.
         container, context = self.run.container(service, number), self.context_of(service)
         words = ("exec", container, "sh", "-c", 'date +%s%N; kill "$@"', "sh", f"-{signal}", *pids)
-        told = docker(*words, context=context, timeout=20).out.strip()
+        done = docker(*words, context=context, timeout=20, check=False)
+        told = done.out.strip()
+        # When the main process ends at once, the kernel kills the others of its container, this command among them.
+        if done.status and not (told and done.status == KILLED):
+            raise DockerError(done.last_line or f"SIG{signal} was not sent")
         return int(told) if told.isdigit() else None
 
     def _pause(self, verb: str, service: str) -> bool:

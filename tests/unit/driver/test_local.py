@@ -458,6 +458,11 @@ def test_a_signal_is_sent_from_inside_the_container_and_one_that_fails_is_said(
     docker.says("; kill", "sh: kill: (7) - No such process", 1)
     with pytest.raises(DockerError, match="No such process"):
         engine.signal("a", "HUP", 7)
+    docker.says("; kill", "1764000000123456789", 137)
+    assert engine.signal("a", "TERM", 1) == 1764000000123456789
+    docker.says("; kill", "", 137)
+    with pytest.raises(DockerError, match="SIGTERM was not sent"):
+        engine.signal("a", "TERM", 1)
 
 
 def test_where_processes_cannot_be_seen_nothing_is_done_to_a_service(
