@@ -13,7 +13,6 @@ logs=''
 # and the setup stay below 90 minutes even then.
 declare -A limit=([static]=40 [python]=40 [shell]=20 [contract]=20 ["end-to-end"]=30 [swarm]=15 [long]=60 [machines]=90 [mutation]=120)
 setup_limit=15
-export BATS_TEST_TIMEOUT=600
 
 # within MINUTES NAME COMMAND...: runs it; once the time is up, ends it and prints what it was doing.
 within() { python3 "$root/tests/support/within.py" $(($1 * 60)) "${@:2}"; }
@@ -118,9 +117,9 @@ test_python() {
 
 # Two files at a time, the largest first, so that long ones do not start last.
 test_shell() {
-	local files tool_options=(--env "BATS_TEST_TIMEOUT=$BATS_TEST_TIMEOUT")
+	local files
 	mapfile -t files < <(cd "$root" && ls -S tests/shell/*.bats)
-	in_tests_compiled python3 tests/support/shell_coverage.py tests/support/bats_side_by_side.bash 2 "${files[@]}"
+	in_tests_compiled python3 tests/support/shell_coverage.py tests/support/bats_side_by_side.bash 2 "$file_limit" "${files[@]}"
 }
 
 test_mutation() { in_tests python3 -m tests.mutation; }

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 #
-# Usage: tests/support/bats_side_by_side.bash JOBS FILE...
+# Usage: tests/support/bats_side_by_side.bash JOBS SECONDS FILE...
 #
-# Runs bats test files in the given order, JOBS at a time and each in a single process, and prints one stream of TAP. Exit status 1
-# if a test fails. (`bats --jobs` needs GNU parallel, and also runs the tests of one file in parallel.)
+# Runs bats test files in the given order, JOBS at a time and each in a single process, and prints one stream of TAP. A file that
+# takes longer than SECONDS is ended. Exit status 1 if a test fails. (`bats --jobs` needs GNU parallel, and also runs the tests of one file in parallel.)
 set -Eeuo pipefail
 
-jobs=$1 work=$(mktemp -d)
-shift
+jobs=$1 seconds=$2 work=$(mktemp -d)
+shift 2
 trap 'rm -rf "$work"' EXIT
 
 # run_files FILE...: runs the files that no other process has taken, one after the other.
@@ -16,7 +16,7 @@ run_files() {
 	for file; do
 		name=${file##*/}
 		mkdir "$work/$name" 2>/dev/null || continue
-		bats --tap "$file" >"$work/$name.tap" 2>&1 && touch "$work/$name/passed"
+		python3 tests/support/within.py "$seconds" "$name" bats --tap "$file" >"$work/$name.tap" 2>&1 && touch "$work/$name/passed"
 	done
 }
 

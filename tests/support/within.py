@@ -1,7 +1,7 @@
 """Runs a command, and ends it and all its processes after so many seconds: within.py SECONDS NAME COMMAND...
 
-A command that is ended prints a failed TAP line with its NAME and what it was running, and its status is 124. Runs on
-the host, with the standard library alone.
+A command that is ended prints a failed TAP line with its NAME and what it was running, and its status is 124. SIGTERM
+ends it too, so one within.py can run inside another. Runs on the host, with the standard library alone.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ def end(running: subprocess.Popen[bytes]) -> None:
 def main(arguments: list[str]) -> int:
     """Run the command; its status, or 124."""
     seconds, name, *command = arguments
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     running = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
     try:
         return running.wait(float(seconds))
