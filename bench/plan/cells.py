@@ -70,6 +70,8 @@ MORE_CPUS = ("WORKERS", "THREADS")
 """Knobs that let a service use more of its CPUs."""
 NULL_ROUTES = ("plaintext", "json")
 """The routes that the null server answers."""
+NULL_WORKER = "/worker"
+"""A path of it whose responses say which worker sent them."""
 NULL = Service.foreign("null", "null")
 """The null server, measured like a service: it shows the most that a tool can do on this machine."""
 

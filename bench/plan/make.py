@@ -14,6 +14,7 @@ from bench.matrix.model import Framework, Load, Matrix, Preset, Route, Service
 from bench.plan.cells import (
     NULL,
     NULL_ROUTES,
+    NULL_WORKER,
     RATE_SECONDS,
     ROOM,
     Plan,
@@ -25,7 +26,7 @@ from bench.plan.cells import (
 )
 from bench.plan.cpus import parse_list
 from bench.plan.events import EVENTS, kind_of, kinds_of, lasting, of_app, with_signal
-from bench.plan.events.event import BAD_DAY, Event, Kind
+from bench.plan.events.event import BAD_DAY, WORKERS, Event, Kind
 from bench.plan.interim_looks import LOOKS
 from bench.plan.levels import Level, parse_level, refusal
 from bench.plan.running import check_running, with_running
@@ -197,11 +198,14 @@ def null_controls(
 
 def null_events(matrix: Matrix, names: Iterable[str], seconds: float | None = None) -> tuple[PlannedCell, ...]:
     """Each event once on the null server: what is lost there is lost by the client, and is the floor."""
-    route, path = matrix.route_of(NULL_ROUTES[0])
+    route, _ = matrix.route_of(NULL_ROUTES[0])
     cases = (kind.cases[0] for kind in kinds_of(names) if kind.floor)
-    events = (replace(lasting(case, seconds), long_path="", environment={}) for case in cases)
+    workers = {"WORKERS": str(WORKERS)}
+    events = (replace(lasting(case, seconds), long_path="", environment=workers) for case in cases)
     return tuple(
-        PlannedCell(NULL, route, route.scenario, path, SOCKETS.name, Level(event.level), event=with_signal(event))
+        PlannedCell(
+            NULL, route, route.scenario, NULL_WORKER, SOCKETS.name, Level(event.level), event=with_signal(event)
+        )
         for event in events
     )
 

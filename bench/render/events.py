@@ -15,7 +15,10 @@ from bench.words.events import ToldDefault, ToldEvents, ToldRow
 DIFFER, TIMEOUT = "do they differ?", "client timeout"
 AT_ONCE = "Up to {} windows of the same event ran at once, on the same CPUs{}."
 ALONE = "; only one at a time under {}"
-FLOOR = "The null server (nginx) under the same events is the baseline: its losses come from client, proxy or machine."
+FLOOR = (
+    "The null server (nginx) under the same events is the baseline: its losses come from client, proxy or machine, and"
+    " from the worker itself if that is killed or hung."
+)
 HOW = "Each cell counts requests without a correct response within the client's timeout, of all sent in all rounds."
 TESTED = " Whether services differ is tested over the rounds, and corrected for the whole table (docs/measuring.md)."
 

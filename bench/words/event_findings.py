@@ -335,6 +335,11 @@ def _connections(row: EventRow, cells: Named) -> Told:
         yield KNOWN, f"A connection takes {listed(told)} ({row.case})."
 
 
+def _once(cells: Named) -> str:
+    """`, in one round` unless a service has more: it may differ in the next one."""
+    return "" if any(len(cell.counted) > 1 for cell in cells.values()) else ", in one round"
+
+
 def _memory(row: EventRow, cells: Named) -> Told:
     """Whose memory grows, and whose does not."""
     grows = {name: growth_words(cell) for name, cell in cells.items() if growth_of(cell).word == GROWS}
@@ -345,9 +350,9 @@ def _memory(row: EventRow, cells: Named) -> Told:
         more, same = "File descriptors stay open", "File descriptors are steady over reloads"
     told = [f"{words.head.removeprefix(GROWS).strip()} with {name}" for name, words in grows.items() if words]
     if told:
-        yield GREW, f"{more}: {listed(told)}."
+        yield GREW, f"{more}: {listed(told)}{_once(cells)}."
     if steady:
-        yield KNOWN, f"{same} with {listed(steady)}."
+        yield KNOWN, f"{same} with {listed(steady)}{_once(cells)}."
 
 
 def _how_reloads_went(cell: EventCell) -> str:
@@ -372,7 +377,7 @@ def _balance(row: EventRow, cells: Named) -> Told:
     if told:
         yield (
             BAD if costs else KNOWN,
-            f"Uneven load ({row.case}): one of {whole(workers)} workers gets {listed(told)}.",
+            f"Uneven load ({row.case}): one of {whole(workers)} workers gets {listed(told)}{_once(cells)}.",
         )
 
 

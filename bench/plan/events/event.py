@@ -184,7 +184,7 @@ class Kind:
     """A named event: its cases, the scenario of its load, and how it is done on a server.
 
     `on` adapts a case to a service, or says why the service cannot have it. `floor`: whether the event on the null
-    server (one process) shows what is lost without any work of a server: by the client, a proxy or the machine.
+    server (four workers) shows what is lost without any work of a server: by the client, a proxy or the machine.
     """
 
     title: str

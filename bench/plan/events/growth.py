@@ -102,7 +102,6 @@ GROWTH: Mapping[str, Kind] = MappingProxyType(
                 for name, pool in (("8 pooled", 8), ("64 kept-alive", 64), ("new connections", 0))
             ),
             _workers,
-            floor=False,
         ),
     }
 )

@@ -95,7 +95,6 @@ PROCESSES: Mapping[str, Kind] = MappingProxyType(
                     apart_s=ONE_APART_S,
                 ),
             ),
-            floor=False,
         ),
         "hung": Kind(
             "SIGSTOP to one of four workers",
@@ -111,7 +110,6 @@ PROCESSES: Mapping[str, Kind] = MappingProxyType(
                     apart_s=ONE_APART_S,
                 ),
             ),
-            floor=False,
         ),
         "recycle": Kind(
             f"workers end after {MAX_REQUESTS:,} requests (and up to {JITTER} more), beside workers that stay",
