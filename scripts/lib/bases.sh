@@ -46,7 +46,7 @@ get_bases() {
 	local name names list debian
 	say "getting base images"
 	debian=$(setting DEBIAN_IMAGE)
-	local_bases || pull "$debian" || choose_local_bases
+	local_bases || pull "$debian" >/dev/null || choose_local_bases
 	! local_bases || need_mmdebstrap
 	list=$(setup_bases)
 	mapfile -t names <<<"$list"
@@ -55,20 +55,24 @@ get_bases() {
 	name_other_bases "${names[@]}"
 }
 
-# get_base NAME: gets the image, unless it is here, from the registry or from Debian. False, with a line that says why, if that fails.
+# get_base NAME: gets the image, unless it is here, from the registry or from Debian. False, with a line that says why, if that fails:
+# status $absent if the registry does not have it.
 get_base() {
+	local why status=0
 	"$docker" image inspect "$1" >/dev/null 2>&1 && return
 	if local_bases; then
 		make_listed_base "$1"
-	elif ! pull "$1"; then
-		warn "base image $1 cannot be pulled: its cells are skipped"
-		return 1
+		return
 	fi
+	why=$(pull "$1") || status=$?
+	((status == 0)) || warn "base image $1 cannot be pulled: its cells are skipped${why:+ ($why)}"
+	return "$status"
 }
+absent=3
 
 # missing_bases NAME...: gets them in parallel; prints those that failed, and records those that the registry does not have.
 missing_bases() {
-	local name missing=() pids=() index known
+	local name missing=() unknown=() pids=() index known status
 	name_other_bases "$@"
 	"$docker" image inspect "$@" >/dev/null 2>&1 && return
 	! local_bases || need_mmdebstrap
@@ -77,14 +81,16 @@ missing_bases() {
 		pids+=($!)
 	done
 	for index in "${!pids[@]}"; do
-		wait "${pids[index]}" || missing+=("${@:index+1:1}")
+		status=0
+		wait "${pids[index]}" || status=$?
+		((status == 0)) || missing+=("${@:index+1:1}")
+		((status != absent)) || unknown+=("${@:index+1:1}")
 	done
-	((${#missing[@]})) || return 0
-	printf '%s\n' "${missing[@]}"
-	! local_bases || return 0
+	((${#missing[@]} == 0)) || printf '%s\n' "${missing[@]}"
+	((${#unknown[@]})) || return 0
 	known=$(sed -n 's/^MISSING_BASES=\(.*\)/\1 /p' "$local_file" 2>/dev/null) || true
 	printf '%s\n' '# Written by scripts: base images that the registry did not have.' \
-		'# Delete this file to have them tried again.' "MISSING_BASES=$known${missing[*]}" | save "$local_file"
+		'# Delete this file to have them tried again.' "MISSING_BASES=$known${unknown[*]}" | save "$local_file"
 }
 
 # choose_local_bases: from here on, base images are built on this machine, under names of their own.
@@ -190,11 +196,17 @@ locked_digest() {
 	done <"$base_lock"
 }
 
-# pull_base NAME: pulls by the locked digest, if there is one, and tags the image with NAME.
+# pull_base NAME: pulls by the locked digest, if there is one, and tags the image with NAME. If that fails, prints Docker's reason;
+# status $absent if the registry does not have the image.
 pull_base() {
-	local digest
+	local digest why
 	digest=$(locked_digest "$1") || return
-	timeout 300 "$docker" pull -q "$1${digest:+@$digest}" >/dev/null 2>&1 || return
+	if ! why=$(timeout 300 "$docker" pull -q "$1${digest:+@$digest}" 2>&1 >/dev/null); then
+		why=${why##*$'\n'}
+		echo "${why:-no answer within 5 minutes}"
+		[[ ! $why =~ 'manifest unknown'|'not found'|'does not exist' ]] || return "$absent"
+		return 1
+	fi
 	[[ ! $digest ]] || "$docker" tag "$1@$digest" "$1"
 }
 

@@ -27,7 +27,11 @@ pretended_docker() {
 	local name
 	case "$1 $2" in
 	'image inspect') for name in "${@:3}"; do [[ -e $BATS_TEST_TMPDIR/images/${name//[:\/]/_} ]] || return 1; done ;;
-	'pull -q') [[ " $registry " == *" $3 "* ]] && touch "$BATS_TEST_TMPDIR/images/${3//[:\/]/_}" ;;
+	'pull -q')
+		[[ -z ${limit:-} ]] || { echo 'Error response from daemon: toomanyrequests: the limit is reached' >&2 && return 1; }
+		[[ " $registry " == *" $3 "* ]] || { echo "manifest for $3 not found: manifest unknown" >&2 && return 1; }
+		touch "$BATS_TEST_TMPDIR/images/${3//[:\/]/_}"
+		;;
 	esac
 }
 
@@ -43,10 +47,18 @@ local_machine() { printf '%s\n' LOCAL_PYTHON_IMAGE=bench-python LOCAL_PYPY_IMAGE
 	run -0 --separate-stderr missing_bases python:3.13-slim python:3.12-alpine
 	[[ $output == python:3.12-alpine ]]
 	# shellcheck disable=SC2154 # bats sets it
-	[[ $stderr == 'base image python:3.12-alpine cannot be pulled: its cells are skipped' ]]
+	[[ $stderr == 'base image python:3.12-alpine cannot be pulled: its cells are skipped (manifest for python:3.12-alpine not found: manifest unknown)' ]]
 	grep -qx 'MISSING_BASES=python:3.12-alpine' "$local_file"
 	run -0 --separate-stderr missing_bases pypy:3.11-slim
 	grep -qx 'MISSING_BASES=python:3.12-alpine pypy:3.11-slim' "$local_file"
+}
+
+@test "a pull that fails for another reason is tried again by the next run" {
+	limit=1 run -0 --separate-stderr missing_bases python:3.13-slim
+	[[ $output == python:3.13-slim && $stderr == *'its cells are skipped (Error response from daemon: toomanyrequests: the limit is reached)' ]]
+	[[ ! -e $local_file ]]
+	run -0 missing_bases python:3.13-slim
+	[[ -z $output ]]
 }
 
 @test "bases that are here are not mentioned" {

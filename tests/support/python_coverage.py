@@ -1,7 +1,8 @@
 """Runs pytest and prints the line coverage of bench/ and driver/, and the worst modules: python_coverage.py ARGUMENT...
 
-With `--quiet` as the first argument, coverage is only saved in /coverage, for a later call with --cov-append. Code that
-tests run in a separate process (`python3 -m bench ...`) and the shell tests are not counted.
+Fails if the coverage is below LEAST. With `--quiet` as the first argument, coverage is only saved in /coverage, for a
+later call with --cov-append. Code that tests run in a separate process (`python3 -m bench ...`) and the shell tests are
+not counted.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 WORST = 5
+LEAST = 92
+"""The lowest line coverage that passes, in percent."""
 
 
 def report(found: Mapping[str, Any]) -> Iterator[str]:
@@ -39,6 +42,7 @@ def main(arguments: Sequence[str]) -> int:
         # BLAS threads spin while they wait, and pytest already has more processes than there are CPUs.
         env["OPENBLAS_NUM_THREADS"] = "1"
         options = ["--cov=bench", "--cov=driver", f"--cov-report={'' if quiet else f'json:{json_file}'}"]
+        options += [] if quiet else [f"--cov-fail-under={LEAST}"]
         status = subprocess.run(["pytest", *options, *arguments[quiet:]], env=env, check=False).returncode
         if json_file.exists():
             print(*report(json.loads(json_file.read_text())), sep="\n")

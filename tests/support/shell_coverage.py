@@ -1,5 +1,7 @@
 """Runs a command and prints which lines of the measuring loop it executed: shell_coverage.py COMMAND...
 
+Fails if the command fails, or if it executed less than LEAST of them.
+
 The loop is scripts/matrix.sh, scripts/measure.sh, loadgen/bench and what they source. A line counts if a command starts
 on it (by shfmt's syntax tree), and is covered if bash's trace (trace.bash) has that command. Code after `set +x` is
 not seen. (kcov does the same, but mixes parts of multi-line commands into the tests' output.)
@@ -21,6 +23,7 @@ from masked_failures import walk
 
 ROOT = Path(__file__).resolve().parents[2]
 STARTS = ("scripts/matrix.sh", "scripts/measure.sh", "loadgen/bench")
+LEAST = 0.75
 COMMANDS = frozenset({"CallExpr", "DeclClause", "TestClause", "ArithmCmd", "LetClause"})
 SOURCED = re.compile(r"^\s*# shellcheck source=(?!/dev/null)(\S+)", re.MULTILINE)
 TRACED = re.compile(rb"^\++([^:\n]+):(\d+):", re.MULTILINE)
@@ -71,7 +74,7 @@ def traced_lines(folder: Path) -> dict[str, set[int]]:
 
 
 def report(loop: Sequence[str], traced: Mapping[str, set[int]]) -> Iterator[str]:
-    """The lines to print: one per file, and the total."""
+    """The lines to print: one per file, and the total, as a failed TAP line if it is below LEAST."""
     total = reached = 0
     for name in loop:
         lines = commands((ROOT / name).read_text())
@@ -79,7 +82,8 @@ def report(loop: Sequence[str], traced: Mapping[str, set[int]]) -> Iterator[str]
         total, reached = total + len(lines), reached + len(seen)
         if lines:
             yield f"#   {len(seen) / len(lines):4.0%} {name} ({len(seen)} of {len(lines)})"
-    yield f"# line coverage of the measuring loop in bash: {reached / total:.0%} ({reached} of {total} lines)"
+    mark = "#" if reached >= LEAST * total else "not ok -"
+    yield f"{mark} line coverage of the measuring loop in bash: {reached / total:.0%} ({reached} of {total} lines)"
 
 
 def main(command: Sequence[str]) -> int:
@@ -88,8 +92,9 @@ def main(command: Sequence[str]) -> int:
         trace = Path(__file__).with_name("trace.bash")
         env = {**os.environ, "BASH_ENV": str(trace), "TRACES": folder}
         status = subprocess.run(command, env=env, check=False).returncode
-        print(*report(the_loop(), traced_lines(Path(folder))), sep="\n")
-    return status
+        lines = [*report(the_loop(), traced_lines(Path(folder)))]
+    print(*lines, sep="\n")
+    return status or int(lines[-1].startswith("not ok"))
 
 
 if __name__ == "__main__":
