@@ -9,8 +9,9 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import itemgetter
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 from bench.core.files import items, mapping
 from bench.plan.events.event import ENDED, RESTORED, ROLLED, SLOWER, SLOWER_S, SWAPPED, SWEPT, Event
@@ -24,8 +25,7 @@ RELEASE_S = 0.5
 """How long the responses of a burst may keep the client busy once they are released."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """A line of the log; times are in seconds, None if that did not happen.
 
     `nth`: number of the request on its connection; `worker`: pid of the worker that answered; `told_close`: whether the
@@ -391,23 +391,31 @@ def read_log(data: bytes | None) -> list[Row] | None:
     """The rows of the log; None if it is missing or damaged."""
     try:
         names, *lines = gzip.decompress(data or b"").decode().splitlines()
-        return [_row(dict(zip(names.split("\t"), line.split("\t"), strict=True))) for line in lines]
+        columns = names.split("\t")
+        take = itemgetter(*(columns.index(name) for name in _COLUMNS))
+        rows = [line.split("\t") for line in lines]
+        return [_row(*take(row)) for row in rows] if all(len(row) == len(columns) for row in rows) else None
     except (OSError, EOFError, ValueError, KeyError, zlib.error):
         return None
 
 
-def _row(values: Mapping[str, str]) -> Row:
-    times = {name: int(values[name]) / 1e9 if values[name] else None for name in ("due", "begun", "end")}
+_COLUMNS = ("kind", "due", "begun", "end", "connection", "nth", "fate", "worker", "close")
+_FATES: Mapping[str, Fate | None] = {"": None} | {one.value: one for one in Fate}
+
+
+def _row(
+    kind: str, due: str, begun: str, end: str, connection: str, nth: str, fate: str, worker: str, close: str
+) -> Row:
     return Row(
-        kind=values["kind"],
-        due=times["due"] or 0.0,
-        begun=times["begun"],
-        end=times["end"],
-        connection=int(values["connection"]),
-        nth=int(values["nth"]),
-        fate=Fate(values["fate"]) if values["fate"] else None,
-        worker=int(values["worker"]),
-        told_close=values["close"] == "1",
+        kind,
+        int(due) / 1e9 if due else 0.0,
+        int(begun) / 1e9 if begun else None,
+        int(end) / 1e9 if end else None,
+        int(connection),
+        int(nth),
+        _FATES[fate],
+        int(worker),
+        close == "1",
     )
 
 
