@@ -5,12 +5,19 @@ bats_require_minimum_version 1.5.0
 
 export BENCH_SUBNET=${BENCH_SUBNET:-198.18.0.0/24}
 
-# copy_project FOLDER: copies what git tracks or would add, and this machine's choice of base images. Warm-ups are short, because
-# they use all cores and no test needs exact speeds. Additions to the matrix go into services/matrix.local.toml.
+# copy_project FOLDER: copies what git tracks or would add, this machine's choice of base images, and the bytecode that setup.sh has
+# compiled, which counts only for sources of the same age. Warm-ups are short, because they use all cores and no test needs exact
+# speeds. Additions to the matrix go into services/matrix.local.toml.
 copy_project() {
 	local from=$BATS_TEST_DIRNAME/../..
 	mkdir -p "$1"
-	(cd "$from" && git ls-files -z --cached --others --exclude-standard -- ':!results/published' | xargs -0 cp --parents --no-dereference --target-directory "$1")
+	(
+		cd "$from"
+		{
+			git ls-files -z --cached --others --exclude-standard -- ':!results/published'
+			find bench driver -name '*.pyc' -print0
+		} | xargs -0 cp --parents --no-dereference --preserve=timestamps --target-directory "$1"
+	)
 	[[ ! -f $from/services/.env ]] || cp "$from/services/.env" "$1/services/"
 	cd "$1" || return
 	printf '[defaults]\nwarmup = 0.2\n' >services/matrix.local.toml
