@@ -405,6 +405,7 @@ def findings_of_events() -> Said:
             )
         ],
         "memory": rounds_of(*(replace(record, service=letter) for letter, record in grown.items())),
+        "memory of one round": [growth(100, 1_000_000)],
         "memory of which too little is known": rounds_of(growth(40, 20_000, noise=800_000)),
         "files, and requests that are lost": rounds_of(
             replace(reloads(0), fates={Fate.ANSWERED: 900, Fate.RESET: 100}, longest_gap_s=25.1)
