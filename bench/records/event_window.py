@@ -310,7 +310,7 @@ class Window:
             return None
         return (seen[-1][1] - seen[0][1]) * (end - begin) / (seen[-1][0] - seen[0][0])
 
-    @property
+    @cached_property
     def late(self) -> float | None:
         """p99 of the delay with which the client sent its requests, in seconds; None if it sent none.
 
