@@ -403,9 +403,8 @@ _COLUMNS = ("kind", "due", "begun", "end", "connection", "nth", "fate", "worker"
 _FATES: Mapping[str, Fate | None] = {"": None} | {one.value: one for one in Fate}
 
 
-def _row(
-    kind: str, due: str, begun: str, end: str, connection: str, nth: str, fate: str, worker: str, close: str
-) -> Row:
+def _row(*values: str) -> Row:
+    kind, due, begun, end, connection, nth, fate, worker, close = values
     return Row(
         kind,
         int(due) / 1e9 if due else 0.0,

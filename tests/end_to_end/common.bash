@@ -12,7 +12,7 @@ copy_project() {
 	local from=$BATS_TEST_DIRNAME/../..
 	mkdir -p "$1"
 	(
-		cd "$from"
+		cd "$from" || exit
 		{
 			git ls-files -z --cached --others --exclude-standard -- ':!results/published'
 			find bench driver -name '*.pyc' -print0
