@@ -197,7 +197,7 @@ def null_controls(
 
 
 def null_events(matrix: Matrix, names: Iterable[str], seconds: float | None = None) -> tuple[PlannedCell, ...]:
-    """Each event once on the null server: what is lost there is lost by the client, and is the floor."""
+    """Each event once on the null server, whose losses are the floor."""
     route, _ = matrix.route_of(NULL_ROUTES[0])
     cases = (kind.cases[0] for kind in kinds_of(names) if kind.floor)
     workers = {"WORKERS": str(WORKERS)}

@@ -55,6 +55,8 @@ get_bases() {
 	name_other_bases "${names[@]}"
 }
 
+absent=3
+
 # get_base NAME: gets the image, unless it is here, from the registry or from Debian. False, with a line that says why, if that fails:
 # status $absent if the registry does not have it.
 get_base() {
@@ -68,7 +70,6 @@ get_base() {
 	((status == 0)) || warn "base image $1 cannot be pulled: its cells are skipped${why:+ ($why)}"
 	return "$status"
 }
-absent=3
 
 # missing_bases NAME...: gets them in parallel; prints those that failed, and records those that the registry does not have.
 missing_bases() {
@@ -199,11 +200,12 @@ locked_digest() {
 # pull_base NAME: pulls by the locked digest, if there is one, and tags the image with NAME. If that fails, prints Docker's reason;
 # status $absent if the registry does not have the image.
 pull_base() {
-	local digest why
+	local digest why status=0
 	digest=$(locked_digest "$1") || return
-	if ! why=$(timeout 300 "$docker" pull -q "$1${digest:+@$digest}" 2>&1 >/dev/null); then
-		why=${why##*$'\n'}
-		echo "${why:-no answer within 5 minutes}"
+	why=$(timeout 300 "$docker" pull -q "$1${digest:+@$digest}" 2>&1 >/dev/null) || status=$?
+	if ((status)); then
+		((status != 124)) || why='no end within 5 minutes'
+		echo "${why##*$'\n'}"
 		[[ ! $why =~ 'manifest unknown'|'not found'|'does not exist' ]] || return "$absent"
 		return 1
 	fi

@@ -3,7 +3,8 @@
 # Usage: tests/support/bats_side_by_side.bash JOBS SECONDS FILE...
 #
 # Runs bats test files in the given order, JOBS at a time and each in a single process, and prints one stream of TAP. A file that
-# takes longer than SECONDS is ended. Exit status 1 if a test fails. (`bats --jobs` needs GNU parallel, and also runs the tests of one file in parallel.)
+# takes longer than SECONDS is ended. Exit status 1 if a test fails. (`bats --jobs` needs GNU parallel, and also runs the tests of one
+# file in parallel.)
 set -Eeuo pipefail
 
 jobs=$1 seconds=$2 work=$(mktemp -d)

@@ -24,6 +24,7 @@ from masked_failures import walk
 ROOT = Path(__file__).resolve().parents[2]
 STARTS = ("scripts/matrix.sh", "scripts/measure.sh", "loadgen/bench")
 LEAST = 0.75
+"""The lowest share of lines that passes."""
 COMMANDS = frozenset({"CallExpr", "DeclClause", "TestClause", "ArithmCmd", "LetClause"})
 SOURCED = re.compile(r"^\s*# shellcheck source=(?!/dev/null)(\S+)", re.MULTILINE)
 TRACED = re.compile(rb"^\++([^:\n]+):(\d+):", re.MULTILINE)

@@ -127,6 +127,11 @@ def test_a_line_for_each_file_and_the_total() -> None:
     assert lines[1].startswith("# line coverage of the measuring loop in bash: 100% (")
 
 
+def test_too_little_coverage_fails() -> None:
+    lines = [*report(["scripts/lib/common.sh"], {})]
+    assert lines[1].startswith("not ok - line coverage of the measuring loop in bash: 0% (")
+
+
 ENTRY = """#!/usr/bin/env bash
 # shellcheck source=lib/a.sh
 source lib/a.sh
