@@ -32,9 +32,10 @@ from bench.matrix.settings import read_settings
 from bench.own_app.app import FOLDER, LOCKS, OwnApp, read_app, with_own_app
 from bench.own_app.targets import write_load_files
 from bench.plan.cells import Plan
+from bench.plan.clients import with_clients
 from bench.plan.cpus import resolve
 from bench.plan.interim_looks import table_looks
-from bench.plan.make import make_plan, with_clients
+from bench.plan.make import make_plan
 from bench.plan.order import measurements
 from bench.plan.profile import check_profile
 from bench.plan.profile import words as profile_words
@@ -103,17 +104,16 @@ def plan_verb(argv: Sequence[str]) -> int:
     Unless `--quiet`, whatever may keep the run from giving an answer goes to standard error, a line each.
     """
     options = parse_selection(argv)
-    host = host_state()
-    if not os.environ.get("BENCH_CONTAINERS"):
+    composed = not os.environ.get("BENCH_CONTAINERS")
+    if composed:
         given = {name: getattr(options, name) for name in ("vary", "target", "profile", "again")}
         for name, asked in {**given, "loadgens": options.loadgens > 1}.items():
             if asked:
                 raise UserError(
                     f"--{name} needs containers of its own: use scripts/matrix.sh, not docker-compose up bench"
                 )
-        # Compose has just started the services: they are what keeps the host busy.
-        host = replace(host, busy=None)
-    folder = make_run(options, host=host)
+    # Compose has just started the services: they are what keeps the host busy.
+    folder = make_run(options, host=lambda: replace(host_state(), busy=None) if composed else host_state())
     facts = json.loads((folder / "run.json").read_text())
     left_out = _left_out(facts, every=bool(options.vary or options.sides or options.wheels))
     notes = [*facts["again"]["words"], *facts.get("refs", {}).get("notes", [])]
@@ -206,15 +206,20 @@ def packages_verb(argv: Sequence[str]) -> int:
     return 0
 
 
-def make_run(options: argparse.Namespace, folder: Path | None = None, host: HostState = UNKNOWN) -> Path:
-    """Make a run's folder (None: a new one in results/) with the files of its plan, and return it."""
+def make_run(
+    options: argparse.Namespace, folder: Path | None = None, host: Callable[[], HostState] = lambda: UNKNOWN
+) -> Path:
+    """Make a run's folder (None: a new one in results/) with the files of its plan, and return it.
+
+    `host` is called once the options are known to be valid, because looking at the host takes a second.
+    """
     present = local_images(options.images)
     plan, matrix, settings = plan_of(options, present)
     app = read_app(options.own_app) if options.own_app else None
     folder = make_folder(plan.preset.name, folder)
     with whole_or_gone(folder):
         facts = facts_of(folder.name, plan, matrix, settings, options)
-        facts["expected"] = expectations(host, wanted_of(plan, options.max_time, present))
+        facts["expected"] = expectations(host(), wanted_of(plan, options.max_time, present))
         if app:
             shutil.copytree(options.own_app, folder / FOLDER)
             for scenario in app.scenarios:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import fnmatch
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from bench.core.errors import UserError, unknown
 from bench.matrix.knobs import Knob
-from bench.matrix.model import Load, Matrix, Preset, Service, select
+from bench.matrix.model import Matrix, Preset, Service, select
 from bench.matrix.packages import Wheels, with_package
-from bench.plan.events import usual_cases
+from bench.plan.events import kinds_of, usual_cases
 from bench.plan.events.event import WORKERS
-from bench.plan.levels import Level, parse_level
 from bench.plan.running import RunningServer
-from bench.tools import TOOLS
 
 MODES = ("turns", "solo")
 """turns: tables are measured in turns, and alone what cannot be; solo: each service is measured alone."""
@@ -26,7 +23,10 @@ DEVELOPMENT = "not meant for production, see docs/catalogue.md; --server NAME me
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The options of the command line; if empty or None, the preset decides. `duration` is in seconds."""
+    """The options of the command line; if empty or None, the preset decides. UserError for a bad value.
+
+    `duration` is in seconds.
+    """
 
     preset: str | None = None
     stacks: tuple[str, ...] = ()
@@ -51,6 +51,18 @@ class Selection:
     """Servers that already run (--target)."""
     events: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        if self.duration is not None and not (1 <= self.duration <= 86400 and self.duration % 1 == 0):
+            raise UserError("--duration takes whole seconds, 1 to 86400 (ab and wrk take no fractions)")
+        if self.rounds is not None and not 1 <= self.rounds <= 99:
+            raise UserError("--rounds takes a number from 1 to 99")
+        if self.mode in ("duet", "both"):
+            raise UserError(
+                f"--mode {self.mode} is gone: two services of a selection (--stack A,B) are compared in turns"
+            )
+        if self.mode is not None and self.mode not in MODES:
+            raise unknown("mode", self.mode, MODES)
+
     @property
     def only_running(self) -> bool:
         """Whether it selects only servers that already run."""
@@ -59,40 +71,34 @@ class Selection:
 
 
 def narrows(wanted: Selection) -> bool:
-    """Whether it selects cells, and not only how or with which settings they are measured."""
-    unrelated = {name: getattr(wanted, name) for name in ("duration", "rounds", "mode", "controls", "latency", "vary")}
+    """Whether it selects cells besides a preset, and not only how or with which settings they are measured."""
+    others = ("preset", "duration", "rounds", "mode", "controls", "latency", "vary")
+    unrelated = {name: getattr(wanted, name) for name in others}
     return wanted != Selection(**unrelated)
 
 
-def override(preset: Preset, wanted: Selection, usual_events: Sequence[str] = ()) -> Preset:
-    """The preset with duration, rounds, mode, events and packages of the command line; UserError for a bad value.
+_NOT_OF_EVENTS = ("scenarios", "tools", "levels", "duration", "running")
 
-    `usual_events`: the cases and rounds of an event that is selected as a whole.
+
+def override(preset: Preset, wanted: Selection, usual_events: Sequence[str] = ()) -> Preset:
+    """The preset with duration, rounds, mode, events and packages of the command line.
+
+    `usual_events`: the cases and rounds of an event that is selected as a whole. UserError for an unknown event, and
+    for options that the event itself decides.
     """
-    if wanted.duration is not None:
-        if not (math.isfinite(wanted.duration) and 1 <= wanted.duration <= 86400 and wanted.duration % 1 == 0):
-            raise UserError("--duration takes whole seconds, 1 to 86400 (ab and wrk take no fractions)")
-        preset = replace(preset, duration=wanted.duration)
-    if wanted.rounds is not None:
-        if not 1 <= wanted.rounds <= 99:
-            raise UserError("--rounds takes a number from 1 to 99")
-        preset = replace(preset, rounds=wanted.rounds)
-    if wanted.mode is not None:
-        if wanted.mode in ("duet", "both"):
-            raise UserError(
-                f"--mode {wanted.mode} is gone: two services of a selection (--stack A,B) are compared in turns"
-            )
-        if wanted.mode not in MODES:
-            raise unknown("mode", wanted.mode, MODES)
-        preset = replace(preset, mode=wanted.mode)
+    given = {name: getattr(wanted, name) for name in ("duration", "rounds", "mode", "packages")}
+    preset = replace(preset, **{name: value for name, value in given.items() if value})
     if wanted.events:
         events = usual_cases(wanted.events, usual_events, all_rounds=wanted.rounds is not None)
         preset = replace(preset, events=events)
     if preset.events:
+        lasts = any(event.most_requests for kind in kinds_of(preset.events) for event in kind.cases)
+        for option in _NOT_OF_EVENTS:
+            if getattr(wanted, option) and not (option == "duration" and lasts):
+                named = "target" if option == "running" else option.removesuffix("s")
+                raise UserError(f"--{named} does not go with --event: an event has a load and services of its own")
         preset = replace(preset, mode="solo", workers=preset.workers or WORKERS)
-    if wanted.wheels is not None:
-        return replace(preset, packages=(), published=None)
-    return replace(preset, packages=wanted.packages or preset.packages)
+    return preset if wanted.wheels is None else replace(preset, packages=(), published=None)
 
 
 def select_services(matrix: Matrix, preset: Preset, wanted: Selection, settings: Mapping[str, str]) -> list[Service]:
@@ -143,65 +149,6 @@ def _narrow(patterns: Sequence[str], own: Sequence[str], every: Iterable[str], w
         return list(own)
     chosen = select(patterns, every, what)
     return [name for name in chosen if name in own or name in patterns] or chosen
-
-
-def select_loads(matrix: Matrix, preset: Preset, wanted: Selection) -> list[Load]:
-    """The preset's loads, with scenarios, tools and levels narrowed or replaced by the command line."""
-    for tool in wanted.tools:
-        if not fnmatch.filter(TOOLS, tool):
-            raise unknown("tool", tool, TOOLS)
-    levels = [parse_level(text) for text in wanted.levels]
-    apart = [load for load in preset.loads if matrix.own_app and load.alone]
-    loads = [load for load in preset.loads if load not in apart]
-    if wanted.scenarios:
-        loads = _narrow_scenarios(matrix, loads, wanted.scenarios)
-    if wanted.tools:
-        loads = _narrow_tools(loads, wanted.tools)
-    if levels:
-        loads = [replace(load, levels=_levels(load, levels)) for load in loads]
-    # With an own app, the search that --p99 asks for: it has its own tool and level.
-    return [*loads, *apart]
-
-
-def _levels(load: Load, asked: Sequence[Level]) -> tuple[str, ...]:
-    """The levels asked for; a load keeps its common rates unless common rates are asked for, and vice versa."""
-    kinds = {level.share is None for level in asked}
-    kept = [level for level in map(parse_level, load.levels) if (level.share is None) not in kinds]
-    return tuple(level.name for level in (*asked, *kept))
-
-
-def _narrow_tools(loads: list[Load], patterns: tuple[str, ...]) -> list[Load]:
-    """The loads with the matching tools.
-
-    A tool that no load has is added to all loads if it is named exactly or if no pattern matches a load's tool.
-    """
-    held = {tool for load in loads for tool in load.tools if any_match(tool, patterns)}
-    added = tuple(t for t in TOOLS if t not in held and (t in patterns or (not held and any_match(t, patterns))))
-    narrowed = [replace(load, tools=_matching(load.tools, patterns) + added) for load in loads]
-    return [load for load in narrowed if load.tools]
-
-
-def _narrow_scenarios(matrix: Matrix, loads: list[Load], patterns: tuple[str, ...]) -> list[Load]:
-    narrowed = [replace(load, scenarios=_matching(load.scenarios, patterns)) for load in loads]
-    narrowed = [load for load in narrowed if load.scenarios]
-    held = {name for load in narrowed for name in load.scenarios}
-    # Like their apps, scenarios of self-tests are only selected by exact name.
-    fixed = [r.scenario for r in matrix.routes.values() if "{n}" not in r.scenario and not r.selftest]
-    missing: list[str] = []
-    for pattern in patterns:
-        if fnmatch.filter(held, pattern):
-            continue
-        hits = fnmatch.filter(fixed, pattern)
-        if not hits:
-            matrix.route_of(pattern)
-        missing += hits or [pattern]
-    if missing:
-        narrowed += [replace(load, scenarios=tuple(missing)) for load in loads]
-    return narrowed
-
-
-def _matching(names: Iterable[str], patterns: Iterable[str]) -> tuple[str, ...]:
-    return tuple(name for name in names if any_match(name, patterns))
 
 
 def any_match(name: str, patterns: Iterable[str]) -> bool:

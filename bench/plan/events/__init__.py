@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
+from bench.core.errors import unknown
 from bench.matrix.model import Route
 from bench.plan.events.dependencies import DEPENDENCIES
 from bench.plan.events.event import BEFORE_S, Event, Kind, Phase
@@ -33,9 +34,12 @@ def kind_of(name: str) -> Kind | None:
 
 
 def kinds_of(names: Iterable[str]) -> list[Kind]:
-    """The events with these names, each once, with the cases that are named."""
+    """The events with these names, each once, with the cases that are named; UserError for an unknown name."""
     found: dict[str, Kind] = {}
-    for kind in filter(None, map(kind_of, names)):
+    for one in names:
+        kind = kind_of(one)
+        if kind is None:
+            raise unknown("event", one, EVENTS)
         name = kind.cases[0].name
         before = found[name].cases if name in found else ()
         levels = {case.level for case in before}

@@ -7,10 +7,8 @@ stored once in `words`, and columns hold their index in it.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
-from statistics import fmean, stdev
 from typing import Any
 
 from bench.analysis.cells.cell import Cell, confirmed, natural
@@ -29,7 +27,7 @@ from bench.render.page.windows import WindowDetails
 from bench.render.text import brief, rounded, short
 from bench.run.raw_files import OF_TURNS
 from bench.run.reader import SOURCES, Run, ServiceFacts
-from bench.stats.estimates import t_quantile
+from bench.stats.estimates import estimate
 from bench.validity.run_rules import NoiseLimits, ceilings_of, noise_limits_of, noise_of
 from bench.words import latency
 from bench.words.cells import state_words
@@ -175,15 +173,6 @@ def _cell_key(record: Record) -> tuple[str, ...]:
     return record.mode, record.scenario, record.tool, record.level, record.service
 
 
-def interval(values: Sequence[float]) -> tuple[float, float] | None:
-    """The t interval of the mean over the rounds; None for a single round or identical rounds."""
-    if len(values) < 2 or (spread := stdev(values)) == 0:
-        return None
-    half = t_quantile(CONFIDENCE, len(values)) * spread / math.sqrt(len(values))
-    mean = fmean(values)
-    return max(0.0, mean - half), mean + half
-
-
 def _service(source: Run, name: str, facts: ServiceFacts | None, idle: int | None) -> dict[str, Any]:
     listed = service_of(source.facts, name)
     known: dict[str, Any] = {"package": listed.get("package"), "idle_bytes": idle} | _paths(source.facts, name)
@@ -254,7 +243,9 @@ def _cells(
         first = cell.first
         values = [record.goodput for record in cell.valid if record.goodput is not None]
         ceiling = ceilings.of(first)
-        bounds = interval(values) or (None, None)
+        # A single round and identical rounds have no interval.
+        mean = estimate(values)
+        around = mean.interval(CONFIDENCE) if mean and mean.error is not None else None
         p50, p99 = _merged(cell, latencies, "p50"), _p99(cell, latencies)
         rows.append(
             {
@@ -262,8 +253,8 @@ def _cells(
                 "rate": first.rate,
                 "open": first.connections is None,
                 "goodput": cell.goodput,
-                "low": bounds[0],
-                "high": bounds[1],
+                "low": around and max(0.0, around.low),
+                "high": around and around.high,
                 "valid": len(values),
                 "rounds": len(places),
                 "p99_s": p99[0],

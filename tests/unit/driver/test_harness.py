@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 from docker_calls import Docker, docker
@@ -10,6 +11,7 @@ from docker_calls import Docker, docker
 from driver.failure import Failure
 from driver.planning.tools import described_engine
 from driver.run import ROOT
+from driver.services import harness
 from driver.services.harness import NOT_BUILT, main, source_of
 
 __all__ = ["docker"]
@@ -52,11 +54,29 @@ def test_root_cannot_write_results_with_the_rootless_engine_of_another_user(
     assert main(["engine"]) == 0 and capsys.readouterr().out == "rootless\n"
 
 
+@pytest.fixture(autouse=True)
+def compiled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setattr(harness, "COMPILED", tmp_path / "compiled.txt")
+    return tmp_path / "compiled.txt"
+
+
+def test_bytecode_is_made_once_for_the_same_files_and_image(docker: Docker, compiled: Path) -> None:
+    docker.says("image inspect", f"{source_of(ROOT)}\n" * 3)
+    docker.says("run", "", status=1)
+    main(["build"])
+    docker.says("run", "")
+    assert main(["build"]) == main(["build"]) == 0
+    failed, made = docker.asked("run")
+    assert failed == made
+    assert made.endswith("python3 -m compileall -q bench") and f"{ROOT}/bench:/bench/bench" in made
+    compiled.write_text(compiled.read_text().replace("bench/__main__.py", "bench/gone.py"))
+    main(["build"])
+    assert len(docker.asked("run")) == 3
+
+
 def test_images_of_another_source_are_built_again(docker: Docker, capsys: Capture) -> None:
     docker.says("image inspect", f"{source_of(ROOT)}\n" * 3)
     assert main(["check"]) == main(["build"]) == 0 and not docker.asked("build")
-    (compiled,) = docker.asked("run")
-    assert compiled.endswith("python3 -m compileall -q bench") and f"{ROOT}/bench:/bench/bench" in compiled
     docker.says("image inspect", "another\n" * 3)
     assert main(["check"]) == NOT_BUILT
     assert main(["build"]) == 0

@@ -10,8 +10,8 @@ from make_run import entry
 
 from bench.cli.plan import commands_verb, list_verb
 from bench.core.errors import UserError
+from bench.plan.clients import cannot_share
 from bench.plan.levels import parse_level
-from bench.plan.make import cannot_share
 from bench.plan.measurement import Measurement, planned_of, shares
 from bench.schedule.step_file import host_step, loads_of
 from bench.schedule.steps import Step

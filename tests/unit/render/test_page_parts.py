@@ -10,19 +10,17 @@ import re
 import zlib
 from dataclasses import replace
 from pathlib import Path
-from statistics import fmean, stdev
 from typing import Any
 
 import lint_page
 import pytest
 from make_run import entry, output_of, write_measurement, write_run
-from scipy.stats import t
 
 from bench.analysis.cells.latency import DRAWN, Distribution, merge
 from bench.cli.report import build_verb
 from bench.plan.measurement import Measurement
 from bench.records.record import Record
-from bench.render.page.data import interval, page_data
+from bench.render.page.data import page_data
 from bench.render.page.document import FLAMES, HERE, LIBRARIES, json_block, policy
 from bench.render.page.windows import IN_A_PART, MOST_KEPT, WindowDetails, parts, window_details_of
 from bench.render.page.windows import output_of as kept_of
@@ -100,13 +98,6 @@ def test_figures_have_six_digits_and_no_number_that_json_lacks() -> None:
     assert rounded({"a": [1234.56789, float("nan"), 3, True]}) == {"a": [1234.57, None, 3, True]}
 
 
-def test_the_interval_is_the_t_interval() -> None:
-    values = [812.0, 790.5, 833.1]
-    low, high = t.interval(0.95, 2, fmean(values), stdev(values) / 3**0.5)
-    assert interval(values) == pytest.approx((low, high))
-    assert interval([800.0]) is None and interval([800.0, 800.0]) is None
-
-
 def test_a_curve_has_the_quantiles_and_ends_where_there_are_too_few_requests() -> None:
     rng = random.Random(4)
     counts: dict[int, int] = {}
@@ -171,6 +162,18 @@ def test_a_noisy_window_is_marked_unless_it_is_in_turns(figures: dict[str, Any],
     changed = [replace(records[0], **figures)]
     data = page_data(read_run(str(tmp_path)), {}, changed, windows, latencies={})
     assert data["measurements"]["noisy"] == [noisy]
+
+
+@pytest.mark.parametrize(
+    "speeds, interval", [([812.0, 790.5, 833.1], (759.0, 865.0)), ([9.0, 90.0], (0.0, 564.1)), ([800.0] * 2, None)]
+)
+def test_a_cell_has_the_t_interval_of_its_rounds(
+    speeds: list[float], interval: tuple[float, float] | None, tmp_path: Path
+) -> None:
+    records, windows = made(tmp_path, 1)
+    rounds = [replace(records[0], goodput=speed) for speed in speeds]
+    cells = page_data(read_run(str(tmp_path)), {}, rounds, windows * len(speeds), latencies={})["cells"]
+    assert (cells["low"] + cells["high"]) == ([None, None] if interval is None else pytest.approx(interval, rel=1e-3))
 
 
 @pytest.mark.parametrize(

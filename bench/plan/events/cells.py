@@ -1,0 +1,82 @@
+"""The cells of a run's events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from bench.matrix.knobs import Reads
+from bench.matrix.model import Matrix, Preset, Route, Service
+from bench.plan.cells import NULL, NULL_ROUTES, NULL_WORKER, PlannedCell, SkippedCell
+from bench.plan.events import kinds_of, lasting, of_app, with_signal
+from bench.plan.events.event import WORKERS, Event, Kind
+from bench.plan.levels import Level
+from bench.tools import SOCKETS
+
+
+def event_cells(
+    matrix: Matrix,
+    service: Service,
+    preset: Preset,
+    reads: Reads,
+    skips: list[SkippedCell],
+    *,
+    seconds: float | None = None,
+) -> Iterable[PlannedCell]:
+    """A cell for each case of each event. A case that this service cannot do is added to `skips`, with the cause.
+
+    `seconds`: --duration.
+    """
+    for kind in kinds_of(preset.events):
+        name = kind.cases[0].name
+        route, path, scenario = _asked(matrix, service, preset, kind)
+        if lacking := service.lacking(route):
+            skips.append(SkippedCell(service.name, f"{service.framework.name}: {lacking}", scenario, event=name))
+            continue
+        asked_for = (lasting(case, seconds) for case in kind.cases)
+        found = [(case.case, _possible(matrix, service, route, kind.on(case, service, reads))) for case in asked_for]
+        causes = {case: cause for case, cause in found if isinstance(cause, str)}
+        # If all cases share a cause, one entry without a case covers them.
+        if len(causes) == len(found) > 1 and len({*causes.values()}) == 1:
+            causes = {"": next(iter(causes.values()))}
+        skips += [SkippedCell(service.name, cause, scenario, event=name, case=case) for case, cause in causes.items()]
+        for _, event in found:
+            if isinstance(event, Event):
+                asked = event.path or path
+                yield PlannedCell(
+                    service, route, scenario, asked, SOCKETS.name, Level(event.level), alone=True, event=event
+                )
+
+
+def _possible(matrix: Matrix, service: Service, route: Route, event: Event | str) -> Event | str:
+    """The event as this service's app can have it, or why it cannot."""
+    if isinstance(event, str):
+        return event
+    if service.framework.own:
+        return of_app(event, route)
+    beside = next((one for one in matrix.routes.values() if one.path == event.slow_path), None)
+    if event.needs and event.needs.scenario:
+        beside, path = matrix.route_of(event.needs.scenario)
+        event = replace(event, needs=replace(event.needs, path=path))
+    lacking = service.lacking(beside) if beside else None
+    return f"{service.framework.name}: {lacking}" if lacking else event
+
+
+def _asked(matrix: Matrix, service: Service, preset: Preset, kind: Kind) -> tuple[Route, str, str]:
+    """Route, path and scenario of the load under an event; for a user's own app, its first request."""
+    scenario = preset.loads[0].scenarios[0] if service.framework.own and preset.loads else kind.scenario
+    return *matrix.route_of(scenario), scenario
+
+
+def null_events(matrix: Matrix, names: Iterable[str], seconds: float | None = None) -> tuple[PlannedCell, ...]:
+    """Each event once on the null server, whose losses are the floor."""
+    route, _ = matrix.route_of(NULL_ROUTES[0])
+    cases = (kind.cases[0] for kind in kinds_of(names) if kind.floor)
+    workers = {"WORKERS": str(WORKERS)}
+    events = (replace(lasting(case, seconds), long_path="", environment=workers) for case in cases)
+    return tuple(
+        PlannedCell(
+            NULL, route, route.scenario, NULL_WORKER, SOCKETS.name, Level(event.level), event=with_signal(event)
+        )
+        for event in events
+    )

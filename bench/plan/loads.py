@@ -1,0 +1,145 @@
+"""The loads of a run, and their cells."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from bench.core.errors import UserError
+from bench.matrix.model import Load, Matrix, Preset, Route, Service, select
+from bench.plan.cells import PlannedCell, SkippedCell
+from bench.plan.levels import Level, parse_level, refusal
+from bench.plan.selection import Selection, any_match, with_settings
+from bench.tools import OPEN_LOOP, TOOLS
+
+Shares = dict[str, dict[Level, None]]
+"""By scenario, the levels of its common rates: shares of the slowest speed or knee; the keys are in order."""
+
+
+def load_cells(
+    matrix: Matrix,
+    preset: Preset,
+    wanted: Selection,
+    services: Sequence[Service],
+    skips: list[SkippedCell],
+    *,
+    settings: Sequence[Mapping[str, str]],
+) -> tuple[list[PlannedCell], Shares]:
+    """The cells of all loads, and the common rates. A cell that cannot be is added to `skips`, with the cause.
+
+    `settings`: those of each variant.
+    """
+    # Common rates need the null server: loading it shows what the client can send.
+    with_rates = wanted.latency and wanted.controls != "none"
+    cells: dict[tuple[str, str, str, str], PlannedCell] = {}
+    shares: Shares = {}
+    for load in select_loads(matrix, preset, wanted):
+        routes = {scenario: matrix.route_of(scenario) for scenario in load.scenarios}
+        levels = [parse_level(text) for text in load.levels]
+        if with_rates and not load.alone:
+            for scenario, (route, _) in routes.items():
+                shares.setdefault(scenario, {}).update(dict.fromkeys(_common_rates(route, levels)))
+        levels = [level for level in levels if level.share is None]
+        patterns = [with_settings(stack, one) for one in settings for stack in load.stacks]
+        for service in services:
+            if not patterns or any_match(service.stack, patterns):
+                for cell in _cells(service, load, routes, levels, skips):
+                    cells.setdefault(cell.key, cell)
+    _check_knees(cells.values())
+    return [*cells.values()], shares
+
+
+def _cells(
+    service: Service,
+    load: Load,
+    routes: Mapping[str, tuple[Route, str]],
+    levels: Sequence[Level],
+    skips: list[SkippedCell],
+) -> Iterable[PlannedCell]:
+    for scenario, (route, path) in routes.items():
+        if lacking := service.lacking(route):
+            skips.append(SkippedCell(service.name, f"{service.framework.name}: {lacking}", scenario))
+            continue
+        for tool in load.tools:
+            refusals = []
+            for level in levels:
+                cause = refusal(tool, level, route.method, route.targets)
+                if cause is None:
+                    yield PlannedCell(service, route, scenario, path, tool, level, load.alone or service.on_ipv6)
+                else:
+                    refusals.append(cause)
+            if refusals and len(refusals) == len(levels):
+                skips.append(SkippedCell(service.name, refusals[0], scenario, tool))
+
+
+def _common_rates(route: Route, levels: Iterable[Level]) -> list[Level]:
+    """The levels that are shares of the slowest speed or knee, if the open-loop tool can generate them."""
+    shares = [level for level in levels if (level.share or level.knee_share) is not None]
+    return [level for level in shares if not refusal(OPEN_LOOP, level, route.method, route.targets)]
+
+
+def _check_knees(cells: Iterable[PlannedCell]) -> None:
+    """UserError for a share of a knee that the plan does not search for."""
+    searched = {(cell.service.name, cell.scenario, cell.level.name) for cell in cells}
+    for cell in cells:
+        level = cell.level
+        if level.knee_share is not None:
+            whole = re.sub(r"^knee\d+", "knee", level.name)
+            if (cell.service.name, cell.scenario, whole) not in searched:
+                raise UserError(f"level {level.name} is a share of {whole}, which is not selected: give both")
+
+
+def select_loads(matrix: Matrix, preset: Preset, wanted: Selection) -> list[Load]:
+    """The preset's loads, with scenarios, tools and levels narrowed or replaced by the command line."""
+    select(wanted.tools, TOOLS, "tool")
+    levels = [parse_level(text) for text in wanted.levels]
+    apart = [load for load in preset.loads if matrix.own_app and load.alone]
+    loads = [load for load in preset.loads if load not in apart]
+    if wanted.scenarios:
+        loads = _narrow_scenarios(matrix, loads, wanted.scenarios)
+    if wanted.tools:
+        loads = _narrow_tools(loads, wanted.tools)
+    if levels:
+        loads = [replace(load, levels=_levels(load, levels)) for load in loads]
+    # With an own app, the search that --p99 asks for: it has its own tool and level.
+    return [*loads, *apart]
+
+
+def _levels(load: Load, asked: Sequence[Level]) -> tuple[str, ...]:
+    """The levels asked for; a load keeps its common rates unless common rates are asked for, and vice versa."""
+    kinds = {level.share is None for level in asked}
+    kept = [level for level in map(parse_level, load.levels) if (level.share is None) not in kinds]
+    return tuple(level.name for level in (*asked, *kept))
+
+
+def _narrow_tools(loads: list[Load], patterns: tuple[str, ...]) -> list[Load]:
+    """The loads with the matching tools.
+
+    A tool that no load has is added to all loads if it is named exactly or if no pattern matches a load's tool.
+    """
+    held = {tool for load in loads for tool in load.tools if any_match(tool, patterns)}
+    added = tuple(t for t in TOOLS if t not in held and (t in patterns or (not held and any_match(t, patterns))))
+    narrowed = [replace(load, tools=_matching(load.tools, patterns) + added) for load in loads]
+    return [load for load in narrowed if load.tools]
+
+
+def _narrow_scenarios(matrix: Matrix, loads: list[Load], patterns: tuple[str, ...]) -> list[Load]:
+    narrowed = [replace(load, scenarios=_matching(load.scenarios, patterns)) for load in loads]
+    narrowed = [load for load in narrowed if load.scenarios]
+    held = {name for load in narrowed for name in load.scenarios}
+    # Like their apps, scenarios of self-tests are only selected by exact name.
+    fixed = [r.scenario for r in matrix.routes.values() if "{n}" not in r.scenario and not r.selftest]
+    missing: list[str] = []
+    for pattern in patterns:
+        if fnmatch.filter(held, pattern):
+            continue
+        missing += fnmatch.filter(fixed, pattern) or [pattern]
+    if missing:
+        narrowed += [replace(load, scenarios=tuple(missing)) for load in loads]
+    return narrowed
+
+
+def _matching(names: Iterable[str], patterns: Iterable[str]) -> tuple[str, ...]:
+    return tuple(name for name in names if any_match(name, patterns))
