@@ -1,4 +1,4 @@
-"""The browser in the tests' image, and its arguments to start without sandbox, GPU and background network use."""
+"""The browser in the tests' image, which has no user interface, and its arguments: no sandbox, no GPU."""
 
-CHROMIUM = "/usr/bin/chromium"
+CHROMIUM = "/usr/bin/chromium-headless-shell"
 ARGUMENTS = ("--no-sandbox", "--disable-background-networking", "--disable-dev-shm-usage", "--disable-gpu")
