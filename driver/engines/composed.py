@@ -9,17 +9,36 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from socket import create_connection
+from time import monotonic, sleep
 from typing import Any
 
 from driver.docker import Done, run
 from driver.engines.engine import Engine, Started, State
+from driver.failure import RUN, Failure
 from driver.messages import Step
 
+DATABASE, DATABASE_S, POLL_S = ("postgres", 5432), 60.0, 0.2
 NO_SOCKET = "null no Docker socket is mounted: the {} of other containers cannot be read\n"
 
 
 class Composed(Engine):
     """All containers are up, and stay."""
+
+    def start_dependencies(self) -> None:
+        """Waits for the database, which Compose has just started; Failure if it does not answer."""
+        end = monotonic() + DATABASE_S
+        while True:
+            try:
+                create_connection(DATABASE, timeout=1).close()
+            except OSError as error:
+                if monotonic() > end:
+                    raise Failure(
+                        RUN, f"the database does not answer ({error}): docker-compose logs postgres"
+                    ) from None
+                sleep(POLL_S)
+            else:
+                return
 
     def start(self, step: Step, loadgens: int = 0) -> Started:
         return Started(list(step.services))

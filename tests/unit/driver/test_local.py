@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 from dataclasses import replace
 from pathlib import Path
+from threading import Timer
 
 import pytest
 from docker_calls import Docker, step_with
@@ -13,7 +15,7 @@ from places import ROOT
 
 from driver import counters
 from driver.docker import DockerError, Done, time_ns
-from driver.engines import local
+from driver.engines import composed, local
 from driver.engines.composed import Composed
 from driver.engines.engine import Container, End, State
 from driver.engines.local import LocalDocker
@@ -299,6 +301,22 @@ def test_where_compose_has_started_all_there_is_nothing_but_the_reason(run: Run)
 
 
 COMPOSE = "compose --project-name p"
+
+
+def test_a_run_of_compose_waits_until_the_database_takes_connections(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(composed, "POLL_S", 0.01)
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        monkeypatch.setattr(composed, "DATABASE", listener.getsockname())
+        later = Timer(0.1, listener.listen)
+        later.start()
+        Composed(run).start_dependencies()
+        assert not later.is_alive()
+    monkeypatch.setattr(composed, "DATABASE_S", 0.05)
+    with pytest.raises(Failure, match="the database does not answer .*: docker-compose logs postgres"):
+        Composed(run).start_dependencies()
+
+
 READY = "exec p-postgres-1 /usr/local/bin/ready"
 
 
