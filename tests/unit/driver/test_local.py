@@ -313,7 +313,7 @@ def test_a_run_of_compose_waits_until_the_database_takes_connections(run: Run, m
         Composed(run).start_dependencies()
         assert not later.is_alive()
     monkeypatch.setattr(composed, "DATABASE_S", 0.05)
-    with pytest.raises(Failure, match="the database does not answer .*: docker-compose logs postgres"):
+    with pytest.raises(Failure, match=r"the database does not answer .*: docker-compose logs postgres"):
         Composed(run).start_dependencies()
 
 
