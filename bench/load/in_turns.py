@@ -37,8 +37,7 @@ from bench.load.verbs import prepare, ready
 from bench.plan.cpus import parse_list
 from bench.plan.measurement import Measurement, measurement_of, settings_of
 from bench.plan.running import NO_COUNTERS
-from bench.records.clock_step import is_clock_step
-from bench.records.resource_usage import whole
+from bench.records.counters import is_clock_step, whole
 from bench.run.folder import host_and_port, read_addresses
 from bench.run.retries import CLOCK, LATE, RETRIES, SPOILED, set_aside
 from bench.tools import TOOLS

@@ -9,10 +9,11 @@ from typing import Any
 
 from bench.core.files import mapping
 from bench.plan.measurement import Measurement
+from bench.records.counters import loadgen_cpu_s, whole
 from bench.records.evidence import Evidence
 from bench.records.make import evidence_of, make_record
 from bench.records.record import LATENCIES, Cause, Record
-from bench.records.resource_usage import loadgen_cpu_s, resource_figures, usable_cpus, whole
+from bench.records.resource_usage import resource_figures, usable_cpus
 from bench.run.clients import Client
 from bench.run.reader import Raw, ServiceFacts
 from bench.tools import TOOLS, parse

@@ -1,4 +1,4 @@
-"""The evidence on one measurement, which the validity rules judge, and figures shared by records and rules."""
+"""The evidence on one measurement, which the validity rules judge, and limits that they share with searches."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from bench.plan.measurement import Measurement
 from bench.records.turns import Turns
-from bench.tools import TOOLS
 from bench.tools.parsed import Parsed
 from bench.tools.send_lag import Lag
 
@@ -55,24 +54,3 @@ class Evidence:
     turns: Turns | None = None
     tool_cpu_s: float | None = None
     clock_step_s: float | None = None
-
-
-def attempts_of(tool: str, parsed: Parsed) -> int | None:
-    """Requests started: as reported by the tool, else completed requests plus failed ones that these do not include."""
-    if parsed.attempts is not None or parsed.requests is None:
-        return parsed.attempts
-    return parsed.requests + sum(getattr(parsed.errors, kind) or 0 for kind in TOOLS[tool].uncounted)
-
-
-def attack_s(planned: Measurement, parsed: Parsed) -> float | None:
-    """Seconds over which requests were started: vegeta's `attack_s` is one interval shorter than that."""
-    attack = (parsed.extra or {}).get("attack_s")
-    if isinstance(attack, int | float) and planned.rate:
-        return attack + 1 / planned.rate
-    return parsed.duration_s
-
-
-def sent_rate_of(planned: Measurement, parsed: Parsed) -> float | None:
-    """Requests started per second; None if the output lacks the figures."""
-    attempts, duration = attempts_of(planned.tool, parsed), attack_s(planned, parsed)
-    return attempts / duration if attempts is not None and duration else None

@@ -10,58 +10,54 @@ from typing import Any
 
 from bench.core.files import mapping
 from bench.plan.measurement import Measurement
-from bench.records.clock_step import is_clock_step
-from bench.records.evidence import Evidence, attempts_of, sent_rate_of
+from bench.records.counters import change, clock_step_s, loadgen_cpu_s, lost_processes, oom_kills, ran_s, whole
+from bench.records.evidence import Evidence
 from bench.records.knee import NO_SEARCH, as_searched, client_limit, knee_figure
-from bench.records.record import ERROR_KINDS, LATENCIES, MEASURED, Cause, Outcome, Record
-from bench.records.resource_usage import Figures, change, loadgen_cpu_s, lost_processes, resource_figures, span_s, whole
+from bench.records.outcome import NOT_RUN, health_fault, one_line, outcome_of
+from bench.records.record import ERROR_KINDS, LATENCIES, MEASURED, Cause, Record
+from bench.records.resource_usage import Figures, resource_figures
 from bench.records.turns import NO_LATENCY, in_turns, read_turns
 from bench.run.common_rates import at_common_rate
-from bench.run.reader import Ends, Raw, ServiceFacts
-from bench.tools import TOOLS, parse
-from bench.tools.parsed import Parsed
+from bench.run.reader import Raw, ServiceFacts
+from bench.tools import attempts_of, goodput_of, parse, sent_rate_of
 from bench.tools.send_lag import read_lag
 
-NOT_RUN = "not run"
-CUT_OFF = "cut off"
+
+def as_loaded(planned: Measurement, raw: Raw) -> tuple[Measurement, str]:
+    """The measurement with the rate that the run decided for it; and why it has no common rate, or an empty string."""
+    return at_common_rate(as_searched(planned, raw.knee), raw.common_rates)
 
 
-def evidence_of(planned: Measurement, raw: Raw, service: ServiceFacts) -> Evidence:
-    """The evidence on one measurement."""
-    planned, no_rate = at_common_rate(as_searched(planned, raw.knee), raw.common_rates)
+def evidence_of(planned: Measurement, raw: Raw, service: ServiceFacts, no_rate: str = "") -> Evidence:
+    """The evidence on one measurement, as it was loaded; `no_rate`: why it has no common rate."""
+    tool, ends = raw.tool or {}, (raw.before, raw.after)
     outcome, detail = outcome_of(raw, service)
-    if no_rate and outcome == NOT_RUN:
-        detail = no_rate
-    parsed = parse(planned.tool, raw.output) if raw.output is not None else None
-    tool = raw.tool or {}
+    health = health_fault(tool.get("health_after"))
     turns = read_turns(tool) if planned.in_block else None
-    if parsed is not None and turns is not None and planned.held:
-        parsed = in_turns(parsed, turns)
-    goodput = _goodput(planned.tool, parsed)
-    ends = (raw.before, raw.after)
+    held = turns if planned.held else None
     throttled_ns = change(ends, "throttled_ns")
     return Evidence(
         planned=planned,
         outcome=outcome,
-        detail=detail,
+        detail=no_rate if no_rate and outcome == NOT_RUN else detail,
+        health=health,
         faults=raw.faults,
         changes=raw.changes,
-        parsed=parsed,
-        output=raw.output or b"",
         exit_status=whole(tool.get("exit_status")),
-        wall_s=_ran_s(tool) if turns is None or not planned.held else turns.seconds,
-        sent_rate=sent_rate_of(planned, parsed) if parsed else None,
-        goodput=goodput,
-        health=_health(tool.get("health_after")),
-        oom_kills=_oom_kills(ends),
+        wall_s=ran_s(tool) if held is None else held.seconds,
+        clock_step_s=clock_step_s(tool),
+        oom_kills=oom_kills(ends),
         restarts=change(ends, "restarts"),
         throttled_s=None if throttled_ns is None else throttled_ns / 1e9,
         stopped=raw.after.get("running") == "false",
         lost=lost_processes(ends),
-        lag=read_lag(raw.lag),
-        turns=turns,
         tool_cpu_s=loadgen_cpu_s(tool),
-        clock_step_s=_clock_step_s(tool),
+        turns=turns,
+        output=raw.output or b"",
+        parsed=(parsed := None if raw.output is None else in_turns(parse(planned.tool, raw.output), held)),
+        goodput=goodput_of(planned.tool, parsed),
+        sent_rate=sent_rate_of(planned.tool, planned.rate, parsed) if parsed else None,
+        lag=read_lag(raw.lag),
     )
 
 
@@ -126,21 +122,9 @@ def make_record(
         memory_held_bytes=evidence.turns.held_bytes if evidence.turns else None,
         window_end=evidence.turns.end or None if evidence.turns else None,
         client_limit=client_limit(raw.knee),
-        node=_line(raw.meta.get("node")) if raw.meta and raw.meta.get("node") else None,
+        node=one_line(raw.meta.get("node")) if raw.meta and raw.meta.get("node") else None,
         **{name: value for name, (value, _) in figures.items()},
     )
-
-
-def outcome_of(raw: Raw, service: ServiceFacts) -> tuple[str, str]:
-    """(outcome of the measurement, details in one line)."""
-    if raw.meta is not None:
-        outcome, detail = str(raw.meta.get("outcome")), _line(raw.meta.get("detail"))
-        return (outcome, detail) if outcome in {*Outcome} else (CUT_OFF, "meta.json does not say what the outcome was")
-    if service.failure is not None:
-        return service.failure
-    if raw.started:
-        return CUT_OFF, "no complete meta.json: the run was stopped during this measurement, or is still in it"
-    return NOT_RUN, "the run was stopped before this measurement, or has not reached it yet"
 
 
 def _service_figures(raw: Raw, service: ServiceFacts) -> Figures:
@@ -194,21 +178,6 @@ def _load_figures(evidence: Evidence) -> Figures:
     }
 
 
-def _goodput(tool: str, parsed: Parsed | None) -> float | None:
-    """Successes per second.
-
-    If the printed duration is rounded (5.00 s may be 5.004 s), it is derived from the tool's own rate instead.
-    """
-    if parsed is None or parsed.ok is None:
-        return None
-    if parsed.rps is None:
-        return parsed.ok / parsed.duration_s if parsed.duration_s else None
-    counted = TOOLS[tool].counted_in_rate(parsed) if TOOLS[tool].duration_digit_s else None
-    if counted:
-        return parsed.rps * parsed.ok / counted
-    return parsed.ok / parsed.duration_s if parsed.duration_s else None
-
-
 def _open_loop_figures(raw: Raw, evidence: Evidence) -> Figures:
     """The send lag, and the knee that was found or confirmed."""
     if not evidence.planned.open_loop:
@@ -238,44 +207,3 @@ def _why_null(evidence: Evidence) -> str:
 
 def _text(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
-
-
-def _line(value: Any) -> str:
-    """The value as one line of at most 300 characters."""
-    text = " ".join(str(value).split()) if value else ""
-    return text[:300] or "no detail was saved"
-
-
-def _oom_kills(ends: Ends) -> int:
-    """The number of processes that the kernel killed during the load because memory ran out.
-
-    If the service ended before its load began, there is no earlier count, and all kills so far count. The kernel's
-    counter disappears with the container; the container engine's flag stays.
-    """
-    before, after = ends
-    killed = change(ends, "oom_kill") if "oom_kill" in before else whole(after.get("oom_kill"))
-    return killed or int(after.get("oom_killed") == "true")
-
-
-def _ran_s(tool: Mapping[str, Any]) -> float | None:
-    """Seconds that the tool ran, by the system clock, which is the most precise, unless it was set meanwhile."""
-    elapsed, step_s = whole(tool.get("elapsed_ns")), _clock_step_s(tool)
-    if elapsed is not None and step_s is not None and is_clock_step(step_s, elapsed / 1e9):
-        return elapsed / 1e9
-    return span_s(tool.get("start_ns"), tool.get("end_ns"))
-
-
-def _clock_step_s(tool: Mapping[str, Any]) -> float | None:
-    """By how many seconds the system clock was set while the tool ran; None if unknown."""
-    start, end, elapsed = (whole(tool.get(key)) for key in ("start_ns", "end_ns", "elapsed_ns"))
-    return None if start is None or end is None or elapsed is None else (end - start - elapsed) / 1e9
-
-
-def _health(after: Any) -> str | None:
-    """The fault of the health check after the window; None if there was none, or no check."""
-    answer = mapping(after)
-    if not answer or answer.get("status") in range(200, 300):
-        return None
-    if answer.get("status") is None:
-        return _line(answer.get("error") or "no answer")
-    return f"status {_line(answer['status'])}"

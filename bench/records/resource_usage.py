@@ -7,13 +7,13 @@ almost idle.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bench.core.files import mapping
 from bench.own_app.compose_file import PREFIX as OWN_SERVICE
 from bench.plan.measurement import Measurement
+from bench.records.counters import change, loadgen_cpu_s, span_s, whole, why_null
 from bench.records.evidence import Evidence
 from bench.records.record import MEASURED
 from bench.records.turns import ALL_TASKS, TICKS_PER_S, Turns
@@ -28,7 +28,6 @@ MIN_HOST_S = 1.0
 """Minimum CPU time, over all of the host's CPUs, for which ticks of 10 ms give meaningful shares."""
 _TOO_SHORT = "the window is too short for /proc/stat, which counts in steps of 10 ms"
 _SILENT = "tool.json does not say"
-_V2_USAGE = re.compile(r"^usage_usec (\d{1,18})$", re.M | re.A)
 
 
 def resource_figures(raw: Raw, service: ServiceFacts, evidence: Evidence) -> Figures:
@@ -87,44 +86,12 @@ def resource_figures(raw: Raw, service: ServiceFacts, evidence: Evidence) -> Fig
     }
 
 
-def whole(value: Any) -> int | None:
-    """The value as an int if it is a whole number or the digits of one, else None."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, str):
-        value = int(value) if value.isascii() and value.isdigit() and len(value) < 20 else None
-    return value if isinstance(value, int) and abs(value) < 1 << 63 else None
-
-
-def change(ends: Ends, key: str) -> int | None:
-    """The increase of a counter over the window; None if unknown or negative (after a restart)."""
-    before, after = (whole(end.get(key)) for end in ends)
-    return after - before if before is not None and after is not None and after >= before else None
-
-
-def span_s(start_ns: Any, end_ns: Any) -> float | None:
-    """Seconds between two times in nanoseconds; None if one is unknown or the end precedes the start."""
-    start, end = whole(start_ns), whole(end_ns)
-    return (end - start) / 1e9 if start is not None and end is not None and end >= start else None
-
-
-def lost_processes(ends: Ends) -> int | None:
-    """The number of the container's processes that ended during the window, even if others replaced them."""
-    before, after = (end.get("pids") for end in ends)
-    return None if before is None or after is None else len(set(before.split()) - set(after.split()))
-
-
 def _process_cpu_s(ends: Ends) -> tuple[float, ...] | None:
     """CPU seconds of each process that existed at the end, in descending order; None if they were not saved."""
     before, after = ends
     used = {key: whole(value) for key, value in after.items() if key.startswith("ticks_")}
     spent = [ticks - (whole(before.get(key)) or 0) for key, ticks in used.items() if ticks is not None]
     return tuple(sorted((max(0, ticks) / TICKS_PER_S for ticks in spent), reverse=True)) or None
-
-
-def why_null(ends: Ends, whose: str) -> str:
-    """Why a figure from a container's counters is null."""
-    return next((end["null"] for end in ends if "null" in end), f"the {whose}'s counters do not include it")
 
 
 def _cpu_s(ends: Ends) -> float | None:
@@ -314,20 +281,6 @@ def foreign_ratio(
         return max(0.0, all_s - used_s) / cpu_s
     away = spent[3] + spent[4] + spent[7] + (0 if in_tasks else spent[5] + spent[6])
     return max(0.0, cpu_s - away / TICKS_PER_S - used_s) / cpu_s
-
-
-def loadgen_cpu_s(tool: Mapping[str, Any] | None) -> float | None:
-    """CPU seconds of the load generator over the window, from cpuacct.usage (cgroup v1) or cpu.stat (v2)."""
-    ends = [_cgroup_cpu_ns(mapping(mapping((tool or {}).get(when)).get("loadgen"))) for when in ("before", "after")]
-    return span_s(*ends)
-
-
-def _cgroup_cpu_ns(counters: Mapping[str, Any]) -> int | None:
-    usage = counters.get("cpuacct.usage")
-    if isinstance(usage, str):
-        return whole(usage.strip())
-    found = _V2_USAGE.search(counters["cpu.stat"]) if isinstance(counters.get("cpu.stat"), str) else None
-    return int(found[1]) * 1000 if found else None
 
 
 def _cpu_times(line: Any) -> list[int] | None:

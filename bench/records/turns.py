@@ -105,6 +105,6 @@ def _memory_of(told: Sequence[Any]) -> tuple[int, int] | None:
     return (told[0], told[1]) if known else None
 
 
-def in_turns(parsed: Parsed, turns: Turns) -> Parsed:
+def in_turns(parsed: Parsed, turns: Turns | None) -> Parsed:
     """The tool's output for the turns only: without rates and latencies, which the stops between turns distort."""
-    return replace(parsed, duration_s=turns.seconds, rps=None, latency_s=Latency())
+    return parsed if turns is None else replace(parsed, duration_s=turns.seconds, rps=None, latency_s=Latency())

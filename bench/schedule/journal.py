@@ -13,10 +13,10 @@ from pathlib import Path
 from bench.analysis.tables.judge import looks_reached, settled_tables
 from bench.core.files import mapping, write_file
 from bench.plan.measurement import Measurement
+from bench.records.counters import whole
 from bench.records.event import EventRecord
 from bench.records.make_event import event_record
 from bench.records.record import MEASURED, Record, from_line, to_line
-from bench.records.resource_usage import whole
 from bench.run.reader import Raw, Run, read_raw, read_service
 from bench.schedule.steps import Step
 from bench.validity.measurement_rules import CLOCK

@@ -15,7 +15,7 @@ from typing import Any
 from bench.core.errors import UserError
 from bench.core.files import write_file
 from bench.plan.measurement import planned_of
-from bench.records.resource_usage import whole
+from bench.records.counters import whole
 from bench.run import retries
 from bench.run.folder import lane_folders
 from bench.run.reader import Run, read_run

@@ -34,3 +34,39 @@ def parse(tool: str, data: bytes) -> Parsed:
     program (vegeta itself) to decode them.
     """
     return TOOLS[tool].parse(data)
+
+
+def attempts_of(tool: str, parsed: Parsed) -> int | None:
+    """Requests started: as reported by the tool, else completed requests plus failed ones that these do not include."""
+    if parsed.attempts is not None or parsed.requests is None:
+        return parsed.attempts
+    return parsed.requests + sum(getattr(parsed.errors, kind) or 0 for kind in TOOLS[tool].uncounted)
+
+
+def attack_s(rate: float | None, parsed: Parsed) -> float | None:
+    """Seconds over which requests were started: vegeta's `attack_s` is one interval shorter than that."""
+    attack = (parsed.extra or {}).get("attack_s")
+    if isinstance(attack, int | float) and rate:
+        return attack + 1 / rate
+    return parsed.duration_s
+
+
+def sent_rate_of(tool: str, rate: float | None, parsed: Parsed) -> float | None:
+    """Requests started per second; None if the output lacks the figures."""
+    attempts, duration = attempts_of(tool, parsed), attack_s(rate, parsed)
+    return attempts / duration if attempts is not None and duration else None
+
+
+def goodput_of(tool: str, parsed: Parsed | None) -> float | None:
+    """Successes per second.
+
+    If the printed duration is rounded (5.00 s may be 5.004 s), it is derived from the tool's own rate instead.
+    """
+    if parsed is None or parsed.ok is None:
+        return None
+    if parsed.rps is None:
+        return parsed.ok / parsed.duration_s if parsed.duration_s else None
+    counted = TOOLS[tool].counted_in_rate(parsed) if TOOLS[tool].duration_digit_s else None
+    if counted:
+        return parsed.rps * parsed.ok / counted
+    return parsed.ok / parsed.duration_s if parsed.duration_s else None

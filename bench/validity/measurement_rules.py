@@ -20,11 +20,11 @@ from bench.core.programs import KILLED
 from bench.matrix.knobs import CPU_QUOTA
 from bench.plan.measurement import Measurement, settings_of
 from bench.records.clients import Together
-from bench.records.clock_step import is_clock_step
-from bench.records.evidence import MAX_BUSY, MAX_ERRORS, MIN_SENT, Evidence, attack_s, attempts_of
+from bench.records.counters import is_clock_step
+from bench.records.evidence import MAX_BUSY, MAX_ERRORS, MIN_SENT, Evidence
 from bench.records.record import MEASURED, Cause
 from bench.records.turns import MAX_LATE
-from bench.tools import TOOLS, parse
+from bench.tools import TOOLS, attack_s, attempts_of, parse
 from bench.tools.parsed import Parsed
 from bench.validity.run_rules import BOUND, NoiseLimits
 
@@ -117,7 +117,7 @@ def _sent(evidence: Evidence, parsed: Parsed) -> Iterator[str]:
     attempts = attempts_of(planned.tool, parsed)
     if planned.count is not None and attempts is not None and attempts != planned.count:
         yield f"{attempts} requests instead of {planned.count}{_rounded_count(planned, attempts)}"
-    duration = attack_s(planned, parsed)
+    duration = attack_s(planned.rate, parsed)
     if planned.count is None and planned.duration_s is not None and duration is not None:
         # Tools check the time every 0.1 s, then wait for outstanding responses.
         latest = 1.05 * planned.duration_s + 0.2 + (parsed.latency_s.max or 0)

@@ -9,9 +9,9 @@ from bench.core.files import mapping
 from bench.plan.interim_looks import RATED_FROM
 from bench.plan.measurement import Measurement
 from bench.records.clients import record_of, together
-from bench.records.make import evidence_of, make_record
+from bench.records.counters import whole
+from bench.records.make import as_loaded, evidence_of, make_record
 from bench.records.record import Record
-from bench.records.resource_usage import whole
 from bench.run.reader import Raw, Run, ServiceFacts, read_raw
 from bench.validity.measurement_rules import causes_of, causes_of_clients
 from bench.validity.run_rules import NoiseLimits, apply_run_rules, noise_limits_of, with_reasons
@@ -84,7 +84,8 @@ def judged_record(
         found = together(planned, raw, service)
         causes = causes_of_clients(found, limits)
         return record_of(found, service, causes, harness=harness, settings_sha256=settings_sha256)
-    evidence = evidence_of(planned, raw, service)
+    loaded, no_rate = as_loaded(planned, raw)
+    evidence = evidence_of(loaded, raw, service, no_rate)
     causes = causes_of(evidence)
     return make_record(evidence, raw, service, causes, harness=harness, settings_sha256=settings_sha256)
 

@@ -20,7 +20,7 @@ from typing import Any
 from bench.core.files import mapping
 from bench.plan.measurement import IN_BLOCKS, settings_of
 from bench.records.evidence import MAX_BUSY
-from bench.records.make import NOT_RUN
+from bench.records.outcome import NOT_RUN
 from bench.records.record import MEASURED, Cause, Record
 
 NULL = "null"

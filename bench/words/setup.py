@@ -11,8 +11,8 @@ from bench.core.files import items, mapping, read_bytes
 from bench.core.formats import joined, milliseconds
 from bench.matrix.packages import normalised
 from bench.plan.running import NO_CONTAINER, OWNED
+from bench.records.counters import whole
 from bench.records.record import Record
-from bench.records.resource_usage import whole
 from bench.run.reader import Run, ServiceFacts
 from bench.tools import TOOLS
 from bench.words.own_app import request_words

@@ -40,7 +40,7 @@ from bench.analysis.cells.latency import Distribution, merge
 from bench.analysis.tables.observations import credits, limited_services, value_of
 from bench.analysis.tables.ranking import Metric
 from bench.core.groups import grouped
-from bench.records.make import NOT_RUN
+from bench.records.outcome import NOT_RUN
 from bench.records.record import MEASURED, Record
 from bench.stats.estimates import ERRORS, LEAST_SPREAD, Estimate, Interval, estimate, percent_of
 from bench.stats.table_verdicts import MARGIN, NO_DIFFERENCE, NOT_ENOUGH

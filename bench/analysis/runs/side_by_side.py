@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from bench.core.files import as_object, mapping, read_bytes
-from bench.records.resource_usage import whole
+from bench.records.counters import whole
 from bench.run.reader import Run
 
 KEY = "lanes"

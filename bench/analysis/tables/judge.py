@@ -38,8 +38,8 @@ from bench.analysis.tables.ranking import (
 )
 from bench.analysis.tables.remarks import remarks_on
 from bench.core.files import mapping
+from bench.records.counters import whole
 from bench.records.record import MEASURED, Record
-from bench.records.resource_usage import whole
 from bench.stats.estimates import Interval
 from bench.stats.table_family import look_levels
 from bench.stats.table_fit import TableFit, fit_table

@@ -16,7 +16,7 @@ from bench.analysis.causes import ASKED, HARMLESS_TO_CPU, HARMLESS_TO_RATES, cau
 from bench.analysis.tables.planned import PlannedTable
 from bench.analysis.tables.ranking import Figure, Metric
 from bench.plan.measurement import IN_BLOCKS
-from bench.records.make import NOT_RUN
+from bench.records.outcome import NOT_RUN
 from bench.records.record import Cause, Record
 from bench.stats.estimates import t_quantile
 from bench.stats.table_fit import Observation

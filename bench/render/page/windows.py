@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench.core.files import mapping
+from bench.records.counters import span_s, whole
 from bench.records.record import Record
-from bench.records.resource_usage import span_s, whole
 from bench.render.text import brief, left_out, rounded
 from bench.run.reader import Raw
 

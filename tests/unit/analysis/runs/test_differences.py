@@ -26,7 +26,7 @@ from bench.analysis.runs.differences import (
     samples_of,
 )
 from bench.analysis.runs.trends import trends_of
-from bench.records.make import NOT_RUN
+from bench.records.outcome import NOT_RUN
 from bench.records.record import Cause
 from bench.stats.table_verdicts import MARGIN
 
