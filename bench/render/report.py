@@ -82,24 +82,19 @@ class Report:
         stacks = {name: str(mapping(entry).get("stack")) for name, entry in mapping(facts.get("services")).items()}
         sampled = [*zip(told, profiles, strict=True)] if profiles else []
         self.title = facts.get("title") or facts.get("preset") or "Run"
-        self.events = events
-        self.event_tables = event_tables(events) if events else []
-        self.own_app = own_app
-        self.own_app_tables = own_app_tables(facts, told, records, services) if own_app else []
-        self.own_app_choices = own_app_choices(facts, told, services, events=bool(events)) if own_app else []
-        concluded = conclusions(told, records)
-        self.conclusions = by_question(concluded)
-        self.knees = knee_conclusions(records)
-        self.advice = [*advice(facts, rankings, records, source.planned), *(events.advice if events else ())]
-        self.rankings = [*map(ranking_table, told)]
+        self.planned = len(records)
+        self.measured = sum(record.outcome == MEASURED for record in records)
+        self.valid = sum(record.valid for record in records)
+        self.noisy = sum(any(cause.cause == "host" for cause in record.causes) for record in records)
+        self.measured_again = source.measured_again
+        self.faults = source.faults
+        self.rounds = len({record.round for record in solo})
+        self.reference = reference
         self.judged = any(one.look is not None for one in rankings)
-        self.grids = [grid_table(one, one.grid) for one in told if one.grid]
-        self.ladders = ladder_tables(told, places_of(facts, records))
-        self.published = published_table(told, reference, stacks)
-        self.why = (
-            [reason for table, found in zip(told, why, strict=True) for reason in reasons(table, found)] if why else []
-        )
-        self.not_sampled = [line for table, own in sampled for line in not_sampled(table.ranking, own)]
+        self.services = _services(facts, services, records)
+        self.commands = _commands(facts, services)
+        self.causes = _causes(records)
+        self.skipped = _skipped(facts)
         self.facts = [
             *_facts(facts, records),
             *(("package", words) for words in package_facts(facts, services)),
@@ -109,19 +104,24 @@ class Report:
             *_jit(facts, services),
             *(("start commands", f"unknown: {why}") for why in _unknown_commands(services)),
         ]
-        self.services = _services(facts, services, records)
-        self.commands = _commands(facts, services)
-        self.planned = len(records)
-        self.measured = sum(record.outcome == MEASURED for record in records)
-        self.valid = sum(record.valid for record in records)
-        self.noisy = sum(any(cause.cause == "host" for cause in record.causes) for record in records)
-        self.measured_again = source.measured_again
-        self.faults = source.faults
-        self.causes = _causes(records)
-        self.skipped = _skipped(facts)
+        concluded = conclusions(told, records)
+        self.conclusions = by_question(concluded)
+        self.knees = knee_conclusions(records)
+        self.advice = [*advice(facts, rankings, records, source.planned), *(events.advice if events else ())]
+        self.why = (
+            [reason for table, found in zip(told, why, strict=True) for reason in reasons(table, found)] if why else []
+        )
+        self.not_sampled = [line for table, own in sampled for line in not_sampled(table.ranking, own)]
+        self.own_app = own_app
+        self.own_app_choices = own_app_choices(facts, told, services, events=bool(events)) if own_app else []
+        self.own_app_tables = own_app_tables(facts, told, records, services) if own_app else []
+        self.events = events
+        self.event_tables = event_tables(events) if events else []
+        self.rankings = [*map(ranking_table, told)]
+        self.grids = [grid_table(one, one.grid) for one in told if one.grid]
+        self.published = published_table(told, reference, stacks)
+        self.ladders = ladder_tables(told, places_of(facts, records))
         self.controls = null_table(records)
-        self.rounds = len({record.round for record in solo})
-        self.reference = reference
         self.tables = [table for name in forms for table in FORMS[name](solo, context)] if solo else []
         starts = {name: service.start_s for name, service in services.items()}
         self.costs = cost_tables(records, context, mapping(facts.get("knobs")), starts)
