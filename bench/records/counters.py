@@ -13,7 +13,7 @@ from typing import Any
 from bench.core.files import mapping
 from bench.run.reader import Ends
 
-LEAST_S, DRIFT = 0.1, 0.001
+LEAST_STEP_S, DRIFT = 0.1, 0.001
 """Smaller differences can come from the clocks' resolution (10 ms) or NTP's gradual correction (500 ppm, see
 ntp_adjtime(2))."""
 _V2_USAGE = re.compile(r"^usage_usec (\d{1,18})$", re.M | re.A)
@@ -78,7 +78,7 @@ def _cgroup_cpu_ns(counters: Mapping[str, Any]) -> int | None:
 
 def is_clock_step(step_s: float, elapsed_s: float) -> bool:
     """Whether a difference between the two clocks, over `elapsed_s` seconds, is a step."""
-    return abs(step_s) > LEAST_S + DRIFT * elapsed_s
+    return abs(step_s) > LEAST_STEP_S + DRIFT * elapsed_s
 
 
 def clock_step_s(tool: Mapping[str, Any]) -> float | None:
