@@ -30,6 +30,7 @@ ONLY_LATE = 3
 FOUND = ("verify.json", "verify.txt", "stop.json", "failure.json")
 """Files with the result of a verification."""
 KILLED = 128 + SIGKILL
+FORGET = ("curl", "--silent", "--show-error", "--fail", "--max-time", "5", "-X", "PUT", "http://upstream:8081/mode/ok")
 LOAD = 'curl --silent --max-time 3 "$0/?duration=500" & exec hey -z 2s -c 8 -q 25 -t 2 "$0/json"'
 
 
@@ -47,6 +48,7 @@ def main(argv: list[str]) -> int:
     jobs = options.jobs or (1 if run.host.own_app else jobs_at_a_time())
     verify_services(engine, jobs, options.contract)
     if not options.contract:
+        forget_modes(engine)
         verify_targets(engine)
         return 0
     done = engine.bench("summary", run.name, *(["--quiet"] if options.quiet else []))
@@ -60,6 +62,18 @@ def jobs_at_a_time() -> int:
     free = re.search(r"^MemAvailable: *(\d+) kB$", text_of(PROC / "meminfo") or "", re.MULTILINE)
     room = int(free.group(1)) >> 20 if free else 1
     return min(2 * len(os.sched_getaffinity(0)), max(room, 1))
+
+
+def forget_modes(engine: Engine) -> None:
+    """Lets the upstream answer everyone again.
+
+    A verifier that was killed, perhaps with the load generator, may have told it not to answer an address, which
+    another service may have later.
+    """
+    if "upstream" in engine.run.dependencies:
+        done = engine.in_loadgen(FORGET)
+        if done.status:
+            warn(f"the upstream cannot be reset: {done.last_line}")
 
 
 def verify_services(engine: Engine, jobs: int, contract: bool) -> None:

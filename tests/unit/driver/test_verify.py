@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,22 @@ def test_a_run_verifies_once_with_what_figures_need(tmp_path: Path, capfd: pytes
     assert capfd.readouterr().err == "a: verified (5 passed)\n"
     verified(engine)
     assert engine.calls()[len(steps) :] == ["provenance a", "revive", "revive"]
+
+
+def test_what_a_killed_verifier_told_the_upstream_is_forgotten(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    engine = PretendEngine(made_run(tmp_path, "a"))
+    verify.forget_modes(engine)
+    assert engine.calls() == []
+    host = replace(engine.run.host, dependencies=("loadgen", "upstream"))
+    engine = PretendEngine(replace(engine.run, host=host))
+    verify.forget_modes(engine)
+    (call,) = engine.calls()
+    assert call.endswith("-X PUT http://upstream:8081/mode/ok") and not capfd.readouterr().err
+    engine.said[call] = Done(7, "curl: (7) Failed to connect\n", "")
+    verify.forget_modes(engine)
+    assert "the upstream cannot be reset: curl: (7) Failed to connect" in capfd.readouterr().err
 
 
 def test_a_check_of_the_contract_alone_reads_the_sockets_before_the_service_is_to_end(
