@@ -14,7 +14,7 @@ import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from bench.analysis.cells.cell import confirmed
+from bench.analysis.cells.knees import confirmed
 from bench.core.formats import milliseconds, number
 from bench.plan.levels import SEARCHED
 from bench.records.record import Record

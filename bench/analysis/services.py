@@ -35,6 +35,11 @@ class Coordinates:
         """Server x framework."""
         return stack_name(self.server, self.framework)
 
+    @property
+    def knobs(self) -> dict[str, str]:
+        """Its settings by name."""
+        return settings_of(self.settings)
+
 
 Places = Mapping[str, Coordinates]
 """Coordinates by the name of the service."""
@@ -83,7 +88,7 @@ def _of_packages(facts: Mapping[str, Any]) -> list[list[str]]:
 
 def ref_of(place: Coordinates) -> str:
     """The ref that a service is from; empty if it is from none."""
-    return settings_of(place.settings).get(REF, "")
+    return place.knobs.get(REF, "")
 
 
 Facts = Mapping[str, Any]

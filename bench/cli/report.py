@@ -13,6 +13,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from bench.analysis.cells.latency import merged_latencies
+from bench.analysis.findings import findings_of
 from bench.analysis.profiles.sampled import profiles_of
 from bench.analysis.profiles.stacks import package_shares, worker_cpu_shares
 from bench.analysis.profiles.why import explanations
@@ -63,7 +64,8 @@ def _build(folder: Path) -> tuple[Run, Report, Sequence[ToldRanking]]:
         profiles = [profiles_of(source, services, told.ranking) for told in rankings]
         why = [explanations(told.ranking, own, records) for told, own in zip(rankings, profiles, strict=True)]
         events = tell_events(read_events(folder), source.facts)
-        report = Report(source, services, records, rankings, latencies, profiles=profiles, why=why, events=events)
+        findings = findings_of(records, source.facts, services)
+        report = Report(source, services, findings, rankings, latencies, profiles=profiles, why=why, events=events)
         write_file(folder / "report.md", report.markdown())
         made = html(
             source,

@@ -10,14 +10,13 @@ from bench.analysis.cells.cell import (
     Context,
     FigureOf,
     base_of,
-    cells_of,
-    confirmed,
     difference,
     goodput,
     natural,
     reference_figure,
 )
 from bench.analysis.cells.cell import reference_ratio as reference_of
+from bench.analysis.cells.knees import confirmed
 from bench.analysis.cells.latency import Latencies, latency_key
 from bench.analysis.cells.tool_agreement import (
     CLIENT,
@@ -57,8 +56,8 @@ def by_scenario(cells: Iterable[Cell], context: Context, title: str, words: Call
         for scenario in sorted({scenario for scenario, _ in by_place}, key=natural):
             own = {service: words(cell) for (where, service), cell in by_place.items() if where == scenario}
             columns.append(Column(scenario, partial(_of, own)))
-        services = context.in_order(service for _, service in by_place)
-        tables.append(table_of(f"{tool} {level}: {title}", columns, services))
+        shown = {service for _, service in by_place}
+        tables.append(table_of(f"{tool} {level}: {title}", columns, [one for one in context.order if one in shown]))
     return tables
 
 
@@ -91,21 +90,21 @@ def _ratio(base: Cell | None, cell: Cell, figure: FigureOf = goodput) -> float |
 # Requests/s.
 
 
-def summary(records: Sequence[Record], context: Context) -> list[Table]:
+def summary(cells: Sequence[Cell], context: Context) -> list[Table]:
     """Requests/s: a row per service, a column per scenario."""
-    return by_scenario(cells_of(records, context), context, "requests/s", rate_words)
+    return by_scenario(cells, context, "requests/s", rate_words)
 
 
-def tldr(records: Sequence[Record], context: Context) -> list[Table]:
+def tldr(cells: Sequence[Cell], context: Context) -> list[Table]:
     """A table for each scenario and level of the first closed-loop tool; an open loop's rate is given, not a result.
 
     From the highest requests/s to the lowest; services without a valid result follow, unranked.
     """
-    closed = grouped((record for record in records if record.connections is not None), lambda record: record.tool)
+    closed = grouped((cell for cell in cells if cell.first.connections is not None), lambda cell: cell.first.tool)
     if not closed:
         return []
-    cells = cells_of(closed[min(closed, key=("wrk", "hey", "ab", *TOOLS).index)], context)
-    groups = grouped(cells, lambda cell: (cell.first.scenario, cell.first.level))
+    own = closed[min(closed, key=("wrk", "hey", "ab", *TOOLS).index)]
+    groups = grouped(own, lambda cell: (cell.first.scenario, cell.first.level))
     return [_tldr(group, context) for group in groups.values()]
 
 
@@ -177,9 +176,8 @@ def _cpu(record: Record) -> float | None:
 # Requests/s with a column per package version, Python or service.
 
 
-def levels(records: Sequence[Record], context: Context) -> list[Table]:
+def levels(cells: Sequence[Cell], context: Context) -> list[Table]:
     """A set of tables per varied axis (package version, Python); else one table of services per tool."""
-    cells = cells_of(records, context)
     tables: list[Table] = []
     if len({cell.first.package for cell in cells}) > 1:
         tables += _along(cells, context, "package", lambda record: record.package or "as locked", _python)
@@ -220,8 +218,7 @@ def _along(
 def _side_by_side(
     title: str, cells: Sequence[Cell], context: Context, axis: str, column: Callable[[Record], str]
 ) -> Table:
-    place = {name: index for index, name in enumerate(context.order)}
-    names = {column(cell.first): place.get(cell.service, len(place)) for cell in cells}
+    names = {column(cell.first): context.order.index(cell.service) for cell in cells}
     first, *others = sorted(names, key=lambda name: (names[name] if axis == "stack" else 0, natural(name)))
     grid: dict[tuple[str, str], dict[str, Cell]] = {}
     for cell in cells:
@@ -385,9 +382,8 @@ KNEE = (
 )
 
 
-def knee(records: Sequence[Record], context: Context) -> list[Table]:
+def knee(cells: Sequence[Cell], context: Context) -> list[Table]:
     """A table per scenario and limit: the highest rate that holds, next to the peak goodput in closed loops."""
-    cells = cells_of(records, context)
     peaks: dict[tuple[str, str], Cell] = {}
     for cell in cells:
         if cell.first.connections is not None and cell.goodput is not None:
@@ -457,9 +453,9 @@ GIVEN_RATE = (
 )
 
 
-def four_tools(records: Sequence[Record], context: Context) -> list[Table]:
+def four_tools(cells: Sequence[Cell], context: Context) -> list[Table]:
     """A table per cell and kind of load, and one of all disagreements beyond the tools' noise."""
-    groups = grouped(cells_of(records, context), lambda cell: (cell.service, cell.first.scenario, _load(cell.first)))
+    groups = grouped(cells, lambda cell: (cell.service, cell.first.scenario, _load(cell.first)))
     found = [(group[0], one) for group in groups.values() for one in disagreements(group)]
     columns: list[Column[tuple[Cell, Disagreement]]] = [
         Column("service", lambda row: row[0].service, left=True),
@@ -502,16 +498,16 @@ def _by_tool(cells: Sequence[Cell]) -> Table:
     return table_of(f"{first.service} {first.scenario}, {_load(first)}", columns, cells, notes)
 
 
-Form = Callable[[Sequence[Record], Context], list[Table]]
+Form = Callable[[Sequence[Cell], Context], list[Table]]
 
 
 def _each(
     table: Callable[[Sequence[Cell], Context], Table], key: Callable[[Record], object], of: Callable[[Record], bool]
 ) -> Form:
-    """A form that makes a table for each key, from the records for which `of` is true."""
+    """A form that makes a table for each key, from the cells for whose records `of` is true."""
 
-    def tables(records: Sequence[Record], context: Context) -> list[Table]:
-        groups = grouped(cells_of(filter(of, records), context), lambda cell: key(cell.first))
+    def tables(cells: Sequence[Cell], context: Context) -> list[Table]:
+        groups = grouped((cell for cell in cells if of(cell.first)), lambda cell: key(cell.first))
         return [table(group, context) for group in groups.values()]
 
     return tables

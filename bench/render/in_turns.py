@@ -12,15 +12,14 @@ from bench.analysis.profiles.sampled import Profile
 from bench.analysis.profiles.why import CostDifference, Why
 from bench.analysis.published import Beside, ReferenceComparison, published_beside
 from bench.analysis.runs.differences import CellFigure
-from bench.analysis.services import Places, own_app_of, price_of, service_of, worker_count
+from bench.analysis.services import own_app_of, price_of, service_of, worker_count
 from bench.analysis.tables.grid import Grid
-from bench.analysis.tables.ladder import Ladder, ladders
+from bench.analysis.tables.ladder import Ladder
 from bench.analysis.tables.planned import wait_of
 from bench.analysis.tables.ranking import Contrast, Figure, Metric, Percentile, RankedRow, Ranking
 from bench.core.files import mapping
 from bench.core.formats import NOTHING, megabytes, number, plural, size
 from bench.plan.levels import parse_level
-from bench.records.record import Record
 from bench.render.table import Column, Table, table_of, written
 from bench.render.trend_picture import TrendPicture, trend_picture
 from bench.run.reader import ServiceFacts
@@ -222,9 +221,9 @@ class _Release:
     step: Contrast | None
 
 
-def ladder_tables(rankings: Iterable[ToldRanking], places: Places) -> list[tuple[Table, TrendPicture]]:
+def ladder_tables(rankings: Iterable[ToldRanking]) -> list[tuple[Table, TrendPicture]]:
     """A table and a picture for each ladder of each ranking."""
-    return [_ladder(told, ladder) for told in rankings for ladder in ladders(told.ranking, places)]
+    return [_ladder(told, ladder) for told in rankings for ladder in told.ladders]
 
 
 def _ladder(told: ToldRanking, ladder: Ladder) -> tuple[Table, TrendPicture]:
@@ -318,7 +317,7 @@ def published_table(
 def own_app_tables(
     facts: Mapping[str, Any],
     told: Sequence[ToldRanking],
-    records: Iterable[Record],
+    idle_bytes: Mapping[str, int | None],
     services: Mapping[str, ServiceFacts],
 ) -> list[Table]:
     """A table for each ranking, in order; none for a run of the matrix."""
@@ -326,7 +325,6 @@ def own_app_tables(
     if not app:
         return []
     priced = app.get("cpu_hour_price") is not None
-    idle = {record.service: record.memory_idle_bytes for record in records}
     starts = {name: service.start_s for name, service in services.items()}
     waits = {name: waits_words(found) for one in told for name, found in one.waits.items()}
 
@@ -345,7 +343,7 @@ def own_app_tables(
         Column("requests/s", lambda row: written(row.goodput, lambda found: number(found.mean))),
         Column("requests/s per core", lambda row: written(_cpu_us(row), lambda cpu_us: number(1e6 / cpu_us))),
         Column("CPU seconds per million requests", lambda row: written(_cpu_us(row), number)),
-        Column("idle memory", lambda row: written(idle.get(row.service), megabytes)),
+        Column("idle memory", lambda row: written(idle_bytes.get(row.service), megabytes)),
         Column("memory under load", lambda row: written(row.memory_peak_bytes, megabytes)),
         Column("start-up", lambda row: written(starts.get(row.service), lambda start_s: f"{number(start_s)} s")),
     ]

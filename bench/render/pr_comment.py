@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bench.analysis.cells.cell import Cell, Context, cells_of
+from bench.analysis.cells.cell import Cell, cells_of
 from bench.analysis.events import LESS, MORE, NOT_OF_LOSSES, NULL, EventContrast, Kind
 from bench.analysis.runs.compatibility import Compatibility, compatibility_of, read_facts
 from bench.analysis.runs.differences import INVALID
@@ -394,7 +394,7 @@ def side_by_side(
         f" host: {WHY_NO_VERDICT}.",
     ]
     solo = [[record for record in every if record.mode == "solo"] for every in records]
-    cells = [{_key(cell): cell for cell in cells_of(every, Context((), None))} for every in solo]
+    cells = [{_key(cell): cell for cell in cells_of(every)} for every in solo]
     both = [key for key in cells[0] if key in cells[1]]
     if verdict.comparable and not both and any(policy.name == INVALID for policy in policies):
         raise UserError(f"--fail-on {INVALID} needs cells measured alone in both runs, and there are none")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -12,15 +11,15 @@ from jinja2 import Template
 
 from bench.analysis.cells.cell import Context
 from bench.analysis.cells.latency import LatenciesByCell
+from bench.analysis.findings import CauseCount, Findings
 from bench.analysis.profiles.sampled import Profile
 from bench.analysis.profiles.why import Why
 from bench.analysis.published import reference_results
-from bench.analysis.services import own_app_of, own_packages, places_of, service_of
+from bench.analysis.services import own_app_of, own_packages, service_of
 from bench.core.files import items, mapping
 from bench.core.formats import NOTHING, listed
 from bench.core.templates import environment
 from bench.plan.measurement import settings_of
-from bench.records.record import MEASURED, Record
 from bench.render.alone import FORMS
 from bench.render.costs import cost_tables, null_table
 from bench.render.events import event_tables
@@ -62,7 +61,7 @@ class Report:
         self,
         source: Run,
         services: Mapping[str, ServiceFacts],
-        records: Sequence[Record],
+        findings: Findings,
         told: Sequence[ToldRanking],
         latencies: LatenciesByCell,
         *,
@@ -70,10 +69,9 @@ class Report:
         why: Sequence[Sequence[Why]] = (),
         events: ToldEvents | None = None,
     ) -> None:
-        solo = [record for record in records if record.mode == "solo"]
         facts = source.facts
         reference = reference_results().get(str(facts.get("published")))
-        context, rankings = Context(tuple(services), reference, latencies), [one.ranking for one in told]
+        context, rankings = Context(findings.order, reference, latencies), [one.ranking for one in told]
         forms = [name for name in items(facts.get("tables")) if name in FORMS] or ["summary"]
         # For every preset: these tables are empty if the run has no such cells.
         forms += [name for name in ("knee", "latency") if name not in forms]
@@ -82,49 +80,50 @@ class Report:
         stacks = {name: str(mapping(entry).get("stack")) for name, entry in mapping(facts.get("services")).items()}
         sampled = [*zip(told, profiles, strict=True)] if profiles else []
         self.title = facts.get("title") or facts.get("preset") or "Run"
-        self.planned = len(records)
-        self.measured = sum(record.outcome == MEASURED for record in records)
-        self.valid = sum(record.valid for record in records)
-        self.noisy = sum(any(cause.cause == "host" for cause in record.causes) for record in records)
+        self.planned = findings.planned
+        self.measured = findings.measured
+        self.valid = findings.valid
+        self.noisy = findings.noisy
         self.measured_again = source.measured_again
         self.faults = source.faults
-        self.rounds = len({record.round for record in solo})
+        self.rounds = findings.rounds
         self.reference = reference
         self.judged = any(one.look is not None for one in rankings)
-        self.services = _services(facts, services, records)
-        self.commands = _commands(facts, services)
-        self.causes = _causes(records)
-        self.skipped = _skipped(facts)
         self.facts = [
-            *_facts(facts, records),
+            *_facts(facts, findings),
             *(("package", words) for words in package_facts(facts, services)),
             *already_running(source),
-            *network_cost(source, records),
+            *network_cost(source, findings),
             *side_by_side(source),
             *_jit(facts, services),
             *(("start commands", f"unknown: {why}") for why in _unknown_commands(services)),
         ]
-        concluded = conclusions(told, records)
+        self.advice = [*advice(facts, rankings, findings, source.planned), *(events.advice if events else ())]
+        self.knees = knee_conclusions(findings)
+        concluded = conclusions(told, findings, self.knees)
         self.conclusions = by_question(concluded)
-        self.knees = knee_conclusions(records)
-        self.advice = [*advice(facts, rankings, records, source.planned), *(events.advice if events else ())]
+        self.services = _services(facts, services, findings)
+        self.commands = _commands(facts, services)
+        self.causes = _causes(findings.causes)
+        self.skipped = _skipped(facts)
         self.why = (
             [reason for table, found in zip(told, why, strict=True) for reason in reasons(table, found)] if why else []
         )
         self.not_sampled = [line for table, own in sampled for line in not_sampled(table.ranking, own)]
         self.own_app = own_app
         self.own_app_choices = own_app_choices(facts, told, services, events=bool(events)) if own_app else []
-        self.own_app_tables = own_app_tables(facts, told, records, services) if own_app else []
+        self.own_app_tables = own_app_tables(facts, told, findings.idle_bytes, services) if own_app else []
         self.events = events
         self.event_tables = event_tables(events) if events else []
         self.rankings = [*map(ranking_table, told)]
         self.grids = [grid_table(one, one.grid) for one in told if one.grid]
         self.published = published_table(told, reference, stacks)
-        self.ladders = ladder_tables(told, places_of(facts, records))
-        self.controls = null_table(records)
-        self.tables = [table for name in forms for table in FORMS[name](solo, context)] if solo else []
-        starts = {name: service.start_s for name, service in services.items()}
-        self.costs = cost_tables(records, context, mapping(facts.get("knobs")), starts)
+        self.ladders = ladder_tables(told)
+        self.controls = null_table(findings.null)
+        self.tables = (
+            [table for name in forms for table in FORMS[name](findings.cells, context)] if findings.cells else []
+        )
+        self.costs = cost_tables(findings, context)
 
     def markdown(self) -> str:
         """report.md."""
@@ -150,7 +149,7 @@ def _rounds(facts: Mapping[str, Any]) -> str:
     return f"{' or '.join(turns)} of tables" + (f", {alone} of services alone" if alone != "0" else "")
 
 
-def _facts(facts: Mapping[str, Any], records: Iterable[Record]) -> Iterable[tuple[str, str]]:
+def _facts(facts: Mapping[str, Any], findings: Findings) -> Iterable[tuple[str, str]]:
     """The setup of the run as (name, value)."""
     for name in ("preset", "mode"):
         yield name, str(facts.get(name, "unknown"))
@@ -171,21 +170,20 @@ def _facts(facts: Mapping[str, Any], records: Iterable[Record]) -> Iterable[tupl
         yield name, str(facts.get(name) or "unknown")
     if two := mapping(facts.get("machines")):
         yield "machines", machines_words(two)
-    elif nodes := sorted({record.node for record in records if record.node}):
+    elif findings.nodes:
         yield (
             "nodes",
-            f"servers on {listed(nodes)}, of one kind; load generator and database on other nodes; unencrypted "
-            "overlay network. `host`: where the scripts ran",
+            f"servers on {listed(findings.nodes)}, of one kind; load generator and database on other nodes;"
+            " unencrypted overlay network. `host`: where the scripts ran",
         )
-    if words := loadgen_words(facts, records):
+    if words := loadgen_words(facts, findings):
         yield "load generators", words
     host = mapping(facts.get("host"))
     known = [f"{key} {'unknown' if host[key] is None else host[key]}" for key in host if key != "missing"]
     yield "host", ", ".join(known) or "unknown"
     settings = mapping(facts.get("knobs"))
     yield "settings", ", ".join(f"{key}={settings[key]}" for key in settings if settings[key] != "") or "unknown"
-    versions = sorted({f"{record.tool} {record.tool_version}" for record in records if record.tool_version})
-    yield "tools", ", ".join(versions) or "none"
+    yield "tools", ", ".join(findings.tools) or "none"
 
 
 def _jit(facts: Mapping[str, Any], services: Mapping[str, ServiceFacts]) -> Iterable[tuple[str, str]]:
@@ -201,12 +199,11 @@ def _jit(facts: Mapping[str, Any], services: Mapping[str, ServiceFacts]) -> Iter
         yield "PYTHON_JIT=1, as reported by the interpreters", told or "no services"
 
 
-def _services(facts: Mapping[str, Any], services: Mapping[str, ServiceFacts], records: Sequence[Record]) -> Table:
-    bases, entries = {record.service: record.base for record in records}, mapping(facts.get("services"))
-
+def _services(facts: Mapping[str, Any], services: Mapping[str, ServiceFacts], findings: Findings) -> Table:
     def base(name: str) -> str:
         made = services[name].base_label or f"pulled or unknown: {services[name].missing['base_label']}"
-        return f"{mapping(entries.get(name)).get('base') or bases.get(name, 'unknown')}, {made}"
+        place = findings.places.get(name)
+        return f"{place.base if place else 'unknown'}, {made}"
 
     def versions(name: str) -> str:
         return ", ".join(own_packages(facts, name, services[name].packages)) or NOTHING
@@ -257,23 +254,14 @@ def _unknown_commands(services: Mapping[str, ServiceFacts]) -> Iterable[str]:
     return dict.fromkeys(why for service in services.values() if (why := service.missing.get("command")))
 
 
-def _causes(records: Iterable[Record]) -> Table | None:
-    """Every cause with its count by service, and the details of its first occurrence."""
-    counts: Counter[tuple[str, str]] = Counter()
-    examples: dict[tuple[str, str], str] = {}
-    for record in records:
-        for cause in record.causes:
-            key = (cause.cause, record.service)
-            counts[key] += 1
-            where = f"{record.id} {record.scenario} {record.tool} {record.level}"
-            examples.setdefault(key, f"{where}: {cause.detail}")
-    columns: list[Column[tuple[str, str]]] = [
-        Column("cause", lambda key: key[0], left=True),
-        Column("service", lambda key: key[1], left=True),
-        Column("measurements", lambda key: str(counts[key]), left=True),
-        Column("first occurrence", lambda key: examples[key], left=True),
+def _causes(found: Sequence[CauseCount]) -> Table | None:
+    columns: list[Column[CauseCount]] = [
+        Column("cause", lambda one: one.cause, left=True),
+        Column("service", lambda one: one.service, left=True),
+        Column("measurements", lambda one: str(one.count), left=True),
+        Column("first occurrence", lambda one: one.first, left=True),
     ]
-    return table_of("Not measured or not valid", columns, sorted(counts)) if counts else None
+    return table_of("Not measured or not valid", columns, found) if found else None
 
 
 def _skipped(facts: Mapping[str, Any]) -> Table | None:

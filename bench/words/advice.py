@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from bench.analysis.cells.cell import BoundTool, bound_tools
+from bench.analysis.cells.cell import BoundTool
+from bench.analysis.findings import Findings, Noise
 from bench.analysis.runs.host_state import HostState
 from bench.analysis.tables.planned import tables_of
 from bench.analysis.tables.ranking import Contrast, Ranking
-from bench.core.files import items, mapping
+from bench.core.files import items
 from bench.core.formats import MOST_NAMES, listed, plural
 from bench.plan.measurement import Measurement
-from bench.records.record import MEASURED, Record
 from bench.run.provenance import COMPOSED
 from bench.stats.table_verdicts import NOT_ENOUGH
-from bench.validity.run_rules import BOUND_AFTER, noise_limits_of
+from bench.validity.run_rules import BOUND_AFTER
 
 MOST_BUSY = 0.1
 """A line warns if other programs use more than this share of all CPUs."""
@@ -143,15 +143,14 @@ PATIENCE_S = 30 * 60.0
 def advice(
     facts: Mapping[str, Any],
     rankings: Sequence[Ranking],
-    records: Iterable[Record],
+    findings: Findings,
     planned: Iterable[Measurement] = (),
 ) -> tuple[str, ...]:
     """The lines, most useful first.
 
     `facts` is run.json, with the expectations from before the run; `planned` is the plan, which has a round's duration.
     """
-    every = list(records)
-    bound = tuple(map(_of_bound, bound_tools(every)))
+    bound = tuple(map(_of_bound, findings.bound))
     run = str(facts.get("run") or "RUN")
     tables = {table.key: table.rounds for table in tables_of(facts)}
     go_on = f"continue with scripts/matrix.sh --resume {run}"
@@ -161,7 +160,7 @@ def advice(
     if not lines and rankings:
         return bound
     expected = [str(line) for line in items(facts.get("expected"))]
-    noise = _of_noise(facts, every) if rankings else ()
+    noise = _of_noise(findings.noise) if rankings else ()
     return tuple(dict.fromkeys([*noise, *lines, *expected, *bound]))
 
 
@@ -271,20 +270,17 @@ def _why_open(every: Sequence[Contrast]) -> str:
     return f"{bias} or {why}" if others else bias
 
 
-def _of_noise(facts: Mapping[str, Any], records: Iterable[Record]) -> Iterator[str]:
-    limits = noise_limits_of(mapping(facts.get("knobs")))
-    seen = [record for record in records if record.mode in ("turns", "solo") and record.outcome == MEASURED]
-    foreign = sum((one.foreign_ratio or 0) > limits.foreign for one in seen)
-    steal = sum((one.steal_ratio or 0) > limits.steal for one in seen)
-    if foreign > OFTEN * len(seen):
+def _of_noise(noise: Noise) -> Iterator[str]:
+    often = OFTEN * noise.windows
+    if noise.foreign > often:
         yield (
-            f"Other programs took CPU in {foreign} of {len(seen)} windows and widened intervals: stop them first (top"
-            " lists them)."
+            f"Other programs took CPU in {noise.foreign} of {noise.windows} windows and widened intervals: stop them"
+            " first (top lists them)."
         )
-    if steal > OFTEN * len(seen):
+    if noise.steal > often:
         yield (
-            f"The hypervisor took CPU (steal) in {steal} of {len(seen)} windows and widened intervals: a quieter hour"
-            " or machine would help."
+            f"The hypervisor took CPU (steal) in {noise.steal} of {noise.windows} windows and widened intervals: a"
+            " quieter hour or machine would help."
         )
 
 

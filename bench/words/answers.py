@@ -18,7 +18,7 @@ from bench.analysis.tables.ranking import RankedRow, Ranking
 from bench.core.files import mapping
 from bench.core.formats import capital, listed, plural
 from bench.matrix.knobs import REF
-from bench.plan.measurement import Pair, settings_of
+from bench.plan.measurement import Pair
 from bench.tools import TOOLS
 from bench.words.changes import change_of
 from bench.words.grid import grid_sentences
@@ -119,7 +119,7 @@ def _answers(ranking: Ranking, ranked: Sequence[str], places: Places) -> list[_A
 
 def _sweep(ranking: Ranking, services: Sequence[str], places: Places, differs: set[str]) -> str:
     """The sentence on services that differ in a single numeric knob; empty for others."""
-    settings = {name: settings_of(places[name].settings) for name in services}
+    settings = {name: places[name].knobs for name in services}
     first = settings[services[0]]
     varied = [knob for knob in first if len({own.get(knob) for own in settings.values()}) > 1]
     if len(varied) != 1 or any(own.keys() != first.keys() for own in settings.values()):
@@ -160,7 +160,7 @@ def under(ranking: Ranking, pair: Sequence[Coordinates]) -> str:
     if kept is not None:
         closes = " (which sync closes)" if WORKER_REFERENCE in {place.server for place in pair} else ""
         found.append(f"on kept connections{closes}" if kept else "with a new connection for each request")
-    varied = any("WORKERS" in settings_of(place.settings) for place in pair)
+    varied = any("WORKERS" in place.knobs for place in pair)
     found += [f"with {ranking.workers} workers each"] if not varied and (ranking.workers or 1) > 1 else []
     return "".join(f", {words}" for words in found)
 
@@ -195,7 +195,7 @@ def _context(place: Coordinates, by: str, differs: set[str]) -> str:
     own = shared.get(by, f"with {place.stack}")
     also = [f"on {coordinate_words(place, name)}" for name in ("python", "base") if name in differs and name != by]
     if "settings" in differs and by != "settings" and place.settings:
-        also.append(f"with {setting_words(settings_of(place.settings))}")
+        also.append(f"with {setting_words(place.knobs)}")
     return " ".join([*([own] if {"server", "framework"} & differs - {by} else []), *also])
 
 
@@ -270,7 +270,7 @@ def _why_lost(ref: str, row: RankedRow) -> str:
 
 def _ref_name(place: Coordinates, several: bool) -> str:
     """The ref of a service; with several pairs, also the settings that were varied."""
-    varied = [f"{name}={value}" for name, value in settings_of(place.settings).items() if name != REF]
+    varied = [f"{name}={value}" for name, value in place.knobs.items() if name != REF]
     return ref_of(place) + (f" ({' '.join(varied)})" if several and varied else "")
 
 

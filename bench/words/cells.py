@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from statistics import fmean
 
 from bench.analysis.causes import HARMLESS_TO_KNEES, causes_beside
-from bench.analysis.cells.cell import Cell, FigureOf, difference, goodput, has_held, knee_of
+from bench.analysis.cells.cell import Cell, FigureOf, difference, goodput
+from bench.analysis.cells.knees import has_held, knee_of
 from bench.core.formats import NOTHING, number, percent, span
 from bench.records.knee import CONFIRMATIONS
 from bench.records.record import Record

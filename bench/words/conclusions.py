@@ -11,9 +11,11 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
+from bench.analysis.findings import Findings
 from bench.analysis.published import ReferenceComparison, along_axes, published_beside, reference_results
-from bench.analysis.services import Places, coordinates_of, development_servers, pairs_of, places_of, waits_of
+from bench.analysis.services import Places, development_servers, pairs_of, places_of, waits_of
 from bench.analysis.tables.grid import Grid, grid_of
+from bench.analysis.tables.ladder import Ladder, ladders
 from bench.analysis.tables.planned import TurnBias
 from bench.analysis.tables.ranking import Cheapest, Ranking
 from bench.core.files import mapping
@@ -21,7 +23,7 @@ from bench.core.formats import listed, number, span
 from bench.core.groups import grouped
 from bench.matrix.start_command import Waits
 from bench.plan.measurement import Pair
-from bench.records.record import MEASURED, Record
+from bench.records.record import Record
 from bench.run.reader import ServiceFacts
 from bench.stats.table_verdicts import NOT_ENOUGH
 from bench.words.answers import ref_question, ref_sentences, sentences
@@ -67,6 +69,8 @@ class ToldRanking:
     """Services on servers that are not meant for production."""
     grid: Grid | None = None
     """For services that differ in two knobs."""
+    ladders: tuple[Ladder, ...] = ()
+    """For releases of one package."""
     waits: Mapping[str, Waits] = field(default_factory=dict)
     """What can wait at once in each service whose start command was saved."""
 
@@ -136,6 +140,7 @@ def told_ranking(
         waits={name: found for name, found in (waits or {}).items() if name in services},
         development=frozenset(development).intersection(services),
         grid=grid,
+        ladders=tuple(ladders(ranking, places)),
     )
     return replace(made, beside=tuple(beside_words(ranking, made.name)))
 
@@ -213,23 +218,19 @@ class Conclusion:
     more: tuple[str, ...] = ()
 
 
-def conclusions(rankings: Sequence[ToldRanking], records: Iterable[Record]) -> tuple[Conclusion, ...]:
-    """A conclusion for every table and every search of the run; without tables, also the open questions."""
-    every = list(records)
-    found = (*map(_of_table, rankings), *knee_conclusions(every))
-    if rankings:
-        return found
-    places = {record.service: coordinates_of(record) for record in every if record.mode != "null"}
-    alone = [record.service for record in every if record.mode == "solo" and record.outcome == MEASURED]
-    return (*found, *_without_verdicts(places, alone))
+def conclusions(
+    rankings: Sequence[ToldRanking], findings: Findings, knees: Iterable[Conclusion]
+) -> tuple[Conclusion, ...]:
+    """A conclusion for every table, then those of the `knees`; without tables, also the open questions."""
+    found = (*map(_of_table, rankings), *knees)
+    return found if rankings else (*found, *_without_verdicts(findings.places, findings.alone))
 
 
-def knee_conclusions(records: Sequence[Record]) -> tuple[Conclusion, ...]:
+def knee_conclusions(findings: Findings) -> tuple[Conclusion, ...]:
     """The result of each knee search."""
-    places = {record.service: coordinates_of(record) for record in records if record.mode != "null"}
     return tuple(
         Conclusion(asked, where, first, True, more=tuple(more))
-        for asked, where, (first, *more) in told_knees(records, places)
+        for asked, where, (first, *more) in told_knees(findings.knees, findings.places)
     )
 
 
@@ -248,19 +249,18 @@ def by_question(found: Iterable[Conclusion]) -> tuple[tuple[str, tuple[Conclusio
     return tuple((words, tuple(group)) for words, group in groups.items())
 
 
-def _without_verdicts(places: Places, measured: Iterable[str]) -> Iterable[Conclusion]:
+def _without_verdicts(places: Places, measured: Sequence[str]) -> Iterable[Conclusion]:
     """The questions that a run of solo windows raises, all without a verdict."""
     topics: dict[Question, dict[str, None]] = {}
-    services = [name for name in dict.fromkeys(measured) if name in places]
-    for a, b in combinations(services, 2):
+    for a, b in combinations(measured, 2):
         found = question(a, b, places)
         topics.setdefault(found, {}).update(dict.fromkeys((a, b)))
     # Services that differ in several things are compared only if no two differ in just one.
     narrow = {found: names for found, names in topics.items() if found.by not in ("stack", "name")}
     topics = narrow or topics
-    if not services:
+    if not measured:
         return
-    lead = ALONE if len(services) > 1 else "No verdict: only one service was measured."
+    lead = ALONE if len(measured) > 1 else "No verdict: only one service was measured."
     if len(topics) > MOST_QUESTIONS:
         lead += f" {len(topics)} comparisons have no verdict; the first {MOST_QUESTIONS}:"
     yield Conclusion("", "", lead, False)

@@ -2,73 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 
-from bench.analysis.causes import HARMLESS_TO_KNEES, causes_beside
+from bench.analysis.cells.knees import Knee, Knees
 from bench.analysis.services import Places
 from bench.core.formats import joined, number, plural
-from bench.core.groups import grouped
-from bench.plan.levels import SEARCHED, parse_level
-from bench.records.knee import NOT_HELD
-from bench.records.record import Record
+from bench.plan.levels import parse_level
 from bench.words.names import labels_of, scenario_words
 
 APART = 1.25
 """Two rates differ from this ratio on: searches are minutes apart, advance in steps of 5 %, and have no interval."""
-
-
-@dataclass(frozen=True, slots=True)
-class Knee:
-    """The highest rate of a service (1/s) with p99 within the limit, and in how many `later` rounds it `held`.
-
-    `at_least`: at higher rates the load generator failed, not the service. `why`: the result of a search without a
-    rate.
-    """
-
-    service: str
-    rate: float | None
-    held: int = 0
-    later: int = 0
-    at_least: bool = False
-    why: str = ""
-
-    @property
-    def confirmed(self) -> bool:
-        """Whether it held in most of the later rounds."""
-        return self.rate is not None and self.held > 0 and 2 * self.held > self.later
-
-
-def knees_of(records: Iterable[Record]) -> dict[tuple[str, str], list[Knee]]:
-    """By scenario and level, the knee of each service that was searched, the highest first."""
-    found: dict[tuple[str, str], list[Knee]] = {}
-    for (scenario, level, service), own in grouped(
-        (one for one in records if one.mode == "solo" and one.level.startswith(SEARCHED)),
-        lambda one: (one.scenario, one.level, one.service),
-    ).items():
-        found.setdefault((scenario, level), []).append(_knee(service, sorted(own, key=lambda one: one.round)))
-    return {key: sorted(knees, key=lambda one: (-(one.rate or 0), one.service)) for key, knees in found.items()}
-
-
-def _knee(service: str, rounds: Sequence[Record]) -> Knee:
-    # Causes against the first window do not discredit the rate found: later rounds tell whether it holds.
-    first = next((one for one in rounds if _found(one)), None)
-    if first is None or first.rate is None:
-        why = dict.fromkeys(one.nulls.get("knee_rate", one.outcome) for one in rounds)
-        return Knee(service, None, why="; ".join(why))
-    later = [one for one in rounds if one.round > first.round]
-    held = sum(_holds(one) and one.rate == first.rate for one in later)
-    return Knee(service, first.rate, held, len(later), at_least=first.knee_rate is None)
-
-
-def _holds(record: Record) -> bool:
-    return _found(record) and not causes_beside(record, HARMLESS_TO_KNEES)
-
-
-def _found(record: Record) -> bool:
-    if record.knee_rate is not None:
-        return True
-    return record.client_limit is not None and not record.nulls.get("knee_rate", "").startswith(NOT_HELD)
 
 
 def knee_sentences(knees: Sequence[Knee], labels: Mapping[str, str]) -> Iterator[str]:
@@ -114,9 +57,9 @@ def knee_question(level: str) -> str:
     return f"How many requests/s keep p99 within {1000 * (parse_level(level).knee_p99_s or 0):g} ms?"
 
 
-def told_knees(records: Iterable[Record], places: Places) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+def told_knees(searches: Knees, places: Places) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """(question, load, sentences) of each search of a run."""
-    for (scenario, level), knees in knees_of(records).items():
+    for (scenario, level), knees in searches.items():
         labels = labels_of([one.service for one in knees], places)
         labels = {name: label or name for name, label in labels.items()}
         yield knee_question(level), scenario_words(scenario), tuple(knee_sentences(knees, labels))

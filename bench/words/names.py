@@ -12,7 +12,6 @@ from bench.analysis.tables.ranking import Ranking
 from bench.core.formats import joined, listed, plural
 from bench.matrix.knobs import REF
 from bench.plan.levels import LEVEL, SHARE, parse_level
-from bench.plan.measurement import settings_of
 from bench.plan.running import UNKNOWN
 from bench.tools import TOOLS
 
@@ -145,7 +144,7 @@ def label_of(place: Coordinates, differs: set[str]) -> str:
     parts += [coordinate_words(place, name) for name in told]
     if "settings" not in differs or not place.settings:
         return ", ".join(parts)
-    own = settings_of(place.settings)
+    own = place.knobs
     parts = [*filter(None, [own.pop(REF, "")]), *parts]
     words = setting_words(own)
     return " with ".join(filter(None, (", ".join(parts), words)))
@@ -174,7 +173,7 @@ class Question:
         if self.by == "python":
             return f"Python {place.python}"
         if self.by == "settings" and place.settings:
-            return f"{place.server} with {setting_words(settings_of(place.settings))}"
+            return f"{place.server} with {setting_words(place.knobs)}"
         return str(getattr(place, self.by, None) or name)
 
 
@@ -186,9 +185,9 @@ def question(a: str, b: str, places: Places) -> Question:
     differs = {name for name in Coordinates.__slots__ if getattr(one, name) != getattr(other, name)}
     context = "" if differs & {"python", "base"} else f" (Python {one.python}, {one.base})"
     version = f" with {one.package}" if one.package else ""
-    given = settings_of(one.settings)
+    given = one.knobs
     if differs == {"settings"}:
-        asked = setting_question(one.stack, [given, settings_of(other.settings)])
+        asked = setting_question(one.stack, [given, other.knobs])
         return Question(f"{asked}?{context}", "settings")
     words = {
         ("server",): f"{_which(one.server, other.server)} for {framework_words(one.framework)}?{context}",
@@ -215,7 +214,7 @@ def table_question(services: Sequence[str], places: Places) -> str:
     if not known or not differs:
         return "Which service?"
     if differs == {"settings"}:
-        asked = setting_question(known[0].stack, [settings_of(place.settings) for place in known])
+        asked = setting_question(known[0].stack, [place.knobs for place in known])
         return f"{asked}? (Python {known[0].python}, {known[0].base})"
     words = {"server": "server", "framework": "framework", "python": "Python", "base": "base image"}
     words["settings"] = "setting"

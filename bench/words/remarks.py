@@ -26,7 +26,6 @@ from bench.core.groups import grouped
 from bench.matrix.knobs import CPU_QUOTA
 from bench.matrix.start_command import Waits
 from bench.plan.cpus import server_cpus
-from bench.plan.measurement import settings_of
 from bench.records.record import Cause
 from bench.run.reader import ServiceFacts
 
@@ -124,7 +123,7 @@ ONE_CPU = (
 
 def limits_words(places: Places, services: Sequence[str], knobs: Mapping[str, Any]) -> Iterator[str]:
     """What the server's CPUs limit, if services of a table differ in a knob that could use more of them."""
-    every = [settings_of(places[name].settings) for name in services if name in places]
+    every = [places[name].knobs for name in services if name in places]
     cpus = server_cpus(knobs)
     if cpus is None:
         return

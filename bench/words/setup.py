@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from bench.analysis.findings import Findings
 from bench.analysis.runs.side_by_side import KEY, spans_of, speed_up
 from bench.analysis.services import own_app_of, pairs_of
 from bench.core.files import items, mapping, read_bytes
@@ -12,7 +13,6 @@ from bench.core.formats import joined, milliseconds
 from bench.matrix.packages import normalised
 from bench.plan.running import NO_CONTAINER, OWNED
 from bench.records.counters import whole
-from bench.records.record import Record
 from bench.run.reader import Run, ServiceFacts
 from bench.tools import TOOLS
 from bench.words.own_app import request_words
@@ -38,25 +38,24 @@ def machines_words(machines: Mapping[str, Any]) -> str:
     )
 
 
-def loadgen_words(facts: Mapping[str, Any], records: Iterable[Record]) -> str:
+def loadgen_words(facts: Mapping[str, Any], findings: Findings) -> str:
     """How many load generators ran where, and how far apart they started; empty if there was only one."""
     number = facts.get("loadgens")
     if not isinstance(number, int) or number < 2:
         return ""
-    every = [*records]
-    if any(record.node for record in every):
+    if findings.nodes:
         where = "each on its own node"
     else:
         cpus = mapping(facts.get("knobs")).get("LOADGEN_CPUS", "unknown")
         where = f"on one machine (shared CPUs {cpus}, so no more load than one could generate)"
-    skews = [record.start_skew_s for record in every if record.start_skew_s is not None]
-    started = f"; started within {milliseconds(max(skews))} of each other" if skews else ""
+    skew_s = findings.skew_s
+    started = "" if skew_s is None else f"; started within {milliseconds(skew_s)} of each other"
     return f"{number} per cell, splitting its connections or rate, {where}{started}; {SUMS}"
 
 
-def network_cost(source: Run, records: Iterable[Record]) -> Iterator[tuple[str, str]]:
+def network_cost(source: Run, findings: Findings) -> Iterator[tuple[str, str]]:
     """(name, words), only for a run whose servers were on nodes of a swarm."""
-    if source.facts.get("machines") or not any(record.node for record in records):
+    if source.facts.get("machines") or not findings.nodes:
         return
     text = (read_bytes(f"{source.path}/{NETWORK_COST}") or b"").decode(errors="replace")
     lines = [line.strip()[:300] for line in text.splitlines() if line.strip()][:MOST_COST_LINES]

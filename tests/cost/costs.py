@@ -16,6 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from bench.analysis.cells.latency import merged_latencies
+from bench.analysis.findings import findings_of
 from bench.core.errors import UserError
 from bench.render.page.document import html
 from bench.render.page.windows import WindowDetails, window_details_of
@@ -177,7 +178,7 @@ def page_cost(argv: Sequence[str]) -> int:
     records = reviewed(source, services, lambda raw: windows.append(window_details_of(raw)))
     latencies = merged_latencies(folder, records)
     begin = time.monotonic_ns()
-    report = Report(source, services, records, (), latencies)
+    report = Report(source, services, findings_of(records, source.facts, services), (), latencies)
     page = html(source, services, records, windows=windows, latencies=latencies, report=report)
     print(f"page=0,{time.monotonic_ns() - begin}")
     (Path(folder) / "index.html").write_text(page, encoding="utf-8")

@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from make_run import entry, output_of, write_measurement, write_run
 
+from bench.analysis.findings import findings_of
 from bench.analysis.tables.ranking import Contrast, Figure, Metric, RankedRow, Ranking
 from bench.export.judged_run import judge_run
 from bench.records.record import Record
@@ -146,7 +147,7 @@ def page(folder: Path, rankings: Sequence[ToldRanking], **facts: Any) -> Path:
         write_measurement(folder, line, output_of(line, speed), cpu_s=0.9)
     windows: list[WindowDetails] = []
     source, services, records, found = judge_run(folder, lambda raw: windows.append(window_details_of(raw)))
-    report = Report(source, services, records, found, {})
+    report = Report(source, services, findings_of(records, source.facts, services), found, {})
     records = list(map(_in_turns, records))
     file = folder / "index.html"
     made = document.html(source, services, records, windows=windows, latencies={}, report=report, rankings=rankings)

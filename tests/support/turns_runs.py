@@ -11,6 +11,7 @@ from typing import Any
 from make_run import entry, write_run
 from places import ROOT
 
+from bench.analysis.findings import findings_of
 from bench.analysis.tables.judge import judge_tables
 from bench.analysis.tables.ranking import Ranking
 from bench.matrix.load import load_matrix
@@ -186,7 +187,7 @@ def report_of(folder: Path, records: Sequence[Record], *tables: Mapping[str, Any
     source = read_run(str(folder))
     services = {line["service"]: read_service(source.path, line["service"]) for line in lines}
     rankings = told_tables(source.facts, records)
-    return Report(source, services, records, rankings, {}).markdown()
+    return Report(source, services, findings_of(records, source.facts, services), rankings, {}).markdown()
 
 
 def write_turns(folder: Path) -> str:

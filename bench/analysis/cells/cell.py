@@ -1,4 +1,4 @@
-"""The records of one cell over the rounds: its figures, its difference from another cell, its knee, its limits."""
+"""The records of one cell over the rounds: its figures, its difference from another cell, its limits."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
-from bench.analysis.causes import HARMLESS_TO_CPU, HARMLESS_TO_KNEES, HARMLESS_TO_RATES, causes_beside
+from bench.analysis.causes import HARMLESS_TO_CPU, HARMLESS_TO_RATES, causes_beside
 from bench.analysis.cells.latency import LatenciesByCell
 from bench.analysis.published import ReferenceComparison, ReferenceFigure, ReferenceGroup
 from bench.core.groups import grouped
@@ -95,10 +95,11 @@ class Context:
     reference: ReferenceComparison | None
     latencies: LatenciesByCell = field(default_factory=dict)
 
-    def in_order(self, services: Iterable[str]) -> list[str]:
-        """The distinct services in the report's order."""
-        place = {name: index for index, name in enumerate(self.order)}
-        return sorted(set(services), key=lambda name: (place.get(name, len(place)), name))
+
+def in_order(services: Iterable[str], order: Sequence[str]) -> list[str]:
+    """The distinct services in the report's order; others follow by name."""
+    place = {name: index for index, name in enumerate(order)}
+    return sorted(set(services), key=lambda name: (place.get(name, len(place)), name))
 
 
 def goodput(record: Record) -> float | None:
@@ -118,10 +119,10 @@ def difference(base: Cell | None, cell: Cell | None, figure: FigureOf = goodput)
     return Ratio(math.exp(fmean(logs)), math.exp(min(logs)), math.exp(max(logs)), len(logs))
 
 
-def cells_of(records: Iterable[Record], context: Context) -> list[Cell]:
-    """The cells in the report's order: scenario, tool, level, service."""
+def cells_of(records: Iterable[Record], order: Sequence[str] = ()) -> list[Cell]:
+    """The cells in the report's order: scenario, tool, level, then services in `order`; of records in one mode."""
     groups = grouped(records, lambda record: (record.scenario, record.tool, record.level, record.service))
-    place = {name: index for index, name in enumerate(context.order)}
+    place = {name: index for index, name in enumerate(order)}
     keys = sorted(groups, key=lambda key: (*map(natural, key[:3]), place.get(key[3], len(place)), key[3]))
     return [Cell(tuple(sorted(groups[key], key=lambda record: (record.round, record.id)))) for key in keys]
 
@@ -150,23 +151,6 @@ def reference_ratio(cell: Cell, context: Context, metric: str = "goodput") -> fl
     """The ratio of this stack's cell in the reference comparison, relative to the first of its group."""
     found = reference_figure(cell, context)
     return None if found is None else found[0].ratio(found[1], metric)
-
-
-def confirmed(records: Sequence[Record]) -> tuple[Record | None, int, int]:
-    """(the record that found the knee, number of later rounds in which it held, number of later rounds) of one cell."""
-    found, later = knee_of(records)
-    return found, sum(found is not None and has_held(record, found) for record in later), len(later)
-
-
-def knee_of(records: Sequence[Record]) -> tuple[Record | None, Sequence[Record]]:
-    """(the record that found the knee, the records of later rounds)."""
-    found = next((record for record in records if record.knee_rate is not None), None)
-    return found, [record for record in records if found is not None and record.round > found.round]
-
-
-def has_held(record: Record, found: Record) -> bool:
-    """Whether a later round confirms the knee that was found."""
-    return record.knee_rate == found.knee_rate and not causes_beside(record, HARMLESS_TO_KNEES)
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ from statistics import fmean
 from typing import Any
 
 from bench.analysis.causes import HARMLESS_TO_LATENCY, HOST, causes_beside
-from bench.analysis.cells.cell import Cell, Context, FigureOf, cells_of
+from bench.analysis.cells.cell import Cell, FigureOf, cells_of
 from bench.analysis.cells.latency import Distribution, merge
 from bench.analysis.tables.observations import credits, limited_services, value_of
 from bench.analysis.tables.ranking import Metric
@@ -141,13 +141,12 @@ def samples_of(
     name: str, services: Sequence[str], records: Sequence[Record], loaded: Mapping[str, Distribution] | None = None
 ) -> Samples:
     """The samples of a run's reviewed records; pure. `loaded`: the latencies of its loads at common rates, by id."""
-    context = Context(services, None)
-    solo = cells_of((record for record in records if record.mode == "solo"), context)
-    null = cells_of((record for record in records if record.mode == "null"), context)
+    solo = cells_of((record for record in records if record.mode == "solo"), services)
+    null = cells_of((record for record in records if record.mode == "null"), services)
     cells, nulls = (dict(item for cell in found for item in _figures(cell)) for found in (solo, null))
-    for cell in cells_of((record for record in records if record.mode == "turns"), context):
+    for cell in cells_of((record for record in records if record.mode == "turns"), services):
         cells |= _in_turns(cell)
-    for cell in cells_of((record for record in records if record.mode == "rate"), context):
+    for cell in cells_of((record for record in records if record.mode == "rate"), services):
         cells |= _at_rate(cell, loaded or {})
     ran = grouped((record for record in records if record.image_id), lambda record: record.service)
     images = {service: {record.image_id for record in own} for service, own in ran.items()}

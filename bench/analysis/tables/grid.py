@@ -9,7 +9,6 @@ from decimal import Decimal, InvalidOperation
 from bench.analysis.services import Places, differing
 from bench.analysis.tables.ranking import Contrast, Ranking
 from bench.core.groups import grouped
-from bench.plan.measurement import settings_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +71,7 @@ def grid_of(services: Sequence[str], places: Places) -> Grid | None:
     if not differing(known, places) <= {"settings", "server"}:
         return None
     by_server = {
-        server: {name: settings_of(places[name].settings) for name in own}
+        server: {name: places[name].knobs for name in own}
         for server, own in grouped(known, lambda name: places[name].server).items()
     }
     varied = {server: _varied([*own.values()]) for server, own in by_server.items()}

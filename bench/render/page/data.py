@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-from bench.analysis.cells.cell import Cell, confirmed, natural
+from bench.analysis.cells.cell import Cell, natural
+from bench.analysis.cells.knees import confirmed
 from bench.analysis.cells.latency import LatenciesByCell, latency_key
 from bench.analysis.profiles.sampled import Profile
 from bench.analysis.profiles.stacks import NO_PYTHON, Stack

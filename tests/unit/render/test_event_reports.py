@@ -18,6 +18,7 @@ from places import GOLDEN
 from turns_runs import write_turns
 
 from bench.__main__ import main
+from bench.analysis.findings import findings_of
 from bench.cli.report import build_verb
 from bench.records.event import EventRecord, Fate, Point
 from bench.records.file import read_events
@@ -45,7 +46,7 @@ def test_report_of_a_bad_day(folder: Path, capsys: pytest.CaptureFixture[str]) -
 @pytest.mark.parametrize("width", [NARROWEST, 80, 120])
 def test_no_line_is_wider_than_the_terminal(folder: Path, width: int) -> None:
     events = tell_events(read_events(folder), {"services": services_of(bad_day())})
-    shown = terminal(Report(read_run(str(folder)), {}, [], (), {}, events=events), (), width)
+    shown = terminal(Report(read_run(str(folder)), {}, findings_of([], {}), (), {}, events=events), (), width)
     assert max(map(len, shown.splitlines())) <= width
     assert "never came back" in shown and "waitress" in shown
 
@@ -60,7 +61,7 @@ def test_many_services_are_in_rows_without_details_and_not_on_the_terminal(tmp_p
     assert table.columns == ("service", "reload, keep-alive", "stop")
     assert [row[0] for row in table.rows] == [*names, "do they differ?", "client timeout"]
     assert {row[1:] for row in table.rows[:-2]} == {("lost 0 of 1,000",) * 2}
-    shown = terminal(Report(read_run(str(folder)), {}, [], (), {}, events=told), ())
+    shown = terminal(Report(read_run(str(folder)), {}, findings_of([], {}), (), {}, events=told), ())
     assert "lost 0 of" not in shown and "The table of 13 services is in report.md." in shown
     few = tell_events([one for one in records if one.server != names[0]], {})
     assert few and not few.services_down

@@ -17,6 +17,7 @@ from places import GOLDEN
 from profiled_run import RATES, STACKS_OF, write_profiled
 from turns_runs import measured, own_app_run, ranking_of, service_of, table, told_tables, write_turns
 
+from bench.analysis.findings import findings_of
 from bench.analysis.profiles.stacks import parse_stacks
 from bench.analysis.services import price_of
 from bench.cli.report import build_verb
@@ -59,7 +60,7 @@ def test_it_is_a_table_in_the_report_and_a_line_on_the_page(tmp_path: Path) -> N
     write_run(tmp_path, [entry("uvicorn-asgi")], tables_in_turns=[planned], mode="turns", rounds=0, packages=[wheel])
     source = read_run(str(tmp_path))
     rankings = told_tables(source.facts, records)
-    report = Report(source, {}, records, rankings, {})
+    report = Report(source, {}, findings_of(records, source.facts), rankings, {})
     told = report.markdown()
     assert "uvicorn from 0.51.0 to 0.53.0: 0.53.0 is slower than 0.52.0: it needs 26 % more CPU per request" in told
     assert "### json wrk c16: uvicorn-asgi by release of uvicorn\n" in told
@@ -90,8 +91,8 @@ def test_a_row_has_what_a_million_requests_cost() -> None:
     ranking = ranking_of({"uvicorn-asgi": 3000, "aiohttp": 1500, "tornado": 900}, 6, waits=True)
     service = ServiceFacts(name=service_of("aiohttp"), start_s=0.51)
     told = [told_ranking(ranking, {})]
-    [plain] = own_app_tables(own_app_facts(), told, [], {service.name: service})
-    [priced] = own_app_tables(own_app_facts(cpu_hour_price=0.36), told, [], {})
+    [plain] = own_app_tables(own_app_facts(), told, {}, {service.name: service})
+    [priced] = own_app_tables(own_app_facts(cpu_hour_price=0.36), told, {}, {})
     assert [row[1] for row in plain.rows] == ["uvicorn-asgi", "aiohttp", "tornado"]
     assert [row[-1] for row in plain.rows] == ["–", "0.510 s", "–"]
     assert len(priced.columns) == len(plain.columns) + 1 == len(priced.rows[0])
@@ -99,12 +100,12 @@ def test_a_row_has_what_a_million_requests_cost() -> None:
     price = price_of({"cpu_hour_price": 0.36}, 100)
     assert price is not None and abs(price - 0.01) < 1e-12
     assert price_of({}, 100) is None
-    assert own_app_tables({}, told, [], {}) == []
+    assert own_app_tables({}, told, {}, {}) == []
 
 
 def test_each_row_of_ones_own_app_says_what_can_wait() -> None:
     facts, told, services = own_app_run()
-    [found] = own_app_tables(facts, [told], [], services)
+    [found] = own_app_tables(facts, [told], {}, services)
     rows = {row[1]: dict(zip(found.columns, row, strict=True)) for row in found.rows}
     assert {name: row["can wait at once"] for name, row in rows.items()} == {
         "granian-wsgi": "2 workers x 8 threads = 16",

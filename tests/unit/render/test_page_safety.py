@@ -14,6 +14,7 @@ from make_run import entry, output_of, write_measurement, write_run
 from page_browser import MOST_BYTES, Opened, built, choose, column, draw_all, rows
 from playwright.sync_api import Browser
 
+from bench.analysis.findings import findings_of
 from bench.records.record import load
 from bench.render.page import document
 from bench.render.page.windows import WindowDetails
@@ -114,7 +115,7 @@ def large(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         records.append(replace(sample, **place, **figures, latency_s=latency))
         lines = "".join(f"{name} {rng.uniform(1, 1000):.2f}\n" for name in ("Latency", "Req/Sec", "50%", "99%"))
         windows.append(WindowDetails(10**18 + number * 10**10, rng.random(), output_of_bytes((lines * 6).encode())))
-    report = Report(source, {}, records, (), {})
+    report = Report(source, {}, findings_of(records, source.facts), (), {})
     file = tmp_path_factory.mktemp("large") / "index.html"
     file.write_text(document.html(source, {}, records, windows=windows, latencies={}, report=report))
     return file

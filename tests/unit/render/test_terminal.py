@@ -18,6 +18,7 @@ from rated_tables import late_told, rated_told
 from turns_runs import own_app_run
 
 from bench.analysis.cells.latency import merged_latencies
+from bench.analysis.findings import findings_of
 from bench.cli.report import build_verb
 from bench.export.judged_run import judge_run
 from bench.render.in_turns import ranking_table
@@ -51,7 +52,7 @@ def answer(folder: Path) -> Answer:
 def answer_of(folder: Path) -> Answer:
     source, services, records, told = judge_run(folder)
     latencies = merged_latencies(source.path, [record for record in records if record.mode == "solo"])
-    return Report(source, services, records, told, latencies), told
+    return Report(source, services, findings_of(records, source.facts, services), told, latencies), told
 
 
 def test_answer_of_two_knobs(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 from loop_runs import ask, finish, solo, step_id
 from make_run import output_of, write_measurement, write_run
 
+from bench.analysis.findings import findings_of
 from bench.export.judged_run import judge_run
 from bench.render.report import Report
 from bench.validity.run_rules import BOUND_AFTER
@@ -56,12 +57,13 @@ def test_rounds_after_the_first_bound_ones_are_left_out(tmp_path: Path, capsys: 
     assert len(left) == ROUNDS - BOUND_AFTER
     assert all(record.causes[0].cause == "loadgen-bound" for record in left)
     assert all(record.causes[0].detail.endswith("; not measured again") for record in left)
-    said = [line for line in advice(source.facts, [told.ranking for told in judged], records) if "hey" in line]
+    findings = findings_of(records, source.facts, services)
+    said = [line for line in advice(source.facts, [told.ranking for told in judged], findings) if "hey" in line]
     assert said == [
         "hey was the bottleneck for aiohttp-py313-debian measured alone, so it has no requests/s and was measured in 2"
         " rounds at most. wrk could saturate it. More CPUs for the load generator (LOADGEN_CPUS) would help."
     ]
-    report = Report(source, services, records, judged, {}).markdown()
+    report = Report(source, services, findings, judged, {}).markdown()
     assert report.count("hey was the bottleneck for") == 1
     assert "the run was stopped before this measurement" not in report
     # A resumed run leaves out the same cells.

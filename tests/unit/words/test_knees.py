@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from turns_runs import record, service_of
 
+from bench.analysis.findings import findings_of
 from bench.records.record import Cause, Record
 from bench.words.conclusions import knee_conclusions
 
@@ -28,7 +29,7 @@ def rounds(stack: str, rate: float, held: str, *, client: bool = False) -> list[
 
 
 def said(*searches: list[Record]) -> list[str]:
-    (one,) = knee_conclusions([record for search in searches for record in search])
+    (one,) = knee_conclusions(findings_of([record for search in searches for record in search], {}))
     assert (one.question, one.where) == ("How many requests/s keep p99 within 50 ms?", "json")
     return [one.sentence, *one.more]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,6 +12,7 @@ from golden import Said, cases, same_as
 from make_run import entry
 from turns_runs import OWN_SPEEDS, measured, own_app_run, ranking_of, service_of
 
+from bench.analysis.findings import findings_of
 from bench.analysis.runs.host_state import HostState
 from bench.analysis.tables.ranking import Contrast, Ranking
 from bench.matrix.packages import Pins
@@ -106,13 +106,13 @@ def advised(folder: Path) -> Said:
     ]
 
     def said(*rankings: Ranking, **facts: Any) -> tuple[str, ...]:
-        return advice(run | facts, rankings, [])
+        return advice(run | facts, rankings, findings_of([], {}))
 
     def timed(seconds: float, ranking: Ranking) -> tuple[str, ...]:
         planned = planned_of(
             entry("aiohttp", mode="turns", block=1, window=1, slot=1, unit="r01-b1", turn_s=0.1, seconds=seconds)
         )
-        return advice(run, (ranking,), [], [planned])
+        return advice(run, (ranking,), findings_of([], {}), [planned])
 
     return {
         "everything is decided": said(decided, **before),
@@ -135,7 +135,7 @@ def advised(folder: Path) -> Said:
         "cut between looks": said(with_open(ranking_of(speeds, 4, 8), 3)),
         "expected before the run": said(with_open(decided, 3), **before),
         "expected of a run without a comparison": said(**before),
-        "noise that came during the run": advice(run, (with_open(decided, 3),), noisy),
+        "noise that came during the run": advice(run, (with_open(decided, 3),), findings_of(noisy, run)),
     }
 
 
@@ -216,12 +216,12 @@ def setup(folder: Path) -> Said:
     )
 
     def network(said: str | None, node: str | None = "one", **facts: Any) -> list[str]:
-        records: Any = [SimpleNamespace(node=None), SimpleNamespace(node=node)]
+        records = [replace(one, node=node) for one in measured({"aiohttp": 1000}, 1)]
         (folder / NETWORK_COST).unlink(missing_ok=True)
         if said is not None:
             (folder / NETWORK_COST).write_text(said)
         run = Run(path=str(folder), facts=facts, settings_sha256="", planned=(), faults=())
-        return [f"{name}: {words}" for name, words in network_cost(run, records)]
+        return [f"{name}: {words}" for name, words in network_cost(run, findings_of(records, facts))]
 
     def entry(package: str | None, stack: str = "uvicorn-asgi") -> dict[str, Any]:
         return {"stack": stack, "python": "3.13", "base": "debian", "package": package}
@@ -241,9 +241,9 @@ def setup(folder: Path) -> Said:
     return {
         "several load generators on one machine": loadgen_words(
             {"loadgens": 2, "knobs": {"LOADGEN_CPUS": "1"}},
-            [replace(one, start_skew_s=0.012) for one in measured({"aiohttp": 1000}, 1)],
+            findings_of([replace(one, start_skew_s=0.012) for one in measured({"aiohttp": 1000}, 1)], {}),
         ),
-        "one load generator": loadgen_words({"loadgens": 1}, []),
+        "one load generator": loadgen_words({"loadgens": 1}, findings_of([], {})),
         "two machines": machines_words({"server": "one", "loadgen": "two", "published": "198.18.83.1:21000-21004"}),
         "machines that are not known": machines_words({}),
         "the network was measured": network(measured_before),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from known_rankings import place, ranking, rungs, sentences_of
 from rated_tables import LATE, SPEEDS, TAILS_MS, late_told, noisy_ranking, rated_ranking, rated_told
 from turns_runs import facts_of, measured, service_of, table, told_of, told_tables
 
+from bench.analysis.findings import findings_of
 from bench.analysis.published import Along, Beside, Published, ReferenceGroup, Sign
 from bench.analysis.services import Coordinates
 from bench.analysis.tables.planned import TurnBias
@@ -35,7 +36,16 @@ from bench.records.record import Cause, Record
 from bench.run.reader import ServiceFacts
 from bench.words.answers import against, ref_question, ref_sentences
 from bench.words.changes import change, change_of, change_words
-from bench.words.conclusions import Conclusion, bias_words, by_question, cheapest_words, conclusions, credit_words
+from bench.words.conclusions import (
+    Conclusion,
+    ToldRanking,
+    bias_words,
+    by_question,
+    cheapest_words,
+    conclusions,
+    credit_words,
+    knee_conclusions,
+)
 from bench.words.latency import latency_sentences, standing
 from bench.words.latency import notes as latency_notes
 from bench.words.names import labels_of, question, scenario_words, setting_words, table_question
@@ -456,19 +466,20 @@ def conclusions_of_a_run() -> Said:
     stacks = [{"service": f"s{n}", "framework": f"f{n // 2}", "python": f"3.{n % 2}"} for n in range(40)]
     many = [replace(alone[0], id=f"solo-{n}", **names) for n, names in enumerate(stacks)]  # type: ignore[arg-type]
 
-    def told(found: tuple[Conclusion, ...]) -> list[str]:
+    def told(tables: Sequence[ToldRanking], records: Sequence[Record]) -> list[str]:
+        findings = findings_of(records, {})
         return [
             " | ".join(["decided" if one.decided else "open", one.question, one.where, one.sentence, *one.more])
-            for one in found
+            for one in conclusions(tables, findings, knee_conclusions(findings))
         ]
 
     return {
-        "tables": told(conclusions(rankings, [*alone, *records])),
-        "a table without a record": told(conclusions(told_tables(facts_of(table(["a", "b"])), []), [])),
-        "measured alone": told(conclusions([], alone)),
-        "one service alone": told(conclusions([], alone[:1])),
-        "more questions than are listed": told(conclusions([], many)),
-        "no record": told(conclusions([], [])),
+        "tables": told(rankings, [*alone, *records]),
+        "a table without a record": told(told_tables(facts_of(table(["a", "b"])), []), []),
+        "measured alone": told([], alone),
+        "one service alone": told([], alone[:1]),
+        "more questions than are listed": told([], many),
+        "no record": told([], []),
     }
 
 

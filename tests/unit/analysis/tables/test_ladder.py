@@ -30,7 +30,7 @@ def test_the_table_has_each_release_beside_the_one_before_that_has_a_figure() ->
     ]
     contrasts = [one for one in found.contrasts if "22.0.0" not in (one.a, one.b)]
     ranking = replace(found, rows=tuple(rows), contrasts=tuple(contrasts))
-    ((table, picture),) = ladder_tables([told_ranking(ranking, places)], places)
+    ((table, picture),) = ladder_tables([told_ranking(ranking, places)])
     assert table.title.endswith("gunicorn-sync-wsgi by release of gunicorn")
     assert [(row[0], *row[3:]) for row in table.rows] == [
         ("9.0", "–", "–", "–"),
