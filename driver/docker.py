@@ -17,11 +17,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import IO, Any
 
-from driver.failure import Failure
+from driver.failure import USER, Failure
 
 LOCK = 9
 """File descriptor of the run's lock; every process that a run starts inherits it (driver/lifecycle/writer.py)."""
 TIMEOUT_S = 600.0
+SET_UP = "run scripts/setup.sh --setup as root on Debian"
 KEPT = 65536
 """Bytes kept of the end of a command's output."""
 CONFINED = (
@@ -29,8 +30,12 @@ CONFINED = (
     *("--log-driver", "json-file", "--log-opt", "max-size=10m"),
 )
 """Restrictions of containers started without Compose; services/template.yml has those of the others."""
-KIND = "BENCH_ENGINE_KIND"
-"""Environment variable with the kind of engine (docs/engines.md), so that the engine is asked once."""
+CLIENT, KIND = "BENCH_DOCKER", "BENCH_ENGINE_KIND"
+"""Environment variables with the Docker client and the kind of engine (docs/engines.md), which are looked for once."""
+CANDIDATES = ("docker", "/usr/bin/docker", "/usr/local/bin/docker")
+COMPOSE = "2.20"
+"""The oldest version of Compose that works."""
+_PLUGINS = "{{range .ClientInfo.Plugins}}{{.Name}} {{.Version}};{{end}}"
 _COMPONENTS = "{{range .Server.Components}}{{.Name}};{{end}}"
 _FACTS = "{{.OperatingSystem}}|{{.KernelVersion}}|{{.SecurityOptions}}|{{.CPUSet}}|{{.MemoryLimit}}"
 
@@ -55,8 +60,32 @@ class Done:
 
 
 def client() -> str:
-    """The Docker client that the calling script has found."""
-    return os.environ.get("BENCH_DOCKER") or "docker"
+    """The first Docker client that has Compose and buildx; Failure if there is none."""
+    if not os.environ.get(CLIENT):
+        os.environ[CLIENT] = next(filter(_works, CANDIDATES), "")
+    if not os.environ[CLIENT]:
+        raise Failure(USER, f"no Docker with Compose >= {COMPOSE} and buildx: install it, or {SET_UP}")
+    return os.environ[CLIENT]
+
+
+def _works(candidate: str) -> bool:
+    try:
+        # Without an engine that answers, it fails, but has printed the first line.
+        told = run([candidate, "info", "--format", f"{_PLUGINS}\n{_FACTS}"], check=False).out
+    except OSError:
+        return False
+    plugins, _, facts = told.partition("\n")
+    has = dict(plugin.split(" ", 1) for plugin in plugins.split(";") if " " in plugin)
+    if "buildx" not in has or _numbers(has.get("compose", "")) < _numbers(COMPOSE):
+        return False
+    if not os.environ.get(KIND):
+        os.environ[KIND] = _kind(candidate, facts)
+    return True
+
+
+def _numbers(version: str) -> list[int]:
+    """The numbers of `v2.26.1-4`: 2, 26, 1, 4."""
+    return [*map(int, re.findall(r"\d+", version))]
 
 
 def reach(context: str) -> list[str]:
@@ -232,22 +261,27 @@ def kind_words() -> str:
     Any of `podman`, `rootless`, `elsewhere` (containers run in a virtual machine), `no-cpuset` and `no-memory` (it
     ignores these limits); otherwise `docker`.
     """
+    found = client()
     if not os.environ.get(KIND):
-        components = docker("version", "--format", _COMPONENTS, check=False)
-        if components.status:
-            return ""
         facts = docker("info", "--format", _FACTS, check=False)
-        told = [] if facts.status else facts.out.strip().split("|")
-        system, kernel, security, cpuset, memory = (*told, *[""] * 5)[:5]
-        lacks = {
-            "podman": "Podman" in components.out,
-            "rootless": "name=rootless" in security,
-            "elsewhere": system.startswith("Docker Desktop") or kernel not in ("", os.uname().release),
-            "no-cpuset": cpuset == "false",
-            "no-memory": memory == "false",
-        }
-        os.environ[KIND] = " ".join(word for word, found in lacks.items() if found) or "docker"
+        os.environ[KIND] = _kind(found, "" if facts.status else facts.out)
     return os.environ[KIND]
+
+
+def _kind(found: str, facts: str) -> str:
+    """`facts`: the output of _FACTS."""
+    components = run([found, "version", "--format", _COMPONENTS], check=False)
+    if components.status:
+        return ""
+    system, kernel, security, cpuset, memory = (*facts.strip().split("|"), *[""] * 5)[:5]
+    lacks = {
+        "podman": "Podman" in components.out,
+        "rootless": "name=rootless" in security,
+        "elsewhere": system.startswith("Docker Desktop") or kernel not in ("", os.uname().release),
+        "no-cpuset": cpuset == "false",
+        "no-memory": memory == "false",
+    }
+    return " ".join(word for word, holds in lacks.items() if holds) or "docker"
 
 
 def results_user() -> str:

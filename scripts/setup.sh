@@ -24,7 +24,7 @@ esac
 if [[ $may_install ]]; then
 	have_python || install_python
 	find_docker || install_engine
-	find_docker || fail 1 "Docker was installed but has no Compose >= $compose_at_least"
+	find_docker || fail 1 "Docker was installed, but its Compose or buildx is missing or too old"
 	engine_answers || start_engine
 fi
 need_engine

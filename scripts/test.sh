@@ -46,6 +46,8 @@ if ((${#stages[@]} == 0)); then
 	((EUID)) || stages+=(swarm)
 fi
 
+# The driver starts some hundred times: its bytecode is made once.
+unset PYTHONDONTWRITEBYTECODE
 have_python || "$root/scripts/setup.sh" "${setup[@]}"
 within "$setup_limit" setup "$root/scripts/setup.sh" "${setup[@]}"
 find_docker

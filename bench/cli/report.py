@@ -22,7 +22,7 @@ from bench.core.errors import UserError, unknown
 from bench.core.files import read_bytes, write_file
 from bench.export.judged_run import find_judged, judge_run
 from bench.matrix.load import load_matrix
-from bench.records.file import read_events, read_records
+from bench.records.file import read_records
 from bench.records.record import Record
 from bench.render.page.document import html
 from bench.render.page.windows import WindowDetails, window_details_of
@@ -33,7 +33,6 @@ from bench.run.folder import PUBLISHED, find_run, published_runs
 from bench.run.published import PACKED
 from bench.run.reader import Run, read_run
 from bench.words.conclusions import ToldRanking
-from bench.words.events import tell_events
 
 
 def build_verb(argv: Sequence[str]) -> int:
@@ -59,13 +58,15 @@ def _build(folder: Path) -> tuple[Run, Report, Sequence[ToldRanking]]:
     """Write the files that are made from a run's raw files."""
     windows: list[WindowDetails] = []
     try:
-        source, services, records, rankings = judge_run(folder, lambda raw: windows.append(window_details_of(raw)))
+        judged = judge_run(folder, lambda raw: windows.append(window_details_of(raw)))
+        source, services, records, rankings = judged.source, judged.services, judged.records, judged.rankings
         latencies = merged_latencies(source.path, [record for record in records if record.mode in ("solo", "rate")])
         profiles = [profiles_of(source, services, told.ranking) for told in rankings]
         why = [explanations(told.ranking, own, records) for told, own in zip(rankings, profiles, strict=True)]
-        events = tell_events(read_events(folder), source.facts)
         findings = findings_of(records, source.facts, services)
-        report = Report(source, services, findings, rankings, latencies, profiles=profiles, why=why, events=events)
+        report = Report(
+            source, services, findings, rankings, latencies, profiles=profiles, why=why, events=judged.events
+        )
         write_file(folder / "report.md", report.markdown())
         made = html(
             source,

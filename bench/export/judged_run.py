@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +25,19 @@ from bench.words.conclusions import ToldRanking, tell
 from bench.words.events import ToldEvents, tell_events
 
 
-def judge_run(
-    folder: Path, seen: Seen | None = None
-) -> tuple[Run, dict[str, ServiceFacts], list[Record], tuple[ToldRanking, ...]]:
-    """Write records.jsonl and verdicts.jsonl of a run; returns what its report is made of."""
+@dataclass(frozen=True, slots=True)
+class JudgedRun:
+    """What a run's report is made of; `services` in the order of the report, `events` None without any."""
+
+    source: Run
+    services: Mapping[str, ServiceFacts]
+    records: Sequence[Record]
+    rankings: Sequence[ToldRanking]
+    events: ToldEvents | None
+
+
+def judge_run(folder: Path, seen: Seen | None = None) -> JudgedRun:
+    """Write records.jsonl and verdicts.jsonl of a run."""
     source = read_run(str(folder))
     services = {name: read_service(source.path, name) for name in service_names(source)}
     records = reviewed(source, services, seen)
@@ -39,9 +48,10 @@ def judge_run(
     if made := event_records(source):
         write_file(folder / EVENTS, "".join(dump_events(made)))
     lines = [line for ranking in rankings for line in verdict_lines(ranking)]
-    lines += event_lines(tell_events(read_events(folder), source.facts))
+    events = tell_events(read_events(folder), source.facts)
+    lines += event_lines(events)
     write_file(folder / "verdicts.jsonl", "".join(f"{json.dumps(line)}\n" for line in lines))
-    return source, services, records, rankings
+    return JudgedRun(source, services, records, rankings, events)
 
 
 def find_judged(name: str, needs: str = "plan.jsonl") -> Path:

@@ -21,6 +21,7 @@ from driver.planning.own_app import OPTIONS, prepare_own_app
 from driver.planning.packages import prepare_packages
 from driver.planning.tools import bench, plan
 from driver.run import ROOT
+from driver.services import harness
 from driver.services.ready import patience
 
 MACHINES = ("--server-context", "--loadgen-context", "--server-address")
@@ -181,7 +182,10 @@ def need_results(folder: Path) -> None:
 
 
 def set_up() -> None:
-    """Runs scripts/setup.sh, which prints its own errors. It is in this process group, so Ctrl-C reaches it."""
+    """Runs scripts/setup.sh if needed: it prints its own errors, and is in this process group, so Ctrl-C reaches it."""
+    if harness.is_set_up():
+        harness.print_lacks()
+        return
     process = subprocess.Popen([str(ROOT / "scripts/setup.sh")])
     try:
         status = process.wait()

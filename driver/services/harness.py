@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from driver.compose import in_tools, project_compose
-from driver.docker import docker, engine_environment, kind_words, kinds
+from driver.docker import SET_UP, client, docker, engine_environment, kind_words, kinds
 from driver.failure import RUN, USER, Failure, say
 from driver.files import save, text_of
 from driver.run import ROOT
@@ -35,30 +35,50 @@ LACKS = {
 
 
 def main(argv: list[str]) -> int:
-    """`harness engine`: prints the engine's kind; Failure if it cannot work. `harness lacks`: prints what it lacks.
+    """`harness client`: prints the Docker client. `harness engine`: also the kind of engine; Failure if it cannot work.
 
-    `harness check`: whether the images exist and are built from this source. `harness build`: builds them if not, and
-    compiles the package to bytecode.
+    `harness check`: as `engine`; the status is NOT_BUILT unless the images exist and are built from this source.
+    `harness lacks`: prints what the engine lacks. `harness build`: builds the images if they are outdated, and compiles
+    the package to bytecode.
     """
     verb = argv[0] if argv else ""
-    if verb == "engine":
-        if "rootless" in kinds() and not os.geteuid():
-            why = "this script runs as root, but the engine is rootless and cannot write to root's results/"
-            raise Failure(USER, f"{why}: run it as the engine's user")
-        print(kind_words())
+    if verb == "client":
+        print(client())
+    elif verb in ("engine", "check"):
+        need_engine()
+        print(client(), kind_words(), sep="\n")
+        return NOT_BUILT if verb == "check" and not _is_built() else 0
     elif verb == "lacks":
-        for kind, words in LACKS.items():
-            if kind in kinds():
-                say(words)
-    elif verb == "check":
-        return 0 if _is_built() else NOT_BUILT
+        print_lacks()
     elif verb == "build":
         if not _is_built():
             _build()
         _compile()
     else:
-        raise Failure(USER, f"harness takes engine, lacks, check or build, not '{verb}'")
+        raise Failure(USER, f"harness takes client, engine, check, lacks or build, not '{verb}'")
     return 0
+
+
+def need_engine() -> None:
+    """Failure unless an engine answers that can write results."""
+    if not kinds():
+        raise Failure(USER, f"the Docker daemon does not answer: start it (systemctl start docker), or {SET_UP}")
+    if "rootless" in kinds() and not os.geteuid():
+        why = "this script runs as root, but the engine is rootless and cannot write to root's results/"
+        raise Failure(USER, f"{why}: run it as the engine's user")
+
+
+def print_lacks() -> None:
+    """What this engine cannot do, a line each."""
+    for kind, words in LACKS.items():
+        if kind in kinds():
+            say(words)
+
+
+def is_set_up() -> bool:
+    """Whether scripts/setup.sh would find nothing to do, except base images, which a build gets itself."""
+    need_engine()
+    return _is_built() and text_of(COMPILED) == _to_compile()
 
 
 def source_of(root: Path) -> str:
@@ -92,9 +112,7 @@ def _compile() -> None:
 
     It makes Python start faster between two windows. Everything works without it, or with that of another version.
     """
-    files = ((path, path.stat()) for path in sorted((ROOT / "bench").rglob("*.py")))
-    compiled = docker("image", "inspect", "--format", "{{.Id}}", IMAGES[0], check=False).out
-    compiled += "".join(f"{stat.st_mtime_ns} {stat.st_size} {path.relative_to(ROOT)}\n" for path, stat in files)
+    compiled = _to_compile()
     if text_of(COMPILED) == compiled:
         return
     writable = ("--volume", f"{ROOT}/bench:/bench/bench")
@@ -102,3 +120,10 @@ def _compile() -> None:
     if not done.status:
         with suppress(OSError):
             save(COMPILED, compiled)
+
+
+def _to_compile() -> str:
+    """The image and the files of the package, as in COMPILED."""
+    files = ((path, path.stat()) for path in sorted((ROOT / "bench").rglob("*.py")))
+    image = docker("image", "inspect", "--format", "{{.Id}}", IMAGES[0], check=False).out
+    return image + "".join(f"{stat.st_mtime_ns} {stat.st_size} {path.relative_to(ROOT)}\n" for path, stat in files)

@@ -1,12 +1,10 @@
 # shellcheck shell=bash
-# Finds Python, Docker and Compose; runs verbs on this machine or in the tools' container. Only declares.
+# Finds Python and Docker; runs verbs on this machine or in the tools' container. Only declares.
 
 # shellcheck source=scripts/lib/common.sh
 source "${BASH_SOURCE[0]%/*}/common.sh"
 
 docker=docker
-
-compose_at_least=2.20
 
 # The images that every run needs.
 # shellcheck disable=SC2034 # scripts/sbom.sh and the tests use it
@@ -19,22 +17,15 @@ confined=(--read-only --cap-drop ALL --security-opt no-new-privileges --pids-lim
 # have_python: whether python3 is new enough for driver/.
 have_python() { python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null; }
 
-need_python() { have_python || fail 2 "no Python >= 3.9 (python3): install it, or run scripts/setup.sh --setup as root on Debian"; }
+# need_python: driver/ itself checks the version.
+need_python() { command -v python3 >/dev/null || fail 2 "no python3: install Python 3.9 or newer, or run scripts/setup.sh --setup as root on Debian"; }
 
 # find_docker: sets `docker` to the first client that has Compose and buildx; false if there is none. Exported, so that scripts
 # called from this one need not search again.
 find_docker() {
-	local candidate version
-	[[ -z ${BENCH_DOCKER:-} ]] || { docker=$BENCH_DOCKER && return; }
-	for candidate in docker /usr/bin/docker /usr/local/bin/docker; do
-		version=$("$candidate" compose version --short 2>/dev/null) || continue
-		"$candidate" buildx version >/dev/null 2>&1 || continue
-		[[ $(printf '%s\n' "$compose_at_least" "${version#v}" | sort -V | head -n1) == "$compose_at_least" ]] || continue
-		docker=$candidate
-		export BENCH_DOCKER=$docker
-		return
-	done
-	return 1
+	[[ ${BENCH_DOCKER:-} ]] || BENCH_DOCKER=$(in_driver harness client 2>/dev/null) || return
+	export BENCH_DOCKER
+	docker=$BENCH_DOCKER
 }
 
 engine_answers() { "$docker" version --format '{{.Server.Version}}' >/dev/null 2>&1; }
@@ -42,25 +33,33 @@ engine_answers() { "$docker" version --format '{{.Server.Version}}' >/dev/null 2
 # need_engine: fails, with one line that says how to fix it, unless an engine answers. Exports its kind, so that it is asked once.
 need_engine() {
 	need_python
-	[[ $root != *:* ]] || fail 2 "Docker cannot mount a folder with ':' in its path: move $root"
-	find_docker || fail 2 "no Docker with Compose >= $compose_at_least and buildx: install it, or run scripts/setup.sh --setup as root on Debian"
-	engine_answers || fail 2 "the Docker daemon does not answer: start it (systemctl start docker), or run scripts/setup.sh --setup as root on Debian"
-	[[ ${BENCH_ENGINE_KIND:-} ]] || BENCH_ENGINE_KIND=$(in_driver harness engine)
-	export BENCH_ENGINE_KIND
-	# Podman has no BuildKit and uses its own builder.
-	[[ " $BENCH_ENGINE_KIND " != *' podman '* ]] || export DOCKER_BUILDKIT=0
+	ask_engine engine || exit
 }
 
 # need_tools: as need_engine, and builds the image for in_tools if it is missing or outdated.
 need_tools() {
 	local status=0
-	need_engine
-	in_driver harness check || status=$?
+	need_python
+	ask_engine check || status=$?
 	case $status in
 	0) ;;
 	3) "$root/scripts/setup.sh" ;;
 	*) exit "$status" ;;
 	esac
+}
+
+# ask_engine VERB: exports what `harness VERB` of driver/ prints: the Docker client and the kind of engine. Its status is that of the verb.
+ask_engine() {
+	local found status=0
+	[[ $root != *:* ]] || fail 2 "Docker cannot mount a folder with ':' in its path: move $root"
+	found=$(in_driver harness "$1") || status=$?
+	[[ $found ]] || return "$status"
+	{ read -r BENCH_DOCKER && read -r BENCH_ENGINE_KIND; } <<<"$found"
+	export BENCH_DOCKER BENCH_ENGINE_KIND
+	docker=$BENCH_DOCKER
+	# Podman has no BuildKit and uses its own builder.
+	[[ " $BENCH_ENGINE_KIND " != *' podman '* ]] || export DOCKER_BUILDKIT=0
+	return "$status"
 }
 
 # in_driver VERB ARGUMENT...: runs a verb of driver/, on this machine.
@@ -77,7 +76,6 @@ act() {
 		"$root/scripts/setup.sh" --setup
 	fi
 	need_python
-	find_docker || true # failure ignored: verbs that need Docker report it
 	export BENCH_FROM=$PWD
 	cd "$root" || exit
 	exec python3 -m driver "$@"

@@ -42,7 +42,7 @@ install_packages() {
 # install_engine: installs from the host's own release if that has Compose v2, otherwise from Debian trixie.
 install_engine() {
 	if ! debian_family || ((EUID)); then
-		fail 2 "this script installs Docker only as root on Debian and its derivatives: install Docker and Compose >= $compose_at_least, then run it again"
+		fail 2 "this script installs Docker only as root on Debian and its derivatives: install Docker, Compose and buildx (docs/engines.md), then run it again"
 	fi
 	say "installing Docker Engine, buildx and Compose (Debian's packages)"
 	local packages=(docker.io docker-cli docker-buildx docker-compose iptables) suite

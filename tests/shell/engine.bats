@@ -18,22 +18,23 @@ client() {
 	chmod +x "$bin/docker"
 }
 
-# client_with COMPOSE [BUILDX_STATUS]: installs a fake docker whose Compose has this version.
+# client_with PLUGIN...: installs a fake docker with these plugins, to which no daemon answers.
 client_with() {
 	client <<-EOS
-		case "\$1 \$2" in
-		'compose version') echo '$1' ;;
-		'buildx version') exit ${2:-0} ;;
-		*) exit 1 ;;
-		esac
+		[[ \$1 != info ]] || printf '%s;' $(printf "'%s' " "$@")
+		exit 1
 	EOS
 }
 
-# refused WORDS: matrix.sh ends with status 2 and a single line that has WORDS.
+# refused WORDS: both kinds of scripts, those of driver/ and those in bash, end with status 2 and a single line that has WORDS.
 refused() {
-	run -2 "$root/scripts/matrix.sh" --list
-	echo "$output"
-	[[ ${#lines[@]} == 1 && $output == *"$1"* ]]
+	local script
+	for script in 'matrix.sh --list' 'export.sh csv a-run'; do
+		# shellcheck disable=SC2086 # name and arguments
+		run -2 "$root/scripts/"$script
+		echo "$output"
+		[[ ${#lines[@]} == 1 && $output == "${script%% *}: "*"$1"* ]]
+	done
 }
 
 @test "no Docker at all" { refused "no Docker with Compose"; }
@@ -44,24 +45,37 @@ refused() {
 }
 
 @test "Compose that is too old, or no buildx" {
-	client_with 2.19.1
+	client_with 'compose 2.19.1' 'buildx v0.13.1'
 	refused "no Docker with Compose"
-	client_with 2.20.0 1
+	client_with 'compose 2.20.0'
 	refused "no Docker with Compose"
 }
 
 @test "a daemon that does not answer" {
-	client_with v2.20.0
+	client_with 'buildx v0.13.1' 'compose v2.20.0'
 	refused "the Docker daemon does not answer"
+}
+
+@test "a script finds the client once, and hands it on" {
+	client_with 'buildx v0.13.1' 'compose v2.20.0'
+	# shellcheck source=scripts/lib/engine.sh
+	source "$root/scripts/lib/engine.sh"
+	find_docker
+	rm "$bin/docker"
+	find_docker
+	run ! engine_answers
+	# shellcheck disable=SC2016 # the other shell expands it
+	[[ $docker == docker && $(bash -c 'echo $BENCH_DOCKER') == docker ]]
+	unset BENCH_DOCKER
+	run -2 find_docker
 }
 
 @test "Ctrl-C while asking the daemon is not reported as a daemon that does not answer" {
 	local pid status=0
 	# Like Docker's client, which exits with an error when interrupted.
 	client <<-EOS
-		case "\$1 \$2" in
-		'compose version') echo 2.40.0 ;;
-		'buildx version') ;;
+		case \$1 in
+		info) echo 'buildx 0.13.1+ds1;compose 2.26.1-4;' && exit 1 ;;
 		*) trap 'exit 1' INT && touch '$BATS_TEST_TMPDIR/asked' && for i in {1..100}; do sleep 0.1; done ;;
 		esac
 	EOS

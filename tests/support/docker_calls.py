@@ -78,6 +78,7 @@ def docker(monkeypatch: pytest.MonkeyPatch) -> Docker:
     """Replaces every command of the driver."""
     fake = Docker()
     monkeypatch.setattr(module, "run", fake)
+    monkeypatch.setenv("BENCH_DOCKER", "docker")
     monkeypatch.setenv("BENCH_ENGINE_KIND", "docker")
     return fake
 

@@ -146,7 +146,8 @@ def page(folder: Path, rankings: Sequence[ToldRanking], **facts: Any) -> Path:
         speed = DELAY[stack] or 45 if line["scenario"] == "delay-20" else 1e6 / JSON_US[stack]
         write_measurement(folder, line, output_of(line, speed), cpu_s=0.9)
     windows: list[WindowDetails] = []
-    source, services, records, found = judge_run(folder, lambda raw: windows.append(window_details_of(raw)))
+    judged = judge_run(folder, lambda raw: windows.append(window_details_of(raw)))
+    source, services, records, found = judged.source, judged.services, judged.records, judged.rankings
     report = Report(source, services, findings_of(records, source.facts, services), found, {})
     records = list(map(_in_turns, records))
     file = folder / "index.html"

@@ -60,7 +60,7 @@ def test_an_edited_file_is_named_and_its_measurement_is_not_ranked(number: int, 
             continue
         before = path.read_bytes()
         path.write_bytes(before + b"\n")
-        _, _, records, _ = judge_run(folder)
+        records = judge_run(folder).records
         words = f"{path.name} was edited after the measurement (by its sha256 in meta.json)"
         assert changed(records) == {line["id"]: words}
         assert [record.id for record in records if not record.valid] == [line["id"]]

@@ -107,6 +107,29 @@ def test_what_kind_of_engine_answers_is_asked_once(
     assert docker.calls == []
 
 
+def test_the_client_is_the_first_that_has_compose_and_buildx(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[str] = []
+    plugins = {"docker": "compose 2.9.0;buildx 0.13;", "/usr/local/bin/docker": "buildx 0.13.1+ds1;compose v2.26.1-4;"}
+
+    def run(argv: list[str], **_: object) -> Done:
+        calls.append(" ".join(argv[:2]))
+        if argv[1] == "version":
+            return Done(0, "Engine;", "")
+        if argv[0] not in plugins:
+            raise FileNotFoundError(argv[0])
+        return Done(0, f"{plugins[argv[0]]}\n{HERE}\n", "")
+
+    monkeypatch.setattr(kind, "run", run)
+    monkeypatch.setenv(kind.CLIENT, "")
+    monkeypatch.setenv(kind.KIND, "")
+    assert (kind.kind_words(), kind.client(), kind.kind_words()) == ("docker", "/usr/local/bin/docker", "docker")
+    assert calls == [*(f"{one} info" for one in kind.CANDIDATES), "/usr/local/bin/docker version"]
+    monkeypatch.setenv(kind.CLIENT, "")
+    plugins["/usr/local/bin/docker"] = "compose v2.26.1-4;"
+    with pytest.raises(Failure, match=r"no Docker with Compose >= 2\.20 and buildx"):
+        kind.client()
+
+
 def image(docker: Docker, layers: list[str], base: list[str] | None) -> None:
     """Give service `a` an image with these layers, and its base's name these layers (None: there is no such image)."""
     docker.says("{{.Id}} bench/a", "sha256:1\n")

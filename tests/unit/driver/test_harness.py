@@ -51,7 +51,7 @@ def test_root_cannot_write_results_with_the_rootless_engine_of_another_user(
     with pytest.raises(Failure, match="run it as the engine's user"):
         main(["engine"])
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    assert main(["engine"]) == 0 and capsys.readouterr().out == "rootless\n"
+    assert main(["engine"]) == 0 and capsys.readouterr().out == "docker\nrootless\n"
 
 
 @pytest.fixture(autouse=True)
@@ -72,6 +72,23 @@ def test_bytecode_is_made_once_for_the_same_files_and_image(docker: Docker, comp
     compiled.write_text(compiled.read_text().replace("bench/__main__.py", "bench/gone.py"))
     main(["build"])
     assert len(docker.asked("run")) == 3
+
+
+def test_a_machine_is_set_up_once_images_and_bytecode_are_those_of_the_files(
+    docker: Docker, compiled: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    docker.says("image inspect", f"{source_of(ROOT)}\n" * 3)
+    assert not harness.is_set_up() and main(["check"]) == 0
+    assert main(["build"]) == 0 and harness.is_set_up()
+    compiled.write_text("of other files")
+    assert not harness.is_set_up()
+    docker.says("image inspect", "another\n" * 3)
+    assert not harness.is_set_up() and main(["check"]) == NOT_BUILT
+    assert capsys.readouterr().out == "docker\ndocker\n" * 2
+    monkeypatch.setenv("BENCH_ENGINE_KIND", "")
+    docker.says("version", status=1)
+    with pytest.raises(Failure, match="the Docker daemon does not answer"):
+        harness.is_set_up()
 
 
 def test_images_of_another_source_are_built_again(docker: Docker, capsys: Capture) -> None:

@@ -68,7 +68,7 @@ def test_a_setting_that_no_service_could_be_verified_with_is_refused_first(monke
         matrix.main(["--list", "--preset", "quick"])
 
 
-def test_a_setup_that_is_interrupted_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_setup_runs_only_if_needed_and_one_that_is_interrupted_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[str] = []
 
     class Setup:
@@ -84,6 +84,12 @@ def test_a_setup_that_is_interrupted_is_ended(monkeypatch: pytest.MonkeyPatch) -
             calls.append("terminate")
 
     monkeypatch.setattr(matrix.subprocess, "Popen", Setup)
+    monkeypatch.setattr(matrix.harness, "is_set_up", lambda: True)
+    monkeypatch.setattr(matrix.harness, "print_lacks", lambda: calls.append("lacks"))
+    matrix.set_up()
+    assert calls == ["lacks"]
+    calls.clear()
+    monkeypatch.setattr(matrix.harness, "is_set_up", lambda: False)
     with pytest.raises(Interrupted):
         matrix.set_up()
     assert calls == ["wait", "terminate", "wait"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 
+import pytest
 from places import ROOT
 
 
@@ -21,3 +22,16 @@ def test_the_driver_needs_nothing_but_python_3_9() -> None:
             elif isinstance(node, ast.Import):
                 imported |= {alias.name.partition(".")[0] for alias in node.names}
     assert imported - {*sys.stdlib_module_names, "driver"} == set()
+
+
+def test_an_older_python_is_refused_before_it_reads_any_other_module(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    start = (ROOT / "driver/__init__.py").read_text()
+    ast.parse(start, feature_version=(3, 6))
+    exec(compile(start, "driver", "exec"), {})
+    monkeypatch.setattr(sys, "version_info", (3, 8, 10, "final", 0))
+    with pytest.raises(SystemExit) as ended:
+        exec(compile(start, "driver", "exec"), {})
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == "python3 is Python 3.8.10, but 3.9 or newer is needed\n"

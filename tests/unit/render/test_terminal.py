@@ -50,7 +50,8 @@ def answer(folder: Path) -> Answer:
 
 
 def answer_of(folder: Path) -> Answer:
-    source, services, records, told = judge_run(folder)
+    judged = judge_run(folder)
+    source, services, records, told = judged.source, judged.services, judged.records, judged.rankings
     latencies = merged_latencies(source.path, [record for record in records if record.mode == "solo"])
     return Report(source, services, findings_of(records, source.facts, services), told, latencies), told
 

@@ -52,7 +52,8 @@ def test_rounds_after_the_first_bound_ones_are_left_out(tmp_path: Path, capsys: 
     done = measure(folder, lines, capsys, {"hey": 5000.0, "wrk": 1000.0})
     tools = [line["tool"] for name in done for line in lines if line["id"] == name and line["service"] != "null"]
     assert (tools.count("hey"), tools.count("wrk")) == (BOUND_AFTER, ROUNDS)
-    source, services, records, judged = judge_run(folder)
+    found = judge_run(folder)
+    source, services, records, judged = found.source, found.services, found.records, found.rankings
     left = [record for record in records if record.outcome == "not run"]
     assert len(left) == ROUNDS - BOUND_AFTER
     assert all(record.causes[0].cause == "loadgen-bound" for record in left)

@@ -17,13 +17,17 @@ from bench.run.reader import read_run
 
 
 def profiles(folder: Path) -> dict[str, Profile]:
-    source, services, _, (told,) = judge_run(folder)
-    return {one.service.removesuffix("-py313-debian"): one for one in profiles_of(source, services, told.ranking)}
+    judged = judge_run(folder)
+    (told,) = judged.rankings
+    found = profiles_of(judged.source, judged.services, told.ranking)
+    return {one.service.removesuffix("-py313-debian"): one for one in found}
 
 
 def why(folder: Path) -> Why:
-    source, services, records, (told,) = judge_run(folder)
-    (found,) = explanations(told.ranking, profiles_of(source, services, told.ranking), records)
+    judged = judge_run(folder)
+    (told,) = judged.rankings
+    own = profiles_of(judged.source, judged.services, told.ranking)
+    (found,) = explanations(told.ranking, own, judged.records)
     return found
 
 
@@ -142,6 +146,6 @@ def test_profiles_are_read_where_the_plan_was_damaged(tmp_path: Path) -> None:
     kept = [line for line in (folder / "plan.jsonl").read_text().splitlines() if "tornado" not in line]
     (folder / "plan.jsonl").write_text("\n".join(kept))
     source = read_run(str(folder))
-    _, services, _, (told,) = judge_run(folder)
-    found = profiles_of(source, services, told.ranking)
+    judged = judge_run(folder)
+    found = profiles_of(source, judged.services, judged.rankings[0].ranking)
     assert all(one.service != service_of("tornado") or one.missing for one in found)

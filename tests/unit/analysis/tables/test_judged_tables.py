@@ -306,7 +306,7 @@ def test_malformed_tables_of_run_json_are_left_out() -> None:
 def test_a_run_saves_the_answers_of_its_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = write_run(tmp_path / "a-run", [], tables_in_turns=[table(map(service_of, FIVE))])
     monkeypatch.setattr("bench.export.judged_run.reviewed", lambda *_: measured(FIVE, 8))
-    (told,) = judge_run(folder)[3]
+    (told,) = judge_run(folder).rankings
     lines = [json.loads(line) for line in (folder / "verdicts.jsonl").read_text().splitlines()]
     assert lines == json.loads(json.dumps([*verdict_lines(told)])) and len(lines) == 15
 
