@@ -62,8 +62,8 @@ ask_engine() {
 	return "$status"
 }
 
-# in_driver VERB ARGUMENT...: runs a verb of driver/, on this machine.
-in_driver() { (cd "$root" && exec python3 -m driver "$@"); }
+# in_driver VERB ARGUMENT...: runs a verb of driver/, on this machine; without site-packages (-S), it starts faster.
+in_driver() { (cd "$root" && exec python3 -S -m driver "$@"); }
 
 # in_tools ARGUMENT...: runs a command in a container of $tools_image, with $tool_options for Docker (see driver/compose.py).
 in_tools() { in_driver tools "${tool_options[@]}" -- "$tools_image" "$@"; }
@@ -78,5 +78,5 @@ act() {
 	need_python
 	export BENCH_FROM=$PWD
 	cd "$root" || exit
-	exec python3 -m driver "$@"
+	exec python3 -S -m driver "$@"
 }
