@@ -75,8 +75,9 @@ def _works(candidate: str) -> bool:
     except OSError:
         return False
     plugins, _, facts = told.partition("\n")
+    # A plugin that does not run has no version.
     has = dict(plugin.split(" ", 1) for plugin in plugins.split(";") if " " in plugin)
-    if "buildx" not in has or _numbers(has.get("compose", "")) < _numbers(COMPOSE):
+    if not has.get("buildx") or _numbers(has.get("compose", "")) < _numbers(COMPOSE):
         return False
     if not os.environ.get(KIND):
         os.environ[KIND] = _kind(candidate, facts)

@@ -78,7 +78,7 @@ def print_lacks() -> None:
 def is_set_up() -> bool:
     """Whether scripts/setup.sh would find nothing to do, except base images, which a build gets itself."""
     need_engine()
-    return _is_built() and text_of(COMPILED) == _to_compile()
+    return _is_built() and text_of(COMPILED) == _compiled_from()
 
 
 def source_of(root: Path) -> str:
@@ -112,7 +112,7 @@ def _compile() -> None:
 
     It makes Python start faster between two windows. Everything works without it, or with that of another version.
     """
-    compiled = _to_compile()
+    compiled = _compiled_from()
     if text_of(COMPILED) == compiled:
         return
     writable = ("--volume", f"{ROOT}/bench:/bench/bench")
@@ -122,8 +122,8 @@ def _compile() -> None:
             save(COMPILED, compiled)
 
 
-def _to_compile() -> str:
-    """The image and the files of the package, as in COMPILED."""
+def _compiled_from() -> str:
+    """The content of COMPILED for the image and the files that are there."""
     files = ((path, path.stat()) for path in sorted((ROOT / "bench").rglob("*.py")))
     image = docker("image", "inspect", "--format", "{{.Id}}", IMAGES[0], check=False).out
     return image + "".join(f"{stat.st_mtime_ns} {stat.st_size} {path.relative_to(ROOT)}\n" for path, stat in files)

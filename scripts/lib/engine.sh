@@ -14,10 +14,10 @@ harness=(loadgen postgres upstream)
 # shellcheck disable=SC2034 # scripts that run containers use it
 confined=(--read-only --cap-drop ALL --security-opt no-new-privileges --pids-limit 4096 --log-driver json-file --log-opt max-size=10m)
 
-# have_python: whether python3 is new enough for driver/.
-have_python() { python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null; }
+# have_python: whether python3 is new enough for driver/, which checks the version itself.
+have_python() { (cd "$root" && python3 -c 'import driver') 2>/dev/null; }
 
-# need_python: driver/ itself checks the version.
+# need_python: for what runs driver/ next.
 need_python() { command -v python3 >/dev/null || fail 2 "no python3: install Python 3.9 or newer, or run scripts/setup.sh --setup as root on Debian"; }
 
 # find_docker: sets `docker` to the first client that has Compose and buildx; false if there is none. Exported, so that scripts

@@ -125,7 +125,7 @@ def test_the_client_is_the_first_that_has_compose_and_buildx(monkeypatch: pytest
     assert (kind.kind_words(), kind.client(), kind.kind_words()) == ("docker", "/usr/local/bin/docker", "docker")
     assert calls == [*(f"{one} info" for one in kind.CANDIDATES), "/usr/local/bin/docker version"]
     monkeypatch.setenv(kind.CLIENT, "")
-    plugins["/usr/local/bin/docker"] = "compose v2.26.1-4;"
+    plugins["/usr/local/bin/docker"] = "buildx ;compose v2.26.1-4;"
     with pytest.raises(Failure, match=r"no Docker with Compose >= 2\.20 and buildx"):
         kind.client()
 
