@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-from bench.analysis.runs.differences import Welch
 from bench.core.errors import UserError
 from bench.core.groups import grouped
 from bench.records.file import read_records
 from bench.run.reader import read_raw, read_run
+from bench.stats.estimates import LEAST_SPREAD, Interval
 from calibration.report import row
 
 LEVELS = "hog.txt"
@@ -42,6 +42,29 @@ class Window:
     percent: int
     cpu_s: float
     goodput: float
+
+
+@dataclass(frozen=True, slots=True)
+class Welch:
+    """The change from one sample to the other: Welch's t test of the logarithms."""
+
+    one: tuple[float, ...]
+    other: tuple[float, ...]
+
+    @property
+    def mean(self) -> float:
+        """Mean of `other` minus mean of `one`."""
+        return fmean(self.other) - fmean(self.one)
+
+    def interval(self, confidence: float) -> Interval:
+        """Welch's interval of the change; infinite if a side has fewer than two values, or identical ones."""
+        sides = self.one, self.other
+        if any(len(values) < 2 or max(values) - min(values) < LEAST_SPREAD for values in sides):
+            return Interval(-math.inf, math.inf, confidence)
+        from scipy.stats import ttest_ind  # takes most of a second to load
+
+        found = ttest_ind(self.other, self.one, equal_var=False).confidence_interval(confidence)
+        return Interval(float(found.low), float(found.high), confidence)
 
 
 def hog(folders: Sequence[str]) -> tuple[str, bool]:

@@ -3,14 +3,14 @@
 # Usage: scripts/compare-runs.sh RUN OTHER...
 #        scripts/compare-runs.sh --check RUN OTHER
 #
-# Compares runs with the first one: what changed and, with five runs or more, the trend of each figure.
-# Prints the comparison as Markdown and saves it in results/comparisons/ as Markdown, HTML page and JSON lines.
-# Exit status 1 if a run is not comparable with the first one.
+# Prints the figures of runs side by side as a Markdown table, and what differs from the first run. There is no verdict
+# between separate runs: measure both in one (scripts/compare.sh, scripts/matrix.sh --package A --package B).
+# Exit status 1 if a run is not comparable with the first one; it is then left out.
 #
 #   --check   print only the differences that affect a comparison of two runs, one per line; exit status 1
 #             if they are not comparable
 #
-# RUN and OTHER are folders under results/, by name or path, or names of published runs, the oldest first.
+# RUN and OTHER are folders under results/, by name or path, or names of published runs.
 # Needs only the load generator's image.
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/engine.sh

@@ -1,1 +1,1 @@
-"""What many records show together: rankings, cells, latency, the knee, differences between runs, trends."""
+"""What many records show together: rankings, cells, latency, the knee, events, whether runs are comparable."""

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
-from bench.analysis.runs.comparison import compare_runs
-from bench.analysis.runs.compatibility import compatibility_of, read_facts
-from bench.analysis.runs.differences import comparison_lines
+from bench.analysis.runs.compatibility import RunFacts, compatibility_of, read_facts
+from bench.analysis.tables.latency import read_at_common_rates
 from bench.core.arguments import Parser
 from bench.core.errors import UserError
-from bench.core.files import write_file
 from bench.export.judged_run import find_judged
-from bench.render import comparison
+from bench.render.comparison import Sides, figures_of, runs_table
 from bench.render.pr_comment import Comparison, of_one, of_two, parse_policy, read_comparisons
-from bench.run.folder import RESULTS
+from bench.render.text import escape
 from bench.words.runs import commit_words, compatibility_lines, contrast_words, whole_difference
 
 
@@ -27,26 +27,36 @@ def comparable_verb(argv: Sequence[str]) -> int:
 
 
 def compare_verb(argv: Sequence[str]) -> int:
-    """`compare A B [C...]`: write and print the comparison; 0 if all are compatible with the first run, else 1."""
+    """`compare A B [C...]`: print the runs side by side; 0 if all are comparable with the first, else 1."""
     if len(argv) < 2:
         raise UserError("a comparison takes two runs or more, such as: scripts/compare-runs.sh RUN OTHER")
-    found = compare_runs([find_judged(name) for name in argv])
-    folder = RESULTS / "comparisons" / found.title
-    text = comparison.markdown(found)
-    files = {"comparison.md": text, "index.html": comparison.page(found)}
-    files["comparison.jsonl"] = "".join(comparison_lines(other.rows) for other in found.others)
-    if found.trends:
-        files["history.jsonl"] = "".join(f"{trend.to_json()}\n" for trend in found.trends)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, data in files.items():
-            write_file(folder / name, data)
-        if not found.trends:
-            (folder / "history.jsonl").unlink(missing_ok=True)
-    except OSError as error:
-        raise UserError(f"cannot write to {folder}: {error.strerror}; free some space or fix its owner") from error
-    print(text, end="")
-    return 0 if len(found.compared) == len(found.others) else 1
+    folders = [find_judged(name) for name in argv]
+    names = _names(folders)
+    first = read_facts(str(folders[0]))
+    runs, lines = {names[0]: _figures(folders[0], first)}, list[str]()
+    for name, folder in zip(names[1:], folders[1:], strict=True):
+        facts = read_facts(str(folder))
+        verdict = compatibility_of(first, facts)
+        lines += [f"- {escape(f'{name}: {line}')}" for line in compatibility_lines(verdict)]
+        if verdict.comparable:
+            runs[name] = _figures(folder, facts)
+    if len(runs) > 1:
+        print(runs_table(runs).markdown())
+    print(*lines, sep="\n")
+    return 0 if len(runs) == len(folders) else 1
+
+
+def _names(folders: Sequence[Path]) -> list[str]:
+    """The folders' names, or their whole paths if two have the same name; UserError if one is given twice."""
+    places = Counter(folder.resolve() for folder in folders)
+    if twice := [folder.name for folder in folders if places[folder.resolve()] > 1]:
+        raise UserError(f"{twice[0]} is given twice: give different runs")
+    count = Counter(folder.name for folder in folders)
+    return [folder.name if count[folder.name] == 1 else str(folder) for folder in folders]
+
+
+def _figures(folder: Path, facts: RunFacts) -> Sides:
+    return figures_of(facts, read_at_common_rates(str(folder), facts.run, facts.records))
 
 
 def pr_comment_verb(argv: Sequence[str]) -> int:

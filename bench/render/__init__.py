@@ -1,1 +1,1 @@
-"""What people read: report.md, the page, comparisons of runs, the pull request comment."""
+"""What people read: report.md, the page, runs side by side, the pull request comment."""

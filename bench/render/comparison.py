@@ -1,275 +1,143 @@
-"""A comparison of runs as Markdown and as a page: conclusions, compatibility, then every row."""
+"""Runs side by side: the figures that two or more of them have, without verdicts."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cache, partial
-from pathlib import Path
-from typing import Any, TypeVar
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
 
-from jinja2 import Environment
-from markupsafe import Markup
-
-from bench.analysis.runs.comparison import ComparedRun, RunComparison
-from bench.analysis.runs.differences import (
-    CORE_IN_TURNS,
-    DIFFERS,
-    GOODPUT,
-    LATENCIES,
-    P50,
-    P99,
-    PER_CORE,
-    SPEED,
-    CellDifference,
-    CellFigure,
-    Drift,
-    count_words,
-)
-from bench.analysis.runs.trends import CHANGED, Trend
-from bench.core.formats import NOTHING, number, percent, plural
-from bench.core.groups import grouped
-from bench.core.templates import environment
+from bench.analysis.cells.cell import cells_of
+from bench.analysis.runs.compatibility import RunFacts
+from bench.analysis.tables.latency import AtCommonRates, latencies_of
+from bench.analysis.tables.observations import by_table, figure, left_out, limited_services
+from bench.analysis.tables.planned import tables_of
+from bench.analysis.tables.ranking import Metric, Percentile
+from bench.core.formats import NOTHING, number, percent
+from bench.records.record import Record
 from bench.render.table import Column, Table, table_of
-from bench.render.text import escape, visible
-from bench.render.trend_picture import TrendPicture, trend_picture
-from bench.stats.change_points import LEAST_RUNS
-from bench.stats.estimates import percent_of
-from bench.stats.table_verdicts import MARGIN
-from bench.words.runs import discrepancy_words
+from bench.words.cells import rate_words, state_words
+from bench.words.latency import in_milliseconds, spread
+from bench.words.names import level_words
+from bench.words.picture import estimate_words
 
-Compared = TypeVar("Compared", CellDifference, Trend)
-NAMES = {
-    SPEED: "requests/s in turns",
-    CORE_IN_TURNS: "requests per CPU second in turns",
-    P50: "p50 at the common rate",
-    P99: "p99 at the common rate",
-    GOODPUT: "goodput",
-    PER_CORE: "goodput per core",
-}
-UNITS = {
-    GOODPUT: ", successful responses/s",
-    PER_CORE: ", successful responses per CPU second",
-    **dict.fromkeys(LATENCIES, ", ms; less is better"),
-}
-OF_TABLES = (SPEED, CORE_IN_TURNS, *LATENCIES)
-_percent = partial(percent, form="+z")
-"""Without a minus sign if it rounds to zero."""
-MOST = 10
-"""The most differences or conclusions that are listed; the rest is counted."""
-NOTES = (
-    "Figures are geometric means over the valid rounds of a run, with their 95 % intervals. A change is the second run "
-    "relative to the first; more is better, except for latencies.",
-    "Two runs were not measured at the same time, so nothing here is called faster or slower. 'differs': a change "
-    "above 3 % and above what the host may have caused, as the null server shows (Welch's t test, Benjamini-Hochberg "
-    "at 5 % over all rows of two runs). Effects that the null server does not show (memory, disk, program layout) are "
-    "not excluded. Services of one run are compared in turns and need no null server.",
-)
-TABLE_NOTE = (
-    "In turns and at a common rate, a service's change is relative to the services of its table with the same image in "
-    "both runs, round by round. Effects of the host on all of them cancel out, so no null server is needed."
-)
-
-TREND_NOTE = (
-    f"A change of level needs {LEAST_RUNS} runs or more, and at least two runs at the new level (three from 20 on)."
-    " Without a real change, at most 5 % of such tables show one (Benjamini and Hochberg over all trends); a host that"
-    " drifts slowly from run to run causes more. Since the best cut is selected, its change tends to be too large."
+REQUESTS, CPU = "requests/s", "CPU per request"
+NO_VERDICT = (
+    "No verdict is given between separate runs: they were not measured at the same time, so a difference may come from"
+    " the machine. For a verdict, measure both in one run (scripts/compare.sh REF_A REF_B, --package A --package B, or"
+    " a ladder of releases), or give benchstat what scripts/export.sh gobench RUN writes for each run."
 )
 
 
-def markdown(found: RunComparison) -> str:
-    """The text of comparison.md."""
-    return _environment().get_template("comparison.md.jinja").render(_content(found))
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What a row is about; `figure`: requests/s, CPU per request, or a percentile of latency."""
+
+    load: str
+    service: str
+    figure: str
 
 
-def page(found: RunComparison) -> str:
-    """index.html: the same, plus a picture of each trend; self-contained."""
-    changed_first = sorted(found.trends, key=lambda trend: (trend.word != CHANGED, not trend.changes))
-    pictures = [_picture(trend) for trend in changed_first]
-    runs = found.trends[0].runs if found.trends else ()
-    return (
-        _environment()
-        .get_template("comparison.html.jinja")
-        .render(_content(found) | {"pictures": pictures, "runs": runs})
-    )
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One run's figure as text, or why it has none; `value` is None if there is none, or only a bound."""
+
+    words: str
+    value: float | None = None
 
 
-@cache
-def _environment() -> Environment:
-    templates = environment(
-        Path(__file__).parent,
-        autoescape=lambda name: bool(name and "html" in name),
-        # Names of runs may hide invisible characters: the page shows them.
-        finalize=lambda value: value if isinstance(value, Markup) else visible(str(value)),
-    )
-    templates.filters["text"] = lambda value: escape(str(value))
-    templates.filters["words"] = discrepancy_words
-    return templates
+Sides = Mapping[Key, Side]
 
 
-def _content(found: RunComparison) -> dict[str, Any]:
-    compared = [other for other in found.compared if other.rows]
-    # With trends, only the first and the last run are compared in full.
-    shown_runs = compared[-1:] if found.trends else compared
-    names = [found.first, *(other.name for other in found.others)]
-    title = f"{names[0]} and {names[1]}" if len(names) == 2 else f"{len(names)} runs, {names[0]} to {names[-1]}"
-    tables = [*_trend_tables(found.trends), *(table for other in shown_runs for table in _tables(other))]
-    return {
-        "title": title,
-        "first": found.first,
-        "others": [other for other in found.others if other.verdict.differences],
-        "alike": [other.name for other in found.others if not other.verdict.differences],
-        "conclusions": list(_conclusions(found, [row for other in shown_runs for row in other.rows])),
-        "tables": tables,
-        "notes": (*((TREND_NOTE,) if found.trends else ()), *NOTES, *_of_tables(shown_runs)) if tables else (),
-        "MOST": MOST,
-    }
+def figures_of(run: RunFacts, loaded: AtCommonRates) -> Sides:
+    """The figures of a run, measured alone, in tables and at common rates; pure."""
+    return dict([*_alone(run), *_of_tables(run), *_at_common_rates(run, loaded)])
 
 
-def _of_tables(compared: Iterable[ComparedRun]) -> Iterator[str]:
-    if any(row.figure in OF_TABLES for other in compared for row in other.rows):
-        yield TABLE_NOTE
+def _load(scenario: str, tool: str, level: str) -> str:
+    return f"{scenario} {tool}, {level_words(level)}"
 
 
-def _conclusions(found: RunComparison, rows: Sequence[CellDifference]) -> Iterator[str]:
-    for other in found.others:
-        if not other.verdict.comparable:
-            yield f"{other.name} is not comparable with {found.first}: {other.verdict.cause}."
-    yield from _first(
-        f"{_whose(trend)}: {_percent(change.ratio)} from {change.run} on."
-        for trend in found.trends
-        for change in trend.changes
-        if change.word == CHANGED
-    )
-    if found.trends and not any(trend.word == CHANGED for trend in found.trends):
-        searched = sum(trend.p is not None for trend in found.trends)
-        fewer = f", the others have fewer than {LEAST_RUNS} runs" if searched < len(found.trends) else ""
-        yield f"No change of level shown ({searched} of {len(found.trends)} trends searched{fewer})."
-    yield from _first(
-        f"{_whose(row)} differs: {_change(row)}, {row.one} to {row.other}." for row in rows if row.word == DIFFERS
-    )
-    if rows:
-        counts = ", ".join(f"{word} {count}" for word, count in count_words(rows).items())
-        yield f"{len(rows)} figures are in both runs: {counts}."
-    elif found.compared:
-        yield "The runs have no measured cell in common."
+def _alone(run: RunFacts) -> Iterator[tuple[Key, Side]]:
+    """Of an open loop, requests/s are given and no result."""
+    for cell in cells_of((record for record in run.records if record.mode in ("solo", "null")), [*run.services]):
+        load = _load(cell.first.scenario, cell.first.tool, cell.first.level)
+        if cell.first.connections is not None:
+            yield Key(load, cell.service, REQUESTS), Side(rate_words(cell), cell.goodput)
+        cpu_s = cell.mean_of(_cpu)
+        if cpu_s is not None or not cell.valid:
+            words = state_words(cell) if cpu_s is None else f"{number(1e6 * cpu_s)} µs"
+            yield Key(load, cell.service, CPU), Side(words, cpu_s)
 
 
-def _first(sentences: Iterable[str]) -> Iterator[str]:
-    every = list(sentences)
-    yield from every[:MOST]
-    if len(every) > MOST:
-        yield f"{len(every) - MOST} more are in the tables below."
+def _cpu(record: Record) -> float | None:
+    return record.cpu_per_success_s
 
 
-def _by_figure(rows: Iterable[Compared]) -> list[tuple[str, list[Compared]]]:
-    """The rows of each figure, those of tables first."""
-    groups = grouped(rows, lambda row: row.figure)
-    return [(figure, groups[figure]) for figure in NAMES if figure in groups]
+def _of_tables(run: RunFacts) -> Iterator[tuple[Key, Side]]:
+    """Requests/s are the speed that ranks a table; at a common rate they are given."""
+    for measured in by_table(tables_of(run.run), run.records):
+        at_rate = any(record.rate for record in measured.records)
+        load = _load(*measured.table.key) + ("" if at_rate else ", in turns")
+        speed = Metric.SPEED if measured.metric is Metric.SPEED else Metric.GOODPUT
+        limited = limited_services(measured.records)
+        for service in measured.table.services:
+            own = measured.of(service)
+            if not own:
+                continue
+            if not at_rate:
+                side = _side(own, speed)
+                bounded = service in limited and side.value is not None
+                yield Key(load, service, REQUESTS), Side(f"at least {side.words}") if bounded else side
+            yield Key(load, service, CPU), _side(own, Metric.CPU, 1e6, " µs")
 
 
-def _whose(row: CellDifference | Trend) -> str:
-    return f"{row.service}, {row.cell}, {NAMES[row.figure]}"
+def _side(records: list[Record], metric: Metric, scale: float = 1.0, unit: str = "") -> Side:
+    found = figure(records, metric, scale)
+    if found is None:
+        return Side(", ".join(left_out(records, metric)))
+    mean, span = estimate_words(found)
+    return Side(f"{mean} ({span}){unit}" if span else f"{mean}{unit}", found.mean)
 
 
-def _tables(compared: ComparedRun) -> Iterator[Table]:
-    for figure, rows in _by_figure(compared.rows):
-        one, other = rows[0].one, rows[0].other
-        columns: list[Column[CellDifference]] = [
-            Column("cell", lambda row: row.cell, left=True),
-            Column("service", lambda row: row.service, left=True),
-            Column(one, lambda row: _figure(row.before, _unit(row))),
-            Column(other, lambda row: _figure(row.after, _unit(row))),
-            Column("change against the others" if figure in OF_TABLES else "change", _change),
-            Column("verdict", lambda row: row.word, left=True),
-            Column("remarks", _remarks, left=True),
-        ]
-        yield table_of(f"{other} vs {one}: {NAMES[figure]}{UNITS.get(figure, '')}", columns, rows)
-    if any(row.figure not in OF_TABLES for row in compared.rows):
-        yield _null_server(compared.rows[0].one, compared)
+def _at_common_rates(run: RunFacts, loaded: AtCommonRates) -> Iterator[tuple[Key, Side]]:
+    for table in tables_of(run.run):
+        for latency in latencies_of(table, run.records, loaded):
+            load = _load(table.scenario, latency.tool, latency.level)
+            for service in table.services:
+                for found in latency.percentiles:
+                    yield Key(load, service, str(found.metric)), _percentile(found, service, latency.rate or 0)
 
 
-def _null_server(one: str, other: ComparedRun) -> Table:
-    """The change of the null server between the runs, and the smallest change that counts."""
-    columns: list[Column[Drift]] = [
-        Column("cell", lambda drift: f"{drift.key.scenario} {drift.key.tool} {drift.key.level}", left=True),
-        Column("figure", lambda drift: NAMES[drift.key.figure], left=True),
-        Column("change", _interval),
+def _percentile(found: Percentile, service: str, rate: float) -> Side:
+    """The rate follows from the speeds of its run, so it is part of the text."""
+    known, words = found.figures.get(service), in_milliseconds(found, service)
+    if words == NOTHING:
+        return Side(found.missing.get(service, NOTHING))
+    span = spread(known) if known else ""
+    return Side(f"{words}{f' ({span})' if span else ''} ms at {rate:,.0f}/s", known.mean if known else None)
+
+
+def runs_table(runs: Mapping[str, Sides]) -> Table:
+    """A row for each figure that two or more runs have, and a column for each run; of two, also the change."""
+    keys = dict.fromkeys(key for run in runs.values() for key in run)
+    columns: list[Column[Key]] = [
+        Column("load", lambda key: key.load, left=True),
+        Column("service", lambda key: key.service, left=True),
+        Column("figure", lambda key: key.figure, left=True),
+        *(Column(name, partial(_words, run)) for name, run in runs.items()),
     ]
-    unknown = "The null server was not measured often enough in both runs, so changes of the host are unknown."
-    notes = [*([] if other.drifts else [unknown]), f"Smallest change that counts: {percent_of(MARGIN):.0f} %."]
-    title = f"{other.name} vs {one}: the null server (the same in both runs)"
-    return table_of(title, columns, other.drifts, notes)
+    if len(runs) == 2:
+        (first, before), (_, after) = runs.items()
+        columns.append(Column(f"against {first}", partial(_change, before, after)))
+    rows = [key for key in keys if sum(key in run for run in runs.values()) > 1]
+    nothing = [] if rows else ["The runs have no measured figure in common."]
+    return table_of("Runs side by side", columns, rows, [*nothing, NO_VERDICT])
 
 
-def _interval(drift: Drift) -> str:
-    ends = [math.exp(end) for end in (drift.mean, drift.interval.low, drift.interval.high)]
-    mean, low, high = map(_percent, ends)
-    return f"{mean} ({low} to {high})"
+def _words(run: Sides, key: Key) -> str:
+    return run[key].words if key in run else NOTHING
 
 
-def _remarks(row: CellDifference) -> str:
-    remarks = [row.reason] if row.reason else []
-    remarks += [f"beyond {100 * row.margin:.1f} %"] if row.word == DIFFERS and row.margin is not None else []
-    remarks += [
-        f"{side.planned - side.rounds} of {side.planned} rounds left out: {side.cause}"
-        for side in (row.before, row.after)
-        if side.value is not None and side.cause
-    ]
-    return "; ".join(dict.fromkeys(remarks)) or NOTHING
-
-
-def _unit(row: CellDifference) -> float:
-    """The factor by which its figures are shown: latencies in milliseconds."""
-    return 1000 if row.figure in LATENCIES else 1
-
-
-def _figure(side: CellFigure, unit: float = 1) -> str:
-    if side.value is None:
-        return side.cause or NOTHING
-    ends = [number(unit * end) for end in (side.low, side.high) if end is not None]
-    spread = f" ({' to '.join(ends)})" if len(ends) == 2 else ""
-    return f"{number(unit * side.value)}{spread}, {plural(side.rounds, 'round')}"
-
-
-def _change(row: CellDifference) -> str:
-    if row.ratio is None:
-        return NOTHING
-    interval = "" if row.low is None or row.high is None else f" ({_percent(row.low)} to {_percent(row.high)})"
-    return _percent(row.ratio) + interval
-
-
-def _trend_tables(trends: Iterable[Trend]) -> Iterator[Table]:
-    def end(place: int, trend: Trend) -> str:
-        known = [point for point in trend.points if point.value is not None]
-        return _figure(known[place]) if known else NOTHING
-
-    def count(trend: Trend) -> str:
-        return f"{sum(point.value is not None for point in trend.points)} of {len(trend.points)}"
-
-    columns: list[Column[Trend]] = [
-        Column("cell", lambda trend: trend.cell, left=True),
-        Column("service", lambda trend: trend.service, left=True),
-        Column("runs", count),
-        Column("first", partial(end, 0)),
-        Column("last", partial(end, -1)),
-        Column("verdict", lambda trend: trend.word, left=True),
-        Column("level", lambda trend: _levels(trend) or trend.reason or NOTHING, left=True),
-    ]
-    for figure, rows in _by_figure(trends):
-        yield table_of(f"Trend over {len(rows[0].runs)} runs: {NAMES[figure]}{UNITS[figure]}", columns, rows)
-
-
-def _levels(trend: Trend) -> str:
-    return "; ".join(
-        f"{_percent(change.ratio)} from {change.run} on"
-        + ("" if change.word == CHANGED else f": {change.word}")
-        + (f" ({change.reason})" if change.reason else "")
-        for change in trend.changes
-    )
-
-
-def _picture(trend: Trend) -> TrendPicture:
-    words = f"{trend.word}: {_levels(trend) or trend.reason}".removesuffix(": ")
-    changes = [trend.runs.index(change.run) for change in trend.changes]
-    return trend_picture(_whose(trend), words, trend.points, changes)
+def _change(before: Sides, after: Sides, key: Key) -> str:
+    one, other = before[key].value, after[key].value
+    return percent(other / one, "+z") if one and other is not None else NOTHING

@@ -11,7 +11,6 @@ from typing import Any
 from bench.analysis.profiles.sampled import Profile
 from bench.analysis.profiles.why import CostDifference, Why
 from bench.analysis.published import Beside, ReferenceComparison, published_beside
-from bench.analysis.runs.differences import CellFigure
 from bench.analysis.services import own_app_of, price_of, service_of, worker_count
 from bench.analysis.tables.grid import Grid
 from bench.analysis.tables.ladder import Ladder
@@ -20,8 +19,8 @@ from bench.analysis.tables.ranking import Contrast, Figure, Metric, Percentile, 
 from bench.core.files import mapping
 from bench.core.formats import NOTHING, megabytes, number, plural, size
 from bench.plan.levels import parse_level
+from bench.render.ladder_picture import LadderPicture, ladder_picture
 from bench.render.table import Column, Table, table_of, written
-from bench.render.trend_picture import TrendPicture, trend_picture
 from bench.run.reader import ServiceFacts
 from bench.stats.table_verdicts import NOT_ENOUGH
 from bench.words.changes import change, change_of, column_name
@@ -221,12 +220,12 @@ class _Release:
     step: Contrast | None
 
 
-def ladder_tables(rankings: Iterable[ToldRanking]) -> list[tuple[Table, TrendPicture]]:
+def ladder_tables(rankings: Iterable[ToldRanking]) -> list[tuple[Table, LadderPicture]]:
     """A table and a picture for each ladder of each ranking."""
     return [_ladder(told, ladder) for told in rankings for ladder in told.ladders]
 
 
-def _ladder(told: ToldRanking, ladder: Ladder) -> tuple[Table, TrendPicture]:
+def _ladder(told: ToldRanking, ladder: Ladder) -> tuple[Table, LadderPicture]:
     ranking = told.ranking
     rows = {row.service: row for row in ranking.rows}
     releases: list[_Release] = []
@@ -252,7 +251,7 @@ def _ladder(told: ToldRanking, ladder: Ladder) -> tuple[Table, TrendPicture]:
     return table_of(title, columns, releases), _ladder_picture(title, ranking, releases)
 
 
-def _ladder_picture(title: str, ranking: Ranking, releases: Iterable[_Release]) -> TrendPicture:
+def _ladder_picture(title: str, ranking: Ranking, releases: Iterable[_Release]) -> LadderPicture:
     """The metric over the releases that have a figure."""
     cpu = ranking.metric is Metric.CPU
     known = [
@@ -265,14 +264,10 @@ def _ladder_picture(title: str, ranking: Ranking, releases: Iterable[_Release]) 
         for place, ((before, _), (after, _)) in enumerate(pairwise(known), 1)
         if ranking.apart(before.row.service, after.row.service)
     ]
-    rounds = ranking.rounds
-    points = [
-        CellFigure(value=f.mean, low=f.low, high=f.high, rounds=rounds, planned=rounds, cause="") for _, f in known
-    ]
     numbers = ", ".join(f"{place} is {one.version}" for place, (one, _) in enumerate(known, 1))
     what = "CPU µs per request" if cpu else "requests/s"
     words = f"{what}; {numbers}. Thick line: average between confirmed changes."
-    return trend_picture(title, words, points, changes)
+    return ladder_picture(title, words, [figure for _, figure in known], changes)
 
 
 # The ratios of a published comparison beside those of the run's tables.

@@ -16,7 +16,6 @@ from typing import Any
 from bench.analysis.cells.cell import Cell, cells_of
 from bench.analysis.events import LESS, MORE, NOT_OF_LOSSES, NULL, EventContrast, Kind
 from bench.analysis.runs.compatibility import Compatibility, compatibility_of, read_facts
-from bench.analysis.runs.differences import INVALID
 from bench.analysis.services import pairs_of
 from bench.analysis.tables.judge import judge_tables
 from bench.analysis.tables.latency import read_at_common_rates
@@ -47,6 +46,8 @@ MOST_WORD, MOST_SENTENCE = 200, 500
 POLICY = re.compile(r"(slower|invalid|not-enough-data|not-comparable|lost)(?::(\d{1,3}(?:\.\d{1,3})?)%)?\Z", re.ASCII)
 _ENDS = str.maketrans({"`": "'", "|": "\N{BROKEN BAR}"})
 """Characters that end a code span or a cell; a backslash does not escape both on GitHub."""
+INVALID = "invalid"
+"""Said instead of a verdict if a service has no figure."""
 LOST, NO_LOSS, NOT_COMPARED, SHOWN = "lost", "no losses", "not applicable to both", "losses not compared"
 """A policy on events; then what is said if neither service loses anything, if the event is impossible for one of them,
 and of events whose losses are not compared."""

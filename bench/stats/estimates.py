@@ -1,8 +1,7 @@
 """The mean of logarithms over rounds, with its interval.
 
 The difference of two speeds is d = ln(B/A): positive if B is better, 0 if there is no difference, and swapping A and B
-only changes the sign. It is printed in percent: `+8.8 %` means that B does 8.8 % more than A in the same time, `-8.8 %`
-that A does 8.8 % more than B.
+only changes the sign.
 """
 
 from __future__ import annotations
@@ -87,8 +86,3 @@ def estimate(values: Iterable[float]) -> Estimate | None:
     """The estimate from these values; None for no values."""
     kept = tuple(values)
     return Estimate(kept) if kept else None
-
-
-def percent_of(d: float) -> float:
-    """How much more the better side does, in percent; negative if A is the better one."""
-    return math.copysign(100 * math.expm1(abs(d)), d) if abs(d) < 700 else math.copysign(math.inf, d)

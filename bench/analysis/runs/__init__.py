@@ -1,1 +1,1 @@
-"""Whole runs: compatibility, differences and trends of several runs, bisection, the host's state, use of node pairs."""
+"""Whole runs: compatibility of two runs, bisection, the host's state, use of node pairs."""

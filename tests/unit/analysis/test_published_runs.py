@@ -8,7 +8,6 @@ import tarfile
 import zlib
 from base64 import b64decode
 from html.parser import HTMLParser
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +16,8 @@ from places import ROOT
 from plain_words import found_in, signs_in
 
 from bench.__main__ import main
-from bench.analysis.runs.differences import DIFFERS
 from bench.records.record import load
-from bench.stats.table_verdicts import FASTER, NO_DIFFERENCE, SLOWER
+from bench.stats.table_verdicts import FASTER, SLOWER
 from bench.validity.run_rules import TIMER_SLACK, most_possible
 from calibration.__main__ import judge_verb
 from calibration.alone import alone
@@ -235,19 +233,6 @@ def test_tables_whose_answers_are_known_show_nothing_else(rebuilt: dict[str, Pat
     assert {"-hog-" in name for name in TRUTHS} == {True, False}
     planned = [json.loads((PUBLISHED / name / "run.json").read_text())["tables_in_turns"] for name in TRUTHS]
     assert sum(map(len, planned)) >= 60
-
-
-def test_runs_of_the_same_table_show_no_difference(
-    rebuilt: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("bench.cli.compare.RESULTS", tmp_path)
-    for one, other in pairwise([name for name in SELFTESTS if name not in BESIDE_HOG][:4]):
-        assert main(["compare", str(rebuilt[one]), str(rebuilt[other])]) == 0
-        text = capsys.readouterr().out
-        assert f"{other} vs {one}: requests/s in turns" in text and "null server (the same" not in text
-        (file,) = tmp_path.glob(f"comparisons/{one}..{other}/comparison.jsonl")
-        words = [json.loads(line)["word"] for line in file.read_text().splitlines()]
-        assert len(words) == 16 and DIFFERS not in words and words.count(NO_DIFFERENCE) >= 13
 
 
 def test_turns_are_within_the_stated_bias_of_what_services_do_alone(rebuilt: dict[str, Path]) -> None:

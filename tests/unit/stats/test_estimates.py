@@ -7,9 +7,8 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
-from simulate_runs import Noise, normal, wild
 
-from bench.stats.estimates import Estimate, Interval, estimate, percent_of
+from bench.stats.estimates import Estimate, Interval, estimate
 
 
 def rounds(seed: int, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -38,9 +37,10 @@ def test_it_is_the_paired_t_test(seed: int, n: int) -> None:
 
 
 @pytest.mark.parametrize("n", [4, 8, 12])
-@pytest.mark.parametrize("noise", [normal, wild])
-def test_95_percent_intervals_hold_the_truth_in_95_percent(n: int, noise: Noise) -> None:
-    rows = noise(np.random.default_rng(n), (1500, n))
+@pytest.mark.parametrize("outliers", [False, True])
+def test_95_percent_intervals_hold_the_truth_in_95_percent(n: int, outliers: bool) -> None:
+    rng, shape = np.random.default_rng(n), (1500, n)
+    rows = rng.standard_t(3, shape) if outliers else rng.normal(size=shape)
     held = [Estimate(tuple(row)).interval(0.95).sign == 0 for row in rows.tolist()]
     assert 0.93 <= np.mean(held) <= 0.98
 
@@ -50,16 +50,6 @@ def test_swapping_the_sides_only_turns_the_sign() -> None:
     one, other = of(a, b), of(b, a)
     assert other.mean == pytest.approx(-one.mean)
     assert other.interval(0.95).low == pytest.approx(-one.interval(0.95).high)
-
-
-@pytest.mark.parametrize("ratio, percent", [(1.088, 8.8), (1 / 1.088, -8.8), (1.0, 0.0), (3.0, 200.0), (0.5, -100.0)])
-def test_percent_says_how_much_more_the_better_one_does(ratio: float, percent: float) -> None:
-    assert percent_of(math.log(ratio)) == pytest.approx(percent)
-
-
-def test_percent_of_what_has_no_bound() -> None:
-    assert percent_of(-math.inf) == -math.inf
-    assert percent_of(1e6) == math.inf
 
 
 @pytest.mark.parametrize("values", [(0.1,), (0.1,) * 8, (0.0,) * 30, (0.1, 0.1 + 1e-13)])

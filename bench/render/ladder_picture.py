@@ -1,4 +1,4 @@
-"""A trend as a small picture: static SVG by leather, without scripts, coloured by the page."""
+"""A ladder of releases as a small picture: static SVG by leather, without scripts, coloured by the page."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from statistics import geometric_mean
 from typing import Any
 from xml.etree import ElementTree
 
 import leather
 
-from bench.analysis.runs.differences import CellFigure
+from bench.analysis.tables.ranking import Figure
 from bench.core.formats import number
 
 WIDTH, HEIGHT = 420, 200
@@ -21,7 +22,7 @@ LINE, LEVEL, BAR = "#2a78c2", "#c2571a", "#8a8a8a"
 
 
 @dataclass(frozen=True, slots=True)
-class TrendPicture:
+class LadderPicture:
     """An SVG with title, description and alternative text; without two points the SVG is empty."""
 
     title: str
@@ -30,12 +31,11 @@ class TrendPicture:
     svg: str
 
 
-def trend_picture(title: str, words: str, points: Sequence[CellFigure], changes: Sequence[int] = ()) -> TrendPicture:
-    """The points of a trend with their intervals, and the levels between `changes`, indices of points from 0."""
-    figures = ", ".join("none" if point.value is None else number(point.value) for point in points)
-    alt = f"{title}: {words}. From the first run to the last: {figures}."
-    known = sum(point.value is not None for point in points)
-    return TrendPicture(title, words, alt, _svg(points, changes) if known > 1 else "")
+def ladder_picture(title: str, words: str, points: Sequence[Figure], changes: Sequence[int]) -> LadderPicture:
+    """The releases' figures with their intervals, and the levels between `changes`, indices of points from 0."""
+    figures = ", ".join(number(point.mean) for point in points)
+    alt = f"{title}: {words}. From the first release to the last: {figures}."
+    return LadderPicture(title, words, alt, _svg(points, changes) if len(points) > 1 else "")
 
 
 class _Layers(leather.Shape):  # type: ignore[misc]
@@ -57,25 +57,22 @@ class _Layers(leather.Shape):  # type: ignore[misc]
         return group
 
 
-def _svg(points: Sequence[CellFigure], changes: Sequence[int]) -> str:
+def _svg(points: Sequence[Figure], changes: Sequence[int]) -> str:
     _theme()
-    every = [(place, point.value) for place, point in enumerate(points, 1)]
-    known = [(place, value) for place, value in every if value is not None]
-    low, high = _ends([point for point in points if point.value is not None])
+    known = [(place, point.mean) for place, point in enumerate(points, 1)]
+    low, high = _ends(points)
     bars = [
         (leather.Line(BAR, 3), [(place, max(low, point.low)), (place, min(high, point.high))])
         for place, point in enumerate(points, 1)
-        if point.low is not None and point.high is not None
     ]
     levels: list[tuple[Any, Sequence[Any]]] = [(leather.Line(LEVEL, 4), level) for level in _levels(points, changes)]
-    # The line has a gap for a run without a value.
-    drawn: list[tuple[Any, Sequence[Any]]] = [(leather.Line(LINE, 1.5), every), (leather.Dots(LINE, 3), known)]
+    drawn: list[tuple[Any, Sequence[Any]]] = [(leather.Line(LINE, 1.5), known), (leather.Dots(LINE, 3), known)]
     chart = leather.Chart()
     # The ends set the scale; leather puts round numbers on it.
     chart.add_series(leather.Series([*known, (1, low), (1, high)]), _Layers([*bars, *levels, *drawn]))
     chart.set_y_axis(leather.Axis(tick_formatter=lambda value, *_: f"{float(value):,g}"))
-    chart.set_x_scale(leather.Linear(0.5, len(every) + 0.5))
-    chart.set_x_axis(leather.Axis(ticks=_places(len(every)), tick_formatter=lambda value, *_: f"{value:g}"))
+    chart.set_x_scale(leather.Linear(0.5, len(points) + 0.5))
+    chart.set_x_axis(leather.Axis(ticks=_places(len(points)), tick_formatter=lambda value, *_: f"{value:g}"))
     return _plain(chart.to_svg(width=WIDTH, height=HEIGHT))
 
 
@@ -88,22 +85,19 @@ def _theme() -> None:
     theme.tick_font_char_width = 8
 
 
-def _levels(points: Sequence[CellFigure], changes: Sequence[int]) -> Iterator[list[tuple[int, float]]]:
-    """Each level from its first run to its last, if there are changes."""
+def _levels(points: Sequence[Figure], changes: Sequence[int]) -> Iterator[list[tuple[int, float]]]:
+    """Each level from its first release to its last, if there are changes."""
     for first, end in pairwise([0, *changes, len(points)] if changes else []):
-        logs = [math.log(point.value) for point in points[first:end] if point.value]
-        level = math.exp(math.fsum(logs) / len(logs))
+        level = geometric_mean(point.mean for point in points[first:end])
         yield [(first + 1, level), (end, level)]
 
 
-def _ends(points: list[CellFigure]) -> tuple[float, float]:
+def _ends(points: Sequence[Figure]) -> tuple[float, float]:
     """The ends of the axis: all values, and the intervals as long as they do not dwarf the values."""
-    values = [point.value for point in points if point.value is not None]
+    values = [point.mean for point in points]
     low, high = min(values), max(values)
     room = max(high - low, 0.05 * high)
-    lows = [low, *(point.low for point in points if point.low is not None)]
-    highs = [high, *(point.high for point in points if point.high is not None)]
-    return max(min(lows), low - room), min(max(highs), high + room)
+    return max(min(point.low for point in points), low - room), min(max(point.high for point in points), high + room)
 
 
 def _places(count: int) -> list[int]:
