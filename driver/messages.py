@@ -138,9 +138,8 @@ class Step:
 
     `dir` and `folders` (of its measurements) are below the run's folder. `held`: the services take turns, and their
     loads are stopped in between; otherwise it is one service alone, or each is under an event. `host_network`: the load
-    generator is on the host's network. `knee`: the step needs knees found in earlier steps. `clients`: names of the
-    load shares of several load generators. `events`: by service. `copies`: the names in `services` that are a further
-    container of a service of the run, which they map to.
+    generator is on the host's network. `knee`: the step needs knees found in earlier steps. `events`: by service.
+    `copies`: the names in `services` that are a further container of a service of the run, which they map to.
     """
 
     id: str
@@ -150,7 +149,6 @@ class Step:
     held: bool = False
     host_network: bool = False
     knee: bool = False
-    clients: tuple[str, ...] = ()
     events: Mapping[str, Doings] = field(default_factory=dict)
     copies: Mapping[str, str] = field(default_factory=dict)
 

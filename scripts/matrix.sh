@@ -35,7 +35,6 @@
 #   --max-time MINUTES    stop measuring after this time; rankings come first, and the report says what is missing
 #   --duration SECONDS    load of each cell that is measured alone; for the event memory, the longest time (10)
 #   --rounds N  --seed N  passes over all cells, each in its own random order; for rankings, the maximum
-#   --loadgens N          split the load of each cell among N load generators (--mode solo); with --swarm, each on its own node
 #   --no-latency          do not measure latency: skip the loads at a common rate that follow a ranking
 #   --profile             after the tables, sample their services under load: where the CPU time goes (docs/profiles.md)
 #   --list                print the cells of the selection and the estimated time; run nothing

@@ -42,8 +42,7 @@ class Findings:
     """Counts are of measurements; `noisy` ones have noise of the host against them.
 
     `rounds` and `cells` are those of services measured alone, which `alone` names; `null`: cells of the null server.
-    `order`: the services in the order of the report. `skew_s`: the longest time between the starts of several load
-    generators. `idle_bytes`: the memory of each service before any load.
+    `order`: the services in the order of the report. `idle_bytes`: the memory of each service before any load.
     """
 
     planned: int
@@ -58,7 +57,6 @@ class Findings:
     places: Places
     nodes: tuple[str, ...]
     tools: tuple[str, ...]
-    skew_s: float | None
     idle_bytes: Mapping[str, int | None]
     cells: tuple[Cell, ...]
     null: tuple[Cell, ...]
@@ -95,7 +93,6 @@ def findings_of(
         places=places_of(facts, records),
         nodes=tuple(sorted({record.node for record in records if record.node})),
         tools=tuple(sorted({f"{record.tool} {record.tool_version}" for record in records if record.tool_version})),
-        skew_s=max((record.start_skew_s for record in records if record.start_skew_s is not None), default=None),
         idle_bytes={record.service: record.memory_idle_bytes for record in records},
         cells=cells,
         null=tuple(cells_of([record for record in records if record.mode == "null"], ())),

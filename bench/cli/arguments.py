@@ -27,7 +27,6 @@ def parse_selection(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--vary", type=parse_knob, default=[], action="append")
     parser.add_argument("--duration", type=number)
     parser.add_argument("--mode")
-    parser.add_argument("--loadgens", type=_whole, default=1)
     parser.add_argument("--profile", action="store_true")
     parser.add_argument("--no-latency", dest="latency", action="store_false")
     parser.add_argument("--controls", choices=("null", "none"), default="null")

@@ -3,7 +3,7 @@
 usage: measure VERB RUN_DIR [LOAD_NAME]
 
 RUN_DIR/step.json describes its loads: one, or those of services that take turns, each with a name. `prepare` and
-`run` are of the whole step, the other verbs of one load, the first without a name.
+`run` are of the whole step, `command` of one load, the first without a name.
 
   command  prints the load tool's command line and runs nothing; of a search for a knee, the
            command line of its first trial
@@ -13,13 +13,9 @@ RUN_DIR/step.json describes its loads: one, or those of services that take turns
            knee.json
   run      runs the load tools, in turns if there are several, and saves their output; tool.json is
            the last file. Under events it first warms up, and finds out what each service holds.
-           With a name: one of several load generators on one service
-  merge    of several load generators (the step's loads client_1, client_2, ...), each of which has
-           run: their outputs as one, and what the tool itself makes of all results
 
 Settings, by environment, in seconds: READY_TIMEOUT (30, until the first good answer),
-ANSWER_TIMEOUT (15, for one answer outside the load). START_AT (nanoseconds since the epoch):
-run does not begin before. BENCH_DEBUG=1 traces every call and every command.
+ANSWER_TIMEOUT (15, for one answer outside the load). BENCH_DEBUG=1 traces every call and every command.
 
 Exit status: 0 done; 1 an unexpected failure; 2 wrong usage, or a load that the tool cannot make;
 10 the service did not start, or answers no more; 11 it answers wrongly; 12 the load tool failed
@@ -39,7 +35,7 @@ from bench.load.failures import WRONG_USAGE, Failed, explained
 if TYPE_CHECKING:
     from types import FrameType
 
-VERBS = ("command", "prepare", "run", "merge")
+VERBS = ("command", "prepare", "run")
 UNEXPECTED, INTERRUPTED = 1, 130
 _HERE = str(Path(__file__).parents[1])
 
@@ -68,22 +64,18 @@ def _do(verb: str, run: str, name: str = "") -> None:
         from bench.load.failures import command_line
 
         print(command_line(verbs.command(task)))
-    elif verb in ("prepare", "run") and step.loads.held:
+    elif step.loads.held:
         from bench.load import in_turns
 
         (in_turns.wait_for_all if verb == "prepare" else in_turns.load_windows)(step)
-    elif verb in ("prepare", "run") and step.loads.events:
+    elif step.loads.events:
         from bench.load import side_by_side
 
         (side_by_side.wait_for_all if verb == "prepare" else side_by_side.load_events)(step)
     elif verb == "prepare":
         verbs.prepare_alone(step, _say)
-    elif verb == "run":
-        verbs.run(task) if name else verbs.run_alone(step)
     else:
-        from bench.load.save import merge_clients
-
-        merge_clients(task, len(step.loads.clients))
+        verbs.run_alone(step)
 
 
 def _say(line: str) -> None:

@@ -32,7 +32,6 @@ from bench.matrix.settings import read_settings
 from bench.own_app.app import FOLDER, LOCKS, OwnApp, read_app, with_own_app
 from bench.own_app.targets import write_load_files
 from bench.plan.cells import Plan
-from bench.plan.clients import with_clients
 from bench.plan.cpus import resolve
 from bench.plan.interim_looks import table_looks
 from bench.plan.make import make_plan
@@ -73,8 +72,6 @@ def list_verb(argv: Sequence[str]) -> int:
         print(f"control: null  {null.scenario}  {null.tool}  {null.level.name}")
     if options.profile:
         print(profile_words(plan))
-    if plan.clients > 1:
-        print(f"each by {plan.clients} load generators at once, which share its connections or rate")
     first = min(table_looks(plan.turn_rounds)[0], plan.turn_rounds)
     least, most = plan.total_seconds(first), plan.total_seconds(plan.turn_rounds)
     for table in plan.tables:
@@ -106,9 +103,8 @@ def plan_verb(argv: Sequence[str]) -> int:
     options = parse_selection(argv)
     composed = not os.environ.get("BENCH_CONTAINERS")
     if composed:
-        given = {name: getattr(options, name) for name in ("vary", "target", "profile", "again")}
-        for name, asked in {**given, "loadgens": options.loadgens > 1}.items():
-            if asked:
+        for name in ("vary", "target", "profile", "again"):
+            if getattr(options, name):
                 raise UserError(
                     f"--{name} needs containers of its own: use scripts/matrix.sh, not docker-compose up bench"
                 )
@@ -166,10 +162,7 @@ def commands_verb(argv: Sequence[str]) -> int:
         for step in steps_of(source.planned):
             step_loads = loads_of(run, step)
             shares = {line.id: line.share for line in step.lines}
-            for name, load in step_loads.loads.items():
-                # The combined load of several load generators is not a command.
-                if name not in step_loads.clients and step_loads.clients:
-                    continue
+            for load in step_loads.loads.values():
                 if (share := shares.get(load.id)) and load.rate is None:
                     print(f"{load.id}  {load.service}  {load.tool} at {share:.0%} of the slowest service's speed")
                     continue
@@ -285,8 +278,6 @@ def plan_of(options: argparse.Namespace, present: Collection[str] | None = None)
         plan = replace(plan, refs=refs.facts(plan))
     else:
         plan = make_plan(here, wanted)
-    alone = [f"--{name}" for name in ("target", "profile") if getattr(options, name)]
-    plan = with_clients(plan, options.loadgens, other_options=alone)
     if options.profile:
         check_profile(plan)
     if plan.preset.workers:

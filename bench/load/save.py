@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
@@ -21,29 +20,11 @@ from bench.core.files import ROOM_BYTES
 from bench.core.formats import plain
 from bench.core.programs import KILLED, NOT_FOUND, guarded, memory_file, shell_status
 from bench.load.answers import SILENT, Answer, ask
-from bench.load.failures import TOOL_FAILED, WRONG_USAGE, Failed, shortened
+from bench.load.failures import TOOL_FAILED, Failed, shortened
 from bench.load.kernel_counters import Facts, Watch, counters, limits, sysctls
 from bench.load.task import Task
 from bench.tools import TOOLS
 from bench.tools.tool import OUTPUT, Command, temporary
-
-MOST_AHEAD_S = 30
-_NANOSECONDS = re.compile(r"[1-9][0-9]{18}\Z", re.ASCII)
-
-
-def await_start(start_at: str) -> Facts:
-    """Wait until `start_at` (ns since the epoch; '' for no wait); returns it for tool.json, to show a late start."""
-    if not start_at:
-        return {}
-    if not _NANOSECONDS.match(start_at):
-        raise Failed(WRONG_USAGE, f"START_AT='{start_at}' is not a time in nanoseconds since the epoch")
-    # Read the clock only once: if it were set meanwhile, a loop could wait forever.
-    left_s = (int(start_at) - time.time_ns()) / 1e9
-    if left_s > MOST_AHEAD_S:
-        raise Failed(WRONG_USAGE, f"START_AT='{start_at}' is more than {MOST_AHEAD_S} s ahead of this machine's clock")
-    time.sleep(max(0.0, left_s))
-    return {"start_at_ns": start_at}
-
 
 TOOL_JSON = "tool.json"
 FILES = (*dict.fromkeys(name for tool in TOOLS.values() for name in (OUTPUT, *tool.files)), TOOL_JSON)
@@ -75,7 +56,6 @@ def run_load(task: Task) -> Ran:
     task.write_body()
     _take_room(folder)
     facts: Facts = {"limits": limits(), "sysctls": sysctls()}
-    facts |= await_start(os.environ.get("START_AT", ""))
     facts["before"] = counters()
     clock = time.monotonic_ns()
     facts["start_ns"] = time.time_ns()
@@ -194,27 +174,3 @@ def _health(answer: Answer) -> Facts:
         "time_s": float(answer.seconds) if answer.seconds else None,
         "error": answer.error or None,
     }
-
-
-def merge_clients(task: Task, clients: int) -> None:
-    """Merge the files in each load generator's folder into those of the measurement."""
-    from bench.plan.measurement import client_folder  # only this verb needs it
-
-    folder = task.folder
-    parts = [folder / client_folder(number) for number in range(1, clients + 1)]
-    for number, part in enumerate(parts, 1):
-        if not (part / TOOL_JSON).is_file():
-            raise Failed(TOOL_FAILED, f"client {number} of {clients} has left no tool.json")
-    if clients < 2:
-        raise Failed(WRONG_USAGE, "the step has one load generator: there is nothing to merge")
-    for name in FILES:
-        if name != TOOL_JSON:
-            (folder / name).unlink(missing_ok=True)
-            temporary(folder, name).unlink(missing_ok=True)
-    with temporary(folder, OUTPUT).open("wb") as whole:
-        for part in parts:
-            whole.write(f"== {part.name} of {clients} ==\n".encode())
-            whole.write((part / OUTPUT).read_bytes())
-    if not task.tool.merge(parts, folder):
-        raise Failed(TOOL_FAILED, f"the outputs of {task.tool.name} cannot be merged")
-    publish(folder)

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from bench.core.files import as_object, items, mapping, read_bytes, write_file
+from bench.core.files import as_object, mapping, read_bytes, write_file
 from bench.load.failures import WRONG_USAGE, Failed, explained
 from bench.tools import SOCKETS, TOOLS
 from bench.tools.tool import CannotError, Command, Load, Request, Tool
@@ -70,13 +70,12 @@ class StepLoad:
 
 @dataclass(frozen=True, slots=True)
 class StepLoads:
-    """The loads of a step by measurement id, and `clients`, the shares of several load generators.
+    """The loads of a step by measurement id.
 
     `dir` is the step's folder, relative to the run's. `held`: the loads are stopped during each other's turns.
     """
 
     loads: Mapping[str, StepLoad]
-    clients: tuple[str, ...] = ()
     dir: str = ""
     held: bool = False
 
@@ -99,7 +98,7 @@ _FITS: Mapping[str, Callable[[Any], bool]] = {
 def write_loads(folder: Path, step: StepLoads, host: Mapping[str, Any]) -> None:
     """Write step.json into the folder of a run or a lane; `host` is the driver's part of it."""
     loads = {name: asdict(load) for name, load in step.loads.items()}
-    told = {"schema": SCHEMA, "host": host, "clients": step.clients, "loads": loads}
+    told = {"schema": SCHEMA, "host": host, "loads": loads}
     write_file(folder / FILE, json.dumps(told) + "\n")
 
 
@@ -113,7 +112,7 @@ def read_loads(folder: str) -> StepLoads:
         raise Failed(WRONG_USAGE, f"{file} is not a step of schema {SCHEMA}")
     loads = {name: _load(file, name, load) for name, load in mapping(step.get("loads")).items()}
     host = mapping(step.get("host"))
-    return StepLoads(loads, tuple(map(str, items(step.get("clients")))), str(host.get("dir")), host.get("held") is True)
+    return StepLoads(loads, str(host.get("dir")), host.get("held") is True)
 
 
 def _load(file: str, name: str, values: Mapping[str, Any]) -> StepLoad:

@@ -23,10 +23,17 @@ def prepare_alone(step: Step, say: Say) -> None:
 
 
 def run_alone(step: Step) -> None:
-    """`run` for a step with one service."""
+    """`run` for a step with one service: run the load tool and save its output."""
+    from bench.load.save import run_and_save
+
     task = step.task()
     with step.noted(task.entry.service):
-        run(task)
+        task = replace(task, load=pinned(task.load))
+        if task.entry.knee_p99_s is not None:
+            from bench.load.knee import at_knee
+
+            task = at_knee(task)
+        run_and_save(task)
 
 
 def command(task: Task) -> Command:
@@ -59,15 +66,3 @@ def prepare(task: Task, say: Say) -> None:
         from bench.load.knee import search_knee
 
         search_knee(task, warmed)
-
-
-def run(task: Task) -> None:
-    """Run the load tool and save its output."""
-    from bench.load.save import run_and_save
-
-    task = replace(task, load=pinned(task.load))
-    if task.entry.knee_p99_s is not None:
-        from bench.load.knee import at_knee
-
-        task = at_knee(task)
-    run_and_save(task)

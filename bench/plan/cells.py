@@ -192,8 +192,6 @@ class Plan:
     """Services that are compared with each other: of two refs, or with two versions of a package."""
     refs: Mapping[str, Any] | None = None
     """run.json's entry about the two refs that are compared."""
-    clients: int = 1
-    """Load generators that load each cell together."""
     room: float = 0.0
     """Total requests/s that the CPUs allow to services under an event at once; 0: one service at a time."""
 

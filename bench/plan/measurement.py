@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import MISSING, dataclass, fields
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -96,8 +96,6 @@ class Measurement:
     """For a server that already runs: its URL without the path."""
     host_network: bool = False
     """Whether the load generator uses the host's network, to reach a server that already runs."""
-    loadgens: int = 1
-    """Load generators that share the connections and the rate."""
     event: Event | None = None
     """What is done to the service under load; the event then defines the load."""
     copy: int = 1
@@ -169,7 +167,7 @@ def step_folder(folder: str) -> str:
 _FIELDS = {field.name: field for field in fields(Measurement)}
 _OF_SEVERAL = frozenset({"unit", "window", "slot", "block", "turn_s"})
 _OF_OWN_APPS = frozenset({"requests", "targets"})
-_RARE = frozenset({"settings", "url", "host_network", "loadgens", "share", "share_of", "event", "copy"})
+_RARE = frozenset({"settings", "url", "host_network", "share", "share_of", "event", "copy"})
 _LEFT_OUT: Mapping[str, frozenset[str]] = {
     "solo": _OF_SEVERAL | {"mode"},
     "null": _OF_SEVERAL | {"database", "knee_share"},
@@ -177,42 +175,6 @@ _LEFT_OUT: Mapping[str, frozenset[str]] = {
     "rate": frozenset({"knee_p99_s", "knee_share", "turn_s"}),
     "event": frozenset({"knee_p99_s", "knee_share", "turn_s"}),
 }
-
-
-def shares(planned: Measurement) -> tuple[Measurement, ...]:
-    """The measurement split among its load generators, each with its own folder; with one, the measurement itself.
-
-    Connections and rate are divided; `level` stays the cell's.
-    """
-    number = planned.loadgens
-    if number == 1:
-        return (planned,)
-    connections = _divided(planned.connections, number)
-    rates = _divided(None if planned.rate is None else int(planned.rate), number)
-    return tuple(
-        replace(
-            planned,
-            loadgens=1,
-            connections=own,
-            rate=rate,
-            threads=most_threads(own, planned.threads),
-            dir=f"{planned.dir}/{client_folder(client)}",
-        )
-        for client, (own, rate) in enumerate(zip(connections, rates, strict=True), 1)
-    )
-
-
-def client_folder(client: int) -> str:
-    """The folder of a load generator's files within the measurement's; `client` counts from 1."""
-    return f"client-{client}"
-
-
-def _divided(total: int | None, number: int) -> list[int | None]:
-    """`total` in `number` parts; the first parts get the remainder."""
-    if total is None:
-        return [None] * number
-    each, left = divmod(total, number)
-    return [each + (index < left) for index in range(number)]
 
 
 def most_threads(connections: int | None, most: int) -> int:

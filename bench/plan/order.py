@@ -211,7 +211,6 @@ def _of_cell(plan: Plan, cell: PlannedCell, number: int, position: int) -> Measu
         seconds=plan.seconds(cell),
         dir="",
         mode="null" if service is NULL else "solo",
-        loadgens=plan.clients,
         event=cell.event,
     )
     # Measured alone, it is a step of its own.

@@ -36,7 +36,7 @@ FIELDS: Mapping[str, Field] = MappingProxyType(
         "harness": Field("version and content hash of the harness"),
         "settings_sha256": Field("SHA-256 of run.json"),
         "tool_version": Field("version of the load tool"),
-        "command": Field("command line of the load tool; with several load generators, that of the first"),
+        "command": Field("command line of the load tool"),
         "stdin": Field("standard input of the command"),
         "exit_status": Field("exit status of the command"),
         "image_id": Field("ID of the service's image"),
@@ -88,8 +88,6 @@ FIELDS: Mapping[str, Field] = MappingProxyType(
             "CPU time of each process of the service, largest first; in turns over all windows of its block", "s"
         ),
         "node": Field("in a run on several machines, the node where the service was"),
-        "loadgens": Field("number of load generators that shared the cell's load, if several"),
-        "start_skew_s": Field("how far apart several load generators started", "s"),
         "speed": Field("in turns: successes per second, without time that other programs took; ranks a table", "1/s"),
         "server_busy_ratio": Field("in turns: share of the CPU time left by other programs that the service used"),
         "window_end": Field("in turns: frozen or interrupted, how the load tool was ended; null in older runs"),

@@ -200,9 +200,6 @@ class Record:
     process_cpu_s: tuple[float, ...] | None = None
     # The service's machine, in a run on several machines.
     node: str | None = None
-    # The number of load generators that shared the load, and how far apart they started; null if there was only one.
-    loadgens: int | None = None
-    start_skew_s: float | None = None
     speed: float | None = None
     server_busy_ratio: float | None = None
     window_end: str | None = None

@@ -166,7 +166,7 @@ def _loadgen(
     """
     facts, waits = mapping((tool or {}).get("limits")), mapping((tool or {}).get("waits"))
     cpus = whole(facts.get("cpus")) or 0
-    usable = usable_cpus(planned, cpus)
+    usable = TOOLS[planned.tool].cpus(planned.threads, cpus)
     busy = cpu_s / wall_s / usable if cpu_s is not None and wall_s and usable else None
     seen_s = span_s((tool or {}).get("start_ns"), waits.get("seen_ns"))
     waited = whole(waits.get("waited_ns"))
@@ -181,11 +181,6 @@ def _loadgen(
         "loadgen_busy_ratio": (busy, no_tool),
         "loadgen_wait_ratio": (wait, reason if isinstance(reason, str) and reason else no_tool),
     }
-
-
-def usable_cpus(planned: Measurement, cpus: int) -> int:
-    """The number of these CPUs that the measurement's tool can use."""
-    return TOOLS[planned.tool].cpus(planned.threads, cpus)
 
 
 def _others_s(tool: Mapping[str, Any] | None, cpu_s: float | None, wall_s: float | None) -> float | None:

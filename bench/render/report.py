@@ -43,7 +43,6 @@ from bench.words.events import ToldEvents
 from bench.words.own_app import elsewhere, own_app_answers, own_app_choices
 from bench.words.setup import (
     already_running,
-    loadgen_words,
     machines_words,
     network_cost,
     package_facts,
@@ -176,8 +175,6 @@ def _facts(facts: Mapping[str, Any], findings: Findings) -> Iterable[tuple[str, 
             f"servers on {listed(findings.nodes)}, of one kind; load generator and database on other nodes;"
             " unencrypted overlay network. `host`: where the scripts ran",
         )
-    if words := loadgen_words(facts, findings):
-        yield "load generators", words
     host = mapping(facts.get("host"))
     known = [f"{key} {'unknown' if host[key] is None else host[key]}" for key in host if key != "missing"]
     yield "host", ", ".join(known) or "unknown"

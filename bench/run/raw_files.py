@@ -17,7 +17,6 @@ from bench.core.files import mapping, read_bytes
 from bench.own_app.compose_file import PREFIX as OWN_SERVICE
 from bench.plan.measurement import step_folder
 from bench.run import earlier_runs
-from bench.run.clients import file_names
 from bench.tools import tool_of
 
 HASHES = "sha256"
@@ -84,10 +83,7 @@ def read_files(run: str, places: Places, tool: str) -> dict[str, bytes | None]:
     if not places.in_block:
         paths += [f"{path}.{when}" for path in places.states.values() for when in ("before", "after")]
     files = {os.path.basename(path): read_bytes(f"{run}/{path}") for path in paths}
-    # Several load generators each have their own folder.
-    clients = len(glob.glob(f"{glob.escape(f'{run}/{folder}')}/client-*/"))
-    more = (*tool_of(tool).more_files, *file_names(clients, tool_of(tool)))
-    return files | {name: read_bytes(f"{run}/{folder}/{name}") for name in more}
+    return files | {name: read_bytes(f"{run}/{folder}/{name}") for name in tool_of(tool).more_files}
 
 
 def hashes_of(files: Mapping[str, bytes | None]) -> dict[str, str]:

@@ -20,7 +20,6 @@ from bench.matrix.start_command import StartCommand
 from bench.plan.measurement import Measurement, measurement_of, shortened
 from bench.plan.running import NO_CONTAINER, NO_COUNTERS
 from bench.run import earlier_runs
-from bench.run.clients import Client, read_clients
 from bench.run.common_rates import path_of
 from bench.run.image_facts import image_bytes, image_of, pretty_name
 from bench.run.raw_files import changed_plan, changes, output_name, places_of, read_files
@@ -58,8 +57,6 @@ class Raw:
     knee: Mapping[str, Any] | None = None
     common_rates: Mapping[str, Any] | None = None
     """For a load at a common rate, the decision for its table."""
-    clients: tuple[Client, ...] = ()
-    """The files of each load generator, if there were several."""
 
     @property
     def sha256(self) -> str | None:
@@ -193,7 +190,6 @@ def read_raw(run: str, planned: Measurement) -> Raw:
         faults=tuple(faults),
         own_services={one: ends[one] for one in places.own_services},
         changes=tuple(changes(files, meta)),
-        clients=read_clients(run, planned, name),
         database=ends["postgres"],
         upstream=ends["upstream"],
     )

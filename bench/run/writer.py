@@ -43,7 +43,6 @@ def write_run(
     write_file(folder / "services.yml", run_services(matrix, services, locks=f"{folder}/{LOCKS}"))
     limits = {"MAX_TIME_S": f"{facts['max_time_s']:.0f}"} if facts.get("max_time_s") else {}
     limits |= {"PROFILE_TABLES": "yes"} if facts.get("profile") else {}
-    limits |= {"LOADGENS": str(facts["loadgens"])} if facts.get("loadgens") else {}
     write_file(folder / "knobs.env", "".join(f"{k}={v}\n" for k, v in (facts["knobs"] | limits).items()))
     write_file(folder / "plan.jsonl", "".join(f"{one.to_line()}\n" for one in planned))
     write_file(folder / SOURCES, json.dumps(sources_of(services), indent=1) + "\n")
@@ -70,7 +69,6 @@ def run_facts(
         "rounds": max(plan.solo_rounds, plan.event_rounds),
         "max_time_s": options.max_time,
         **({"profile": True} if options.profile else {}),
-        **({"loadgens": plan.clients} if plan.clients > 1 else {}),
         "seed": seed,
         "command": options.command_line,
         "knobs": dict(settings),

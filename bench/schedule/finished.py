@@ -90,8 +90,7 @@ def _outcome(run: Path, step: Step, seen: Finished, line: Measurement) -> tuple[
         return Outcome.SILENT if line.url else Outcome.NOT_STARTED, words
     said, status = services / f"{name}.txt", _saved_status(services / f"{name}.status")
     tool = as_object(read_bytes(str(run / line.dir / "tool.json")) or b"")
-    # For a service alone, the load's exit status decides, also with several load generators. An event that the engine
-    # cannot do has not begun.
+    # For a service alone, the load's exit status decides. An event that the engine cannot do has not begun.
     begun = step.held or (step.in_block and "start" in seen.statuses)
     whole = tool is not None if begun else seen.statuses.get("run") == 0
     if whole and (

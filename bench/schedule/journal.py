@@ -130,8 +130,7 @@ def _keeps(source: Run, planned: Measurement) -> bool:
 
 
 def _record(source: Run, planned: Measurement, raw: Raw) -> Record:
-    limits = noise_limits_of(mapping(source.facts.get("knobs")))
-    return judged_record(planned, raw, read_service(source.path, planned.service), limits=limits)
+    return judged_record(planned, raw, read_service(source.path, planned.service))
 
 
 def finished_ids(lines: Iterable[Line]) -> set[str]:

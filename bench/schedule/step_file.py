@@ -17,7 +17,7 @@ from bench.core.files import write_file
 from bench.load.task import FILE as STEP
 from bench.load.task import StepLoad, StepLoads, write_loads
 from bench.plan.events.event import Event, as_dict
-from bench.plan.measurement import Measurement, shares
+from bench.plan.measurement import Measurement
 from bench.run.folder import read_addresses
 from bench.schedule.steps import Step
 from driver.messages import Doings, as_json
@@ -67,7 +67,6 @@ def host_step(step: Step) -> HostStep:
         held=step.held,
         host_network=step.first.host_network,
         knee=any(line.knee_p99_s is not None for line in step.lines),
-        clients=_clients(step),
         events={line.container: doings_of(line.event) for line in step.lines if line.event},
     )
 
@@ -87,18 +86,9 @@ def doings_of(event: Event) -> Doings:
 
 
 def loads_of(run: Path, step: Step) -> StepLoads:
-    """The loads of a step; with several load generators, also the share of each."""
-    addresses, clients = read_addresses(run), _clients(step)
-    loads = {line.id: load_of(line, addresses) for line in step.lines}
-    if clients:
-        loads |= {name: load_of(one, addresses) for name, one in zip(clients, shares(step.first), strict=True)}
-    return StepLoads(loads, clients)
-
-
-def _clients(step: Step) -> tuple[str, ...]:
-    """The names of the loads of several load generators; empty if there is only one."""
-    count = step.first.loadgens
-    return tuple(f"client_{number}" for number in range(1, count + 1)) if count > 1 else ()
+    """The loads of a step."""
+    addresses = read_addresses(run)
+    return StepLoads({line.id: load_of(line, addresses) for line in step.lines})
 
 
 def load_of(planned: Measurement, addresses: Mapping[str, str] = NAMES) -> StepLoad:

@@ -1,17 +1,14 @@
-"""The figures in a tool's output, nothing derived from other sources; and the sum of several tools' outputs.
+"""The figures in a tool's output, nothing derived from other sources.
 
 Times are in seconds, sizes in bytes, rates in 1/s; None means that the output does not contain the figure.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal, TypeVar
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
 
 Report = Literal["complete", "partial", "absent"]
-Number = TypeVar("Number", int, float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,76 +80,3 @@ class Parsed:
 def absent(tool: str, failure: str, format: str = "text", **figures: Any) -> Parsed:
     """The result for output without a report."""
     return Parsed(tool=tool, format=format, report="absent", failure=failure, **figures)
-
-
-def merged(parts: Sequence[Parsed], whole: Parsed | None = None) -> Parsed:
-    """Merge the outputs of several load generators that loaded one service at the same time.
-
-    Counts and rates are sums. Percentiles cannot be merged: they are None unless `whole`, the tool's own report of all
-    results, has them.
-    """
-    bad = next(((number, part) for number, part in enumerate(parts, 1) if part.report != "complete"), None)
-    ok = _sum([part.ok for part in parts])
-    ranges = [part.ok_range or (None if part.ok is None else (part.ok, part.ok)) for part in parts]
-    known = [one for one in ranges if one is not None]
-    is_range = ok is None and len(known) == len(parts)
-    return replace(
-        parts[0],
-        report=bad[1].report if bad else "complete",
-        failure=f"client {bad[0]}: {bad[1].failure}" if bad else None,
-        requests=_sum([part.requests for part in parts]),
-        attempts=_sum([part.attempts for part in parts]),
-        duration_s=_of_all(max, [part.duration_s for part in parts]),
-        rps=_sum([part.rps for part in parts]),
-        ok=ok,
-        ok_range=(sum(least for least, _ in known), sum(most for _, most in known)) if is_range else None,
-        errors=_errors([part.errors for part in parts]),
-        latency_s=_latency(parts) if whole is None else whole.latency_s,
-        bytes_read=_sum([part.bytes_read for part in parts]),
-        bytes_exact=all(part.bytes_exact for part in parts),
-        extra=None,
-    )
-
-
-def _latency(parts: Sequence[Parsed]) -> Latency:
-    """What can be merged: the minimum, the maximum, and the mean weighted by the number of requests."""
-    sums = [
-        None if part.latency_s.mean is None or part.requests is None else part.latency_s.mean * part.requests
-        for part in parts
-    ]
-    total, requests = _sum(sums), _sum([part.requests for part in parts])
-    return Latency(
-        min=_of_all(min, [part.latency_s.min for part in parts]),
-        max=_of_all(max, [part.latency_s.max for part in parts]),
-        mean=total / requests if total is not None and requests else None,
-    )
-
-
-def _errors(parts: Sequence[Errors]) -> Errors:
-    kinds = ("connect", "read", "write", "timeout", "non2xx")
-    others = [part.other for part in parts]
-    numbers = [other for other in others if isinstance(other, int)]
-    return Errors(
-        **{kind: _sum([getattr(part, kind) for part in parts]) for kind in kinds},
-        other=sum(numbers) if len(numbers) == len(others) else _by_name(others),
-        status=_by_name([part.status for part in parts]),
-    )
-
-
-def _by_name(parts: Sequence[Any]) -> dict[str, int] | None:
-    if not all(isinstance(part, dict) for part in parts):
-        return None
-    total: Counter[str] = Counter()
-    for part in parts:
-        total.update(part)
-    return dict(sorted(total.items()))
-
-
-def _sum(values: Sequence[Number | None]) -> Number | None:
-    return _of_all(sum, values)
-
-
-def _of_all(combine: Callable[[Iterable[Number]], Number], values: Sequence[Number | None]) -> Number | None:
-    """The combined values; None if any of them is unknown."""
-    known = [value for value in values if value is not None]
-    return combine(known) if len(known) == len(values) else None

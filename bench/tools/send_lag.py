@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.core.files import as_object, read_bytes
 from bench.tools.reading import go_error_kind
 
 LATE_S = 0.001
@@ -164,24 +163,6 @@ def _listed(counts: Mapping[int, int]) -> dict[str, list[int]]:
     return {"ns": ordered, "counts": [counts[value] for value in ordered]}
 
 
-def merged_latency_facts(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Merge several latencies.json by adding up the counts of equal latencies, which is exact.
-
-    KeyError, TypeError or ValueError if one is malformed.
-    """
-    counts, due = Counter[int](), Counter[int]()
-    for part in parts:
-        for whole, own in ((counts, part), (due, part["due"])):
-            whole.update(dict(zip(own["ns"], own["counts"], strict=True)))
-    return {
-        "schema": 1,
-        "requests": sum(part["requests"] for part in parts),
-        "max_ns": max((part["max_ns"] for part in parts if part["max_ns"] is not None), default=None),
-        **_listed(counts),
-        "due": _listed(due),
-    }
-
-
 def save_schedule(
     lines: Iterable[str], rate: float, timeout_s: float, workers: int, *, lag: Path, latencies: Path
 ) -> None:
@@ -194,16 +175,6 @@ def save_schedule(
         raise ValueError(str(error)) from error
     for file, facts in ((lag, lag_facts(attack, rate, workers)), (latencies, latency_facts(attack, rate))):
         file.write_text(json.dumps(facts, separators=(",", ":")) + "\n")
-
-
-def merge_latencies(files: Sequence[Path], whole: Path) -> None:
-    """Merge the latencies.json `files` of several load generators into `whole`; ValueError if one is malformed."""
-    facts = [as_object(read_bytes(str(file)) or b"") for file in files]
-    try:
-        merged = merged_latency_facts([{} if one is None else one for one in facts])
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"one of {', '.join(map(str, files))} is not a latencies.json: {error}") from error
-    whole.write_text(json.dumps(merged, separators=(",", ":")) + "\n")
 
 
 def _rounded(value: int) -> int:

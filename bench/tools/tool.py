@@ -99,8 +99,6 @@ class Tool(Protocol):
 
     limits_rate: bool = False
     mixes_targets: bool = False
-    merges_reports: bool = False
-    """Whether it can merge the results of several load generators into one report with percentiles."""
     ends_frozen: bool = False
     """Whether it exits even if the service is frozen, because it does not wait for requests in flight."""
     holds: bool = False
@@ -147,10 +145,6 @@ class Tool(Protocol):
 
         Files in `folder` still have their temporary names (see `temporary`).
         """
-        return True
-
-    def merge(self, parts: Sequence[Path], folder: Path) -> bool:
-        """Merge the results of several load generators into `folder`, if the tool supports it; False if that failed."""
         return True
 
     def parse(self, data: bytes) -> Parsed:

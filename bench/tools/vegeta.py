@@ -81,7 +81,6 @@ class Vegeta(Tool):
     more_files = (LAG, LATENCIES)
     limits_rate = True
     mixes_targets = True
-    merges_reports = True
     all_have_status = True
 
     def refusal(self, asked: Asked) -> str | None:
@@ -116,28 +115,14 @@ class Vegeta(Tool):
         results = temporary(folder, RESULTS)
         with temporary(folder, OUTPUT).open("ab") as said:
             with temporary(folder, REPORT).open("wb") as report:
-                done = [_reported("json", [results], stdout=report, stderr=said)]
-            done.append(_reported("text", [results], stdout=said, stderr=said))
+                done = [_reported("json", results, stdout=report, stderr=said)]
+            done.append(_reported("text", results, stdout=said, stderr=said))
         try:
             done.append(_save_schedule(load, folder))
         except (OSError, ValueError) as error:
             print(f"measure: the results of vegeta: {error}", file=sys.stderr)
             return False
         return all(done)
-
-    def merge(self, parts: Sequence[Path], folder: Path) -> bool:
-        """Let vegeta report on all results, and merge latencies.json, which is exact, as it has every latency."""
-        from bench.tools.send_lag import merge_latencies
-
-        with temporary(folder, REPORT).open("wb") as report:
-            if not _reported("json", [part / RESULTS for part in parts], stdout=report, stderr=None):
-                return False
-        try:
-            merge_latencies([part / LATENCIES for part in parts], temporary(folder, LATENCIES))
-        except ValueError as error:
-            print(f"measure: {error}", file=sys.stderr)
-            return False
-        return True
 
     def keeps_alive(self, argv: Sequence[str]) -> bool:
         """Unless disabled by option."""
@@ -185,8 +170,8 @@ def connections(load: Load) -> int:
     return min(most, max(CONNECTIONS_PER_CPU * cpus, math.ceil(rate * load.latency_s / 2)))
 
 
-def _reported(kind: str, results: Sequence[Path], *, stdout: IO[bytes], stderr: IO[bytes] | None) -> bool:
-    words = ["vegeta", "report", f"-type={kind}", *map(str, results)]
+def _reported(kind: str, results: Path, *, stdout: IO[bytes], stderr: IO[bytes]) -> bool:
+    words = ["vegeta", "report", f"-type={kind}", str(results)]
     try:
         return (
             subprocess.run(words, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, check=False).returncode == 0

@@ -13,20 +13,17 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import pairwise
 
 from bench.core.programs import KILLED
 from bench.matrix.knobs import CPU_QUOTA
 from bench.plan.measurement import Measurement, settings_of
-from bench.records.clients import Together
 from bench.records.counters import is_clock_step
-from bench.records.evidence import MAX_BUSY, MAX_ERRORS, MIN_SENT, Evidence
+from bench.records.evidence import MAX_ERRORS, MIN_SENT, Evidence
 from bench.records.record import MEASURED, Cause
 from bench.records.turns import MAX_LATE
-from bench.tools import TOOLS, attack_s, attempts_of, parse
+from bench.tools import TOOLS, attack_s, attempts_of
 from bench.tools.parsed import Parsed
-from bench.validity.run_rules import BOUND, NoiseLimits
 
 OUT_OF_MEMORY, CLOCK = "out of memory", "clock"
 """Causes that come from the kernel and the clocks, not from the tool's figures."""
@@ -270,70 +267,3 @@ def _between(parsed: Parsed) -> str:
     if parsed.ok_range is None:
         return "no count at all"
     return f"between {parsed.ok_range[0]} and {parsed.ok_range[1]} of {parsed.requests}"
-
-
-SKEW = "not together"
-MAX_SKEW = 0.05
-"""The largest accepted delay between the starts of load generators, as a share of the load's duration."""
-
-
-def causes_of_clients(found: Together, limits: NoiseLimits) -> tuple[Cause, ...]:
-    """The causes why a measurement by several load generators is invalid; details of one begin with its number."""
-    whole = found.whole
-    details: dict[str, list[str]] = {"output": [*whole.faults]} if whole.outcome == MEASURED and whole.faults else {}
-    # Load and output are judged for each load generator below; here, only causes of the server and the files are left.
-    for cause in causes_of(replace(whole, parsed=None, output=b"", exit_status=0)):
-        if cause.cause != "output":
-            details.setdefault(cause.cause, []).append(cause.detail)
-    for number, part in enumerate(found.parts, 1):
-        for cause in causes_of(part.evidence):
-            if cause.cause != whole.outcome:
-                details.setdefault(cause.cause, []).append(f"client {number}: {cause.detail}")
-    if whole.outcome == MEASURED:
-        for name, detail in (*_started(found), *_report(found), *_saturated(found, limits)):
-            details.setdefault(name, []).append(detail)
-    return tuple(Cause(name, "; ".join(texts)) for name, texts in details.items())
-
-
-def _started(found: Together) -> Iterator[tuple[str, str]]:
-    """Sums are only valid if all load generators ran at the same time."""
-    duration = found.whole.planned.duration_s
-    if found.skew_most_s is None or duration is None:
-        yield SKEW, "it is not known when each load generator started"
-    elif found.skew_most_s > MAX_SKEW * duration:
-        yield (
-            SKEW,
-            f"load generators started up to {found.skew_most_s:.3g} s apart, which is more than {MAX_SKEW:.0%} of "
-            f"{duration:g} s",
-        )
-
-
-def _report(found: Together) -> Iterator[tuple[str, str]]:
-    """The tool's own report of the merged results must have as many requests as the sum of its parts."""
-    whole = found.whole
-    if not TOOLS[whole.planned.tool].merges_reports or whole.parsed is None:
-        return
-    output = found.raw.output
-    merged = None if output is None else parse(whole.planned.tool, output)
-    if merged is None or merged.report != "complete":
-        yield "output", f"the report of all load generators: {merged.failure if merged else 'was not saved'}"
-    elif merged.attempts != whole.parsed.attempts:
-        yield (
-            "arithmetic",
-            f"{merged.attempts} requests in the report of all load generators, {whole.parsed.attempts} in their own",
-        )
-
-
-def _saturated(found: Together, limits: NoiseLimits) -> Iterator[tuple[str, str]]:
-    """Any saturated load generator, even if the others had capacity left."""
-    if found.whole.planned.mode == "null":
-        return
-    tool = found.whole.planned.tool
-    for number, part in enumerate(found.parts, 1):
-        if part.busy_ratio is not None and part.busy_ratio > MAX_BUSY:
-            yield BOUND, f"client {number}: {tool}'s CPUs were {part.busy_ratio:.1%} busy"
-        if part.wait_ratio is not None and part.wait_ratio > limits.wait:
-            yield BOUND, f"client {number}: {tool} waited for a CPU {part.wait_ratio:.1%} of the window"
-    for numbers, busy in found.shared_busy.values():
-        if busy > MAX_BUSY:
-            yield BOUND, f"clients {', '.join(map(str, numbers))}: the CPUs that they share were {busy:.1%} busy"

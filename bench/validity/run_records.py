@@ -8,18 +8,16 @@ from typing import Any
 from bench.core.files import mapping
 from bench.plan.interim_looks import RATED_FROM
 from bench.plan.measurement import Measurement
-from bench.records.clients import record_of, together
 from bench.records.counters import whole
 from bench.records.make import as_loaded, evidence_of, make_record
 from bench.records.record import Record
 from bench.run.reader import Raw, Run, ServiceFacts, read_raw
-from bench.validity.measurement_rules import causes_of, causes_of_clients
-from bench.validity.run_rules import NoiseLimits, apply_run_rules, noise_limits_of, with_reasons
+from bench.validity.measurement_rules import causes_of
+from bench.validity.run_rules import apply_run_rules, noise_limits_of, with_reasons
 
 Seen = Callable[[Raw], object]
 """Called with the raw files of each measurement, so that they are read only once."""
 
-_LIMITS = NoiseLimits()
 NULL_FACTS = ServiceFacts(
     name="null",
     missing=dict.fromkeys(
@@ -50,7 +48,6 @@ def build_records(source: Run, services: Mapping[str, ServiceFacts], seen: Seen 
     measurements that only serve tables.
     """
     harness = harness_of(source.facts)
-    limits = noise_limits_of(mapping(source.facts.get("knobs")))
     solo_rounds = whole(source.facts.get("rounds")) or 0
     for planned in source.planned:
         if planned.event:
@@ -61,7 +58,7 @@ def build_records(source: Run, services: Mapping[str, ServiceFacts], seen: Seen 
             continue
         if seen is not None:
             seen(raw)
-        yield judged_record(planned, raw, service, harness, source.settings_sha256, limits=limits)
+        yield judged_record(planned, raw, service, harness, source.settings_sha256)
 
 
 def _is_spare(planned: Measurement, solo_rounds: int) -> bool:
@@ -76,14 +73,8 @@ def judged_record(
     service: ServiceFacts,
     harness: str = "",
     settings_sha256: str = "",
-    *,
-    limits: NoiseLimits = _LIMITS,
 ) -> Record:
     """The record of one measurement, judged only by the measurement rules."""
-    if raw.clients:
-        found = together(planned, raw, service)
-        causes = causes_of_clients(found, limits)
-        return record_of(found, service, causes, harness=harness, settings_sha256=settings_sha256)
     loaded, no_rate = as_loaded(planned, raw)
     evidence = evidence_of(loaded, raw, service, no_rate)
     causes = causes_of(evidence)

@@ -157,16 +157,12 @@ def _judged(record: Record, ceilings: Ceilings, limits: NoiseLimits) -> Record:
     """The record with the causes `loadgen-bound` and `host` added."""
     if record.outcome != MEASURED or record.service == NULL:
         return record
-    # Several load generators have already been judged one by one (`causes_of_clients`).
-    starved = () if record.loadgens else _starved(record, limits)
-    own = [cause.detail for cause in record.causes if cause.cause == BOUND]
-    bound = "; ".join((*own, *_ceiling(record, ceilings), *starved))
+    bound = "; ".join((*_ceiling(record, ceilings), *_starved(record, limits)))
     causes = [Cause(BOUND, bound)] if bound else []
     # In a block, noise affects all services of a window alike, and is part of the table's intervals (see noise_of).
     if noise := noise_of(record, limits):
         causes.append(Cause("host", noise))
-    others = tuple(cause for cause in record.causes if cause.cause != BOUND)
-    return replace(record, valid=False, causes=(*others, *causes)) if causes else record
+    return replace(record, valid=False, causes=(*record.causes, *causes)) if causes else record
 
 
 def _ceiling(record: Record, ceilings: Ceilings) -> Iterator[str]:

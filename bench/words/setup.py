@@ -9,19 +9,12 @@ from bench.analysis.findings import Findings
 from bench.analysis.runs.side_by_side import KEY, spans_of, speed_up
 from bench.analysis.services import own_app_of, pairs_of
 from bench.core.files import items, mapping, read_bytes
-from bench.core.formats import joined, milliseconds
 from bench.matrix.packages import normalised
 from bench.plan.running import NO_CONTAINER, OWNED
 from bench.records.counters import whole
 from bench.run.reader import Run, ServiceFacts
-from bench.tools import TOOLS
 from bench.words.own_app import request_words
 
-SUMS = (
-    "requests/s and errors are summed; percentiles of "
-    f"{joined([name for name, tool in TOOLS.items() if not tool.merges_reports])} cannot be merged and are omitted, "
-    f"those of {joined([name for name, tool in TOOLS.items() if tool.merges_reports])} cover all results"
-)
 NETWORK_COST = "network-cost.txt"
 """In the folder of a swarm run: the last output of `scripts/harness-cost.sh --network` before planning."""
 MOST_COST_LINES = 6
@@ -36,21 +29,6 @@ def machines_words(machines: Mapping[str, Any]) -> str:
         f"{published}, in the unencrypted network between the two machines; unlike on one machine, services have a "
         "route out of their network there, without masquerading. `host`: where the scripts ran"
     )
-
-
-def loadgen_words(facts: Mapping[str, Any], findings: Findings) -> str:
-    """How many load generators ran where, and how far apart they started; empty if there was only one."""
-    number = facts.get("loadgens")
-    if not isinstance(number, int) or number < 2:
-        return ""
-    if findings.nodes:
-        where = "each on its own node"
-    else:
-        cpus = mapping(facts.get("knobs")).get("LOADGEN_CPUS", "unknown")
-        where = f"on one machine (shared CPUs {cpus}, so no more load than one could generate)"
-    skew_s = findings.skew_s
-    started = "" if skew_s is None else f"; started within {milliseconds(skew_s)} of each other"
-    return f"{number} per cell, splitting its connections or rate, {where}{started}; {SUMS}"
 
 
 def network_cost(source: Run, findings: Findings) -> Iterator[tuple[str, str]]:

@@ -40,7 +40,7 @@ class Composed(Engine):
             else:
                 return
 
-    def start(self, step: Step, loadgens: int = 0) -> Started:
+    def start(self, step: Step, loadgen: bool = False) -> Started:
         return Started(list(step.services))
 
     def look(self, services: Sequence[str]) -> Mapping[str, State]:
@@ -59,7 +59,7 @@ class Composed(Engine):
     def log(self, service: str) -> str:
         return f"see: docker-compose logs {service}\n"
 
-    def in_loadgen(self, words: Sequence[str], *, log: Path | None = None, folder: str = "", number: int = 1) -> Done:
+    def in_loadgen(self, words: Sequence[str], *, log: Path | None = None, folder: str = "") -> Done:
         return run(words, log=log, timeout=86400, check=False)
 
     def bench(self, *words: str, stdin: bytes = b"") -> Done:

@@ -74,8 +74,8 @@ class Engine(ABC):
         self.run = run
 
     @abstractmethod
-    def start(self, step: Step, loadgens: int = 0) -> Started:
-        """Starts fresh containers of the step's services and `loadgens` load generators (0: keeps the running one).
+    def start(self, step: Step, loadgen: bool = False) -> Started:
+        """Starts fresh containers of the step's services, and of the load generator if `loadgen`.
 
         If one of several services does not start, the others do; if the step as a whole cannot be started, none is
         `up`.
@@ -190,11 +190,11 @@ class Engine(ABC):
         """The last lines of its container."""
 
     @abstractmethod
-    def in_loadgen(self, words: Sequence[str], *, log: Path | None = None, folder: str = "", number: int = 1) -> Done:
+    def in_loadgen(self, words: Sequence[str], *, log: Path | None = None, folder: str = "") -> Done:
         """Runs a command in the load generator's container; the caller checks its status.
 
         `folder`: its working folder below the run's. If the load generator is on another machine, the engine sends the
-        command's input there and fetches its output. `number`: which of several load generators.
+        command's input there and fetches its output.
         """
 
     def on_host_network(self) -> AbstractContextManager[None]:

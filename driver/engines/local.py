@@ -95,13 +95,13 @@ class LocalDocker(Engine):
         """The Docker context of the service's machine; empty for this one."""
         return ""
 
-    def start(self, step: Step, loadgens: int = 0) -> Started:
+    def start(self, step: Step, loadgen: bool = False) -> Started:
         ours = self._ours(step.services)
         targets = [name for name in step.services if name not in ours]
         self._copies = step.copies
-        if loadgens:
+        if loadgen:
             self.before_load()
-        up = self._fresh(step, ours, loadgens) if ours else []
+        up = self._fresh(step, ours, [LOADGEN] if loadgen else []) if ours else []
         if not up and not targets:
             return Started()
         facts = self.facts(up)
@@ -123,8 +123,8 @@ class LocalDocker(Engine):
     def before_load(self) -> None:
         """Failure if the counters cannot be read."""
 
-    def _fresh(self, step: Step, services: Sequence[str], loadgens: int) -> list[str]:
-        """Starts services of the step and load generators; returns the services that are up."""
+    def _fresh(self, step: Step, services: Sequence[str], loadgen: Sequence[str]) -> list[str]:
+        """Starts services of the step and the load generator; returns the services that are up."""
         more = {"cpuset": self.read("online-cpus", services[0])} if step.any_cpu else {}
         # Variables set by --vary take precedence.
         given = {name: self._given(name, event.environment) for name, event in step.events.items() if event.environment}
@@ -135,10 +135,9 @@ class LocalDocker(Engine):
                 name: copied[name] | more | ({"environment": given[name]} if name in given else {}) for name in services
             }
             save(files[0], json.dumps({"services": own}) + "\n")
-        loadgen = [LOADGEN] if loadgens else []
         log = self.start_log(services[0])
         if self.up([*services, *loadgen], log, files=files):
-            return list(services) if loadgens < 2 or self.more_loadgens(loadgens, log) else []
+            return list(services)
         # One service that cannot start makes Compose fail for all, so start each by itself.
         if len(services) == 1 or (loadgen and not self.up(loadgen, log, files=files)):
             return []
@@ -154,11 +153,6 @@ class LocalDocker(Engine):
         settings = self.run.services[service].settings.split() if service in self.run.services else []
         varied = {setting.partition("=")[0] for setting in settings}
         return {name: value for name, value in environment.items() if name not in varied}
-
-    def more_loadgens(self, count: int, log: Path) -> bool:
-        """Scales to `count` load generators, the first of which is up; whether that worked."""
-        words = ("up", "--detach", "--no-deps", "--no-build", "--no-recreate", "--scale", f"{LOADGEN}={count}")
-        return self.up([LOADGEN], log, words)
 
     def up(self, services: Sequence[str], log: Path, words: Sequence[str] = FRESH, files: Sequence[Path] = ()) -> bool:
         """Starts services, each on its own machine; whether Compose succeeded."""
@@ -345,9 +339,8 @@ class LocalDocker(Engine):
     def _pause(self, verb: str, service: str) -> bool:
         return not docker(verb, self.run.container(service), check=False).status
 
-    def in_loadgen(self, words: Sequence[str], *, log: Path | None = None, folder: str = "", number: int = 1) -> Done:
-        container = self.run.container(self._loadgen, number)
-        return docker("exec", container, *words, log=log, timeout=LONGEST_S, check=False)
+    def in_loadgen(self, words: Sequence[str], *, log: Path | None = None, folder: str = "") -> Done:
+        return docker("exec", self.run.container(self._loadgen), *words, log=log, timeout=LONGEST_S, check=False)
 
     def log(self, service: str) -> str:
         if self.is_target(service):

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from driver.compose import FRESH, in_tools, tools_words
+from driver.compose import in_tools, tools_words
 from driver.docker import CONFINED, DockerError, Done, answer, docker, or_failure, start_docker
 from driver.engines.local import LOADGEN, LocalDocker
 from driver.failure import RUN, Failure
@@ -59,11 +59,6 @@ class Nodes(LocalDocker):
         except DockerError as error:
             self.check()
             raise Failure(RUN, f"the load generator on {node.name} cannot reach the counters: {error}") from error
-
-    def more_loadgens(self, count: int, log: Path) -> bool:
-        """Starts each on its own machine."""
-        more = [self.nodes[f"{LOADGEN}-{number}"].context for number in range(2, count + 1)]
-        return all(self.up_at(context, [LOADGEN], log, FRESH, ()) for context in more)
 
     def up_at(
         self, context: str, services: Sequence[str], log: Path, words: Sequence[str], files: Sequence[Path]
@@ -127,10 +122,9 @@ class Nodes(LocalDocker):
         """Does nothing, because the pipes do not reach another machine."""
         return nullcontext()
 
-    def in_loadgen(self, words: Sequence[str], *, log: Path | None = None, folder: str = "", number: int = 1) -> Done:
-        service, role = LOADGEN, LOADGEN if number == 1 else f"{LOADGEN}-{number}"
-        if not self.on_swarm and "verify" in words:
-            service, role = CHECKER, "server"
+    def in_loadgen(self, words: Sequence[str], *, log: Path | None = None, folder: str = "") -> Done:
+        checks = not self.on_swarm and "verify" in words
+        service, role = (CHECKER, "server") if checks else (LOADGEN, LOADGEN)
         far = FarLoadgen(self.run, self.nodes[role].context, self.run.container(service))
         return far.do(words, log=log, folder=folder)
 
@@ -143,12 +137,8 @@ class Nodes(LocalDocker):
 
     def check(self, step_failed: bool = False) -> None:
         for role, node in self.nodes.items():
-            # Of several load generators, only the first one is always started.
-            asked: tuple[str, ...] = ("version", "--format", "true")
-            if not role.startswith(f"{LOADGEN}-"):
-                name = self.run.container(LOADGEN) if role == LOADGEN else self.reader(role)
-                asked = ("inspect", "--format", "{{.State.Running}}", name)
-            if answer(*asked, context=node.context) != "true":
+            name = self.run.container(LOADGEN) if role == LOADGEN else self.reader(role)
+            if answer("inspect", "--format", "{{.State.Running}}", name, context=node.context) != "true":
                 raise Failure(RUN, f"node {node.name} ({role}) is lost: what it was measuring is not recorded")
 
     def address(self, service: str) -> str:

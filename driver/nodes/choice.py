@@ -8,7 +8,6 @@ from __future__ import annotations
 import ipaddress
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from driver.failure import USER, Failure
@@ -38,8 +37,8 @@ def of_largest_kinds(usable: Sequence[Node], before: Sequence[Node] = ()) -> tup
     return kept, left_out
 
 
-def chosen_nodes(usable: Sequence[Node], before: Sequence[Node] = (), loadgens: int = 1) -> list[Node]:
-    """The first suitable node of each role, and nodes for further load generators; Failure if there are too few.
+def chosen_nodes(usable: Sequence[Node], before: Sequence[Node] = ()) -> list[Node]:
+    """The first suitable node of each role; Failure if one has none.
 
     `before`: the nodes that the run has used; it stays on nodes of the same kind.
     """
@@ -57,7 +56,7 @@ def chosen_nodes(usable: Sequence[Node], before: Sequence[Node] = (), loadgens: 
     if lacking:
         why = "; ".join(others[role] for role in lacking if role in others) or "scripts/swarm.sh check says why"
         raise Failure(USER, f"no node can be used as {' or '.join(lacking)}: {why}")
-    return [found[role] for role in ROLES] + _more_loadgens(nodes, found["loadgen"], loadgens)
+    return [found[role] for role in ROLES]
 
 
 def chosen_lanes(
@@ -115,19 +114,6 @@ def cpu_list(text: str) -> list[int]:
         first, _, last = part.partition("-")
         cpus += range(int(first), int(last or first) + 1)
     return cpus
-
-
-def _more_loadgens(nodes: Sequence[Node], first: Node, number: int) -> list[Node]:
-    """Further load generators, each on its own node of the same kind as the first."""
-    others = [node for node in nodes if node.role == first.role and node.name != first.name]
-    alike = [node for node in others if node.kind == first.kind]
-    if len(alike) < number - 1:
-        kinds = "; ".join(
-            f"{node.name} has {node.kind}, and {first.name} {first.kind}" for node in others if node not in alike
-        )
-        why = f" ({kinds})" if kinds else ": scripts/swarm.sh label NODE loadgen"
-        raise Failure(USER, f"{number} load generators need {number} nodes of one kind, not {len(alike) + 1}{why}")
-    return [replace(node, role=f"loadgen-{place}") for place, node in enumerate(alike[: number - 1], 2)]
 
 
 def _database_cpus(supports: Sequence[Node], loadgens: Sequence[Node], settings: Mapping[str, str]) -> list[str]:

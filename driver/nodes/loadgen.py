@@ -51,7 +51,7 @@ def fill_volumes(run: Run, node: Node) -> None:
 
 @dataclass(frozen=True)
 class FarLoadgen:
-    """One of a run's load generators, on another machine."""
+    """A load generator on another machine."""
 
     run: Run
     context: str

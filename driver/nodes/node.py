@@ -21,7 +21,7 @@ NODES, EVER, LANES, ADDRESSES = "nodes.tsv", "nodes-ever.tsv", "lanes.tsv", "add
 
 @dataclass(frozen=True)
 class Node:
-    """A machine in one of its roles: server, loadgen (further load generators: loadgen-2, ...), or support.
+    """A machine in one of its roles: server, loadgen or support.
 
     `context`: the Docker context of its engine, or a URL. `kind`: CPUs, memory and platform; figures are comparable
     only between machines of the same kind. `cpus` is 0 if the node was read from a run's file.

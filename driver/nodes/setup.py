@@ -35,17 +35,14 @@ REACHES = 'exec 3<>"/dev/tcp/${0%:*}/${0##*:}" && read -r line <&3 && [[ $line =
 def choose_nodes(run: Run, resume: bool) -> None:
     """Chooses a node of the swarm for each role, or all pairs that there are; a resumed run may get other nodes."""
     usable = read_swarm().usable()
-    count = int(run.setting("LOADGENS", "1"))
-    nodes = chosen_nodes(usable, read_nodes(run.folder / EVER), count)
+    nodes = chosen_nodes(usable, read_nodes(run.folder / EVER))
     save_nodes(run.folder, nodes)
-    server, loadgen, support, *more = nodes
-    others = "".join(f", {node.name}" for node in more)
+    server, loadgen, support = nodes
     say(
-        f"nodes: server {server.name}, load generator {loadgen.name}{others}, database {support.name}; "
+        f"nodes: server {server.name}, load generator {loadgen.name}, database {support.name}; "
         "overlay network, not encrypted"
     )
-    if count == 1:
-        _choose_lanes(run, usable)
+    _choose_lanes(run, usable)
     cost = text_of(run.root / "results" / NETWORK_COST)
     if cost and not resume:
         save(run.folder / NETWORK_COST, cost)

@@ -208,8 +208,6 @@ def check_machines(request: Request) -> list[str]:
             raise Failure(USER, "--server-context is for two machines without a swarm: leave out --swarm")
         if len(given) < len(MACHINES):
             raise Failure(USER, f"{', '.join(MACHINES[:2])} and {MACHINES[2]} belong together: give all three")
-        if any(word.startswith("--loadgens") for word in words):
-            raise Failure(USER, "--loadgens on several machines needs --swarm")
     if given or request.swarm:
         for word in words:
             option = word.partition("=")[0]

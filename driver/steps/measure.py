@@ -95,9 +95,8 @@ class _Measuring:
                 cannot(engine, self.run.folder / folder)
             return Finished(step.id, begin_ns, end_ns=time_ns(), statuses={"run": 0})
         ours = any(service not in self.run.host.targets for service in step.services)
-        # The load generators are new too: connections of the last load in TIME_WAIT would use up their ports.
-        loadgens = max(1, len(step.clients)) if ours else 0
-        self.started = engine.start(step, loadgens)
+        # The load generator is new too: connections of the last load in TIME_WAIT would use up its ports.
+        self.started = engine.start(step, loadgen=ours)
         self._check_images()
         up, unreached = self.started.up, tuple[str, ...]()
         self.statuses["start"] = 0 if up else 1
@@ -114,10 +113,6 @@ class _Measuring:
                 self._load()
             # Also without a load: the counters tell whether a service ran out of memory in its warm-up.
             self._save_states("after")
-            if step.clients and self.statuses.get("run") == 0:
-                from driver.steps.clients import merge_clients
-
-                self.statuses["run"] = merge_clients(engine, step)
         loaded_ns = time_ns()
         self.behind()
         ended = self._ended()
@@ -194,12 +189,7 @@ class _Measuring:
                     stack.enter_context(acting(self.engine, name, step.events[name], folder, shared))
             else:
                 stack.enter_context(self.sampling(self.engine, step.services[0], self.run.folder / step.folders[0]))
-            if step.clients:
-                from driver.steps.clients import load_by_clients
-
-                self.statuses["run"] = load_by_clients(self.engine, step)
-            else:
-                self._in_loadgen("run")
+            self._in_loadgen("run")
 
     def _in_loadgen(self, verb: str) -> int:
         """Lets the load generator prepare or run the step; saves its status, and its output in the step's folder."""

@@ -296,29 +296,3 @@ knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"r
 	[[ -s $dir/results.bin && -s $dir/lag.json && $(tool_json .exit_status) == 0 ]]
 	[[ $(<"$dir/output.txt") == $'no space left\nreport text' ]]
 }
-
-@test "run: the load begins at the time agreed between load generators, and records that time" {
-	plan '{}'
-	local start
-	start=$(($(date +%s%N) + 1500000000))
-	START_AT=$start "$measure" run "$run_dir"
-	[[ $(tool_json ".start_ns >= $start and .start_ns < $start + 5e9") == true && $(tool_json .start_at_ns) == "$start" ]]
-	# A load generator that is too late starts immediately.
-	START_AT=1767225600000000000 "$measure" run "$run_dir"
-	[[ $(tool_json '.start_ns - (.start_at_ns | tonumber) > 1e9') == true ]]
-	START_AT=tomorrow run -2 "$measure" run "$run_dir"
-	[[ $output == *"START_AT='tomorrow' is not a time"* ]]
-}
-
-@test "merge: joins the outputs of all load generators in order, or of none" {
-	plan '{"loadgens": 2}'
-	"$measure" run "$run_dir" client_2
-	run -12 "$measure" merge "$run_dir"
-	[[ $output == *'client 1 of 2 has left no tool.json'* && ! -e $dir/output.txt ]]
-	"$measure" run "$run_dir" client_1
-	"$measure" merge "$run_dir"
-	[[ $(grep '^==' "$dir/output.txt") == $'== client-1 of 2 ==\n== client-2 of 2 ==' ]]
-	[[ $(grep -c '^out: -t 1 -c 32 ' "$dir/output.txt") == 2 && ! -e $dir/tool.json ]]
-	plan '{}'
-	run -2 "$measure" merge "$run_dir"
-}

@@ -148,24 +148,6 @@ healthy() { [[ $(jq -c '[.exit_status, .health_after.status]' "$dir/tool.json") 
 	[[ $(vegeta report -type=json "$dir/results.bin") == $(<"$dir/output.json") ]]
 }
 
-@test "two vegetas start at the same time, and vegeta's report of both counts what the server saw" {
-	local start sent
-	run_entry '{"tool":"vegeta","connections":null,"rate":101,"path":"/two","loadgens":2}'
-	rm "$dir"/*
-	start=$(($(date +%s%N) + 1000000000))
-	START_AT=$start "$measure" run "$BATS_TEST_TMPDIR" client_1 &
-	START_AT=$start "$measure" run "$BATS_TEST_TMPDIR" client_2
-	wait $!
-	"$measure" merge "$BATS_TEST_TMPDIR"
-	jq --exit-status --slurp 'map(.start_ns) | max - min < 500e6' "$dir"/client-?/tool.json
-	sent=$(jq .requests "$dir/output.json")
-	((sent > 20 && sent <= 101))
-	[[ $(jq --slurp 'map(.requests) | add' "$dir"/client-?/output.json) == "$sent" && $(jq .requests "$dir/latencies.json") == "$sent" ]]
-	jq --exit-status --slurp '.[0].counts == (.[1:] | map([.ns, .counts] | transpose[]) | group_by(.[0]) | map(map(.[1]) | add))' \
-		"$dir"/{,client-1/,client-2/}latencies.json
-	jq --exit-status --slurp '.[0].latencies.max == (.[1:] | map(.latencies.max) | max)' "$dir"/{,client-1/,client-2/}output.json
-}
-
 @test "vegeta keeps to its rate while the server stalls" {
 	ANSWER_TIMEOUT=1 run_entry '{"tool":"vegeta","connections":null,"rate":100,"path":"/hang","timeout_s":1}'
 	# A closed loop on 8 connections would send 28 here.

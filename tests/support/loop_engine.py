@@ -33,8 +33,8 @@ class LoopEngine(NotingEngine):
         self.said: dict[str, tuple[int, str]] = {}
         self.ended_now: tuple[str, ...] = ()
 
-    def start(self, step: Step, loadgens: int = 0) -> Started:
-        how = [f"loadgens={loadgens}", *["any-cpu"] * step.any_cpu, *["host-network"] * step.host_network]
+    def start(self, step: Step, loadgen: bool = False) -> Started:
+        how = [*["loadgen"] * loadgen, *["any-cpu"] * step.any_cpu, *["host-network"] * step.host_network]
         self._note("start", *step.services, *how)
         for name in step.services:
             self.run.service_folder(name).mkdir(parents=True, exist_ok=True)
@@ -62,10 +62,8 @@ class LoopEngine(NotingEngine):
         yield
         self._note("freezer-closes")
 
-    def in_loadgen(self, words: Sequence[str], *, log: Path | None = None, folder: str = "", number: int = 1) -> Done:
+    def in_loadgen(self, words: Sequence[str], *, log: Path | None = None, folder: str = "") -> Done:
         assert log is not None
-        if "START_AT" in words[1]:
-            return self._client(number, words, log, folder)
         self._note("exec", *words)
         verb, step = words[1], self._step()
         status, last = self.said.get(f"{verb} {step['id']}") or self.said.get(verb) or (0, "")
@@ -88,18 +86,6 @@ class LoopEngine(NotingEngine):
             for place in step["folders"]:
                 if (self.root / "made" / place).exists():
                     shutil.copytree(self.root / "made" / place, self.run.folder / place, dirs_exist_ok=True)
-        if verb == "merge" and not failed:
-            (place,) = step["folders"]
-            shutil.copyfile(self.root / "made" / place / "output.txt", self.run.folder / place / "output.txt")
-
-    def _client(self, number: int, words: Sequence[str], log: Path, folder: str) -> Done:
-        self._note("client", str(number), *words)
-        status, last = self.said.get(f"client {number}") or (0, "")
-        log.write_text(f"{last}\n")
-        if status == 0:
-            place = f"{self._step()['folders'][0]}/client-{number}"
-            shutil.copytree(self.root / "made" / place, self.run.folder / place)
-        return Done(status, last, "")
 
     def check(self, step_failed: bool = False) -> None:
         self._note("check", *["failed"] * step_failed)

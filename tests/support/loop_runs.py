@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from client_runs import write_clients
 from make_run import entry, output_of, states_of, write_measurement, write_run
 
 from bench.__main__ import main
@@ -173,9 +172,6 @@ def make_loop(root: Path, plan: Sequence[Mapping[str, Any]], rates: Iterable[flo
         if rate and line in blocks:
             write_window(made, line, rate)
         elif rate:
-            if shared := line.get("loadgens"):
-                write_clients(made, line, [rate / shared] * shared)
-                (made / line["dir"] / "clients.tsv").unlink()
             write_measurement(made, line, output_of(line, rate, 9000 if rate == 9999 else 0))
             (made / line["dir"] / "meta.json").unlink()
             shutil.rmtree(made / step_folder(line["dir"]) / "services")

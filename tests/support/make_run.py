@@ -249,11 +249,8 @@ def write_measurement(
     meta: Mapping[str, Any] | None = None,
     after: Mapping[str, int | str] | None = None,
     database: Mapping[str, int | str] | None = None,
-    whole: str = "",
 ) -> None:
     """Writes the raw files of a complete measurement; `tool`, `meta`, `after` and `database` change their files.
-
-    `whole`: the folder of the whole measurement, if `line` is one load generator's share of it.
 
     The host has one CPU, which was busy for 0.1 s more than the measured processes used.
     """
@@ -284,11 +281,10 @@ def write_measurement(
     counters |= {"memory_peak_bytes": 50 << 20, "oom_kill": 0, "restarts": 0, "pids": "11 12", "irq_time": "in_tasks"}
     counters |= {"ticks_12": 500}
     used = {"cpu_usage_ns": 5 * 10**9 + round(cpu_s * 1e9), "ticks_12": 500 + max(0, round(cpu_s * 100))}
-    write_states(folder, line | {"dir": whole or line["dir"]}, line["service"], counters, used | dict(after or {}))
+    write_states(folder, line, line["service"], counters, used | dict(after or {}))
     for name, used_s in (("postgres", DATABASE_S), ("upstream", UPSTREAM_S)):
         used = {"cpu_usage_ns": 10**9 + round(used_s * 1e9)} | dict((database or {}) if name == "postgres" else {})
-        write_states(folder, line | {"dir": whole or line["dir"]}, name, {"cpu_usage_ns": 10**9}, used)
-    saved = folder / (whole or line["dir"])
+        write_states(folder, line, name, {"cpu_usage_ns": 10**9}, used)
     done = {"schema": 1, "id": line["id"], "outcome": "measured", "detail": "", "image_id": "sha256:" + "cd" * 32}
     done |= {"started_ns": 10**9, "ready_ns": 1_450_000_000}
     (saved / "meta.json").write_text(json.dumps(done | dict(meta or {})))

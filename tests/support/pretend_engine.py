@@ -104,7 +104,7 @@ class PretendEngine(NotingEngine):
         self.revived: list[tuple[str, ...]] = []
         self.said: dict[str, Done] = {}
 
-    def start(self, step: Step, loadgens: int = 0) -> Started:
+    def start(self, step: Step, loadgen: bool = False) -> Started:
         (service,) = step.services
         self._note("start", service)
         if service in self.broken:
@@ -137,7 +137,7 @@ class PretendEngine(NotingEngine):
         yield
         self._note("host-network ends")
 
-    def in_loadgen(self, words: Sequence[str], *, log: Path | None = None, folder: str = "", **options: Any) -> Done:
+    def in_loadgen(self, words: Sequence[str], *, log: Path | None = None, folder: str = "") -> Done:
         done = self._verified(words) if words[3] == "verify" else self._answered(words)
         if log:
             log.parent.mkdir(exist_ok=True)

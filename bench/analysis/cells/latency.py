@@ -6,7 +6,6 @@ percentiles between few points of the distribution: it gave a p90 of 96 ms altho
 
 from __future__ import annotations
 
-import glob
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -94,16 +93,14 @@ def read_distribution(folder: str) -> Distribution | None:
     counts = _counts(facts, requests)
     if counts is None or not _whole([requests, max_ns]):
         return None
-    # With several load generators, each has a lag.json of its own.
-    folders = (folder, *glob.glob(f"{glob.escape(folder)}/client-*"))
-    lags = [lag for own in folders if (lag := read_lag(as_object(read_bytes(f"{own}/lag.json") or b"")))]
+    lag = read_lag(as_object(read_bytes(f"{folder}/lag.json") or b""))
     return Distribution(
         int(requests or 0),
         int(max_ns or 0),
         counts,
-        frozenset[str]().union(*(lag.moved(SHARES) for lag in lags)),
+        frozenset(lag.moved(SHARES) if lag else ()),
         _counts(mapping(facts.get("due")), requests),
-        max((round(1e9 * lag.lag_s["p50"]) for lag in lags), default=None),
+        round(1e9 * lag.lag_s["p50"]) if lag else None,
     )
 
 

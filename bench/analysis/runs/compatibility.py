@@ -77,7 +77,6 @@ LOAD_FIELDS = (
     "keepalive",
     "connections",
     "count",
-    "loadgens",
 )
 MEMORY_SLACK = 0.01
 """Share by which the memory size may differ between two boots of one machine."""

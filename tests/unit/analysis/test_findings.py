@@ -27,14 +27,6 @@ def test_windows_with_noise_are_counted_in_turns_and_alone_but_not_those_of_the_
     assert (found.planned, found.measured, found.valid, found.noisy, found.rounds) == (4, 4, 1, 3, 2)
 
 
-def test_of_several_load_generators_the_latest_start_counts() -> None:
-    records = [
-        record("aiohttp", round=number, start_skew_s=skew) for number, skew in ((1, 0.002), (2, 0.03), (3, None))
-    ]
-    assert findings_of(records, {}).skew_s == 0.03
-    assert findings_of(records[2:], {}).skew_s is None
-
-
 def test_the_null_server_has_cells_of_its_own() -> None:
     null = [
         replace(record("aiohttp", round=number), mode="null", service="null", id=f"null-{number}") for number in (1, 2)

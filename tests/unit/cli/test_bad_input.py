@@ -33,6 +33,8 @@ FAULTS = {
     "--max-time 0": "is not a number of minutes above 0",
     "--mode turn": "unknown mode 'turn'; did you mean turns? there are: turns, solo",
     "--mode duet": "--mode duet is gone",
+    "--loadgens 2": "--loadgens is gone: give the load generator more CPUs (LOADGEN_CPUS in .env), or ",
+    "--loadgens=2": "--loadgens is gone: give the load generator more CPUs (LOADGEN_CPUS in .env), or ",
     "--server bjoern --framework starlette": "nothing matches",
     "--profile --stack aiohttp": "select two services or more",
     "--profile --mode solo --stack aiohttp,tornado": "without --mode solo",

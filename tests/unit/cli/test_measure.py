@@ -38,12 +38,11 @@ def test_the_help_and_wrong_usage(
     assert "usage: measure VERB RUN_DIR [LOAD_NAME]" in capsys.readouterr().out
     for argv, words in (
         ((), "unknown verb ''"),
-        (("load", "x"), "unknown verb 'load': command, prepare, run or merge (measure --help)"),
+        (("load", "x"), "unknown verb 'load': command, prepare or run (measure --help)"),
         (("run",), "usage: measure run RUN_DIR [LOAD_NAME]"),
         (("run", "a", "b", "c"), "usage: measure run RUN_DIR [LOAD_NAME]"),
         (("run", str(run / "none")), f"no readable step file at {run}/none/step.json"),
         (("run", str(run), "x"), f"{run}/step.json has no load x"),
-        (("merge", str(run)), "the step has one load generator: there is nothing to merge"),
     ):
         assert status_of(monkeypatch, *argv) == 2
         error = capsys.readouterr().err

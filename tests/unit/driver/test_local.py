@@ -54,7 +54,7 @@ def test_services_in_turns_start_at_once_on_every_cpu_and_are_pinned_and_removed
     engine: LocalDocker, docker: Docker
 ) -> None:
     folder = engine.run.folder
-    started = engine.start(step_with("a", "b", held=True), loadgens=1)
+    started = engine.start(step_with("a", "b", held=True), loadgen=True)
     engine.pin(["a", "b"])
     engine.stop(["a", "b"])
     compose = f"compose --project-name p --file {folder}/compose.yml --file {folder}/block.yml"
@@ -81,20 +81,15 @@ def test_of_several_one_that_cannot_start_has_its_own_words_and_the_others_start
 ) -> None:
     docker.does(f"{FRESH} ", lambda call: Done(int("b" in call.split(FRESH)[1].split()), f"said of {call[-1]}\n", ""))
     del docker.containers["p-b-1"]
-    assert engine.start(step_with("a", "b", held=True), loadgens=1).up == ["a"]
+    assert engine.start(step_with("a", "b", held=True), loadgen=True).up == ["a"]
     assert [call.split("--timeout 0 ")[1] for call in docker.asked(FRESH)] == ["a b loadgen", "loadgen", "a", "b"]
     assert [engine.start_log(name).read_text() for name in ("a", "b")] == ["said of a\n", "said of b\n"]
     assert "b\t" not in (engine.run.folder / "containers.tsv").read_text(), "there is nothing to read"
 
 
-def test_alone_one_is_tried_once_and_several_load_generators_are_added(engine: LocalDocker, docker: Docker) -> None:
-    assert engine.start(step_with("a"), loadgens=3).up == ["a"]
-    assert [call.split("compose.yml ")[1] for call in docker.asked("compose --project-name")] == [
-        f"{FRESH} a loadgen",
-        "up --detach --no-deps --no-build --no-recreate --scale loadgen=3 loadgen",
-    ]
-    docker.says("--scale", status=1)
-    assert engine.start(step_with("a"), loadgens=3).up == []
+def test_alone_one_is_tried_once(engine: LocalDocker, docker: Docker) -> None:
+    assert engine.start(step_with("a"), loadgen=True).up == ["a"]
+    assert [call.split("compose.yml ")[1] for call in docker.asked("compose --project-name")] == [f"{FRESH} a loadgen"]
     docker.says(FRESH, status=1)
     docker.calls.clear()
     assert engine.start(step_with("a")).up == []
@@ -105,7 +100,7 @@ def test_alone_one_is_tried_once_and_several_load_generators_are_added(engine: L
 def test_a_target_is_loaded_from_the_hosts_network_with_the_rights_of_the_other_load_generator(
     engine: LocalDocker, docker: Docker
 ) -> None:
-    assert engine.start(step_with("there"), loadgens=1).up == ["there"]
+    assert engine.start(step_with("there"), loadgen=True).up == ["there"]
     assert engine.state_lines("there") == "null no counters: not a container of this project\n"
     assert engine.look(["there"]) == {"there": State(running=True)}
     engine.in_loadgen(["measure"])
@@ -128,23 +123,23 @@ def test_a_target_is_loaded_from_the_hosts_network_with_the_rights_of_the_other_
 
 def test_beside_a_service_it_knows_the_containers_address(engine: LocalDocker, docker: Docker) -> None:
     beside = step_with("a", "there", held=True, host_network=True)
-    assert engine.start(beside, loadgens=1).up == ["a", "there"]
+    assert engine.start(beside, loadgen=True).up == ["a", "there"]
     assert docker.asked("run --detach", " --network host --add-host a:198.18.0.9 --init ")
     assert "there" not in (engine.run.folder / "containers.tsv").read_text()
     docker.says("run --detach", "no such image\n", status=1)
-    assert engine.start(beside, loadgens=1).up == []
+    assert engine.start(beside, loadgen=True).up == []
     with pytest.raises(DockerError, match="does not start in the host's network: no such image"):
         engine.on_host_network().__enter__()
 
 
 def test_where_no_service_beside_a_target_starts_the_target_is_loaded(engine: LocalDocker, docker: Docker) -> None:
     docker.says(FRESH, status=1)
-    assert engine.start(step_with("a", "there", held=True, host_network=True), loadgens=1).up == ["there"]
+    assert engine.start(step_with("a", "there", held=True, host_network=True), loadgen=True).up == ["there"]
     assert not docker.asked("--add-host")
 
 
 def test_states_are_those_that_docker_and_the_kernel_tell(engine: LocalDocker, docker: Docker) -> None:
-    engine.start(step_with("a"), loadgens=1)
+    engine.start(step_with("a"), loadgen=True)
     docker.runs("p-a-1", pid=0, running=False, killed=True)
     ended = "running false\noom_killed true\nrestarts 0\n"
     assert engine.state_lines("a") == f"counters of 1\n{ended}"
@@ -161,7 +156,7 @@ def test_an_engine_whose_cgroups_are_of_something_else_has_no_counters(
     engine: LocalDocker, docker: Docker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(counters, "unreadable", lambda container, pid: f"of {container}, {pid}")
-    engine.start(step_with("a", held=True), loadgens=1)
+    engine.start(step_with("a", held=True), loadgen=True)
     assert engine.state_lines("postgres") == "null of id-loadgen, 3\n"
     assert (engine.run.folder / "containers.tsv").read_text().count("/not-found") == 3
 
@@ -429,12 +424,12 @@ def test_what_has_ended_is_started_again_and_said(
 
 
 def test_an_event_gives_a_service_what_it_needs_but_never_what_varies(engine: LocalDocker, docker: Docker) -> None:
-    engine.start(step_with("a", events={"a": Doings(environment={"A": "9", "BOOT_S": "2"})}), loadgens=1)
+    engine.start(step_with("a", events={"a": Doings(environment={"A": "9", "BOOT_S": "2"})}), loadgen=True)
     given = {"services": {"a": {"cpuset": "0-3", "environment": {"BOOT_S": "2"}}}}
     assert json.loads((engine.run.folder / "block.yml").read_text()) == given
     assert docker.asked("compose", "block.yml")
     docker.calls.clear()
-    engine.start(step_with("a"), loadgens=1)
+    engine.start(step_with("a"), loadgen=True)
     assert not docker.asked("block.yml")
 
 
@@ -442,7 +437,7 @@ def test_another_container_of_a_service_is_as_the_service_is(engine: LocalDocker
     docker.runs("p-a-copy-2-1", pid=8)
     events = {"a": Doings(environment={"A": "9"}), "a-copy-2": Doings(environment={"A": "9", "BOOT_S": "2"})}
     step = step_with("a", "a-copy-2", events=events, copies={"a-copy-2": "a"})
-    assert engine.start(step, loadgens=1).up == ["a", "a-copy-2"]
+    assert engine.start(step, loadgen=True).up == ["a", "a-copy-2"]
     folder = engine.run.folder
     first = {"cpuset": "0-3", "environment": {}}
     extends = {"file": f"{folder}/compose.yml", "service": "a"}
@@ -495,7 +490,7 @@ def test_a_second_container_is_started_and_both_keep_addresses_that_docker_gives
     engine: LocalDocker, docker: Docker
 ) -> None:
     docker.runs("p-a-2", "p-b-2", pid=8)
-    engine.start(step_with("a", "b", events={"a": Doings(environment={"BOOT_S": "2"})}), loadgens=1)
+    engine.start(step_with("a", "b", events={"a": Doings(environment={"BOOT_S": "2"})}), loadgen=True)
     docker.calls.clear()
     engine.double("a")
     engine.double("b")

@@ -128,15 +128,6 @@ def test_nodes_of_the_largest_kind_are_chosen_and_a_run_that_goes_on_keeps_its_o
         chosen_nodes(ROLES, before)
 
 
-def test_several_load_generators_have_a_node_each_of_one_kind() -> None:
-    assert names(chosen_nodes(ROLES, loadgens=2))[3:] == [("loadgen-2", "node-3")]
-    with pytest.raises(Failure, match=r"^3 load generators need 3 nodes of one kind, not 2: scripts/swarm.sh"):
-        chosen_nodes(ROLES, loadgens=3)
-    other = [*without("node-3"), node("loadgen", 6, LARGE)]
-    with pytest.raises(Failure, match=r"not 1 \(node-6 has 8 CPUs.*, and node-2 2 CPUs"):
-        chosen_nodes(other, [node("loadgen", 2)], loadgens=2)
-
-
 SERVER = Node("", "node-1", "one", "-", "4 CPUs, 8.0 GiB, linux/x86_64")
 LOADGEN = Node("", "node-2", "ssh://root@two", "-", "2 CPUs, 4.0 GiB, linux/x86_64")
 ADDRESS = "198.18.83.1"

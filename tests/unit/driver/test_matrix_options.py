@@ -138,7 +138,6 @@ def test_an_option_without_its_value_is_refused(words: str, why: str) -> None:
         ("--server-context a", "belong together: give all three"),
         (" ".join([*CONTEXTS, "--swarm"]), "without a swarm"),
         (" ".join([*CONTEXTS, "--resume", "r"]), "--resume uses the machines"),
-        (" ".join([*CONTEXTS, "--loadgens=2"]), "--loadgens on several machines needs --swarm"),
         (" ".join([*CONTEXTS, "--target", "http://x"]), "--target works on this machine only"),
         ("--swarm --target=http://x", "--target works on this machine only"),
         ("--swarm --profile", "--profile works on this machine only"),
@@ -152,7 +151,7 @@ def test_what_does_not_go_with_several_machines_is_refused(words: str, why: str)
 
 def test_two_machines_and_a_swarm_are_taken() -> None:
     assert check_machines(read_request(CONTEXTS)) == ["a", "b", "c"]
-    assert check_machines(read_request(["--swarm", "--loadgens", "2"])) == []
+    assert check_machines(read_request(["--swarm", "--rounds", "2"])) == []
 
 
 THEN = {

@@ -136,10 +136,10 @@ esac"""
         "^the load generator on load-2 cannot reach the counters: bench: counters-support does not answer: timed out$"
     )
     with pytest.raises(Failure, match=words):
-        engine.start(step_with("a"), loadgens=1)
+        engine.start(step_with("a"), loadgen=True)
     (tmp_path / "running").write_text("false\n")
     with pytest.raises(Failure, match=r"^node node-2 \(server\) is lost: what it was measuring is not recorded$"):
-        engine.start(step_with("a"), loadgens=1)
+        engine.start(step_with("a"), loadgen=True)
     assert "compose" not in calls.read_text()
 
 

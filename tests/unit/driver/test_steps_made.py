@@ -46,7 +46,7 @@ def test_a_service_alone_is_started_fresh_prepared_loaded_and_removed(alone: Loo
     assert loop(alone) == 3
     name = NAMES[0]
     assert alone.calls("start", "exec", "state", "stop")[:10] == [
-        f"start {name} loadgens=1",
+        f"start {name} loadgen",
         "exec loadgen/measure prepare results/a-run",
         *(states := [f"state {one}" for one in (name, "postgres", "upstream")]),
         "exec loadgen/measure run results/a-run",
@@ -100,7 +100,7 @@ def test_services_in_turns_are_up_at_once_answered_pinned_counted_loaded_removed
     names = " ".join(NAMES)
     states = [f"state {name}" for name in (*NAMES, "postgres", "upstream")]
     assert [call for call in turns.calls() if not call.startswith("bench")] == [
-        f"start {names} loadgens=1 any-cpu",
+        f"start {names} loadgen any-cpu",
         "exec loadgen/measure prepare results/a-run",
         f"pin {names}",
         *(f"look {names}", *states),
@@ -213,4 +213,4 @@ def test_a_server_that_already_runs_needs_no_fresh_load_generator(tmp_path: Path
     running = {"service": "target-a", "url": "http://127.0.0.1:8000", "host_network": True}
     engine = engine_of(tmp_path, [solo("aiohttp", 1, **running)], [3000])
     assert loop(engine) == 3
-    assert engine.calls("start") == ["start target-a loadgens=0 host-network"]
+    assert engine.calls("start") == ["start target-a host-network"]

@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.load.failures import Failed
 from bench.load.kernel_counters import Seen, Watch, counters, limits, look, ports_waiting, sysctls
-from bench.load.save import await_start
 
 
 @pytest.fixture
@@ -95,20 +93,3 @@ def test_the_waits_of_all_of_a_tools_threads_and_of_no_other_process(proc: Path)
         pass
     assert silent.facts()["missing"].startswith("no thread of the tool was seen at work")
     assert isinstance(seen, Seen) and seen.seen_ns > 1.6e18
-
-
-def test_a_start_is_awaited_and_one_that_is_over_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert await_start("") == {}
-    at = str(time.time_ns() + 5 * 10**7)
-    assert await_start(at) == {"start_at_ns": at} and time.time_ns() >= int(at)
-    assert await_start("1767225600000000000")["start_at_ns"] == "1767225600000000000"
-
-
-@pytest.mark.parametrize(
-    ("start_at", "words"),
-    [("tomorrow", "is not a time in nanoseconds"), ("123", "is not a time"), ("9" * 19, "is more than 30 s ahead")],
-)
-def test_a_start_that_is_none(start_at: str, words: str) -> None:
-    with pytest.raises(Failed, match=words) as failed:
-        await_start(start_at)
-    assert failed.value.status == 2

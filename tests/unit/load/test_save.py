@@ -15,7 +15,7 @@ from make_run import entry
 from bench.load import save
 from bench.load.answers import Answer
 from bench.load.failures import Failed, command_line, explained, quoted
-from bench.load.save import merge_clients, run_and_save, tool_json
+from bench.load.save import run_and_save, tool_json
 from bench.load.task import Task, at_address, task_of
 from bench.plan.measurement import planned_of
 from bench.schedule.step_file import load_of
@@ -28,7 +28,6 @@ PLANNED = planned_of(entry(timeout_s=2, path="/json", dir="raw/cell"))
 @pytest.fixture
 def task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Task]:
     """A load whose tool is a shell script."""
-    monkeypatch.delenv("START_AT", raising=False)
     monkeypatch.setattr(save, "ask", lambda _: Answer("200", "0.001", ""))
     monkeypatch.setattr(Wrk, "version", lambda _: "4\ufffd")
 
@@ -132,19 +131,6 @@ def test_output_without_room_is_no_output(task: Callable[[str], Task], monkeypat
     with pytest.raises(Failed, match="has no room for the output of wrk: No space left on device"):
         run_and_save(one)
     assert (one.folder / "tool.json").exists()
-
-
-def test_the_outputs_of_several_are_one_in_their_order(task: Callable[[str], Task]) -> None:
-    one = task("true")
-    for number, text in ((1, "one\n"), (2, "two\n")):
-        part = one.folder / f"client-{number}"
-        part.mkdir(parents=True)
-        (part / "output.txt").write_text(text)
-        with pytest.raises(Failed, match=f"client {number} of 2 has left no tool.json"):
-            merge_clients(one, 2)
-        (part / "tool.json").write_text("{}")
-    merge_clients(one, 2)
-    assert (one.folder / "output.txt").read_text() == "== client-1 of 2 ==\none\n== client-2 of 2 ==\ntwo\n"
 
 
 @pytest.mark.parametrize("host", ["svc", "h", "http", "127.0.0.1"])

@@ -27,8 +27,8 @@ def test_every_measurement_of_a_plan_is_read_back_from_its_line_unchanged(planne
 
 
 def test_a_line_holds_what_its_mode_has_a_use_for_in_the_order_of_the_fields(planned: list[Measurement]) -> None:
-    # Only present with an option: --vary, --target, --loadgens, --event, or levels that are shares.
-    rare = {"settings", "url", "host_network", "loadgens", "share", "share_of", "event", "copy"}
+    # Only present with an option: --vary, --target, --event, or levels that are shares.
+    rare = {"settings", "url", "host_network", "share", "share_of", "event", "copy"}
     every = [field.name for field in fields(Measurement) if field.name not in rare]
     for mode, left_out in (
         ("turns", {"knee_p99_s", "knee_share"}),

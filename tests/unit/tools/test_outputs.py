@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import time
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,7 +16,7 @@ from parse_samples import ALL, NOT_READ, READ, Sample, figures, named
 from bench.__main__ import main
 from bench.cli.load import parse_verb
 from bench.tools import TOOLS, parse
-from bench.tools.parsed import Errors, Latency, Parsed, merged
+from bench.tools.parsed import Parsed
 
 NOT_IN_THE_TEXT = ("tool_version", "server_seen", "notes", "exit_status", "sample")
 of_every_report = pytest.mark.parametrize("sample", READ, ids=[sample.name for sample in READ])
@@ -287,53 +286,3 @@ def test_fuzz_a_damaged_output(case: tuple[str, bytes]) -> None:
 @fuzz(st.tuples(st.sampled_from([*TOOLS]), st.binary(max_size=2000)), examples=100)
 def test_fuzz_any_bytes(case: tuple[str, bytes]) -> None:
     check(parse(*case))
-
-
-PERCENTILES = ("p50", "p75", "p90", "p95", "p99")
-BASIC = {"wrk": "basic-latency"}
-
-
-@pytest.mark.parametrize("tool", ["wrk", "ab", "hey"])
-def test_counts_and_rates_are_sums_and_percentiles_are_never_made(tool: str) -> None:
-    part = parse(tool, named(f"{tool}/{BASIC.get(tool, 'basic')}").data)
-    assert part.report == "complete" and part.requests and part.rps and part.latency_s.p50 is not None
-    other = replace(part, requests=2 * part.requests, latency_s=Latency(mean=1.0, min=0.0, max=9.0, p50=0.5))
-    whole = merged([part, other])
-    assert whole.report == "complete"
-    assert (whole.requests, whole.rps) == (3 * part.requests, 2 * part.rps)
-    assert whole.bytes_read == 2 * (part.bytes_read or 0)
-    assert whole.duration_s == part.duration_s
-    assert [getattr(whole.latency_s, key) for key in (*PERCENTILES, "stdev")] == [None] * 6
-    assert whole.latency_s.max == 9.0
-    assert whole.latency_s.mean == pytest.approx(((part.latency_s.mean or 0) + 2) / 3)
-
-
-def test_percentiles_are_those_that_the_tool_made_of_all_results() -> None:
-    part = parse("vegeta", named("vegeta/basic-text").data)
-    of_all = replace(part, latency_s=Latency(p50=0.1, p99=0.2), attempts=1)
-    whole = merged([part, part], of_all)
-    assert whole.latency_s == Latency(p50=0.1, p99=0.2)
-    assert whole.attempts == 2 * (part.attempts or 0)
-    assert whole.errors.status == {code: 2 * count for code, count in (part.errors.status or {}).items()}
-
-
-def test_a_kind_of_error_that_one_does_not_tell_is_not_known_of_all() -> None:
-    part = parse("hey", named("hey/basic").data)
-    silent = replace(part, errors=replace(part.errors, timeout=None, status=None))
-    whole = merged([part, silent])
-    assert whole.errors.timeout is None and whole.errors.status is None and whole.errors.non2xx == 0
-    lengths = replace(part, errors=Errors(other={"length": 2, "exceptions": 1}))
-    assert merged([lengths, lengths]).errors.other == {"exceptions": 2, "length": 4}
-
-
-def test_an_ambiguous_number_of_good_answers_stays_a_range() -> None:
-    part = parse("ab", named("ab/length-failures").data)
-    assert part.ok is None and part.ok_range is not None
-    sure = replace(part, ok=10, ok_range=None)
-    assert merged([part, sure]).ok_range == (part.ok_range[0] + 10, part.ok_range[1] + 10)
-
-
-def test_one_that_is_cut_off_is_named() -> None:
-    data = named("wrk/basic-latency").data
-    whole = merged([parse("wrk", data), parse("wrk", data[: len(data) // 2])])
-    assert whole.report == "partial" and str(whole.failure).startswith("client 2: cut off")

@@ -25,7 +25,6 @@ from bench.tools.send_lag import (
     lags,
     latency_facts,
     least_requests,
-    merge_latencies,
     most_in_flight,
     quantile,
     quantile_of,
@@ -253,17 +252,3 @@ def test_what_is_no_csv_is_refused(text: str, tmp_path: Path) -> None:
 
 def test_an_attack_without_a_result_has_files(tmp_path: Path) -> None:
     assert read_lag(saved(tmp_path, "")[0]) is None
-
-
-def test_the_latencies_of_several_are_one_file_and_of_what_is_none_there_is_none(tmp_path: Path) -> None:
-    parts = [tmp_path / "1", tmp_path / "2"]
-    parts[0].write_text('{"schema":1,"requests":3,"max_ns":9,"ns":[5,9],"counts":[2,1],"due":{"ns":[9],"counts":[3]}}')
-    parts[1].write_text('{"schema":1,"requests":1,"max_ns":7,"ns":[5],"counts":[1],"due":{"ns":[8],"counts":[1]}}')
-    merge_latencies(parts, tmp_path / "whole")
-    whole = {"schema": 1, "requests": 4, "max_ns": 9, "ns": [5, 9], "counts": [3, 1]}
-    assert json.loads((tmp_path / "whole").read_text()) == whole | {"due": {"ns": [8, 9], "counts": [1, 3]}}
-    for text in ("", "[]", "{}", '{"requests":1,"max_ns":7,"ns":[5],"counts":[]}'):
-        parts[1].write_text(text)
-        with pytest.raises(ValueError, match=r"is not a latencies\.json"):
-            merge_latencies(parts, tmp_path / "none")
-    assert not (tmp_path / "none").exists()

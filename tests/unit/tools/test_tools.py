@@ -221,20 +221,3 @@ def test_a_report_that_cannot_be_made_is_told_and_the_others_stay(
     pretend("vegeta", script)
     assert not TOOLS["vegeta"].save(OPEN, tmp_path)
     assert (tmp_path / ".output.json.tmp").exists()
-
-
-def test_vegeta_merges_what_several_have_left(pretend: Pretend, tmp_path: Path) -> None:
-    pretend("vegeta", 'echo "$@"')
-    parts = [tmp_path / "client-1", tmp_path / "client-2"]
-    for part in parts:
-        part.mkdir()
-        own = '"ns":[5],"counts":[1]'
-        (part / "latencies.json").write_text(f'{{"schema":1,"requests":1,"max_ns":7,{own},"due":{{{own}}}}}')
-    assert TOOLS["vegeta"].merge(parts, tmp_path)
-    said = f"report -type=json {parts[0]}/results.bin {parts[1]}/results.bin\n"
-    assert (tmp_path / ".output.json.tmp").read_text() == said
-    assert json.loads((tmp_path / ".latencies.json.tmp").read_text())["counts"] == [2]
-    (parts[1] / "latencies.json").unlink()
-    assert not TOOLS["vegeta"].merge(parts, tmp_path)
-    pretend("vegeta", "exit 1")
-    assert not TOOLS["vegeta"].merge(parts, tmp_path)

@@ -33,7 +33,6 @@ from bench.words.own_app import (
 from bench.words.runs import Now, Then, since_then
 from bench.words.setup import (
     NETWORK_COST,
-    loadgen_words,
     machines_words,
     network_cost,
     package_facts,
@@ -239,11 +238,6 @@ def setup(folder: Path) -> Said:
     services = {name: ServiceFacts(name=name, packages=own) for name, own in packages.items()}
     not_built = {"a": ServiceFacts(name="a", packages={"h11": "1"}), "b": ServiceFacts(name="b")}
     return {
-        "several load generators on one machine": loadgen_words(
-            {"loadgens": 2, "knobs": {"LOADGEN_CPUS": "1"}},
-            findings_of([replace(one, start_skew_s=0.012) for one in measured({"aiohttp": 1000}, 1)], {}),
-        ),
-        "one load generator": loadgen_words({"loadgens": 1}, findings_of([], {})),
         "two machines": machines_words({"server": "one", "loadgen": "two", "published": "198.18.83.1:21000-21004"}),
         "machines that are not known": machines_words({}),
         "the network was measured": network(measured_before),
