@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 from bench.core.formats import escaped
+from bench.core.gone import GONE
 
 LISTED = (
     "preset",
@@ -48,7 +49,10 @@ def unknown(what: str, word: str, names: Iterable[str], listed_by: str = "") -> 
     """The error for a word that is not in `names`: it suggests the nearest ones and says how to list all.
 
     `listed_by` is the command that lists them, by default that for `LISTED`; without one, the error lists the names.
+    For a word of an earlier version, it says what to use instead.
     """
+    if instead := GONE.get(f"--{what.lower()} {word}"):
+        return UserError(instead)
     names = list(names)
     bare = {name.casefold().strip("-"): name for name in names}
     near = [bare[one] for one in get_close_matches(word.casefold().strip("-"), bare, cutoff=NEAR)]

@@ -9,5 +9,8 @@ GONE: Mapping[str, str] = MappingProxyType(
     {
         "--loadgens": "--loadgens is gone: give the load generator more CPUs (LOADGEN_CPUS in .env), "
         "or measure several pairs of nodes at once with --swarm",
+        "--mode duet": "--mode duet is gone: two services of a selection (--stack A,B) are compared in turns",
+        "--mode both": "--mode both is gone: two services of a selection (--stack A,B) are compared in turns",
+        "--tool hold": "--tool hold is gone: --event connections measures the memory of idle connections",
     }
 )

@@ -12,7 +12,6 @@ import os
 import re
 import socket
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -135,19 +134,6 @@ class CpuCounters:
             return far.read([name])[0].get(name, 0)
         file = self._files.get(name)
         return (_usage_ns(file) or 0) if file else 0
-
-    def memory_bytes(self, name: str) -> int | None:
-        """The current memory of one container; None if it cannot be read on this machine."""
-        file = self._files.get(name)
-        if file is None:
-            return None
-        folder = file.parent
-        if file.name != "cpu.stat":
-            folder = self._root.parent / "memory" / folder.relative_to(self._root)
-        for counter in ("memory.usage_in_bytes", "memory.current"):
-            with suppress(OSError):
-                return int((folder / counter).read_text())
-        return None
 
     def read(self, *names: str) -> Reading:
         """The current counters of these containers, of the load generator and of all tasks."""

@@ -28,7 +28,6 @@ from bench.load.cpu_counters import SHARED, CpuCounters, address_of, cgroup_root
 from bench.load.failures import NO_ANSWER, Failed, explained
 from bench.load.far_counters import FarCounters, far_reader
 from bench.load.held import Freezer, HeldTool, freezer_of
-from bench.load.idle import run_held
 from bench.load.kernel_counters import sysctls
 from bench.load.save import TOOL_JSON, publish, tool_json
 from bench.load.task import Say, Step, Task, at_address, at_once, command_of
@@ -249,11 +248,7 @@ def _load_window(
             rest = max(rest_s(asked), rests_s.get(one.service, 0.0))
             runners.append(Runner(one.service, tool, load.peer, *quiet, seconds, frozen, rest))
         began, clock = time.time_ns(), time.monotonic_ns()
-        if TOOLS[first.tool].holds:
-            outputs = {load.planned.service: temporary(run / load.planned.dir, OUTPUT) for load in loads}
-            taken = run_held(runners, outputs, counters)
-        else:
-            taken = run_window(runners, counters, shared, turn_s=first.turn_s or 0.1, rng=rng, freezer=freezer)
+        taken = run_window(runners, counters, shared, turn_s=first.turn_s or 0.1, rng=rng, freezer=freezer)
         span = Span(began, time.time_ns(), time.monotonic_ns() - clock)
         check_room(run)
     health = _health(step, [load.planned for load in loads])
@@ -295,7 +290,7 @@ def seconds_for(one: Measurement, warmed: float | None, services: int) -> float:
     is assumed to gain half of what an even share of the CPU would imply.
     """
     planned = one.duration_s or 1.0
-    if not warmed or not one.warmup_s or TOOLS[one.tool].holds:
+    if not warmed or not one.warmup_s:
         return planned
     rate = warmed / one.warmup_s * max(1.0, services / 2)
     enough = max(ENOUGH, ENOUGH_PER_CONNECTION * (one.connections or 1))

@@ -69,7 +69,6 @@ class Turns:
       counts, but not in the time.
     - `rest_s`: how long turns wait for more data; a late response increases it.
     - `received`: bytes received when the last turn ended.
-    - `memory_bytes`: memory before connections were held, and with them.
     """
 
     count: int = 0
@@ -83,7 +82,6 @@ class Turns:
     late: int = 0
     rest_s: float = 0.0
     received: int = 0
-    memory_bytes: tuple[int, int] | None = None
 
     def told(self, missing: Mapping[str, str]) -> dict[str, Any]:
         """The entry in tool.json; `missing`: why a container's CPU time is unknown."""
@@ -98,7 +96,7 @@ class Turns:
             "each_ns": self.each_ns,
             "end": self.end,
             "missing": missing,
-        } | ({"memory_bytes": self.memory_bytes} if self.memory_bytes else {})
+        }
 
     @property
     def too_late(self) -> bool:

@@ -15,10 +15,10 @@ from bench.plan.events.event import OPENED_S, RECOVERED, ROLLED, SWEPT, Event
 from bench.plan.interim_looks import RATED_FROM, table_looks
 from bench.plan.levels import SEARCHED, Level, parse_level
 from bench.plan.measurement import Pair
-from bench.tools import OPEN_LOOP, TOOLS, tool_of
+from bench.tools import OPEN_LOOP, TOOLS
 
-# OVERHEAD_S, COUNT_S, PROBE_S, UNTIL_S, RECOVERY_SHARE, SLOWEST_S, SLOWEST_BOOTS, SEARCH_S, EACH_S, OPEN_S,
-# ROLLED_S, BLOCK_OVERHEAD_S and RATE_OVERHEAD_S only estimate how long a run takes.
+# OVERHEAD_S, COUNT_S, PROBE_S, UNTIL_S, RECOVERY_SHARE, SLOWEST_S, SLOWEST_BOOTS, SEARCH_S, EACH_S, ROLLED_S,
+# BLOCK_OVERHEAD_S and RATE_OVERHEAD_S only estimate how long a run takes.
 OVERHEAD_S = 2.5
 """Seconds of a measurement besides warm-up and load: starting the container, waiting for it, stopping it."""
 COUNT_S = 5.0
@@ -41,8 +41,6 @@ The kernel renews a quota every 100 ms, even while the service is idle, so in sh
 """
 CYCLE_S = 1.2
 """Seconds in which every service of a block has had one turn, on a route that waits."""
-HOLD_S, OPEN_S = 4.0, 2.0
-"""How long a window holds its connections, and about how long it takes to open them, in seconds."""
 MOST_IN_BLOCK = 8
 """The most services that are up side by side and loaded in turns."""
 ROOM = 800.0
@@ -116,14 +114,9 @@ class TurnsTable:
         return self.cells[0]
 
     @property
-    def holds(self) -> bool:
-        """Whether its services are loaded at the same time, each with idle connections."""
-        return TOOLS[self.first.tool].holds
-
-    @property
     def waits(self) -> bool:
         """Whether goodput ranks it: servers wait (for I/O or a quota), may use more CPUs, or already run elsewhere."""
-        return (self.first.route.waits or self.capacity or self.has_running) and not self.holds
+        return self.first.route.waits or self.capacity or self.has_running
 
     @property
     def has_running(self) -> bool:
@@ -142,8 +135,6 @@ class TurnsTable:
         All turns of a block together stay below 5 s, because gunicorn then closes idle connections.
         """
         side_by_side = min(len(self.cells), MOST_IN_BLOCK)
-        if self.holds:
-            return HOLD_S
         if self.has_quotas:
             return round(min(QUOTA_TURN_S, QUOTA_CYCLE_S / side_by_side), 3)
         if not self.first.route.waits:
@@ -152,13 +143,11 @@ class TurnsTable:
 
     def load_s(self, planned: float) -> float:
         """Seconds of load for each service in a window; `planned` is what the plan asks for."""
-        if self.holds:
-            return HOLD_S
         return max(planned, QUOTA_TURNS * self.turn_s) if self.has_quotas else planned
 
     def window_s(self, planned: float, services: int) -> float:
         """Expected wall time of a window with this many services, in seconds."""
-        return OPEN_S + HOLD_S if self.holds else 1.2 * services * self.load_s(planned)
+        return 1.2 * services * self.load_s(planned)
 
 
 @dataclass(frozen=True, slots=True)
@@ -419,7 +408,7 @@ def turn_tables(
     settings: Mapping[str, str],
     shares: Mapping[str, Sequence[Level]],
 ) -> Iterator[TurnsTable]:
-    """The tables that are measured in turns: two or more services under the same closed loop, or with idle connections.
+    """The tables that are measured in turns: two or more services under the same closed loop.
 
     `shares` has the common rates of each scenario; of its tables, the first gets them.
     """
@@ -427,13 +416,13 @@ def turn_tables(
         return
     tables: dict[tuple[str, str, str], list[PlannedCell]] = {}
     for cell in cells:
-        if (_shows_speed(cell) or tool_of(cell.tool).holds) and not cell.alone:
+        if _shows_speed(cell) and not cell.alone:
             tables.setdefault((cell.scenario, cell.tool, cell.level.name), []).append(cell)
     several_cpus = len(parse_list(settings.get("SERVER_CPUS") or "0")) > 1
     left = dict(shares)
     for group in tables.values():
-        if len(group) > 1 or TOOLS[group[0].tool].holds:
-            own = () if TOOLS[group[0].tool].holds else tuple(left.pop(group[0].scenario, ()))
+        if len(group) > 1:
+            own = tuple(left.pop(group[0].scenario, ()))
             yield TurnsTable(tuple(group), capacity=_varies_capacity(group, several_cpus), shares=own)
 
 

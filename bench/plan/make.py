@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from bench.core.errors import UserError, unknown
-from bench.matrix.model import Preset
 from bench.plan.cells import RATE_SECONDS, ROOM, Plan, PlannedCell, null_cells, turn_tables
 from bench.plan.cpus import parse_list
 from bench.plan.events.cells import event_cells, null_events
@@ -18,7 +17,6 @@ from bench.plan.running import check_running, with_running
 from bench.plan.selection import Selection, narrows, override
 from bench.plan.title import title_of
 from bench.plan.variants import Chosen, Variant, choose, in_pairs, with_default_stacks
-from bench.tools import tool_of
 
 
 def make_plan(here: Variant, wanted: Selection, refs: Sequence[Variant] = ()) -> Plan:
@@ -60,7 +58,6 @@ def make_plan(here: Variant, wanted: Selection, refs: Sequence[Variant] = ()) ->
     tables = tuple(turn_tables(preset, kept, settings, {name: tuple(own) for name, own in shares.items()}))
     rated = {(table.first.scenario, level.name) for table in tables for level in table.shares}
     kept = tuple(cell for cell in kept if (cell.scenario, cell.level.name) not in rated)
-    _check_holds(preset, kept)
     if any(parse_level(text).share for text in wanted.levels) and not any(table.shares for table in tables):
         raise UserError(
             "share50 needs a table in turns: select two services or more, without --mode solo or --controls none"
@@ -89,9 +86,3 @@ def room_of(settings: Mapping[str, str]) -> float:
     """The requests/s that the CPUs of servers and load generator allow to services under events at once."""
     cpus = (len(parse_list(settings.get(name) or "0")) for name in ("SERVER_CPUS", "LOADGEN_CPUS"))
     return ROOM * min(cpus)
-
-
-def _check_holds(preset: Preset, cells: Iterable[PlannedCell]) -> None:
-    """UserError if one service alone would hold connections: it would be measured opening them."""
-    if preset.mode == "solo" and any(tool_of(cell.tool).holds for cell in cells):
-        raise UserError("hold is measured with services side by side: leave out --mode solo")

@@ -56,10 +56,6 @@ class Selection:
             raise UserError("--duration takes whole seconds, 1 to 86400 (ab and wrk take no fractions)")
         if self.rounds is not None and not 1 <= self.rounds <= 99:
             raise UserError("--rounds takes a number from 1 to 99")
-        if self.mode in ("duet", "both"):
-            raise UserError(
-                f"--mode {self.mode} is gone: two services of a selection (--stack A,B) are compared in turns"
-            )
         if self.mode is not None and self.mode not in MODES:
             raise unknown("mode", self.mode, MODES)
 

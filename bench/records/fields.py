@@ -92,7 +92,6 @@ FIELDS: Mapping[str, Field] = MappingProxyType(
         "server_busy_ratio": Field("in turns: share of the CPU time left by other programs that the service used"),
         "window_end": Field("in turns: frozen or interrupted, how the load tool was ended; null in older runs"),
         "client_limit": Field("rate at which the load generator ended the search: the server's knee is higher", "1/s"),
-        "memory_held_bytes": Field("memory of the service with held connections, minus that without them", "bytes"),
     }
 )
 """All fields of `bench.records.record.Record`, in the same order."""

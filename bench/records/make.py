@@ -119,7 +119,6 @@ def make_record(
         window=planned.window,
         block=planned.block,
         settings=planned.settings,
-        memory_held_bytes=evidence.turns.held_bytes if evidence.turns else None,
         window_end=evidence.turns.end or None if evidence.turns else None,
         client_limit=client_limit(raw.knee),
         node=one_line(raw.meta.get("node")) if raw.meta and raw.meta.get("node") else None,

@@ -206,7 +206,6 @@ class Record:
     # The rate at which the open-loop client ended the search for a knee: the server's knee is higher.
     client_limit: float | None = None
     # With held connections only.
-    memory_held_bytes: int | None = None
 
     @property
     def client_core_ratio(self) -> float | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -45,8 +45,6 @@ class Turns:
     missing: Mapping[str, str]
     end: str | None = None
     late: int = 0
-    memory_bytes: tuple[int, int] | None = None
-    """Memory of the service before connections were held, and with them."""
 
     def waited_s(self, cpu_s: float) -> float | None:
         """Seconds that the service's threads were runnable but waited for a CPU; `cpu_s` is the service's CPU time.
@@ -67,11 +65,6 @@ class Turns:
         if SERVER_CPUS in self.cpu_s and OURS_THERE in self.cpu_s:
             return max(0.0, self.cpu_s[SERVER_CPUS] - self.cpu_s[OURS_THERE])
         return max(0.0, self.cpu_s[ALL_TASKS] - self.containers_s) if ALL_TASKS in self.cpu_s else None
-
-    @property
-    def held_bytes(self) -> int | None:
-        """The memory used by held connections; None if there were none, or memory cannot be read."""
-        return self.memory_bytes[1] - self.memory_bytes[0] if self.memory_bytes else None
 
     def cpu(self, container: str, unmeasured: str | None) -> tuple[float | None, str]:
         """(a container's CPU time, the reason if None)."""
@@ -96,13 +89,7 @@ def read_turns(tool: Mapping[str, Any]) -> Turns | None:
         missing={str(name): str(why) for name, why in mapping(told.get("missing")).items()},
         end=end if isinstance(end := told.get("end"), str) else None,
         late=late if type(late := told.get("late")) is int else 0,
-        memory_bytes=_memory_of(items(told.get("memory_bytes"))),
     )
-
-
-def _memory_of(told: Sequence[Any]) -> tuple[int, int] | None:
-    known = len(told) == 2 and all(type(value) is int and 0 < value < 1 << 62 for value in told)
-    return (told[0], told[1]) if known else None
 
 
 def in_turns(parsed: Parsed, turns: Turns | None) -> Parsed:

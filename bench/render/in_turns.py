@@ -47,7 +47,6 @@ def ranking_table(told: ToldRanking) -> Table:
         Column("requests/s", lambda row: _figure(row.goodput)),
         Column("CPU per request", lambda row: written(row.cpu_us, _microseconds)),
         Column("peak memory", lambda row: written(row.memory_peak_bytes, megabytes)),
-        Column("memory per connection", lambda row: written(row.connection_kb, _kilobytes), optional=True),
         *latency_columns(ranking),
         Column("remarks", lambda row: told.notes[row.service] or NOTHING, left=True, optional=True),
     ]
@@ -91,10 +90,6 @@ def _figure(found: Figure | None) -> str:
     """`5,120 (5,100 to 5,140)`."""
     mean, span = estimate_words(found)
     return f"{mean} ({span})" if span else mean
-
-
-def _kilobytes(found: Figure) -> str:
-    return f"{_figure(found)} KB"
 
 
 def _microseconds(found: Figure) -> str:

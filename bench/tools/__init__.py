@@ -7,14 +7,13 @@ from types import MappingProxyType
 
 from bench.tools.ab import Ab
 from bench.tools.hey import Hey
-from bench.tools.hold import Hold
 from bench.tools.parsed import Parsed
 from bench.tools.sockets import Sockets
 from bench.tools.tool import Tool
 from bench.tools.vegeta import Vegeta
 from bench.tools.wrk import Wrk
 
-TOOLS: Mapping[str, Tool] = MappingProxyType({tool.name: tool for tool in (Wrk(), Ab(), Hey(), Vegeta(), Hold())})
+TOOLS: Mapping[str, Tool] = MappingProxyType({tool.name: tool for tool in (Wrk(), Ab(), Hey(), Vegeta())})
 """The tools that can be selected, by name, in the order of reports."""
 OPEN_LOOP = "vegeta"
 """The default tool for loads at a rate."""

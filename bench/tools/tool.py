@@ -101,8 +101,6 @@ class Tool(Protocol):
     mixes_targets: bool = False
     ends_frozen: bool = False
     """Whether it exits even if the service is frozen, because it does not wait for requests in flight."""
-    holds: bool = False
-    """Whether its connections are idle; then all services of a table are loaded at the same time, not in turns."""
     told_status: int = 0
     """Its exit status if it ends on SIGINT after printing its result."""
     uncounted: tuple[str, ...] = ("connect", "read", "write")

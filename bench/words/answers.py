@@ -19,7 +19,6 @@ from bench.core.files import mapping
 from bench.core.formats import capital, listed, plural
 from bench.matrix.knobs import REF
 from bench.plan.measurement import Pair
-from bench.tools import TOOLS
 from bench.words.changes import change_of
 from bench.words.grid import grid_sentences
 from bench.words.names import (
@@ -57,9 +56,7 @@ def sentences(ranking: Ranking, places: Places, labels: Mapping[str, str]) -> tu
     absent = [row for row in ranking.rows if row.rank is None]
     left_out = ""
     if absent:
-        # If idle connections were not held, what happened to them says more than the name of the cause.
-        holds = TOOLS[ranking.tool].holds
-        why = [f"{labels[row.service]} ({note_of(row).partition(': ')[2 if holds else 0]})" for row in absent]
+        why = [f"{labels[row.service]} ({note_of(row).partition(': ')[0]})" for row in absent]
         left_out = f" Not ranked: {listed(why)}."
     if ranking.look is None or len(ranked) < 2:
         return (_capital(order_words(ranking, ranked, _names(ranking, places, labels))) + "." + left_out,)

@@ -119,7 +119,6 @@ def told_ranking(
     # The machine's limits, cost and latency come before single comparisons, but after the sentences of a grid.
     told = [*limits_words(places, services, knobs or {})]
     told += [cheapest_words(ranking, ranking.cheapest, labels)] if ranking.cheapest else []
-    told += [lightest_words(ranking, ranking.lightest, labels)] if ranking.lightest else []
     told += [words for one in ranking.latencies for words in latency_sentences(one, labels)]
     told = [first, *rest, *told] if grid else [first, *told, *rest]
     if ranking.unknown_cpu:
@@ -147,27 +146,16 @@ def told_ranking(
 
 def cheapest_words(ranking: Ranking, found: Cheapest, labels: Mapping[str, str]) -> str:
     """Which services need the least CPU per request."""
+    needs = f"{span(number(found.least), number(found.most))} µs"
     if found.alike and len(found.services) == sum(row.cpu_us is not None for row in ranking.rows) > 1:
-        return f"CPU per request: all are tied ({span(number(found.least), number(found.most))} µs)."
-    return f"Cheapest: {_least_words(found, labels, 'CPU per request', 'µs')}."
-
-
-def lightest_words(ranking: Ranking, found: Cheapest, labels: Mapping[str, str]) -> str:
-    """Which services need the least memory for an idle connection, and what the others need."""
-    rows = {row.service: row.connection_kb for row in ranking.rows if row.service not in found.services}
-    known = sorted((figure.mean, labels[name]) for name, figure in rows.items() if figure)
-    others = [f"{label} {number(kilobytes)} KB" for kilobytes, label in known]
-    least = _least_words(found, labels, "memory per connection", "KB")
-    return f"Memory: {least}{f'; {listed(others)}' if others else ''}."
-
-
-def _least_words(found: Cheapest, labels: Mapping[str, str], what: str, unit: str) -> str:
+        return f"CPU per request: all are tied ({needs})."
     one = len(found.services) == 1
-    needs = f"{span(number(found.least), number(found.most))} {unit}"
     names = [labels[name] for name in found.services]
     if found.alike:
-        return f"{listed(names)} need{'s' * one} the least {what} ({needs}){'' if one else ', and are tied'}"
-    return f"{names[0]} needs the least {what}, tied with {listed(names[1:])} ({needs})"
+        least = f"{listed(names)} need{'s' * one} the least CPU per request ({needs}){'' if one else ', and are tied'}"
+    else:
+        least = f"{names[0]} needs the least CPU per request, tied with {listed(names[1:])} ({needs})"
+    return f"Cheapest: {least}."
 
 
 def systematic_words(ranking: Ranking) -> list[str]:

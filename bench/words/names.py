@@ -13,7 +13,6 @@ from bench.core.formats import joined, listed, plural
 from bench.matrix.knobs import REF
 from bench.plan.levels import LEVEL, SHARE, parse_level
 from bench.plan.running import UNKNOWN
-from bench.tools import TOOLS
 
 BARE = {"wsgi": "a bare WSGI app", "asgi": "a bare ASGI app", "rsgi": "a bare RSGI app"}
 """Apps without a framework, by their name in the matrix."""
@@ -77,10 +76,8 @@ def level_words(level: str) -> str:
 
 
 def loaded_words(ranking: Ranking, usual: str) -> str:
-    """The load on a table's services: a rate, or idle connections and a rate; `usual` for any other load."""
+    """The load on a table's services: a common rate; `usual` for any other load."""
     level = parse_level(ranking.level)
-    if TOOLS[ranking.tool].holds:
-        return f"{level.connections or 0:,} idle connections and {level.rate} requests/s"
     if ranking.rate is not None and (level.share or level.knee_share):
         return f"{ranking.rate:,.0f} requests/s"
     return usual

@@ -55,9 +55,8 @@ from bench.stats.table_verdicts import (
     rank,
     settled,
 )
-from bench.tools import TOOLS
 
-MICROSECONDS, KILOBYTES = 1e6, 1e-3
+MICROSECONDS = 1e6
 CONTRADICTED = 1.05
 """Requests/s that differ by more than this, with separate intervals, contradict a verdict by CPU time."""
 
@@ -226,7 +225,6 @@ def _ranking(measured: TableRecords, absent: Mapping[str, str], knobs: Mapping[s
         contrasts=contrasts_of(table.services, look.found, judged),
         unknown_cpu=measured.unknown_cpu,
         cheapest=_cheapest(measured),
-        lightest=_least(measured, Metric.MEMORY, KILOBYTES) if TOOLS[table.tool].holds else None,
         rate=next((record.rate for record in measured.records if record.rate), None),
         bias=table.stated_bias,
         credit=math.expm1(max(look.credits.values(), default=0.0)),
@@ -259,7 +257,6 @@ def _row(
         goodput=goodput,
         cpu_us=figure(own, Metric.CPU, MICROSECONDS),
         memory_peak_bytes=max(memory, default=None),
-        connection_kb=figure(own, Metric.MEMORY, KILOBYTES),
         windows=len(own) - unused,
         left_out=unused,
         remarks=(*remarks_on(measured, service, ranked, goodput, absent=absent, knobs=knobs),),
@@ -270,16 +267,12 @@ def _cheapest(measured: TableRecords) -> Cheapest | None:
     """Which services need the least CPU per request: a separate question with its own intervals."""
     if measured.metric is not Metric.SPEED or measured.table.waits:
         return None
-    return _least(measured, Metric.CPU, MICROSECONDS)
-
-
-def _least(measured: TableRecords, metric: Metric, scale: float) -> Cheapest | None:
-    look = _look(measured, metric)
+    look = _look(measured, Metric.CPU)
     if look.rounds is None or look.fit is None:
         return None
     ranked = [one.service for one in rank(look.fit, look.found) if one.rank is not None]
     best = [name for name in ranked if name == ranked[0] or look.found[name, ranked[0]].word != SLOWER]
-    costs = [figure(measured.of(name), metric, scale) for name in best]
+    costs = [figure(measured.of(name), Metric.CPU, MICROSECONDS) for name in best]
     means = [cost.mean for cost in costs if cost]
     if not best or len(means) < len(costs):
         return None

@@ -35,7 +35,6 @@ _HARMLESS: Mapping[Metric, frozenset[str]] = {
     Metric.SPEED: HARMLESS_TO_CPU,
     Metric.CPU: HARMLESS_TO_CPU,
     Metric.GOODPUT: HARMLESS_TO_RATES,
-    Metric.MEMORY: HARMLESS_TO_CPU,
 }
 """Causes that do not affect a figure."""
 
@@ -113,9 +112,7 @@ def causes_against(record: Record, metric: Metric) -> list[Cause]:
 def is_thin(record: Record) -> bool:
     """Whether a window has too few successes to count."""
     successes = record.successes or 0
-    # At a target rate, connections idle most of the time.
-    connections = 0 if record.rate else record.connections or 0
-    return successes < LEAST_SUCCESSES or successes < LEAST_PER_CONNECTION * connections
+    return successes < LEAST_SUCCESSES or successes < LEAST_PER_CONNECTION * (record.connections or 0)
 
 
 def value_of(record: Record, metric: Metric) -> float | None:
@@ -123,15 +120,12 @@ def value_of(record: Record, metric: Metric) -> float | None:
     read = _read(record, metric)
     if causes_against(record, metric) or is_thin(record) or not read or not math.isfinite(read):
         return None
-    return -math.log(read) if metric in (Metric.CPU, Metric.MEMORY) else math.log(read)
+    return -math.log(read) if metric is Metric.CPU else math.log(read)
 
 
 def _read(record: Record, metric: Metric) -> float | None:
     if metric is Metric.SPEED:
         return record.speed
-    if metric is Metric.MEMORY:
-        held = record.memory_held_bytes
-        return held / record.connections if held is not None and held > 0 and record.connections else None
     return record.cpu_per_success_s if metric is Metric.CPU else record.goodput
 
 

@@ -144,8 +144,7 @@ def tables_of(facts: Mapping[str, Any]) -> tuple[PlannedTable, ...]:
                 services=tuple(dict.fromkeys(services)),
                 rounds=rounds,
                 looks=tuple(sorted(planned)) or looks_before(rounds),
-                # Services that hold connections are all loaded at once, so they do not take turns.
-                bias=None if TOOLS[tool].holds else turn_bias(scenario, cpu if isinstance(cpu, str) else None),
+                bias=turn_bias(scenario, cpu if isinstance(cpu, str) else None),
                 shares=tuple(map(str, items(entry.get("shares")))),
             )
             found += [table, *table.at_rates]

@@ -19,13 +19,12 @@ class Metric(StrEnum):
     """What services are compared by, always as a speed; a metric of which less is better is inverted.
 
     SPEED ranks tables: successes per second of time that other programs did not take. Tables of runs made before it was
-    saved are ranked by CPU, or by GOODPUT if CPU time is unknown. Memory and percentiles of latency do not rank.
+    saved are ranked by CPU, or by GOODPUT if CPU time is unknown. Percentiles of latency do not rank.
     """
 
     SPEED = "requests/s"
     CPU = "CPU per request"
     GOODPUT = "goodput"
-    MEMORY = "memory per connection"
     P50 = "p50"
     P99 = "p99"
     P999 = "p99.9"
@@ -153,8 +152,6 @@ class RankedRow:
     left_out: int
     remarks: tuple[Remark, ...] = ()
     smallest_visible: float | None = None
-    connection_kb: Figure | None = None
-    """Memory of a held connection; None if none were held."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -285,7 +282,7 @@ class TableLatency:
 
 @dataclass(frozen=True, slots=True)
 class Cheapest:
-    """The service that needs the least of a metric, and those tied with it, by intervals of their own; in µs or KB.
+    """The service that needs the least CPU per request (µs), and those tied with it, by intervals of their own.
 
     `alike`: no two of them differ.
     """
@@ -320,10 +317,8 @@ class Ranking(Compared):
     rows: tuple[RankedRow, ...]
     unknown_cpu: str = ""
     cheapest: Cheapest | None = None
-    lightest: Cheapest | None = None
-    """By memory per held connection."""
     rate: float | None = None
-    """Requests/s of a table at a common rate, or with held connections."""
+    """Requests/s of a table at a common rate."""
     late: bool = False
     bias: TurnBias | None = None
     credit: float = 0.0

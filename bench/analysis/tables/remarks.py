@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
-from bench.analysis.causes import ASKED
 from bench.analysis.tables.observations import (
     BUSY,
     TableRecords,
@@ -34,7 +33,6 @@ from bench.matrix.knobs import CPU_QUOTA
 from bench.plan.measurement import settings_of
 from bench.records.record import MEASURED, Record
 from bench.stats.table_verdicts import RankedService
-from bench.tools import TOOLS
 from bench.validity.run_rules import BOUND
 
 
@@ -52,7 +50,7 @@ def remarks_on(
     unused = left_out(own, metric)
     has_rank = ranked is not None and ranked.rank is not None
     if len(own) == unused.total():
-        yield _no_figure(own, metric, absent, ASKED if TOOLS[measured.table.tool].holds else "")
+        yield _no_figure(own, metric, absent)
     else:
         if not has_rank:
             yield Unranked.ALONE if ranked is None else Unranked.THIN if ranked.thin else Unranked.APART
@@ -84,12 +82,11 @@ def throttled(records: Iterable[Record]) -> Iterator[Throttled]:
         yield Throttled(None, own[0].nulls["throttled_s"])
 
 
-def _no_figure(own: Sequence[Record], metric: Metric, absent: str, tells: str = "") -> NoFigure:
-    """The first cause, preferably the one named `tells`, which says what happened to held connections."""
+def _no_figure(own: Sequence[Record], metric: Metric, absent: str) -> NoFigure:
+    """The first cause."""
     if not own:
         return NoFigure(absent)
-    causes = [cause for record in own for cause in causes_against(record, metric)]
-    return NoFigure(next((cause for cause in causes if cause.cause == tells), next(iter(causes), None)))
+    return NoFigure(next((cause for record in own for cause in causes_against(record, metric)), None))
 
 
 def _idles(records: Sequence[Record]) -> Iterator[Idles]:

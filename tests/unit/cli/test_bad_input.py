@@ -35,6 +35,8 @@ FAULTS = {
     "--mode duet": "--mode duet is gone",
     "--loadgens 2": "--loadgens is gone: give the load generator more CPUs (LOADGEN_CPUS in .env), or ",
     "--loadgens=2": "--loadgens is gone: give the load generator more CPUs (LOADGEN_CPUS in .env), or ",
+    "--preset selftest-hog": "--preset selftest-hog is gone: use scripts/selftest.sh tables --hog",
+    "--tool hold": "--tool hold is gone: --event connections measures ",
     "--server bjoern --framework starlette": "nothing matches",
     "--profile --stack aiohttp": "select two services or more",
     "--profile --mode solo --stack aiohttp,tornado": "without --mode solo",

@@ -56,7 +56,7 @@ def test_all_names_are_those_of_the_matrix(capsys: pytest.CaptureFixture[str]) -
         ("scenarios", "updates-N-orm", "GET /orm/updates/N: every response waits for the database"),
         ("scenarios", "echo", 'POST /echo {"message":"Hello, World!"}'),
         ("tools", "vegeta", "levels such as r500, knee:p99=50ms, knee70:p99=50ms and share50"),
-        ("levels", "c100r8000", "100 connections, at most 8,000 requests/s in all (closed loop); by hey and hold"),
+        ("levels", "c100r8000", "100 connections, at most 8,000 requests/s in all (closed loop); by hey"),
         ("knobs", "WORKERS", "a whole number above 0; every server"),
         ("knobs", "UVICORN_*", "variables that uvicorn and uvicorn-h11 read"),
     ],

@@ -22,9 +22,6 @@ NOT_IN_THE_TEXT = ("tool_version", "server_seen", "notes", "exit_status", "sampl
 of_every_report = pytest.mark.parametrize("sample", READ, ids=[sample.name for sample in READ])
 of_every_other_format = pytest.mark.parametrize("sample", NOT_READ, ids=[sample.name for sample in NOT_READ])
 
-SAMPLED = [name for name, tool in TOOLS.items() if not tool.holds]
-"""The tools of others; the project's own tool is tested elsewhere."""
-
 
 REPORTS = ("complete", "partial", "absent")
 COUNTS = ("requests", "attempts", "ok", "bytes_read")
@@ -215,7 +212,7 @@ def test_more_bad_answers_than_answers_leave_ok_unknown() -> None:
     assert (parse("ab", ab).ok, parse("ab", ab).ok_range) == (None, None)
 
 
-@pytest.mark.parametrize("tool", SAMPLED)
+@pytest.mark.parametrize("tool", TOOLS)
 @pytest.mark.parametrize(
     "unit",
     [b"\n", b" ", b"0", b"9", b"{", b"[", b'{"latencies":', b'\n{"latencies":', b"{\n", b'"', b"apr_",
@@ -245,8 +242,8 @@ def test_nothing_is_no_report(tool: str) -> None:
         assert parsed.failure
 
 
-TEXTS = {tool: [s.data[:6000].decode(errors="replace") for s in ALL if s.tool == tool] for tool in SAMPLED}
-JSON = {tool: [s.data.decode() for s in ALL if (s.tool, s.truth["format"]) == (tool, "json")] for tool in SAMPLED}
+TEXTS = {tool: [s.data[:6000].decode(errors="replace") for s in ALL if s.tool == tool] for tool in TOOLS}
+JSON = {tool: [s.data.decode() for s in ALL if (s.tool, s.truth["format"]) == (tool, "json")] for tool in TOOLS}
 LONGEST_S, A_BYTE_S = 0.5, 10e-6
 """The most seconds for a text and for each of its bytes: a hundred times what they take."""
 
@@ -254,7 +251,7 @@ LONGEST_S, A_BYTE_S = 0.5, 10e-6
 @st.composite
 def outputs(draw: st.DrawFn) -> tuple[str, bytes]:
     """A tool, and a damaged output of this or another tool."""
-    tool = draw(st.sampled_from(SAMPLED))
+    tool = draw(st.sampled_from([*TOOLS]))
     damaged = [damaged_text(text) for text in TEXTS[tool]]
     damaged += [damaged_json(text) for text in JSON[tool]]
     parts = draw(
