@@ -6,24 +6,17 @@ import sys
 from collections.abc import Sequence
 
 from bench.core.errors import UserError
+from bench.core.gone import GONE
 from bench.export.judged_run import find_judged
-from calibration.alone import alone
 from calibration.events import events
-from calibration.hog import hog
 from calibration.latency import latency
-from calibration.quick import quick
 from calibration.tables import tables
 from calibration.truths import truths
-from calibration.waits import waits
 
 CHECKS = {
     "latency": (latency, "plan.jsonl"),
     "tables": (tables, "verdicts.jsonl"),
-    "alone": (alone, "records.jsonl"),
-    "hog": (hog, "records.jsonl"),
-    "quick": (quick, "verdicts.jsonl"),
     "events": (events, "events.jsonl"),
-    "waits": (waits, "records.jsonl"),
     "truths": (truths, "verdicts.jsonl"),
 }
 """Self-test -> (its function, the file that a run must have for it)."""
@@ -31,6 +24,8 @@ CHECKS = {
 
 def judge_verb(argv: Sequence[str]) -> int:
     """`KIND RUN...`: print the table of this self-test; 0 if every promise holds, otherwise 1."""
+    if argv and (instead := GONE.get(f"selftest.sh judge {argv[0]}")):
+        raise UserError(instead)
     if len(argv) < 2 or argv[0] not in CHECKS or (argv[0] == "latency" and len(argv) > 2):
         others = "|".join(name for name in CHECKS if name != "latency")
         raise UserError(f"usage: python3 -m calibration latency RUN, or python3 -m calibration {others} RUN...")

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
-# Usage: scripts/selftest.sh latency|tables|hog|quick|truths|events [--hog] [SELECTION...]
-#        scripts/selftest.sh judge alone|tables|hog|quick|truths|events|waits RUN...
+# Usage: scripts/selftest.sh latency|tables|truths|events [--hog] [SELECTION...]
+#        scripts/selftest.sh judge tables|truths|events RUN...
 #
 # Measures apps whose figures are known beforehand, and prints the true value, the measured value and the error of
 # each figure. The run stays under results/, with the table in its selftest.md. Exit status 1 if an error is larger
@@ -21,15 +21,7 @@
 #               later, stalls for 3 s beside 20 silent connections and closes them after 15 s, and leaves two files open
 #               at each reload. One leaks 100 bytes per request and gives one of four workers 70 % of its connections.
 #               One has a pool of 3 places, and an upstream that is stopped for 5 s
-#   hog         four services, each alone, beside another process that takes 0, 5, 20 or 50 % of the server's CPU:
-#               how far that moves CPU per request and requests/s
-#   quick       the preset quick, for use with --hog: how many of its rows have figures
-#   judge       judges several runs together, such as those of other seeds.
-#               alone: two runs of the same services, one with --mode solo: how far apart their ratios are.
-#               quick: how many differences above 10 % in the first, quiet run are detected in the last one.
-#               waits: which services wait for a timer, such as Nagle's algorithm: a median above three times the CPU
-#               time of the requests in flight, in every round. For runs of scripts/matrix.sh with --mode solo
-#               --scenario json --tool wrk --level 1,16 --duration 1
+#   judge       judges several runs together, such as those of other seeds
 #   --hog       beside another process that keeps the server's CPU busy for 40 % of the time, in bursts of half a
 #               second to five seconds
 #   SELECTION   as for scripts/matrix.sh, such as --rounds 5 (--duration must be a multiple of 10, so that
@@ -40,9 +32,9 @@ source "${BASH_SOURCE[0]%/*}/lib/engine.sh"
 trap_errors
 
 case ${1:-} in
-latency | tables | hog | truths) kind=$1 presets=("selftest-$1") ;;
+latency | tables | truths) kind=$1 presets=("selftest-$1") ;;
 events) kind=events presets=(selftest-events selftest-growth selftest-needs) ;;
-quick) kind=quick presets=(quick) ;;
+hog | quick | waits) fail 2 "the self-test $1 is gone: use scripts/selftest.sh tables --hog or truths --hog" ;;
 judge)
 	need_tools
 	in_tools python3 -m calibration "${@:2}" || exit $?
@@ -53,15 +45,11 @@ judge)
 esac
 shift
 
-hog='' levels=$(mktemp)
-trap '[[ -z $hog ]] || kill "$hog"; rm -f "$levels"' EXIT
-if [[ $kind == hog ]]; then
-	python3 "$root/calibration/busy.py" "$levels" &
-	hog=$!
-elif [[ ${1:-} == --hog ]]; then
+if [[ ${1:-} == --hog ]]; then
 	shift
 	python3 "$root/calibration/busy.py" &
 	hog=$!
+	trap 'kill "$hog"' EXIT
 fi
 status=0
 # The self-test of events does not need the null server's losses.
@@ -73,7 +61,6 @@ for preset in "${presets[@]}"; do
 	runs+=("${report%/report.md}")
 done
 run=${runs[0]}
-[[ $kind != hog ]] || cp "$levels" "$root/$run/hog.txt"
 find_docker
 table=$(in_tools python3 -m calibration "$kind" "${runs[@]}") || status=$?
 ((status < 2)) || exit "$status"

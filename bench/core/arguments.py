@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from bench.core.errors import UserError, unknown
-from bench.core.gone import GONE
 
 
 class Parser(argparse.ArgumentParser):
@@ -21,8 +20,6 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:  # noqa: D102
         found = re.match(r"unrecognized arguments: (--?[^\s=]+)", message)
-        if found and found[1] in GONE:
-            raise UserError(GONE[found[1]])
         # An option that the script has may still be wrong here, such as --preset with --resume: no "unknown option".
         if found and found[1] not in (options := self._options()):
             raise unknown("option", found[1], options, self.help_command)

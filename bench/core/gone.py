@@ -11,6 +11,11 @@ GONE: Mapping[str, str] = MappingProxyType(
         "or measure several pairs of nodes at once with --swarm",
         "--mode duet": "--mode duet is gone: two services of a selection (--stack A,B) are compared in turns",
         "--mode both": "--mode both is gone: two services of a selection (--stack A,B) are compared in turns",
+        "--preset selftest-hog": "--preset selftest-hog is gone: use scripts/selftest.sh tables --hog",
         "--tool hold": "--tool hold is gone: --event connections measures the memory of idle connections",
+        "selftest.sh judge alone": "judge alone is gone: reports state the bias of turns that was measured before",
+        "selftest.sh judge hog": "judge hog is gone: use scripts/selftest.sh tables --hog",
+        "selftest.sh judge quick": "judge quick is gone: use scripts/selftest.sh tables --hog",
+        "selftest.sh judge waits": "judge waits is gone: compare p50 with CPU per request in reports of --mode solo",
     }
 )

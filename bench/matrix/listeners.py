@@ -34,8 +34,6 @@ class OwnBind:
     start: str
     options: Mapping[str, int]
     differs: Mapping[str, Differs]
-    waits: str = ""
-    """Why its services wait even on a route without waiting, if the server itself causes that."""
 
     def wanted(self, settings: Mapping[str, str]) -> dict[str, int]:
         """The expected options of a service's socket; ValueError if a setting that one names is not a number."""
@@ -85,7 +83,7 @@ def _own_bind(one: Mapping[str, Any], every: Mapping[str, Differs]) -> OwnBind:
     unknown = sorted(differs.keys() - own.keys())
     if unknown and own:
         raise ValueError(f"no option is called {', '.join(unknown)}")
-    return OwnBind(one["start"], own, differs, one.get("waits", ""))
+    return OwnBind(one["start"], own, differs)
 
 
 def _differs(table: Mapping[str, Any]) -> dict[str, Differs]:
