@@ -1,39 +1,46 @@
 #!/usr/bin/env bash
 #
-# Usage: scripts/harness-cost.sh [--builds [GLOB] | --load [RUN] | --own-app | --quick | --network | --long [COUNT [SELECTION...]]]
+# Usage: scripts/harness-cost.sh
 #
-# Measures the cost of the harness itself and prints it beside the goals: the fixed cost of a measurement, the
-# harness's CPU time while a service is under load, time and memory to build a report from 10,000 measurements,
-# its page in a browser, a rebuild after an app has changed, and setup.sh with nothing to do. Exit status 1 if a
-# goal is missed. Anything else that Docker does meanwhile is counted too.
-#
-# Each option measures something else instead:
-#
-#   --builds [GLOB]  builds every service that matches ('*-py313-debian'), using only its base image and pip's
-#                    downloads, and prints time and size per service
-#   --load [RUN]     prints what share of the wall time of RUN's tables in turns is load; without RUN, measures a
-#                    table of eight services first
-#   --own-app        measures the example app of docs/own-app.md on twelve servers. Prints how long that takes once
-#                    images are built, and how long rebuilding them takes after the app has changed
-#   --quick          measures the preset quick once its images are built, and prints how long that takes
-#   --network        loads the null server from one swarm node to another through an overlay network and the host's
-#                    network, and on one node through a bridge: in turns, 24 rounds of 1 s. Prints requests/s and
-#                    ratios; reports of later runs on the swarm include them
-#   --long [COUNT [SELECTION...]]    makes COUNT (500) measurements in a row, as short as possible, a tenth of them
-#                    in solo mode. Prints what has grown besides the results: memory and open files of the scripts,
-#                    containers, networks, volumes, images, the engine's disk. Exit status 1 if anything has. The
-#                    samples are in samples.txt in the folder of the last run
+# Measures the preset quick once its images are built, and prints the cost of the harness itself: the wall time, the
+# share of it that was load, and the CPU time of the scripts, the driver and Docker's client (not of Docker's daemon
+# and of containers). Run it before and after a change of the harness. The machine should do nothing else meanwhile.
 set -Eeuo pipefail
-# shellcheck source=tests/lib/long_run.sh
-source "${BASH_SOURCE[0]%/*}/../tests/lib/long_run.sh"
-# shellcheck source=tests/lib/own_app_cost.sh
-source "${BASH_SOURCE[0]%/*}/../tests/lib/own_app_cost.sh"
+# shellcheck source=scripts/lib/common.sh
+source "${BASH_SOURCE[0]%/*}/lib/common.sh"
 trap_errors
 
 case ${1:-} in
-'') mode=whole ;;
---builds | --load | --long | --network | --own-app | --quick) mode=${1#--} ;;
+'') ;;
 -h | --help) usage && exit ;;
+--network) fail 2 "--network is gone: use iperf3, as scripts/swarm.sh check does" ;;
+--builds | --load | --long | --own-app | --quick) fail 2 "$1 is gone: without options, it measures the preset quick" ;;
 *) fail_unknown "$1" ;;
 esac
-"cost_${mode//-/_}" "${@:2}"
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# measure_quick OPTION...: writes the path of the report to `report`, and seconds of wall, user and system time to `times`.
+measure_quick() {
+	local status=0 TIMEFORMAT='%R %U %S'
+	{ time "$root/scripts/matrix.sh" --preset quick "$@" >"$work/report" 2>"$work/log"; } 2>"$work/times" || status=$?
+	((status == 0)) || { cat "$work/log" >&2 && fail 1 "the preset quick failed with status $status"; }
+}
+
+say "building images"
+measure_quick --max-time 0.01
+say "measuring the preset quick"
+measure_quick
+run=$(dirname "$(<"$work/report")")
+python3 -I - "$root/$run" "$work/times" <<'END'
+import json, pathlib, sys
+
+wall_s, *cpu_s = map(float, pathlib.Path(sys.argv[2]).read_text().split())
+tools = [json.loads(path.read_bytes()) for path in pathlib.Path(sys.argv[1]).glob("raw/**/tool.json")]
+load_s = sum(tool["turns"]["load_ns"] if "turns" in tool else tool["end_ns"] - tool["start_ns"] for tool in tools) / 1e9
+print(f"wall time: {wall_s:.0f} s")
+print(f"load: {load_s:.0f} s, {load_s / wall_s:.0%} of it")
+print(f"CPU time of scripts, driver and Docker's client: {sum(cpu_s):.1f} s, {sum(cpu_s) / wall_s:.1%} of a core")
+END
+say "$run/report.md"

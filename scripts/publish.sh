@@ -60,7 +60,7 @@ made=$(mktemp -d -p "$root/results/published" .XXXXXX)
 trap 'rm -rf "$made"' EXIT
 chmod 755 "$made"
 packed=(raw plan.jsonl services.yml knobs.env)
-for name in sources.json network-cost.txt changed-parts.txt; do [[ ! -s $run/$name ]] || packed+=("$name"); done
+for name in sources.json changed-parts.txt; do [[ ! -s $run/$name ]] || packed+=("$name"); done
 # Publish the kinds of nodes, but not how to reach them.
 [[ ! -s $run/nodes-ever.tsv ]] || awk -F'\t' -v OFS='\t' '{ $3 = $4 = "-"; print }' "$run/nodes-ever.tsv" >"$made/nodes-ever.tsv"
 for name in run.json report.md verdicts.jsonl selftest.md; do

@@ -44,7 +44,6 @@ from bench.words.own_app import elsewhere, own_app_answers, own_app_choices
 from bench.words.setup import (
     already_running,
     machines_words,
-    network_cost,
     package_facts,
     side_by_side,
 )
@@ -92,7 +91,6 @@ class Report:
             *_facts(facts, findings),
             *(("package", words) for words in package_facts(facts, services)),
             *already_running(source),
-            *network_cost(source, findings),
             *side_by_side(source),
             *_jit(facts, services),
             *(("start commands", f"unknown: {why}") for why in _unknown_commands(services)),

@@ -1,24 +1,18 @@
-"""A run's setup in words: machines, load generators, servers that already ran, packages, a user's own app."""
+"""A run's setup in words: machines, servers that already ran, packages, a user's own app."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bench.analysis.findings import Findings
 from bench.analysis.runs.side_by_side import KEY, spans_of, speed_up
 from bench.analysis.services import own_app_of, pairs_of
-from bench.core.files import items, mapping, read_bytes
+from bench.core.files import items, mapping
 from bench.matrix.packages import normalised
 from bench.plan.running import NO_CONTAINER, OWNED
 from bench.records.counters import whole
 from bench.run.reader import Run, ServiceFacts
 from bench.words.own_app import request_words
-
-NETWORK_COST = "network-cost.txt"
-"""In the folder of a swarm run: the last output of `scripts/harness-cost.sh --network` before planning."""
-MOST_COST_LINES = 6
-"""The most lines of it that are shown: when and between which nodes, then one for each network."""
 
 
 def machines_words(machines: Mapping[str, Any]) -> str:
@@ -28,19 +22,6 @@ def machines_words(machines: Mapping[str, Any]) -> str:
         f"services, database and upstream on {server}, load generator on {loadgen}; ports are published only on "
         f"{published}, in the unencrypted network between the two machines; unlike on one machine, services have a "
         "route out of their network there, without masquerading. `host`: where the scripts ran"
-    )
-
-
-def network_cost(source: Run, findings: Findings) -> Iterator[tuple[str, str]]:
-    """(name, words), only for a run whose servers were on nodes of a swarm."""
-    if source.facts.get("machines") or not findings.nodes:
-        return
-    text = (read_bytes(f"{source.path}/{NETWORK_COST}") or b"").decode(errors="replace")
-    lines = [line.strip()[:300] for line in text.splitlines() if line.strip()][:MOST_COST_LINES]
-    yield (
-        "cost of the network",
-        "; ".join(lines)
-        or "not measured before this run (scripts/harness-cost.sh --network measures it); figures include it",
     )
 
 

@@ -223,7 +223,7 @@ def kind_of(reference: str, labels: set[str]) -> str:
     rules = (
         (reference == NAMELESS, {"image", "source", "built"}, "replaced"),
         (re.match("bench/(loadgen|postgres|upstream|tests):", reference), {"source"}, "harness"),
-        (reference.startswith(("bench/", "harness-cost/")), {"image", "built"}, "service"),
+        (reference.startswith("bench/"), {"image", "built"}, "service"),
         (re.match("bench-(debian|python|pypy):", reference), {"base"}, "base"),
         (composed, {"composed"}, "service"),
     )

@@ -102,7 +102,7 @@ def _begin(run: Run, swarm: bool, resume: bool) -> None:
     elif machines or swarm:
         from driver.nodes.setup import choose_nodes
 
-        choose_nodes(run, resume)
+        choose_nodes(run)
     else:
         need_compose(run)
     if resume:

@@ -16,7 +16,7 @@ from driver.docker import CONFINED, DockerError, answer, docker, in_time, or_fai
 from driver.engines.local import LOADGEN
 from driver.engines.nodes import Nodes
 from driver.failure import RUN, USER, Failure, say, warn
-from driver.files import save, text_of
+from driver.files import save
 from driver.nodes.choice import chosen_lanes, chosen_nodes, lanes_entry, of_largest_kinds
 from driver.nodes.compose import OUTER, lane_compose, need_far_compose
 from driver.nodes.images import copy_images, overlay_options, send_images, start_registry
@@ -27,12 +27,10 @@ from driver.parallel import together
 from driver.run import Run
 from driver.services.harness import IMAGES
 
-NETWORK_COST = "network-cost.txt"
-"""The last result of `harness-cost.sh --network`, in results/; a run keeps a copy."""
 REACHES = 'exec 3<>"/dev/tcp/${0%:*}/${0##*:}" && read -r line <&3 && [[ $line == *boot* ]]'
 
 
-def choose_nodes(run: Run, resume: bool) -> None:
+def choose_nodes(run: Run) -> None:
     """Chooses a node of the swarm for each role, or all pairs that there are; a resumed run may get other nodes."""
     usable = read_swarm().usable()
     nodes = chosen_nodes(usable, read_nodes(run.folder / EVER))
@@ -43,9 +41,6 @@ def choose_nodes(run: Run, resume: bool) -> None:
         "overlay network, not encrypted"
     )
     _choose_lanes(run, usable)
-    cost = text_of(run.root / "results" / NETWORK_COST)
-    if cost and not resume:
-        save(run.folder / NETWORK_COST, cost)
     need_far_compose(run)
 
 

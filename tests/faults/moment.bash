@@ -5,8 +5,6 @@
 
 # shellcheck source=scripts/lib/engine.sh
 source "${BASH_SOURCE[0]%/*}/../../scripts/lib/engine.sh"
-# shellcheck source=tests/lib/jobs.sh
-source "${BASH_SOURCE[0]%/*}/../lib/jobs.sh"
 # shellcheck source=tests/faults/subjects.bash
 source "${BASH_SOURCE[0]%/*}/subjects.bash"
 # shellcheck source=tests/faults/phases.bash
@@ -42,11 +40,25 @@ work=''
 in_project() { in_tools python3 -m tests.faults "$@"; }
 
 end_faults() {
-	end_jobs 10
+	end_jobs
 	second_daemon_down
 	[[ ! $keep ]] || { mkdir -p "$keep" && cp -r "$work"/{uncut,moments,logs} "$keep/" 2>/dev/null; } || true
 	[[ ! $work ]] || rm -rf "$work"
 }
+
+# end_jobs: sends SIGTERM to all background jobs of this shell, and SIGKILL after 10 s.
+end_jobs() {
+	local job started up give_up
+	read_up
+	give_up=$((up + 1000))
+	trap '' INT TERM HUP
+	mapfile -t started < <(jobs -p)
+	for job in "${started[@]}"; do kill -- "-$job" 2>/dev/null || true; done
+	for job in "${started[@]}"; do
+		while kill -0 -- "-$job" 2>/dev/null && read_up && ((up < give_up)); do sleep 0.05; done
+		kill -KILL -- "-$job" 2>/dev/null || true
+	done
+} 2>/dev/null
 
 # begin_run LOG ARGUMENT...: starts scripts/matrix.sh in the background, in its own process group; sets `script`.
 begin_run() {

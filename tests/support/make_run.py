@@ -1,21 +1,15 @@
-"""Makes synthetic results folders for tests.
-
-`python tests/support/make_run.py N FOLDER` writes one with N measurements, to time `python3 -m bench build FOLDER`.
-"""
+"""Makes synthetic results folders for tests."""
 
 from __future__ import annotations
 
 import itertools
 import json
 import re
-import sys
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from bench.matrix.model import stack_name
 from bench.plan.levels import parse_level
@@ -322,16 +316,3 @@ def many(count: int) -> Iterable[dict[str, Any]]:
     cells = itertools.product(range(1, 1000), ("json", "plaintext", "db-raw", "delay-20"), loads, SERVERS)
     for number, (round, scenario, (tool, level), stack) in enumerate(itertools.islice(cells, count), 1):
         yield entry(stack, scenario, tool, level, number=number, round=round)
-
-
-def main(argv: Sequence[str]) -> int:
-    count, folder = int(argv[0]), Path(argv[1])
-    lines = list(many(count))
-    write_run(folder, lines, tables=["summary", "tldr", "repeats", "vegeta", "wrk-latency"])
-    for line in lines:
-        write_measurement(folder, line, output_of(line, 500 if line["rate"] else 2000 + line["position"] % 97))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -297,7 +297,6 @@ def test_pairs_are_chosen_and_where_one_is_left_what_the_other_had_is_still_know
     run.settings.update(DATABASE_CPUS="1", LOADGEN_CPUS="1", BENCH_SUBNET="198.18.0.0/24")  # type: ignore[attr-defined]
     (run.folder / "run.json").write_text("{}")
     monkeypatch.setattr(setup, "need_far_compose", lambda _: None)
-    (tmp_path / "results/network-cost.txt").write_text("0.75\n")
 
     class Usable:
         nodes: ClassVar[list[Node]] = []
@@ -308,7 +307,7 @@ def test_pairs_are_chosen_and_where_one_is_left_what_the_other_had_is_still_know
     monkeypatch.setattr(setup, "read_swarm", Usable)
     other = Node("server", "node-6", "ctx-6", "198.18.64.6", "8 CPUs, 4.0 GiB, linux/x86_64")
     Usable.nodes = [*pair(1), *pair(2)[:2], other]
-    setup.choose_nodes(run, resume=False)
+    setup.choose_nodes(run)
     assert capsys.readouterr().err.splitlines() == [
         "nodes: server node-1, load generator load-1, database data; overlay network, not encrypted",
         "2 pairs of nodes side by side: node-1 with load generator load-1; node-2 with load generator load-2",
@@ -319,9 +318,8 @@ def test_pairs_are_chosen_and_where_one_is_left_what_the_other_had_is_still_know
     second = (run.folder / "lanes/2/nodes.tsv").read_text()
     assert [line.split("\t")[1] for line in second.splitlines()] == ["node-2", "load-2", "data"]
     assert json.loads((run.folder / "run.json").read_text())["lanes"]["most"] == 2
-    assert (run.folder / "network-cost.txt").read_text() == "0.75\n"
     Usable.nodes = pair(1)
-    setup.choose_nodes(run, resume=True)
+    setup.choose_nodes(run)
     assert not (run.folder / "lanes.tsv").exists()
     assert (run.folder / "lanes/2/nodes-ever.tsv").read_text() == second
     assert json.loads((run.folder / "run.json").read_text())["lanes"]["most"] == 2

@@ -20,7 +20,7 @@ from bench.plan.measurement import planned_of
 from bench.plan.running import UNKNOWN, parse_running
 from bench.records.record import Cause
 from bench.run.provenance import COMPOSED
-from bench.run.reader import Run, ServiceFacts
+from bench.run.reader import ServiceFacts
 from bench.words.advice import WantedRun, advice, expectations
 from bench.words.own_app import (
     choice_words,
@@ -32,9 +32,7 @@ from bench.words.own_app import (
 )
 from bench.words.runs import Now, Then, since_then
 from bench.words.setup import (
-    NETWORK_COST,
     machines_words,
-    network_cost,
     package_facts,
 )
 
@@ -209,18 +207,7 @@ def own_app(folder: Path) -> Said:
 
 
 def setup(folder: Path) -> Said:
-    """Machines, the network between them, and packages."""
-    measured_before = (
-        "2026-11-23, from two to one\nhost: 51,545 requests/s\noverlay: 0.97 of the host's (0.95 to 0.99)\n"
-    )
-
-    def network(said: str | None, node: str | None = "one", **facts: Any) -> list[str]:
-        records = [replace(one, node=node) for one in measured({"aiohttp": 1000}, 1)]
-        (folder / NETWORK_COST).unlink(missing_ok=True)
-        if said is not None:
-            (folder / NETWORK_COST).write_text(said)
-        run = Run(path=str(folder), facts=facts, settings_sha256="", planned=(), faults=())
-        return [f"{name}: {words}" for name, words in network_cost(run, findings_of(records, facts))]
+    """Machines and packages."""
 
     def entry(package: str | None, stack: str = "uvicorn-asgi") -> dict[str, Any]:
         return {"stack": stack, "python": "3.13", "base": "debian", "package": package}
@@ -240,11 +227,6 @@ def setup(folder: Path) -> Said:
     return {
         "two machines": machines_words({"server": "one", "loadgen": "two", "published": "198.18.83.1:21000-21004"}),
         "machines that are not known": machines_words({}),
-        "the network was measured": network(measured_before),
-        "it was not": network(None),
-        "one machine": network(measured_before, node=None),
-        "two contexts": network(measured_before, machines={"server": "one"}),
-        "more than the report has room for": network("x" * 1000 + "\n" + "a line\n" * 100),
         "wheels, and what they brought": [*package_facts({"packages": [wheel, left], "services": listed}, services)],
         "a service that was not built": [
             *package_facts({"services": {"a": entry(None), "b": entry("u==1")}}, not_built)

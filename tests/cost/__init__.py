@@ -1,1 +1,0 @@
-"""The cost of the harness itself."""
