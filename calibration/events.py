@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl
 from bench.analysis.events import connections_of
 from bench.core.errors import UserError
 from bench.core.files import as_object, mapping, read_bytes
+from bench.core.formats import markdown_table
 from bench.matrix.load import load_matrix
 from bench.plan.events.dependencies import AWAY_S, HEALTH_RATE, HOLD_S, IN_POOL, steps_of
 from bench.plan.events.event import LOOK_S
@@ -22,7 +23,7 @@ from bench.plan.events.growth import RELOADS
 from bench.records.event import EventRecord, Fate
 from bench.records.file import read_events
 from bench.stats.event_counts import GROWS, LEAST_DESCRIPTORS, NEGLIGIBLE, STEADY, slope
-from calibration.report import head, row, verdict
+from calibration.report import verdict
 
 APP = "synthetic-bad-day"
 SLACK_S = 0.6
@@ -271,12 +272,11 @@ def _is_known(folder: str, record: EventRecord) -> bool:
 
 def report(records: Sequence[EventRecord], known: Mapping[str, Known]) -> tuple[str, bool]:
     """As `events`, of these records; `known` is by app."""
-    rows = [*head(HEADS, 2)[:1], row(["---"] * len(HEADS))]
+    rows: list[list[str]] = []
     seen: Mapping[str, list[Check]] = {record.id: checks(record, known[record.framework]) for record in records}
     for record in records:
         name = f"{record.event}, {record.case}" if record.case else record.event
         rows += [
-            row([record.framework, name, one.what, one.truth, one.measured, verdict(one.holds)])
-            for one in seen[record.id]
+            [record.framework, name, one.what, one.truth, one.measured, verdict(one.holds)] for one in seen[record.id]
         ]
-    return "\n".join(rows), all(one.holds for every in seen.values() for one in every)
+    return markdown_table(HEADS, rows), all(one.holds for every in seen.values() for one in every)

@@ -15,23 +15,20 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from bench.analysis.cells.knees import confirmed
-from bench.core.formats import milliseconds, number
+from bench.core.formats import markdown_table, milliseconds, number
 from bench.plan.levels import SEARCHED
 from bench.records.record import Record
 from bench.run.reader import read_run, read_service
 from bench.validity.run_records import reviewed, service_names
 from bench.words.cells import doubts
-from calibration.report import row, verdict
+from calibration.report import verdict
 
 LEAST_REQUESTS = 5000
 """The fewest requests of a round for a p99."""
 LATENCY_COLUMN = 2
 """In vegeta's CSV."""
 
-HEADS = (
-    "| scenario | figure | truth | measured | error | allowed | verdict | requests |",
-    "| --- | --- | ---: | ---: | ---: | ---: | --- | ---: |",
-)
+HEADS = ("scenario", "figure", "truth", "measured", "error", "allowed", "verdict", "requests")
 
 LatenciesOf = Callable[[Record], Sequence[float]]
 """Record of a measurement -> its latencies in seconds."""
@@ -97,7 +94,7 @@ class PromiseResult:
         """Whether the value was measured and its error is within the allowed one."""
         return self.value is not None and abs(self.value - self.promise.truth) <= self.promise.allowed
 
-    def row(self) -> str:
+    def row(self) -> list[str]:
         """Its row in the table."""
         promise = self.promise
         words = [promise.scenario, promise.figure, promise.words(promise.truth)]
@@ -105,7 +102,7 @@ class PromiseResult:
             words += [f"not measured: {self.reason}", ""]
         else:
             words += [promise.words(self.value), promise.error_words(self.value)]
-        return row([*words, promise.words(promise.allowed), verdict(self.holds), f"{self.requests:,}"])
+        return [*words, promise.words(promise.allowed), verdict(self.holds), f"{self.requests:,}"]
 
 
 def latency(folders: Sequence[str]) -> tuple[str, bool]:
@@ -115,7 +112,7 @@ def latency(folders: Sequence[str]) -> tuple[str, bool]:
     services = {name: read_service(folder, name) for name in service_names(source)}
     records = reviewed(source, services)
     found = [result_of(promise, records, lambda record: latencies_s(folder, record)) for promise in LATENCY]
-    return "\n".join([*HEADS, *(one.row() for one in found)]), all(one.holds for one in found)
+    return markdown_table(HEADS, (one.row() for one in found), (2, 3, 4, 5, 7)), all(one.holds for one in found)
 
 
 def result_of(promise: Promise, records: Iterable[Record], read: LatenciesOf) -> PromiseResult:

@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 WRONG = 0.05
 """The largest share of tables with a false verdict."""
-
-
-def row(cells: Iterable[str]) -> str:
-    """A line of a Markdown table."""
-    return f"| {' | '.join(cells)} |"
-
-
-def head(names: Sequence[str], words: int) -> list[str]:
-    """The first two lines of a Markdown table: `words` columns of text, then numbers, and text in the last column."""
-    return [row(names), row(["---"] * words + ["---:"] * (len(names) - words - 1) + ["---"])]
 
 
 def verdict(holds: bool) -> str:

@@ -12,9 +12,10 @@ from statistics import fmean
 from bench.analysis.runs.compatibility import read_facts
 from bench.analysis.tables.judge import judge_tables
 from bench.core.errors import UserError
+from bench.core.formats import markdown_table
 from bench.core.groups import grouped
 from bench.stats.table_verdicts import FASTER, NO_DIFFERENCE, SLOWER
-from calibration.report import false_words, head, row, spans, verdict, verdict_lines
+from calibration.report import false_words, spans, verdict, verdict_lines
 
 REQUEST_US = 400
 """Approximate CPU time of a request; injecting 20 and 40 us makes it 5 and 10 % slower."""
@@ -78,7 +79,8 @@ def tables(folders: Sequence[str]) -> tuple[str, bool]:
     early = Counter(one for folder in folders for one in called_within(folder))
     heads = ("true difference", "contrasts", *(f"called in {limit} s" for limit in WITHIN_S), "called")
     heads += ("no difference shown", "false", "mean estimate", "")
-    rows, holds = head(heads, 0), True
+    rows: list[list[str]] = []
+    holds = True
     for percent, group in sorted(grouped(found, lambda one: one.percent).items()):
         called = sum(one.called for one in group)
         promised, wrong = percent >= LEAST_PERCENT, sum(one.wrong for one in group)
@@ -89,12 +91,12 @@ def tables(folders: Sequence[str]) -> tuple[str, bool]:
         words += [str(early[percent, limit]) if percent else "" for limit in WITHIN_S]
         words += [str(called) if percent else "", str(sum(one.verdict == NO_DIFFERENCE for one in group))]
         words += [str(wrong), f"{100 * _size(group):+.1f} %"]
-        rows.append(row([*words, verdict(enough) if promised else ""]))
+        rows.append([*words, verdict(enough) if promised else ""])
     names = {one.table for one in found}
     share, few = false_words(len({one.table for one in found if one.wrong}), len(names), "tables")
-    rows += ["", f"{share}."]
-    rows += [f"{Path(folder).name}: {wall_s(folder):.0f} s of wall time in turns, all rounds." for folder in folders]
-    return "\n".join(rows), holds and few
+    lines = [markdown_table(heads, rows, range(len(heads) - 1)), "", f"{share}."]
+    lines += [f"{Path(folder).name}: {wall_s(folder):.0f} s of wall time in turns, all rounds." for folder in folders]
+    return "\n".join(lines), holds and few
 
 
 def _size(group: Iterable[Known]) -> float:

@@ -25,12 +25,12 @@ from typing import Any
 from bench.analysis.runs.compatibility import read_facts
 from bench.analysis.tables.planned import tables_of
 from bench.core.errors import UserError
-from bench.core.formats import number
+from bench.core.formats import markdown_table, number
 from bench.core.groups import grouped
 from bench.records.record import MEASURED, Record
 from bench.stats.table_verdicts import FASTER, SLOWER
 from bench.validity.run_rules import NoiseLimits
-from calibration.report import false_words, head, row, spans, verdict, verdict_lines
+from calibration.report import false_words, spans, verdict, verdict_lines
 from calibration.tables import wall_s
 
 FIRST, SECOND = "first", "second"
@@ -274,11 +274,11 @@ class Result:
                     line = f"- {table.run} {one.id}: {rates}, where {number(known.most)}/s can be"
                     yield not one.impossible(known), line
 
-    def row(self) -> str:
+    def row(self) -> list[str]:
         """Its row in the table."""
         known = bool(self.truth.serves)
         quiet = self.count(lambda window, serves: window.quiet and serves.least)
-        words = [
+        return [
             self.truth.scenario,
             self.truth.words,
             "; ".join(filter(None, [*map(self._range, (FIRST, SECOND)), self._share_words()])),
@@ -291,7 +291,6 @@ class Result:
             f"{sum(table.load_s for table in self.tables):.0f} s",
             verdict(self.holds),
         ]
-        return row(words)
 
     def _share_words(self) -> str:
         return f"{self.share:.3f} of the first" if self.truth.share else ""
@@ -333,17 +332,17 @@ def truths(folders: Sequence[str]) -> tuple[str, bool]:
 
 def report(results: Sequence[Result]) -> tuple[str, bool]:
     """As `truths`, of the results."""
-    rows = [*head(HEADS, 3), *(one.row() for one in results)]
+    lines = [markdown_table(HEADS, (one.row() for one in results), range(3, len(HEADS) - 1))]
     holds = all(one.holds for one in results)
     same = [one for one in results if one.truth.same is Same.BY_CHANCE]
     if tables := sum(len(one.tables) for one in same):
         words, few = false_words(sum(one.false for one in same), tables, "tables of services that are the same")
-        rows += ["", f"{words}: {verdict(few)}."]
+        lines += ["", f"{words}: {verdict(few)}."]
         holds &= few
     wrong = [line for _, line in sorted((found for one in results for found in one.excesses()), key=lambda one: one[0])]
-    rows += [""] * bool(wrong) + wrong[:MOST_LINES]
-    rows += [f"- and {len(wrong) - MOST_LINES} more windows"] * (len(wrong) > MOST_LINES)
-    return "\n".join(rows), holds
+    lines += [""] * bool(wrong) + wrong[:MOST_LINES]
+    lines += [f"- and {len(wrong) - MOST_LINES} more windows"] * (len(wrong) > MOST_LINES)
+    return "\n".join(lines), holds
 
 
 def tables_of_run(folder: str) -> Iterable[tuple[str, JudgedTable]]:

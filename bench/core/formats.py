@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Sequence
 
 NOTHING = "–"
 """Printed where no figure was planned; for a planned figure that is missing, the cause is printed instead."""
@@ -94,6 +94,12 @@ def printable(text: str, instead: str = " ") -> str:
 def escaped(text: str) -> str:
     """Text on one line and safe for a terminal and XML: unprintable characters as Python escapes them."""
     return "".join(mark if mark.isprintable() else ascii(mark)[1:-1] for mark in text)
+
+
+def markdown_table(names: Sequence[str], rows: Iterable[Iterable[str]], figures: Container[int] = ()) -> str:
+    """Lines of a Markdown table, without the last newline; the columns at the places `figures` are aligned right."""
+    marks = ["---:" if place in figures else "---" for place in range(len(names))]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (names, marks, *rows))
 
 
 def plain(value: str | float | None) -> str:

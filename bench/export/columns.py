@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 from bench.core.files import as_object, mapping, read_bytes
+from bench.core.formats import markdown_table
 from bench.records.fields import FIELDS, Field
 from bench.records.record import ERROR_KINDS, LATENCIES, Record
 from bench.run.reader import Run
@@ -211,14 +212,10 @@ def rows(run: str, records: Iterable[Record], verdicts: Mapping[Key, AgainstBest
 
 def table() -> str:
     """The columns as a Markdown table, for docs/exports.md."""
-    lines = [
-        "| column | type | unit | description |",
-        "| --- | --- | --- | --- |",
-        "| `run` | VARCHAR |  | the run's name |",
-    ]
-    lines += [f"| `{c.name}` | {c.type} | {c.field.unit} | {c.field.text} |" for c in COLUMNS]
-    lines += [f"| `{name}` | {kind} | {field.unit} | {field.text} |" for name, (kind, field) in VERDICT_COLUMNS.items()]
-    return "\n".join(lines) + "\n"
+    described = [("run", "VARCHAR", Field("the run's name")), *((c.name, c.type, c.field) for c in COLUMNS)]
+    described += [(name, kind, field) for name, (kind, field) in VERDICT_COLUMNS.items()]
+    lines = ((f"`{name}`", kind, field.unit, field.text) for name, kind, field in described)
+    return markdown_table(("column", "type", "unit", "description"), lines) + "\n"
 
 
 def write_csv(run: str, source: Run, records: Iterable[Record]) -> bytes:

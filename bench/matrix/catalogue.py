@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from bench.core.formats import markdown_table
 from bench.matrix.model import Matrix, python_label
 from bench.matrix.packages import normalised, pins_in
 
@@ -90,6 +91,5 @@ def _skips(matrix: Matrix) -> Iterator[Sequence[str]]:
         yield f"`{skip.service}`{f', {skip.style}' if skip.style else ''} ({held})", skip.cause
 
 
-def _table(heads: Sequence[str], rows: Iterator[Sequence[str]]) -> str:
-    lines = [heads, ["---"] * len(heads), *rows]
-    return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in lines)
+def _table(names: Sequence[str], rows: Iterator[Sequence[str]]) -> str:
+    return markdown_table(names, ([cell.replace("|", "\\|") for cell in row] for row in rows))

@@ -22,7 +22,7 @@ from bench.analysis.tables.latency import read_at_common_rates
 from bench.analysis.tables.planned import tables_of
 from bench.analysis.tables.ranking import Contrast, Metric, Percentile, RankedRow, Ranking, TableLatency
 from bench.core.errors import UserError
-from bench.core.formats import NOTHING, milliseconds, plural, size
+from bench.core.formats import NOTHING, markdown_table, milliseconds, plural, size
 from bench.records.file import read_events, read_records
 from bench.records.record import Record
 from bench.render.table import Column, Row
@@ -439,10 +439,9 @@ def _fit(body: Callable[[int], list[str]], foot: Sequence[str]) -> str:
 
 def _table(columns: Sequence[Column[Row]], rows: Sequence[Row], most: int, where: str) -> list[str]:
     """The first rows, then how many more there are and where to find them; nothing without rows."""
-    lines = [[column.of(row) for column in columns] for row in rows[:most]]
-    if lines:
-        lines = [[column.name for column in columns], ["---"] * len(columns), *lines]
-    return [*([""] if lines else []), *(f"| {' | '.join(line)} |" for line in lines), *_more(rows, most, where)]
+    texts = [[column.of(row) for column in columns] for row in rows[:most]]
+    table = ["", markdown_table([column.name for column in columns], texts)] if texts else []
+    return [*table, *_more(rows, most, where)]
 
 
 def _more(rows: Sequence[object], most: int, where: str) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from bench.core.formats import NOTHING
+from bench.core.formats import NOTHING, markdown_table
 from bench.render.text import escape
 
 MANY = 4
@@ -60,11 +60,10 @@ class Table:
     def markdown(self) -> str:
         """The table with its title and notes, ending in a newline; shared values are given once."""
         found = self.said_once
-        marks = ["---" if left else "---:" for left in found.left]
-        lines = [f"### {escape(found.title)}", "", _line(found.columns), _line(marks), *map(_line, found.rows)]
-        for note in found.notes:
-            lines += ["", escape(note)]
-        return "\n".join(lines) + "\n"
+        figures = [place for place, left in enumerate(found.left) if not left]
+        names, *rows = (map(escape, row) for row in (found.columns, *found.rows))
+        parts = [f"### {escape(found.title)}", markdown_table([*names], rows, figures), *map(escape, found.notes)]
+        return "\n\n".join(parts) + "\n"
 
 
 def table_of(title: str, columns: Sequence[Column[Row]], rows: Iterable[Row], notes: Iterable[str] = ()) -> Table:
@@ -87,7 +86,3 @@ def table_of(title: str, columns: Sequence[Column[Row]], rows: Iterable[Row], no
 def written(value: V | None, write: Callable[[V], str]) -> str:
     """A value as text; a dash without one."""
     return NOTHING if value is None else write(value)
-
-
-def _line(words: Iterable[str]) -> str:
-    return "| " + " | ".join(map(escape, words)) + " |"

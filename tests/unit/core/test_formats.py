@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from bench.core.formats import escaped, first_of, joined, listed, percent, plural, printable, share, size
+from bench.core.formats import (
+    escaped,
+    first_of,
+    joined,
+    listed,
+    markdown_table,
+    percent,
+    plural,
+    printable,
+    share,
+    size,
+)
 
 
 def test_a_list_names_the_first_ones_and_how_many_more() -> None:
@@ -28,3 +39,13 @@ def test_no_character_controls_a_terminal() -> None:
     text = "é 日\x1b[2J\n\u202e\\"
     assert printable(text) == "é 日 [2J  \\" and printable(text, "?") == "é 日?[2J??\\"
     assert escaped(text) == "é 日\\x1b[2J\\n\\u202e\\"
+
+
+def test_figures_of_a_markdown_table_are_aligned_right() -> None:
+    assert markdown_table(["name", "requests/s"], [("a", "5,120"), ("b", "833")], {1}).splitlines() == [
+        "| name | requests/s |",
+        "| --- | ---: |",
+        "| a | 5,120 |",
+        "| b | 833 |",
+    ]
+    assert markdown_table(("", "cause"), [], ()) == "|  | cause |\n| --- | --- |"
