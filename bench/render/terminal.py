@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -17,13 +18,14 @@ from bench.core.groups import grouped
 from bench.matrix.start_command import in_lines
 from bench.render.in_turns import grid_table
 from bench.render.report import Report
-from bench.render.table import written
+from bench.render.table import Column, written
 from bench.render.text import visible
 from bench.words.changes import change, column_name
 from bench.words.conclusions import ToldRanking
 from bench.words.events import ToldEvents
 from bench.words.latency import in_milliseconds
 from bench.words.names import loaded_words, scenario_words
+from bench.words.picture import estimate_words
 
 WIDTH = 80
 NARROWEST = 60
@@ -150,23 +152,29 @@ def _table(told: ToldRanking) -> Iterator[RenderableType]:
         yield from _said(told.sentences, 2 * MOST_SENTENCES)
         return
     percentiles = ranking.latency.percentiles if ranking.latency else ()
+    # Short names, so that names of services stay whole beside two percentiles.
+    columns: list[Column[RankedRow]] = [
+        Column("tier", lambda row: str(row.tier or NOTHING), left=True),
+        Column("service", lambda row: told.name(row.service), left=True),
+        Column(column_name(ranking.metric, "best, %").replace(" ", "\n", 1), partial(_of_best, ranking)),
+        Column("req.\n/s", lambda row: estimate_words(row.goodput)[0]),
+        Column("µs CPU\n/req.", lambda row: estimate_words(row.cpu_us)[0]),
+        Column("memory\nMB", lambda row: written(row.memory_peak_bytes, lambda size: number(size / 1e6))),
+        *([Column("can\nwait", partial(_waiting, told))] if told.waits else []),
+        *(Column(f"{one.metric}\nms", partial(_percentile, one)) for one in percentiles),
+    ]
     # Less space, so that the additional columns fit.
     table = _plain_table(1 if told.waits or percentiles else 2)
-    table.add_column("tier", no_wrap=True)
-    table.add_column("service", overflow="fold")
-    for name in (
-        f"{column_name(ranking.metric, 'best, %')}".replace(" ", "\n", 1),
-        # Short, so that names of services stay whole beside two percentiles.
-        "req.\n/s",
-        "µs CPU\n/req.",
-        "memory\nMB",
-        *(["can\nwait"] if told.waits else []),
-        *(f"{one.metric}\nms" for one in percentiles),
-    ):
-        table.add_column(name, justify="right", no_wrap=True)
+    for column in columns:
+        wraps = column.name == "service"
+        table.add_column(
+            column.name,
+            justify="left" if column.left else "right",
+            no_wrap=not wraps,
+            overflow="fold" if wraps else "ellipsis",
+        )
     for row in rows:
-        latency = (_percentile(one, row) for one in percentiles)
-        table.add_row(*map(_text, (*_cells(told, row), *latency)), style="bold" if row.tier == 1 else "")
+        table.add_row(*(_text(column.of(row)) for column in columns), style="bold" if row.tier == 1 else "")
     yield table
     if told.waits:
         yield _text("can wait: requests that can block at the same time (threads or workers); all: no limit", "dim")
@@ -196,22 +204,9 @@ def _grid(told: ToldRanking, grid: Grid) -> Table:
     return table
 
 
-def _cells(told: ToldRanking, row: RankedRow) -> tuple[str, ...]:
-    cpu, rate = row.cpu_us, row.goodput
-    return (
-        str(row.tier or NOTHING),
-        told.name(row.service),
-        _of_best(told.ranking, row),
-        written(rate, lambda found: number(found.mean)),
-        written(cpu, lambda found: number(found.mean)),
-        written(row.memory_peak_bytes, lambda size: number(size / 1e6)),
-        *([_waiting(told, row.service)] if told.waits else []),
-    )
-
-
-def _waiting(told: ToldRanking, service: str) -> str:
+def _waiting(told: ToldRanking, row: RankedRow) -> str:
     """How many requests can wait at once: a number, or all."""
-    found = told.waits.get(service)
+    found = told.waits.get(row.service)
     return NOTHING if found is None else "all" if found.total is None else str(found.total)
 
 
