@@ -1,6 +1,6 @@
 """Messages between driver and planner: three JSON files in the run's folder, each with a type and a version.
 
-`host.json`       the run: services, images, dependencies (from the planner to the driver)
+`run.json`        the run, of which `Host` has what the driver needs (from the planner)
 `step.json`       what to measure next: `host` is for the driver, the loads are for the load generator
 `finished.json`   how that step went, as seen by the host (from the driver to the planner)
 """
@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-HOST, STEP, FINISHED = "host.json", "step.json", "finished.json"
+RUN_JSON, STEP, FINISHED = "run.json", "step.json", "finished.json"
 BEGUN, ENOUGH, GONE = ".begun", ".enough", "gone"
 """Files in the folder of an event's measurement, by which load generator and driver talk.
 
@@ -31,8 +31,9 @@ UNFINISHED = ".unfinished"
 ABSENT = "absent"
 """Key in the counters file of a database or upstream that the run lacks, because an app's Compose file replaces it."""
 SCHEMA = 1
+DEPENDENCIES = ("loadgen", "postgres", "upstream")
 
-Message = TypeVar("Message", "Service", "OwnApp", "Host", "Step", "Finished", "Action", "Doings")
+Message = TypeVar("Message", "Step", "Finished", "Action", "Doings")
 
 
 class MessageError(Exception):
@@ -41,7 +42,7 @@ class MessageError(Exception):
 
 @dataclass(frozen=True)
 class Service:
-    """A service under test.
+    """A service under test, in run.json.
 
     `build`: the Compose service that builds its image. `url`: only for a target, a server that already runs outside
     this project's containers.
@@ -190,12 +191,35 @@ def as_json(message: Any) -> dict[str, Any]:
     return {"schema": SCHEMA, **asdict(message)}
 
 
-def host_of(data: Mapping[str, Any]) -> Host:
-    """The Host in an object of `as_json`; MessageError if it is malformed."""
-    host = _message(Host, data)
-    services = {name: _message(Service, facts) for name, facts in host.services.items()}
-    own = data.get("own_app")
-    return Host(services, host.dependencies, host.source_images, _message(OwnApp, own) if own else None)
+def host_of(facts: Mapping[str, Any]) -> Host:
+    """The Host of a run, from its run.json; MessageError if that is malformed."""
+    try:
+        services, app = facts["services"], facts.get("own_app")
+        # A user's own service of the same name takes the place of ours.
+        own = app["services"] if app else ()
+        return Host(
+            {name: _service(entry) for name, entry in services.items()},
+            (*(name for name in DEPENDENCIES if name not in own), *(f"own-{name}" for name in own)),
+            # Images with a package built from source have a local version ("+...").
+            tuple(dict.fromkeys(entry["image"] for entry in services.values() if "+" in (entry.get("package") or ""))),
+            OwnApp(app["app"], app["folder"], app["env_file"], app["before"], tuple(app["variables"])) if app else None,
+        )
+    except (KeyError, TypeError, AttributeError) as error:
+        raise MessageError(f"{RUN_JSON}: {error!r}; start a new run") from error
+
+
+def _service(entry: Mapping[str, Any]) -> Service:
+    if entry.get("url"):
+        return Service(url=entry["url"])
+    return Service(
+        image=entry["image"],
+        build=entry.get("built_as") or entry["image"].rpartition("/")[2],
+        base=entry["base_image"],
+        framework=entry["framework"],
+        settings=entry.get("settings") or "",
+        concurrent=entry["concurrent"],
+        routes=tuple(entry["routes"]),
+    )
 
 
 def step_of(data: Mapping[str, Any]) -> Step:

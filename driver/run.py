@@ -10,7 +10,7 @@ from pathlib import Path
 
 from driver.failure import USER, Failure
 from driver.files import text_of
-from driver.messages import HOST, Host, Service, host_of, read
+from driver.messages import RUN_JSON, Host, Service, host_of, read
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = "com.docker.compose.project"
@@ -33,7 +33,7 @@ class Run:
 
     @property
     def folder(self) -> Path:
-        """results/RUN."""
+        """results/RUN_JSON."""
         return self.root / "results" / self.name
 
     @property
@@ -87,9 +87,9 @@ def open_run(name: str, root: Path | None = None) -> Run:
     """The run in results/NAME; Failure if there is none."""
     root = root or Path(os.environ.get("BENCH_ROOT") or ROOT)
     folder = root / "results" / name
-    facts = read(folder / HOST)
+    facts = read(folder / RUN_JSON)
     if facts is None:
-        raise Failure(USER, f"results/{name} is not a run that can be measured: it has no {HOST}")
+        raise Failure(USER, f"results/{name} is not a run that can be measured: it has no {RUN_JSON}")
     # Run names contain the time, so two clones may have runs of the same name; the checksum of the path differs.
     project = os.environ.get("BENCH_PROJECT") or f"bench-{name}-{zlib.crc32(str(folder).encode())}"
     return Run(root, name, project, {**os.environ, **_knobs(folder)}, host_of(facts))

@@ -20,9 +20,8 @@ from bench.plan.running import OWNED
 from bench.run.folder import RESULTS, UNPACKED, find_run, in_results
 from bench.run.provenance import harness_hash
 from bench.run.reader import Run, read_run, read_service
-from bench.run.writer import host_json
 from bench.words.runs import Layers, Now, Then, since_then
-from driver.messages import HOST
+from driver.messages import RUN_JSON, MessageError, host_of
 
 MACHINE = frozenset(
     {"BENCH_REGISTRY", "BENCH_SUBNET", "COMPOSE_SERVICES", "SELECTION"}
@@ -195,9 +194,6 @@ def resume_verb(argv: Sequence[str]) -> int:
 def _edited(source: Run) -> Iterator[str]:
     yield from source.changed
     try:
-        planned = host_json(source.facts["services"], source.facts.get("own_app"))
-    except (KeyError, TypeError, AttributeError):
-        yield "run.json"
-        return
-    if read_bytes(f"{source.path}/{HOST}") != planned.encode():
-        yield HOST
+        host_of(source.facts)
+    except MessageError:
+        yield RUN_JSON

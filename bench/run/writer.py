@@ -1,4 +1,4 @@
-"""Writes the files of a planned run: run.json, plan.jsonl, services.yml, host.json, knobs.env, sources.json."""
+"""Writes the files of a planned run: run.json, plan.jsonl, services.yml, knobs.env, sources.json."""
 
 from __future__ import annotations
 
@@ -23,8 +23,6 @@ from bench.plan.measurement import Measurement
 from bench.run.provenance import provenance
 from bench.run.raw_files import ABOUT_RAW, README
 from bench.run.reader import SOURCES
-from driver.messages import HOST, Host, OwnApp, as_json
-from driver.messages import Service as HostService
 
 
 def write_run(
@@ -46,7 +44,6 @@ def write_run(
     write_file(folder / "knobs.env", "".join(f"{k}={v}\n" for k, v in (facts["knobs"] | limits).items()))
     write_file(folder / "plan.jsonl", "".join(f"{one.to_line()}\n" for one in planned))
     write_file(folder / SOURCES, json.dumps(sources_of(services), indent=1) + "\n")
-    write_file(folder / HOST, host_json(facts["services"], facts.get("own_app")))
     (folder / README).parent.mkdir(exist_ok=True)
     write_file(folder / README, ABOUT_RAW)
     names = ("services.yml", "knobs.env", "plan.jsonl", SOURCES)
@@ -182,42 +179,3 @@ def source_paths(service: Service) -> dict[str, str]:
     found = {"start": f"{top}/servers/{service.server.name}/start"}
     own = service.framework.own
     return found if own else found | {"app": f"{top}/frameworks/{service.framework.folder}/app.py"}
-
-
-DEPENDENCIES = ("loadgen", "postgres", "upstream")
-
-
-def host_json(services: Mapping[str, Mapping[str, Any]], own_app: Mapping[str, Any] | None = None) -> str:
-    """The content of RUN/host.json, made from the entries of run.json for the driver, which does not read run.json."""
-    own = own_app["services"] if own_app else ()
-    # A user's own service of the same name takes the place of ours.
-    dependencies = [name for name in DEPENDENCIES if name not in own]
-    dependencies += [f"own-{name}" for name in own]
-    # Images with a package built from source (with a local version, "+...") are removed together with the run.
-    sources = dict.fromkeys(facts["image"] for facts in services.values() if "+" in (facts.get("package") or ""))
-    host = Host(
-        {name: _host_service(facts) for name, facts in services.items()},
-        tuple(dependencies),
-        tuple(sources),
-        _own_app(own_app) if own_app else None,
-    )
-    return json.dumps(as_json(host), indent=1) + "\n"
-
-
-def _host_service(facts: Mapping[str, Any]) -> HostService:
-    if facts.get("url"):
-        return HostService(url=facts["url"])
-    return HostService(
-        image=facts["image"],
-        build=facts.get("built_as") or facts["image"].rpartition("/")[2],
-        base=facts["base_image"],
-        framework=facts["framework"],
-        settings=facts.get("settings") or "",
-        concurrent=facts["concurrent"],
-        routes=tuple(facts["routes"]),
-    )
-
-
-def _own_app(facts: Mapping[str, Any]) -> OwnApp:
-    names = ("app", "folder", "env_file", "before")
-    return OwnApp(**{name: facts[name] for name in names}, variables=tuple(facts["variables"]))

@@ -17,7 +17,7 @@ load own_app
 	run ! grep -rqF not-a-secret "$run"
 	# The app is a single layer that its images share.
 	local images
-	mapfile -t images < <(python3 -c 'import json, sys; [print(one["image"]) for one in json.load(sys.stdin)["services"].values()]' <"$run/host.json")
+	mapfile -t images < <(python3 -c 'import json, sys; [print(one["image"]) for one in json.load(sys.stdin)["services"].values()]' <"$run/run.json")
 	[[ ${#images[@]} == 2 && $(last_layers "${images[@]}" | sort -u | wc -l) == 1 ]]
 }
 

@@ -77,7 +77,7 @@ refused() {
 @test "20 us of extra work are found to be slower, and an equal rebuild shows no difference" {
 	use three
 	local locked=${VERSION//./-} same slow services
-	mapfile -t services < <(python3 -c 'import json, sys; print(*json.load(sys.stdin)["services"], sep="\n")' <"$run_folder/host.json")
+	mapfile -t services < <(python3 -c 'import json, sys; print(*json.load(sys.stdin)["services"], sep="\n")' <"$run_folder/run.json")
 	[[ ${#services[@]} == 3 && ${services[0]} == "uvicorn-asgi-$locked-py313-debian" ]]
 	same=${services[1]#uvicorn-asgi-} same=${same%-py313-debian} slow=${services[2]#uvicorn-asgi-} slow=${slow%-py313-debian}
 	[[ $(verdict "$locked" "$slow") == slower && $(verdict "$same" "$slow") == slower ]]

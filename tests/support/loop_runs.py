@@ -14,11 +14,10 @@ from make_run import entry, output_of, states_of, write_measurement, write_run
 from bench.__main__ import main
 from bench.plan.interim_looks import looks_before
 from bench.plan.measurement import planned_of, step_folder
-from bench.run.writer import host_json
 from bench.schedule.finished import FILE
 from bench.schedule.step_file import STEP
 from bench.schedule.steps import Step, steps_of
-from driver.messages import HOST, Finished, as_json
+from driver.messages import RUN_JSON, Finished, as_json
 
 LOADED = {"timeout_s": 2, "path": "/json", "seconds": 10}
 
@@ -166,8 +165,7 @@ def make_loop(root: Path, plan: Sequence[Mapping[str, Any]], rates: Iterable[flo
     blocks = [line for line in plan if line.get("mode") == "turns"]
     for place in (folder, made):
         a_run(place, *plan)
-    services = {line["service"]: {"url": line.get("url"), **FACTS} for line in plan}
-    (folder / HOST).write_text(host_json(services))
+    write_services(folder, {line["service"]: {"url": line.get("url"), **FACTS} for line in plan})
     for line, rate in zip(plan, rates, strict=False):
         if rate and line in blocks:
             write_window(made, line, rate)
@@ -175,6 +173,14 @@ def make_loop(root: Path, plan: Sequence[Mapping[str, Any]], rates: Iterable[flo
             write_measurement(made, line, output_of(line, rate, 9000 if rate == 9999 else 0))
             (made / line["dir"] / "meta.json").unlink()
             shutil.rmtree(made / step_folder(line["dir"]) / "services")
+
+
+def write_services(folder: Path, services: Mapping[str, Mapping[str, Any]]) -> None:
+    """Adds to the services in run.json what the driver needs to know about them."""
+    path = folder / RUN_JSON
+    facts = json.loads(path.read_text())
+    known = {name: facts["services"].get(name, {}) | more for name, more in services.items()}
+    path.write_text(json.dumps(facts | {"services": known}))
 
 
 FACTS = {"image": "bench/x", "base_image": "python:3.13-slim", "framework": "flask", "concurrent": True, "routes": []}

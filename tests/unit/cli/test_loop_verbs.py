@@ -13,9 +13,8 @@ from make_run import entry, write_run
 
 from bench.__main__ import main
 from bench.load import far_counters
-from bench.run.writer import host_json
 from bench.schedule.failures import build_error
-from driver.messages import Host, OwnApp, Service, host_of, read
+from driver.messages import Host, OwnApp, Service, host_of
 
 NAME = "aiohttp-py313-debian"
 
@@ -98,15 +97,14 @@ def test_a_build_without_repeated_words_has_its_last_error() -> None:
     assert build_error("all is well\n") == ""
 
 
-def test_the_driver_reads_the_services_as_they_are(tmp_path: Path) -> None:
+def test_the_driver_reads_the_services_as_they_are() -> None:
     facts = {"image": "bench/it's $HOME", "base_image": "python:3.13", "concurrent": True, "routes": ["json", "db-raw"]}
     facts["framework"] = "flask"
     varied = facts | {"concurrent": False, "image": "bench/svc-c", "settings": "WORKERS=2 THREADS=1"}
     running = {"url": "http://127.0.0.1:8000/"}
     own = {"app": "main:app", "folder": "/it's", "env_file": "", "before": "", "variables": ["KEY"]}
-    text = host_json({"svc-a": facts, "svc-b": varied, "there": running}, own | {"services": ["postgres"]})
-    (tmp_path / "host.json").write_text(text)
-    assert host_of(read(tmp_path / "host.json") or {}) == Host(
+    services = {"svc-a": facts, "svc-b": varied, "there": running}
+    assert host_of({"services": services, "own_app": own | {"services": ["postgres"]}}) == Host(
         {
             "svc-a": Service("bench/it's $HOME", "it's $HOME", "python:3.13", "flask", routes=("json", "db-raw")),
             "svc-b": Service(

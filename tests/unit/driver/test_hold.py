@@ -16,11 +16,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from loop_runs import FACTS
 from places import ROOT
 from pretend_engine import pretend_docker
 
 from driver.files import save_json
-from driver.messages import HOST, Host, Service, as_json
+from driver.messages import RUN_JSON
 
 GOES_ON = "what is measured is kept in results/a-run; scripts/matrix.sh --resume a-run continues it"
 LOOP = """
@@ -99,7 +100,7 @@ def until(true: Callable[[], bool], seconds: float = 5) -> None:
 def holder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Holder]:
     run = tmp_path / "results/a-run"
     run.mkdir(parents=True)
-    save_json(run / HOST, as_json(Host({"a": Service(image="bench/a", build="a")}, ("loadgen",))))
+    save_json(run / RUN_JSON, {"schema": 1, "services": {"a": FACTS}})
     (run / "plan.jsonl").write_text("{}\n")
     (run / "compose.yml").write_text("services: {}\n")
     (run / "knobs.env").write_text("SERVER_CPUS=0-1\n")
@@ -257,5 +258,5 @@ def test_the_run_is_written_as_compose_resolves_it_and_a_failure_of_that_is_one_
 
 
 def test_what_is_no_run_is_refused(holder: Holder) -> None:
-    (holder.run / HOST).unlink()
+    (holder.run / RUN_JSON).unlink()
     assert holder.held()[0] == 2

@@ -57,9 +57,7 @@ def test_the_planner_is_asked_once_between_two_loads_and_a_loop_begins_once(
     first, second = capsys.readouterr().err.splitlines()
     assert first.startswith(FIRST) and second.startswith("[2/2] tornado-py313-debian json wrk c64: invalid: ")
     # This call leaves no files of the loop, and another call does not know what this one did.
-    assert sorted(path.name for path in (tmp_path / "results/a-run").iterdir()) == [
-        *("host.json", "plan.jsonl", "raw", "run.json")
-    ]
+    assert sorted(path.name for path in (tmp_path / "results/a-run").iterdir()) == [*("plan.jsonl", "raw", "run.json")]
     assert loop(engine) == 3
     assert asked(engine)[3:] == ["7 --begin"] and capsys.readouterr().err == ""
 

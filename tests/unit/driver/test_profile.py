@@ -11,11 +11,9 @@ import pytest
 from built_runs import lines_of
 from docker_calls import Docker
 from loop_engine import LoopEngine, metas
-from loop_runs import FACTS
+from loop_runs import FACTS, write_services
 from profiled_run import STACKS_OF, first_of, write_profile, write_profiled
 
-from bench.run.writer import host_json
-from driver.messages import HOST
 from driver.steps import sampler
 from driver.steps.profile import main, profile_tables
 
@@ -38,7 +36,7 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, docker: Docker) -> L
         monkeypatch.setenv(name, value)
     monkeypatch.delenv("BENCH_QUIET", raising=False)
     run = write_profiled(tmp_path / "results/a-run", profiles=False)
-    (run / HOST).write_text(host_json(dict.fromkeys(NAMES, FACTS)))
+    write_services(run, dict.fromkeys(NAMES, FACTS))
     for stack in STACKS_OF:
         made = write_profile(tmp_path / "made", first_of(lines_of(run), stack), "", 3000)
         for name in ("meta.json", "sampler.txt", "stacks.txt"):

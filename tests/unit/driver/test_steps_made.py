@@ -66,7 +66,6 @@ def test_a_service_alone_is_started_fresh_prepared_loaded_and_removed(alone: Loo
     assert {path.name for path in (tmp_path / "results/a-run").iterdir() if path.is_file()} == {
         "plan.jsonl",
         "run.json",
-        "host.json",
     }
 
 

@@ -17,6 +17,7 @@ from bench.own_app.app import OwnApp, read_app, with_own_app, write_app
 from bench.own_app.describe import Given, describe, requirements_of
 from bench.own_app.targets import Target
 from bench.plan.refs import CHANGED, SIDES
+from driver.messages import host_of
 
 FLASK = "from flask import Flask\napp = Flask(__name__)\n"
 
@@ -227,7 +228,8 @@ def test_the_lines_of_an_app_name_its_requests_and_a_run_has_them_for_every_tool
     services = (run / "services.yml").read_text()
     assert "target: own-app" in services and json.dumps(given.folder) in services
     assert f"{run}/app/locks/py313" in services
-    assert json.loads((run / "host.json").read_text())["own_app"]["app"] == "main:app"
+    own_app = host_of(facts).own_app
+    assert own_app and own_app.app == "main:app"
     # Reports have no path of the machine.
     assert build_verb(["--quiet", str(run)]) == 0
     page = (run / "index.html").read_text()

@@ -30,7 +30,7 @@ from bench.plan.selection import Selection
 from bench.run.writer import routes_to_verify, run_facts, service_facts, write_run
 from bench.schedule.step_file import host_step, loads_of
 from bench.schedule.steps import Step
-from driver.messages import HOST, host_of, read
+from driver.messages import RUN_JSON, host_of, read
 
 HERE = "http://127.0.0.1:8000"
 NAME = "target-127.0.0.1-8000"
@@ -216,7 +216,7 @@ def test_the_runs_files_name_it_and_ask_docker_for_nothing_of_it(tmp_path: Path)
     facts["services"] = service_facts(MATRIX, settings, made.services, routes_to_verify(made))
     lines = measurements(made, 1)
     write_run(tmp_path, MATRIX, made.services, lines, facts)
-    host = host_of(read(tmp_path / HOST) or {})
+    host = host_of(read(tmp_path / RUN_JSON) or {})
     assert (host.containers, host.targets) == (("uvicorn-asgi-py313-debian",), (NAME,))
     assert host.services[NAME].url == HERE
     assert NAME not in (tmp_path / "services.yml").read_text()

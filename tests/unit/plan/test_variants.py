@@ -20,7 +20,8 @@ from bench.plan.make import make_plan
 from bench.plan.measurement import Measurement, measurement_of, settings_of
 from bench.plan.order import measurements
 from bench.plan.selection import Selection
-from bench.run.writer import defaults_facts, host_json, service_facts, write_run
+from bench.run.writer import defaults_facts, service_facts, write_run
+from driver.messages import host_of
 
 GOLDEN = Path(__file__).with_name("golden")
 SERVICE = next(s for s in MATRIX.services if s.name == "uvicorn-asgi-py313-debian")
@@ -139,8 +140,8 @@ def test_the_load_of_a_quota_is_two_turns() -> None:
 def test_images_of_a_source_go_with_the_run() -> None:
     made = plan(wheels=wheels("2.0+gabcdef0", "2.0", kind="folder"))
     facts = service_facts(MATRIX, {"PYTHON_IMAGE": "python"}, made.services, {name: [] for name in names(made)})
-    assert json.loads(host_json(facts))["source_images"] == ["bench/uvicorn-asgi-2-0-gabcdef0-py313-debian"]
-    assert json.loads(host_json({name: facts[name] for name in names(made)[1:]}))["source_images"] == []
+    assert host_of({"services": facts}).source_images == ("bench/uvicorn-asgi-2-0-gabcdef0-py313-debian",)
+    assert host_of({"services": {name: facts[name] for name in names(made)[1:]}}).source_images == ()
 
 
 def test_an_equal_rebuild_of_the_locked_version_is_compared() -> None:
@@ -189,10 +190,10 @@ def test_the_loop_knows_whose_image_a_service_runs_and_its_settings() -> None:
     routes = {service.name: ["json"] for service in made.services}
     facts = service_facts(MATRIX, {"PYTHON_IMAGE": "python"}, made.services, routes)
     assert [facts[s.name]["concurrent"] for s in made.services] == [False, True]
-    services = json.loads(host_json(facts))["services"]
+    services = host_of({"services": facts}).services
     name = "gunicorn-gthread-flask-py313-debian"
-    assert [services[f"{name}-threads{n}"]["build"] for n in (1, 8)] == [name, name]
-    assert services[f"{name}-threads1"]["settings"] == "THREADS=1"
+    assert [services[f"{name}-threads{n}"].build for n in (1, 8)] == [name, name]
+    assert services[f"{name}-threads1"].settings == "THREADS=1"
 
 
 def test_under_an_event_a_stack_with_other_settings_has_the_same_neighbours() -> None:

@@ -16,7 +16,6 @@ from bench.__main__ import main
 from bench.cli import repeat
 from bench.core.errors import UserError
 from bench.run.folder import find_run, host_and_port, read_addresses
-from bench.run.writer import host_json
 
 HARNESS = "0123456789abcdef"
 FACTS = {
@@ -37,9 +36,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def made(name: str) -> Path:
-    folder = write_run(Path(name), [entry()], services={"aiohttp-py313-debian": FACTS})
-    (folder / "host.json").write_text(host_json({"aiohttp-py313-debian": FACTS}))
-    return folder
+    return write_run(Path(name), [entry()], services={"aiohttp-py313-debian": FACTS})
 
 
 NOT_RUNS = (
@@ -173,18 +170,14 @@ def test_an_archive_that_is_cut_is_one_line_and_leaves_nothing() -> None:
     assert list(Path("results/.published").iterdir()) == []
 
 
-@pytest.mark.parametrize("file", ["plan.jsonl", "host.json", "run.json"])
+@pytest.mark.parametrize("file", ["plan.jsonl", "run.json"])
 def test_a_run_whose_plan_was_edited_does_not_go_on(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     folder = Path("results/a-run")
     facts = json.loads((folder / "run.json").read_text())
     if file == "run.json":
         (folder / file).write_text(json.dumps(facts | {"services": {"x]=1); touch pwned; y=([z": None}}))
     else:
-        (folder / "run.json").write_text(
-            json.dumps(facts | {"sha256": {"plan.jsonl": "0" * 64} if file == "plan.jsonl" else {}})
-        )
-        if file == "host.json":
-            (folder / file).write_text((folder / file).read_text().replace("bench/x", "bench/y"))
+        (folder / "run.json").write_text(json.dumps(facts | {"sha256": {"plan.jsonl": "0" * 64}}))
     assert main(["resume", "--run=a-run"]) == 2
     assert capsys.readouterr().err == f"bench: a-run was edited after it was planned, start a new run: {file}\n"
     for facts in ({}, {"harness": 3}, {"harness": {"hash": "x", "version": [3]}}):

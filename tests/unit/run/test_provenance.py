@@ -86,8 +86,7 @@ def test_the_plans_files_are_in_run_json_by_their_hashes(tmp_path: Path, monkeyp
     options = parse_selection(["--stack", "aiohttp", "--python", "3.13", "--base", "debian"])
     folder = make_run(options, tmp_path / "run")
     hashes = json.loads((folder / "run.json").read_text())["sha256"]
-    # host.json repeats run.json for the driver.
-    assert hashes.keys() == {p.name for p in folder.iterdir()} - {"run.json", "host.json", "raw"}
+    assert hashes.keys() == {p.name for p in folder.iterdir()} - {"run.json", "raw"}
     for name, wanted in hashes.items():
         assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == wanted
 
