@@ -10,13 +10,14 @@ from typing import BinaryIO, TextIO
 
 from bench.core.arguments import words_of
 from bench.core.errors import UserError, unknown
+from bench.core.files import as_object, mapping, read_bytes
 from bench.load.cpu_counters import CpuCounters
 from bench.load.far_counters import Answer, await_reader, serve
 from bench.tools import TOOLS, parse
 
 
 def counters_verb(argv: Sequence[str]) -> int:
-    """`counters FILE`: serve CPU counters to remote load generators; FILE has `NAME<tab>FOLDER` lines of containers."""
+    """`counters FILE`: serve CPU counters to remote load generators; FILE is the run's containers.json."""
     (file,) = words_of(argv, "counters FILE")
     serve(lambda: _answer(_folders(Path(file)))).serve_forever()
     return 0
@@ -32,8 +33,7 @@ def counters_reached_verb(argv: Sequence[str]) -> int:
 
 
 def _folders(file: Path) -> Mapping[str, str]:
-    lines = (line.split("\t") for line in file.read_text().splitlines()) if file.exists() else ()
-    return {line[0]: line[1] for line in lines if len(line) > 1}
+    return {name: folder for name, (folder, *_) in mapping(as_object(read_bytes(str(file)) or b"")).items()}
 
 
 def _answer(folders: Mapping[str, str]) -> Answer:

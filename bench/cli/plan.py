@@ -38,7 +38,7 @@ from bench.plan.make import make_plan
 from bench.plan.order import measurements
 from bench.plan.profile import check_profile
 from bench.plan.profile import words as profile_words
-from bench.plan.refs import CHANGED, MINUTES, SIDES, Refs, read_refs
+from bench.plan.refs import MINUTES, REFS, Refs, read_refs
 from bench.plan.selection import DEVELOPMENT, Selection, select_pythons
 from bench.plan.variants import Variant
 from bench.run.folder import make_folder, whole_or_gone
@@ -307,8 +307,6 @@ def _minutes(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
 
 
-REFS = "refs"
-"""The folder of a run with what scripts/compare.sh needs to check the refs out again when it is resumed."""
 HEAD = "-head"
 """The suffix of the folder with the head's locks, beside the base's."""
 
@@ -339,8 +337,6 @@ def wanted_of_refs(options: argparse.Namespace, refs: Refs, wanted: Selection) -
 def save_refs(options: argparse.Namespace, folder: Path) -> None:
     """Save in the run what is needed to check the refs out again, and the locks of the head's app."""
     if options.sides:
-        (folder / REFS).mkdir()
-        for name in ("repository", "paths", SIDES, CHANGED):
-            shutil.copy(options.sides / name, folder / REFS / name)
+        shutil.copy(options.sides / REFS, folder)
     if options.own_head:
         shutil.copytree(options.own_head / "locks", folder / f"{LOCKS}{HEAD}")

@@ -1,6 +1,6 @@
 """The windows of a step whose services take turns: services are warmed up together and loaded in turns.
 
-Reads RUN/step.jsonl (the step's lines of the plan) and RUN/containers.tsv (the cgroup of each container).
+Reads RUN/step.jsonl (the step's lines of the plan) and RUN/containers.json (the cgroup of each container).
 
 Windows spoiled by noise of the host are measured again, within a budget, but only in tables ranked by requests/s: CPU
 per request excludes what other programs took, so a second window would add nothing
@@ -76,7 +76,7 @@ def retries_of(run: Path) -> Retries:
     return Retries(run, noise_limits_of(mapping(facts.get("knobs"))), most)
 
 
-LINES, CONTAINERS = "step.jsonl", "containers.tsv"
+LINES, CONTAINERS = "step.jsonl", "containers.json"
 PORT = 8080
 ENOUGH_PER_CONNECTION, ENOUGH, MOST_LONGER = 4, 1.5 * LEAST_SUCCESSES, 4.0
 """A window aims at this many responses per connection, and in all: more than it needs to count. Slow services are
@@ -322,12 +322,11 @@ def _server_cpus(facts: Mapping[str, Any]) -> frozenset[int]:
 def _cgroups(run: Path, services: Iterable[str]) -> dict[str, str | FarCounters]:
     """The folder of each container below the host's cgroup root: as written by the host, else as found here.
 
-    A third column in RUN/containers.tsv is the address of the reader for a container on another machine.
+    In RUN/containers.json, a container on another machine has the address of its reader after its folder.
     """
-    file = run / CONTAINERS
-    if not file.exists():
+    containers = as_object(read_bytes(str(run / CONTAINERS)) or b"")
+    if containers is None:
         names = [*services, *SHARED]
         return {**dict.fromkeys(names, NOWHERE), **find_cgroups(names, cgroup_root())}
-    lines = [line.split("\t") for line in file.read_text().splitlines()]
-    readers = {reader: far_reader(reader) for reader in {line[2] for line in lines if len(line) > 2}}
-    return {name: readers[more[0]] if more else folder for name, folder, *more in lines}
+    readers = {reader: far_reader(reader) for reader in {more[0] for _, *more in containers.values() if more}}
+    return {name: readers[more[0]] if more else folder for name, (folder, *more) in containers.items()}

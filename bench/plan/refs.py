@@ -6,6 +6,7 @@ context; both are measured by the current harness, with its routes, presets and 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,10 +23,8 @@ from bench.plan.cells import Plan
 from bench.plan.selection import Selection, with_settings
 from bench.plan.variants import CLASS, TAKEN, Variant
 
-SIDES = "sides.tsv"
-"""The file that lists the refs, the base first; a line is `label name mark commit head dirty place`, tab-separated."""
-CHANGED = "changed"
-"""The file with the paths that differ, one per line."""
+REFS = "refs.json"
+"""The file with the two refs, the base first, and the paths in which they differ."""
 
 DEFAULT = f"gunicorn-${CLASS}-flask"
 """The stack to measure if the difference affects every service."""
@@ -167,14 +166,13 @@ def read_refs(folder: Path, here: Variant, environ: Mapping[str, str], apps: Seq
     `here` is the project with the run's settings. `apps`: if two refs of a user's own app are compared, the current
     matrix with the app of each ref.
     """
-    lines = [line.split("\t") for line in (folder / SIDES).read_text(encoding="utf-8").splitlines()]
-    base, head = (_ref(line, here, environ, apps[n] if apps else None) for n, line in enumerate(lines))
-    changed = (folder / CHANGED).read_text(encoding="utf-8", errors="replace").splitlines()
-    return Refs(base, head, tuple(changed), here.settings)
+    saved = json.loads((folder / REFS).read_text(encoding="utf-8", errors="replace"))
+    base, head = (_ref(side, here, environ, apps[n] if apps else None) for n, side in enumerate(saved["sides"]))
+    return Refs(base, head, tuple(saved["changed"]), here.settings)
 
 
-def _ref(line: Sequence[str], here: Variant, environ: Mapping[str, str], app: Matrix | None) -> Ref:
-    label, name, mark, commit, head, dirty, place = line
+def _ref(side: Mapping[str, Any], here: Variant, environ: Mapping[str, str], app: Matrix | None) -> Ref:
+    label, place = side["label"], side["place"]
     context = "" if app else f"{place}/services"
     root = Path(context or "services")
     try:
@@ -196,12 +194,12 @@ def _ref(line: Sequence[str], here: Variant, environ: Mapping[str, str], app: Ma
         reads=reader(root),
         pins=locked(root / "locks"),
         label=label,
-        name=name,
-        mark=mark,
+        name=side["name"],
+        mark=side["mark"],
         context=context,
         own={key: settings[key] for key in TAKEN if settings[key] != here.settings[key]},
-        commit=commit,
-        head=head,
-        dirty=dirty == "1",
+        commit=side["commit"],
+        head=side["head"],
+        dirty=side["dirty"],
         env=env,
     )

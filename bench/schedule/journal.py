@@ -6,8 +6,9 @@ when measuring begins or resumes, and never outlives the call of scripts/matrix.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from bench.analysis.tables.judge import looks_reached, settled_tables
@@ -23,7 +24,7 @@ from bench.validity.measurement_rules import CLOCK
 from bench.validity.run_records import judged_record
 from bench.validity.run_rules import BOUND_AFTER, CellKey, apply_run_rules, bound_cells, noise_limits_of, noise_of
 
-FILE = "journal.tsv"
+FILE = "journal.jsonl"
 TRIED, DONE, FAILED = "tried", "done", "failed"
 OPEN, SETTLED = "open", "settled"
 """Results of a look at a table in turns; these lines have the table and the look instead of a measurement."""
@@ -39,8 +40,8 @@ class Line:
     record: str = ""
 
     def text(self) -> str:
-        """The line in the file, separated by tabs: the record is JSON and has none."""
-        return "\t".join((self.kind, self.id, self.mode, self.record)) + "\n"
+        """The line in the file."""
+        return json.dumps(asdict(self)) + "\n"
 
 
 def rebuild(source: Run) -> None:
@@ -81,8 +82,7 @@ def noise(source: Run, step: Step) -> str:
 
 def read(run: str) -> list[Line]:
     """The lines of the journal."""
-    lines = (Path(run) / FILE).read_text().split("\n")
-    return [Line(*line.split("\t")) for line in lines if line]
+    return [Line(**json.loads(line)) for line in (Path(run) / FILE).read_text().splitlines()]
 
 
 def records(lines: Iterable[Line], modes: tuple[str, ...]) -> list[Record]:

@@ -167,15 +167,15 @@ class LocalDocker(Engine):
         return not done.status
 
     def save_cgroups(self, services: Sequence[str]) -> str:
-        """Writes RUN/containers.tsv: where the load generator reads the CPU time of what is running."""
+        """Writes RUN/containers.json: where the load generator reads the CPU time of what is running."""
         names = (*services, "postgres", "upstream", *self.run.own_services)
-        lines = "".join(f"{name}\t{self.cgroup_of(name)}\n" for name in names if self.pid_of(name))
-        save(self.run.lane_folder / "containers.tsv", lines)
-        return lines
+        text = json.dumps({name: self.cgroup_of(name) for name in names if self.pid_of(name)})
+        save(self.run.lane_folder / "containers.json", text)
+        return text
 
-    def cgroup_of(self, service: str) -> str:
+    def cgroup_of(self, service: str) -> list[str]:
         """The service's cgroup as a path below the root of the CPU counters."""
-        return self.read("below-root", service)
+        return [self.read("below-root", service)]
 
     def read(self, what: str, service: str) -> str:
         """One of counters.READINGS for the service's container, on its machine."""

@@ -69,16 +69,16 @@ class Nodes(LocalDocker):
 
     def save_cgroups(self, services: Sequence[str]) -> str:
         """Also tells the readers which cgroups they may serve in this block."""
-        lines = super().save_cgroups(services)
-        save_there = ("sh", "-c", "cat >/tmp/new && mv /tmp/new /tmp/containers.tsv")
+        text = super().save_cgroups(services)
+        save_there = ("sh", "-c", "cat >/tmp/new && mv /tmp/new /tmp/containers.json")
         for role in READ:
             words = ("exec", "--interactive", self.reader(role), *save_there)
-            docker(*words, context=self.nodes[role].context, stdin=lines.encode())
-        return lines
+            docker(*words, context=self.nodes[role].context, stdin=text.encode())
+        return text
 
-    def cgroup_of(self, service: str) -> str:
+    def cgroup_of(self, service: str) -> list[str]:
         """The cgroup's path, and the address of the reader that can see it."""
-        return f"{super().cgroup_of(service)}\t{self.reader_address(role_of(service))}"
+        return [*super().cgroup_of(service), self.reader_address(role_of(service))]
 
     def read(self, what: str, service: str) -> str:
         role = role_of(service)
@@ -114,7 +114,7 @@ class Nodes(LocalDocker):
                     *("--pid", "host", "--cgroupns", "host", "--init", *CONFINED, "--tmpfs", "/tmp:mode=1777"),
                     *("--memory", "256m", "--user", "65534:65534", "--workdir", "/bench"),
                     *("--volume", f"{project}-source:/bench:ro", "--volume", "/sys/fs/cgroup:/host/cgroup:ro"),
-                    *("bench/loadgen", "python3", "-m", "bench", "counters", "/tmp/containers.tsv"),
+                    *("bench/loadgen", "python3", "-m", "bench", "counters", "/tmp/containers.json"),
                     context=node.context,
                 )
 

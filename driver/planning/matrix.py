@@ -29,6 +29,8 @@ MACHINES = ("--server-context", "--loadgen-context", "--server-address")
 SETUP_ENDS_S = 10.0
 """Seconds that setup.sh gets to end after SIGTERM."""
 TWO_REFS = "BENCH_REFS"
+REFS = "refs.json"
+"""The file of a run of two refs from which they are checked out again."""
 """Environment variable, set by scripts/compare.sh: the run's two refs are checked out."""
 
 
@@ -164,7 +166,7 @@ def _there(package: str) -> str:
 
 
 def _is_of_two_refs(name: str) -> bool:
-    return (ROOT / "results" / Path(name).name / "refs").is_dir()
+    return (ROOT / "results" / Path(name).name / REFS).exists()
 
 
 def need_results(folder: Path) -> None:

@@ -1,12 +1,13 @@
 """`compare`: measures two refs of a repository in one run, each in its own git worktree below results/.
 
-A folder results/.refs-X has `repository`, `paths` (what to check out of it), sides.tsv (a Side per line: first the
-base, then the head), `changed` (the paths that differ), `lock` (held while in use), and 0 and 1 with the worktrees.
+A folder results/.refs-X has refs.json (`repository`, `paths`: what to check out of it, `sides`: a Side for the base and
+one for the head, `changed`: the paths that differ), `lock` (held while in use), and 0 and 1 with the worktrees.
 """
 
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import re
 import secrets
@@ -16,11 +17,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from driver.docker import LOCK, docker, end_group
 from driver.failure import USER, Failure, ignore_signals, say
-from driver.files import save, text_of
-from driver.planning.matrix import TWO_REFS
+from driver.files import save_json, text_of
+from driver.planning.matrix import REFS, TWO_REFS
 from driver.planning.tools import asked, commit_of, done_by_git, git
 from driver.run import ROOT
 
@@ -40,9 +42,9 @@ AUTHOR = {"NAME": "worktree", "EMAIL": "worktree@localhost", "DATE": "2000-01-01
 
 @dataclass(frozen=True)
 class Side:
-    """A line of sides.tsv.
+    """One of the two refs.
 
-    `name`, `mark`: suffixes of its services' and their images' names. `dirty`: 1 if `commit` is the uncommitted state
+    `name`, `mark`: suffixes of its services' and their images' names. `dirty`: `commit` is the uncommitted state
     on top of `head`. `place`: its worktree, relative to the project.
     """
 
@@ -51,7 +53,7 @@ class Side:
     mark: str
     commit: str
     head: str
-    dirty: str
+    dirty: bool
     place: str
 
 
@@ -72,9 +74,9 @@ class Source:
 def main(argv: list[str]) -> int:
     """`compare REF REF OPTION...` or `compare --resume RUN OPTION...`: the exit status of scripts/matrix.sh."""
     resume = argv[1].rstrip("/") if argv[:1] == ["--resume"] and len(argv) > 1 else ""
-    saved = ROOT / "results" / Path(resume).name / "refs"
+    saved = ROOT / "results" / Path(resume).name
     if argv[:1] == ["--resume"]:
-        if not resume or not saved.is_dir():
+        if not resume or not (saved / REFS).exists():
             raise Failure(USER, f"'{argv[1] if len(argv) > 1 else ''}' is not a run of two refs")
     else:
         refs, app, selection = read_request(argv)
@@ -87,18 +89,15 @@ def main(argv: list[str]) -> int:
         if resume:
             folder = _place_of(resume, saved)
             lock = _hold(folder)
-            for file in saved.iterdir():
-                shutil.copy(file, folder)
-            source = Source(_saved_repository(folder), paths=(text_of(folder / "paths") or "").splitlines())
+            shutil.copy(saved / REFS, folder)
+            source = Source(_repository(folder), paths=_saved(folder)["paths"])
             selection = ["--resume", resume, *argv[2:]]
         else:
             source = _source_of(app)
             folder = ROOT / f"results/.refs-{os.getpid():x}{secrets.token_hex(2)}"
             folder.mkdir()
             lock = _hold(folder)
-            save(folder / "repository", f"{'' if source.repository == ROOT else source.repository}\n")
-            save(folder / "paths", "".join(f"{path}\n" for path in source.paths))
-            sides = list_sides(source, folder, refs)
+            sides = save_refs(source, folder, refs)
             selection += [f"--sides=results/{folder.name}"]
             if app:
                 places = [f"{ROOT / side.place}/{source.prefix}" for side in sides]
@@ -186,16 +185,22 @@ def _hold(folder: Path) -> int:
 
 
 def _sides(folder: Path) -> list[Side]:
-    return [Side(*line.split("\t")) for line in (text_of(folder / "sides.tsv") or "").splitlines()]
+    return [Side(**side) for side in _saved(folder).get("sides", ())]
 
 
-def _saved_repository(folder: Path) -> Path:
-    """The repository of the refs in this folder; an empty line stands for this project."""
-    return Path((text_of(folder / "repository") or "").strip() or ROOT)
+def _repository(folder: Path) -> Path:
+    """The repository of the refs in this folder; an empty one is this project."""
+    return Path(_saved(folder).get("repository") or ROOT)
 
 
-def list_sides(source: Source, folder: Path, refs: Sequence[str]) -> list[Side]:
-    """Writes sides.tsv and `changed`; Failure if a ref does not exist or the refs are equal."""
+def _saved(folder: Path) -> dict[str, Any]:
+    """The folder's refs.json; empty if there is none."""
+    found: dict[str, Any] = json.loads(text_of(folder / REFS) or "{}")
+    return found
+
+
+def save_refs(source: Source, folder: Path, refs: Sequence[str]) -> list[Side]:
+    """Writes refs.json; Failure if a ref does not exist or the refs are equal."""
     sides: list[Side] = []
     for number, ref in enumerate(refs):
         head = commit_of(source.repository, "HEAD" if ref == WORKTREE else ref)
@@ -211,14 +216,15 @@ def list_sides(source: Source, folder: Path, refs: Sequence[str]) -> list[Side]:
         if sides and name == sides[0].name:
             name += f"-{short}"
         mark, place = f"{slug}-{short}" if slug else short, f"results/{folder.name}/{number}/{source.tree}"
-        sides.append(Side(label, name, mark, commit, head, str(int(commit != head)), place))
-    save(folder / "sides.tsv", "".join("\t".join(vars(side).values()) + "\n" for side in sides))
+        sides.append(Side(label, name, mark, commit, head, commit != head, place))
     commits = [side.commit for side in sides]
     changed = done_by_git(source.repository, "diff", "--no-renames", "--name-only", *commits, "--", *source.paths)
     if not changed:
         words = f"{refs[0]} and {refs[1]} are equal in {', '.join(source.paths)}: there is nothing to compare"
         raise Failure(USER, words)
-    save(folder / "changed", f"{changed}\n")
+    repository = "" if source.repository == ROOT else str(source.repository)
+    told = {"repository": repository, "paths": source.paths, "changed": changed.splitlines()}
+    save_json(folder / REFS, {**told, "sides": [vars(side) for side in sides]})
     return sides
 
 
@@ -261,7 +267,7 @@ def _check_out(source: Source, folder: Path) -> None:
 
 def remove_refs(folder: Path) -> None:
     """Removes the images, worktrees and files of its sides; keeps images that another folder's sides use too."""
-    repository = _saved_repository(folder)
+    repository = _repository(folder)
     others = {side.mark for other in (ROOT / "results").glob(".refs-*") if other != folder for side in _sides(other)}
     for side in _sides(folder):
         if side.mark not in others:

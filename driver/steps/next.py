@@ -6,6 +6,7 @@ for the message that the step has ended.
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from argparse import ArgumentParser
@@ -17,7 +18,7 @@ from driver.docker import Done
 from driver.engines.engine import Engine
 from driver.engines.of_run import engine_of
 from driver.failure import RUN, Failure, draw, end_line, go_on_with_line, in_place, say, warn
-from driver.files import save, text_of
+from driver.files import save_json, text_of
 from driver.nodes.node import read_lanes
 from driver.run import Run, open_run
 
@@ -27,7 +28,7 @@ WAIT = "-"
 """Instead of the seconds: the planner reads them from standard input."""
 KILLED = 3
 """How often, in one call of the script, the planner may fail because the load generator was killed."""
-CALL = "loop-call.txt"
+CALL = "loop-call.json"
 """A file of the run: when the current call of the script began, and how often the load generator was killed since."""
 
 
@@ -77,7 +78,7 @@ def next_step(engine: Engine, max_time_s: str = "", planner: Callable[[str], Don
         # With --begin, the planner also records what it finds in the raw files.
         begin = first
     if done.status == STEP:
-        save(run.folder / CALL, f"{_began()} {killed}\n")
+        save_json(run.folder / CALL, [_began(), killed])
         _show(words_of(done))
         return STEP
     with suppress(FileNotFoundError):
@@ -112,8 +113,8 @@ def _up() -> int:
 
 def _killed(run: Run) -> int | None:
     """How often the load generator was killed in this call of the script; None before its first step."""
-    began, *killed = (text_of(run.folder / CALL) or "-").split()
-    return int(killed[0]) if began == _began() else None
+    began, killed = json.loads(text_of(run.folder / CALL) or "[null, null]")
+    return killed if began == _began() else None
 
 
 def _screen() -> list[str]:

@@ -17,7 +17,7 @@ setup_file() {
 		#!/usr/bin/env bash
 		cd "${BASH_SOURCE[0]%/*}/.." || exit
 		printf '%s\n' "$@" >called
-		cat results/.refs-*/sides.tsv >sides
+		jq -r '.sides[] | [.label, .name, .mark, .commit, .head, .dirty, .place] | @tsv' results/.refs-*/refs.json >sides
 		find results/.refs-*/*/ -type f -not -name .git | sort >files
 		cat results/.refs-*/*/project/.env >envs
 		eval "$(cat ../stub)"
@@ -68,7 +68,7 @@ refuses() {
 @test "each ref is checked out while matrix.sh runs, and removed afterwards" {
 	run -0 scripts/compare.sh before HEAD --stack uvicorn-starlette
 	[[ $(head -n2 called) == $'--stack\nuvicorn-starlette' && $(tail -n1 called) == --sides=results/.refs-* ]]
-	[[ $(cut -f1,2,6 sides) == $'before\tbefore\t0\nHEAD\thead\t0' ]]
+	[[ $(cut -f1,2,6 sides) == $'before\tbefore\tfalse\nHEAD\thead\tfalse' ]]
 	[[ $(cut -f3 sides | tail -n1) == head-$(git rev-parse HEAD | cut -c1-7) && $(cut -f4 sides | head -n1) == $(git rev-parse before) ]]
 	[[ $(grep -c '/0/project/services/frameworks/bottle/' files) -gt 1 && $(grep -c '/1/project/services/frameworks/bottle/' files) == 0 ]]
 	# Only files that services are made of are checked out.
@@ -85,8 +85,8 @@ refuses() {
 	[[ $(jq -r '.services | keys_unsorted[]' "$run/run.json" | xargs) == "$name-before $name-head" ]]
 	grep -q 'context: "results/.refs-[A-Za-z0-9]*/1/project/services"' "$run/services.yml"
 	grep -q "image: \"bench/$name-head-$(git rev-parse HEAD | cut -c1-7)\"" "$run/services.yml"
-	[[ $(ls "$run/refs") == $'changed\npaths\nrepository\nsides.tsv' ]]
-	run ! grep -r "$PWD" "$run/refs"
+	[[ $(jq -c '[.repository, .paths, .changed]' "$run/refs.json") == '["",["services",".env"],["services/'* ]]
+	run ! grep "$PWD" "$run/refs.json"
 	rm -r results/2*
 }
 
@@ -122,7 +122,7 @@ refuses() {
 	rm seen
 	[[ $(git status --porcelain && git diff && git diff --cached) == "$before" ]]
 	run -0 scripts/compare.sh HEAD WORKTREE
-	[[ $(cut -f1,2,6 sides | tail -n1) == $'WORKTREE\tworktree\t1' && $(cut -f5 sides | tail -n1) == $(git rev-parse HEAD) ]]
+	[[ $(cut -f1,2,6 sides | tail -n1) == $'WORKTREE\tworktree\ttrue' && $(cut -f5 sides | tail -n1) == $(git rev-parse HEAD) ]]
 	local commit
 	commit=$(cut -f4 sides | tail -n1)
 	scripts/compare.sh HEAD WORKTREE
@@ -219,7 +219,8 @@ interrupted() {
 	[[ $(grep -c '^image rm' asked) == 2 ]]
 	rm asked
 	mkdir results/.refs-other
-	printf 'before\tbefore\tbefore-%s\tx\tx\t0\tresults/.refs-other/0/project\n' "$mark" >results/.refs-other/sides.tsv
+	jq -n --arg mark "before-$mark" '{sides: [{label: "before", name: "before", mark: $mark, commit: "x", head: "x", dirty: false,
+		place: "results/.refs-other/0/project"}]}' >results/.refs-other/refs.json
 	run -0 scripts/compare.sh before HEAD
 	[[ $(grep -c '^image rm' asked) == 1 ]]
 	run ! grep -q "image rm .*$mark" asked
@@ -250,7 +251,7 @@ interrupted() {
 
 # saved RUN: creates an interrupted run of two refs whose checkouts are gone.
 saved() {
-	stub "mkdir -p results/$1/refs; cp results/.refs-*/{repository,paths,sides.tsv,changed} results/$1/refs/"
+	stub "mkdir -p results/$1; cp results/.refs-*/refs.json results/$1/"
 	scripts/compare.sh before HEAD
 	stub ''
 }
@@ -276,13 +277,14 @@ saved() {
 
 @test "resuming a run whose commit is gone is refused" {
 	saved b-run
-	sed -i "s/$(git rev-parse HEAD)/1234567890123456789012345678901234567890/" results/b-run/refs/sides.tsv
+	sed -i "s/$(git rev-parse HEAD)/1234567890123456789012345678901234567890/" results/b-run/refs.json
 	refuses "commit 123456789012 is no longer in $PWD: start a new run" --resume b-run
 	rm -r results/b-run
 }
 
 @test "matrix.sh --resume hands a run of two refs over to compare.sh" {
-	mkdir -p results/c-run/refs
+	mkdir -p results/c-run
+	echo '{}' >results/c-run/refs.json
 	printf '#!/usr/bin/env bash\necho "$@"\n' >scripts/compare.sh
 	cp "$BATS_FILE_TMPDIR/matrix.sh" scripts/matrix.sh
 	run -0 scripts/matrix.sh --quiet --resume results/c-run --max-time 5

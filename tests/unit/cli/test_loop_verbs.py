@@ -127,8 +127,8 @@ def test_counters_are_served_of_listed_containers_alone(
 ) -> None:
     (tmp_path / "web").mkdir()
     (tmp_path / "web/cpu.stat").write_text("usage_usec 7\n")
-    listed = tmp_path / "containers.tsv"
-    listed.write_text("web\tweb\n")
+    listed = tmp_path / "containers.json"
+    listed.write_text('{"web": ["web"]}')
     monkeypatch.setenv("CGROUP_ROOT", str(tmp_path))
     with closing(socket.create_server(("127.0.0.1", 0))) as free:
         port = free.getsockname()[1]

@@ -67,13 +67,13 @@ def test_services_in_turns_start_at_once_on_every_cpu_and_are_pinned_and_removed
     assert started.started_ns["a"] == 1767225600_500000000
     cpus = {"cpuset": "0-3"}
     assert json.loads((folder / "block.yml").read_text()) == {"services": {"a": cpus, "b": cpus}}
-    assert (folder / "containers.tsv").read_text() == "".join(
-        f"{name}\t/docker/id-{pid}\n" for name, pid in (("a", 1), ("b", 2), ("postgres", 4), ("upstream", 5))
-    )
+    pids = {"a": 1, "b": 2, "postgres": 4, "upstream": 5}
+    found = json.loads((folder / "containers.json").read_text())
+    assert found == {name: [f"/docker/id-{pid}"] for name, pid in pids.items()}
     docker.runs("p-upstream-1", pid=0, running=False)
     engine.know_dependencies()
     engine.save_cgroups(["a"])
-    assert "upstream" not in (folder / "containers.tsv").read_text(), "there is nothing to read"
+    assert "upstream" not in (folder / "containers.json").read_text(), "there is nothing to read"
 
 
 def test_of_several_one_that_cannot_start_has_its_own_words_and_the_others_start(
@@ -84,7 +84,7 @@ def test_of_several_one_that_cannot_start_has_its_own_words_and_the_others_start
     assert engine.start(step_with("a", "b", held=True), loadgen=True).up == ["a"]
     assert [call.split("--timeout 0 ")[1] for call in docker.asked(FRESH)] == ["a b loadgen", "loadgen", "a", "b"]
     assert [engine.start_log(name).read_text() for name in ("a", "b")] == ["said of a\n", "said of b\n"]
-    assert "b\t" not in (engine.run.folder / "containers.tsv").read_text(), "there is nothing to read"
+    assert '"b"' not in (engine.run.folder / "containers.json").read_text(), "there is nothing to read"
 
 
 def test_alone_one_is_tried_once(engine: LocalDocker, docker: Docker) -> None:
@@ -94,7 +94,7 @@ def test_alone_one_is_tried_once(engine: LocalDocker, docker: Docker) -> None:
     docker.calls.clear()
     assert engine.start(step_with("a")).up == []
     assert len(docker.calls) == 1
-    assert not (engine.run.folder / "containers.tsv").exists()
+    assert not (engine.run.folder / "containers.json").exists()
 
 
 def test_a_target_is_loaded_from_the_hosts_network_with_the_rights_of_the_other_load_generator(
@@ -125,7 +125,7 @@ def test_beside_a_service_it_knows_the_containers_address(engine: LocalDocker, d
     beside = step_with("a", "there", held=True, host_network=True)
     assert engine.start(beside, loadgen=True).up == ["a", "there"]
     assert docker.asked("run --detach", " --network host --add-host a:198.18.0.9 --init ")
-    assert "there" not in (engine.run.folder / "containers.tsv").read_text()
+    assert "there" not in (engine.run.folder / "containers.json").read_text()
     docker.says("run --detach", "no such image\n", status=1)
     assert engine.start(beside, loadgen=True).up == []
     with pytest.raises(DockerError, match="does not start in the host's network: no such image"):
@@ -158,7 +158,7 @@ def test_an_engine_whose_cgroups_are_of_something_else_has_no_counters(
     monkeypatch.setattr(counters, "unreadable", lambda container, pid: f"of {container}, {pid}")
     engine.start(step_with("a", held=True), loadgen=True)
     assert engine.state_lines("postgres") == "null of id-loadgen, 3\n"
-    assert (engine.run.folder / "containers.tsv").read_text().count("/not-found") == 3
+    assert (engine.run.folder / "containers.json").read_text().count("/not-found") == 3
 
 
 def test_an_engine_that_pins_nothing_is_not_asked_to(

@@ -97,7 +97,7 @@ def test_a_planner_that_fails_stops_the_run_and_the_step_that_had_ended_is_kept(
     with pytest.raises(Failure):
         loop(engine)
     engine.said, engine.when = {}, {}
-    (tmp_path / "results/a-run/loop-call.txt").unlink()
+    (tmp_path / "results/a-run/loop-call.json").unlink()
     assert loop(engine) == 3
     assert len(engine.calls("start")) == 2
 

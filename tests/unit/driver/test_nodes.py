@@ -152,7 +152,7 @@ def test_containers_are_asked_where_they_are(run: Run, tmp_path: Path, monkeypat
     (engine.run.lane_folder / "beside").write_text("server\n")
     assert engine.read("counters", "a") == "cgroup v2\napart yes\n"
     assert engine.read("counters", "postgres") == "cgroup v2\napart yes\nbeside server\n"
-    assert engine.cgroup_of("postgres") == "/docker/abc\tcounters-support"
+    assert engine.cgroup_of("postgres") == ["/docker/abc", "counters-support"]
     reads = "env CGROUP_ROOT=/host/cgroup python3 -m driver.counters"
     assert calls.read_text().splitlines() == [
         f"--context ctx-2 exec bench-a-run-lane2-counters-server {reads} counters 0",
@@ -206,9 +206,9 @@ def test_a_load_generator_gets_its_lanes_files_under_their_names_and_knees_with_
     for path in (*("run.json", "plan.jsonl", knee, "raw/r01/b/services/a.txt"), "raw/r01/c.spoiled-1/x"):
         (run.folder / path).parent.mkdir(parents=True, exist_ok=True)
         (run.folder / path).write_text("x")
-    for name in ("step.jsonl", "containers.tsv"):
+    for name in ("step.jsonl", "containers.json"):
         (lane.lane_folder / name).write_text("of lane 2")
-    sent = ["raw/r01/b", "step.jsonl", "step.json", "containers.tsv", "run.json", "plan.jsonl"]
+    sent = ["raw/r01/b", "step.jsonl", "step.json", "containers.json", "run.json", "plan.jsonl"]
     rest = ["raw/r01/b/services/a.txt", "raw/r01/c.spoiled-1"]
     assert names(loadgen.inputs(lane, "raw/r01/b")) == [*sent, *rest]
     write_step(lane, knee=True)

@@ -19,7 +19,7 @@ from bench.load import in_turns as block_module
 from bench.load import turns as turns_module
 from bench.load.answers import quiet_s
 from bench.load.failures import Failed
-from bench.load.in_turns import load_windows, seconds_for, wait_for_all, windows_of
+from bench.load.in_turns import CONTAINERS, load_windows, seconds_for, wait_for_all, windows_of
 from bench.load.sockets import Connections
 from bench.load.task import Task, read_step
 from bench.load.turns import Runner, Turns
@@ -48,7 +48,7 @@ class Fake:
         self.tool(0)
         self.run = write_run(folder / "results/a-run", lines, tables_in_turns=tables_of(lines))
         write_step(self.run, one_step(lines))
-        (self.run / "containers.tsv").write_text("".join(f"{name}\t/{name}\n" for name in (*NAMES, "postgres", OWN)))
+        (self.run / CONTAINERS).write_text(json.dumps({name: [f"/{name}"] for name in (*NAMES, "postgres", OWN)}))
         for name in (*NAMES, "postgres", OWN):
             (folder / "cgroups" / name).mkdir(parents=True)
             (folder / "cgroups" / name / "cpuacct.usage").write_text("7000\n")
@@ -161,7 +161,7 @@ def test_every_window_of_every_service_is_saved_with_its_turns(make: Make) -> No
 
 def test_what_has_no_counter_says_so(make: Make) -> None:
     fake = make()
-    (fake.run / "containers.tsv").write_text(f"{NAMES[0]}\t/{NAMES[0]}\npostgres\t/not-found\n")
+    (fake.run / CONTAINERS).write_text(json.dumps({NAMES[0]: [f"/{NAMES[0]}"], "postgres": ["/not-found"]}))
     fake.measure()
     one = fake.told(NAMES[0])
     assert one is not None
@@ -173,7 +173,7 @@ def test_without_the_hosts_list_cgroups_are_searched_and_those_not_found_say_so(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake = make()
-    (fake.run / "containers.tsv").unlink()
+    (fake.run / CONTAINERS).unlink()
     monkeypatch.setattr(block_module, "find_cgroups", lambda names, root: {NAMES[0]: NAMES[0]})
     fake.measure()
     one = fake.told(NAMES[0])
@@ -330,7 +330,7 @@ def test_a_server_that_already_runs_is_asked_where_it_is_and_has_no_counters(
     fake = make()
     lines = [line | ({"url": "http://127.0.0.1:8000"} if line["service"] == NAMES[1] else {}) for line in fake.lines]
     write_step(fake.run, one_step(lines))
-    (fake.run / "containers.tsv").write_text("".join(f"{n}\t/{n}\n" for n in (NAMES[0], NAMES[2], "postgres")))
+    (fake.run / CONTAINERS).write_text(json.dumps({n: [f"/{n}"] for n in (NAMES[0], NAMES[2], "postgres")}))
     asked, peers, counted = list[str](), list[tuple[str, int]](), list[int]()
 
     def address_of(name: str) -> str:

@@ -16,7 +16,7 @@ from bench.matrix.model import Matrix
 from bench.own_app.app import OwnApp, read_app, with_own_app, write_app
 from bench.own_app.describe import Given, describe, requirements_of
 from bench.own_app.targets import Target
-from bench.plan.refs import CHANGED, SIDES
+from bench.plan.refs import REFS
 from driver.messages import host_of
 
 FLASK = "from flask import Flask\napp = Flask(__name__)\n"
@@ -247,14 +247,13 @@ def words(given: Given, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list
         write_app(tmp_path / name, app)
     refs = tmp_path / "refs"
     refs.mkdir()
-    lines = [f"{ref}\t{ref}\t{ref}-123\t{ref}\t{ref}\t0\tresults/.refs/{ref}\n" for ref in ("main", "topic")]
-    for name, text in {
-        SIDES: "".join(lines),
-        CHANGED: "shop/main.py\n",
-        "repository": "/at\n",
-        "paths": "shop\n",
-    }.items():
-        (refs / name).write_text(text)
+    sides = [
+        {"label": ref, "name": ref, "mark": f"{ref}-123", "place": f"results/.refs/{ref}"}
+        | {"commit": ref, "head": ref, "dirty": False}
+        for ref in ("main", "topic")
+    ]
+    saved = {"repository": "/at", "paths": ["shop"], "changed": ["shop/main.py"], "sides": sides}
+    (refs / REFS).write_text(json.dumps(saved))
     return [f"--own-app={tmp_path / 'base'}", f"--own-head={tmp_path / 'head'}", f"--sides={refs}"]
 
 
@@ -280,6 +279,6 @@ def test_each_side_has_an_image_of_its_own_folder_and_locks(words: list[str], tm
         assert f'"app-source": "/at/{side}/shop", "app-locks": "{run}/app/{locks}/py313"' in built
         assert "context: services/" in built
     assert (run / "app/locks-head").is_dir()
-    assert {path.name for path in (run / "refs").iterdir()} == {SIDES, CHANGED, "repository", "paths"}
+    assert json.loads((run / REFS).read_text())["repository"] == "/at"
     facts = json.loads((run / "run.json").read_text())
     assert facts["command"] == [] and facts["refs"]["head"]["ref"] == "topic"

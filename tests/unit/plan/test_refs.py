@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -20,7 +21,7 @@ from bench.matrix.knobs import parse_knob
 from bench.matrix.settings import read_settings
 from bench.plan.cells import Plan
 from bench.plan.make import make_plan
-from bench.plan.refs import CHANGED, DEFAULT, SIDES, Refs, read_refs
+from bench.plan.refs import DEFAULT, REFS, Refs, read_refs
 from bench.plan.selection import Selection
 
 RUN = read_settings({}, ROOT)
@@ -42,7 +43,7 @@ def make(tmp_path: Path) -> Make:
         environ: Mapping[str, str] | None = None,
         labels: tuple[str, str] = ("main", "proposed"),
     ) -> Refs:
-        lines = []
+        sides = []
         folder = tmp_path / str(len(list(tmp_path.iterdir())))
         folder.mkdir()
         for number, settings in enumerate((base, head)):
@@ -56,10 +57,9 @@ def make(tmp_path: Path) -> Make:
             own = {**RUN, **(settings or {})}
             (place / ".env").write_text("".join(f"{key}={value}\n" for key, value in own.items()))
             label = labels[number]
-            line = (label, label, f"{label}-{number}{number}{number}", str(number) * 40, str(number) * 40, "0", place)
-            lines.append("\t".join(map(str, line)) + "\n")
-        (folder / SIDES).write_text("".join(lines))
-        (folder / CHANGED).write_text(changed)
+            side = {"label": label, "name": label, "mark": f"{label}-{number}{number}{number}", "place": str(place)}
+            sides.append(side | {"commit": str(number) * 40, "head": str(number) * 40, "dirty": False})
+        (folder / REFS).write_text(json.dumps({"sides": sides, "changed": changed.splitlines()}))
         return read_refs(folder, PROJECT, environ or {})
 
     return made

@@ -12,6 +12,7 @@ from make_run import output_of, write_measurement
 
 from bench.run.provenance import part_hashes
 from bench.run.reader import read_run
+from bench.schedule.journal import FILE, Line
 from driver.messages import UNFINISHED
 
 Capture = pytest.CaptureFixture[str]
@@ -89,7 +90,8 @@ def test_a_loop_that_begins_again_repeats_what_is_not_measured(tmp_path: Path, c
     write_measurement(folder, one, output_of(one, 3000))
     write_measurement(folder, two, output_of(two, 3000), meta={"outcome": "died", "detail": "it died"})
     # The journal of an earlier call is not trusted.
-    (folder / "journal.tsv").write_text("done\tr01-0003\tsolo\t\ntried\tr01-0002\t\t\n")
+    lines = (Line("done", "r01-0003", "solo"), Line("tried", "r01-0002"))
+    (folder / FILE).write_text("".join(line.text() for line in lines))
     (folder / "loop.json").write_text("{}")
     assert ask(folder, capsys, 0, "--begin")[0] == 0
     assert step_id(folder) == two["id"]
