@@ -236,14 +236,6 @@ class Plan:
         load = max(_usual_s(event, services) for event in events)
         return OVERHEAD_S + len(block) * EACH_S + self.preset.warmup + probes + begin + load
 
-    def events_seconds(self) -> float:
-        """Expected wall time of all events, in seconds."""
-        return sum(
-            self.event_seconds(block)
-            for number in range(1, self.event_rounds + 1)
-            for block in self.event_blocks(number)
-        )
-
     @property
     def services(self) -> list[Service]:
         """The services that have cells."""
@@ -279,22 +271,16 @@ class Plan:
         alone = any(_shows_speed(cell) and cell.tool == null.tool for cell in self.alone)
         return max(1, self.solo_rounds) if alone else 1
 
-    def block_seconds(self, services: int, tables: Sequence[TurnsTable]) -> float:
-        """Expected wall time of a block, in seconds."""
+    def block_seconds(self, services: int, tables: Sequence[TurnsTable], *, rated: bool = False) -> float:
+        """Expected wall time of a block, in seconds; `rated`: in one of `rate_rounds`."""
         windows = (self.preset.warmup + 1 + table.window_s(self.turn_seconds, services) for table in tables)
-        return BLOCK_OVERHEAD_S + sum(windows)
+        rates = services * sum(len(table.shares) for table in tables) if rated else 0
+        return BLOCK_OVERHEAD_S + sum(windows) + rates * (self.rate_seconds + RATE_OVERHEAD_S)
 
-    def rates_seconds(self, services: int, tables: Sequence[TurnsTable]) -> float:
-        """Expected wall time of the loads at common rates of a block in one of `rate_rounds`, in seconds."""
-        return services * sum(len(table.shares) for table in tables) * (self.rate_seconds + RATE_OVERHEAD_S)
-
-    def round_seconds(self) -> float:
-        """Expected wall time of a round of all tables, in seconds."""
-        return sum(self.block_seconds(len(block), tables) for tables in self.table_groups for block in blocks(tables))
-
-    def rates_round_seconds(self) -> float:
-        """Expected seconds that loads at common rates add to a round."""
-        return sum(self.rates_seconds(len(block), tables) for tables in self.table_groups for block in blocks(tables))
+    def round_seconds(self, *, rated: bool = False) -> float:
+        """Expected wall time of a round of all tables, in seconds; `rated`: in one of `rate_rounds`."""
+        every = ((len(block), tables) for tables in self.table_groups for block in blocks(tables))
+        return sum(self.block_seconds(services, tables, rated=rated) for services, tables in every)
 
     @property
     def table_groups(self) -> list[list[TurnsTable]]:
@@ -309,13 +295,10 @@ class Plan:
         alone = self.solo_rounds * sum(self.seconds(cell) for cell in self.alone)
         turn_rounds = min(turn_rounds, self.turn_rounds)
         rated = sum(number <= turn_rounds for number in self.rate_rounds)
-        in_turns = turn_rounds * self.round_seconds() + rated * self.rates_round_seconds()
-        return (
-            alone
-            + self.events_seconds()
-            + in_turns
-            + sum(self.null_rounds(null) * self.seconds(null) for null in self.nulls)
-        )
+        in_turns = (turn_rounds - rated) * self.round_seconds() + rated * self.round_seconds(rated=True)
+        event_blocks = (block for number in range(1, self.event_rounds + 1) for block in self.event_blocks(number))
+        events = sum(map(self.event_seconds, event_blocks))
+        return alone + events + in_turns + sum(self.null_rounds(null) * self.seconds(null) for null in self.nulls)
 
 
 def _usual_s(event: Event, services: int) -> float:

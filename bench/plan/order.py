@@ -109,10 +109,10 @@ def _blocks(plan: Plan, rng: random.Random) -> Iterator[Block]:
 
 def _of_block(plan: Plan, block: Block, number: int, position: int, rng: random.Random) -> Iterator[Measurement]:
     """A window for each table, with one measurement per service; then the loads at common rates."""
-    rated = [table for table in block.tables if number in plan.rate_rounds]
-    seconds = plan.block_seconds(len(block.services), block.tables) + plan.rates_seconds(len(block.services), rated)
+    rated = number in plan.rate_rounds
+    seconds = plan.block_seconds(len(block.services), block.tables, rated=rated)
     windows = [list(_in_turns(plan, block, table, (number, position), rng)) for table in block.tables]
-    windows += [list(_at_rates(plan, block, table, (number, position))) for table in rated]
+    windows += [list(_at_rates(plan, block, table, (number, position))) for table in block.tables if rated]
     yield from (replace(one, seconds=seconds) for window in windows for one in window)
 
 

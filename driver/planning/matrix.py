@@ -29,9 +29,9 @@ MACHINES = ("--server-context", "--loadgen-context", "--server-address")
 SETUP_ENDS_S = 10.0
 """Seconds that setup.sh gets to end after SIGTERM."""
 TWO_REFS = "BENCH_REFS"
+"""Environment variable, set by scripts/compare.sh: the run's two refs are checked out."""
 REFS = "refs.json"
 """The file of a run of two refs from which they are checked out again."""
-"""Environment variable, set by scripts/compare.sh: the run's two refs are checked out."""
 
 
 @dataclass

@@ -39,7 +39,7 @@ def planned_units(plan: Plan) -> list[list[float]]:
     """
     groups = [(len(names), tables) for tables in plan.table_groups for names in blocks(tables)]
     in_turns = [plan.block_seconds(count, tables) for count, tables in groups]
-    rated = [plan.block_seconds(count, tables) + plan.rates_seconds(count, tables) for count, tables in groups]
+    rated = [plan.block_seconds(count, tables, rated=True) for count, tables in groups]
     alone = [plan.seconds(cell) for cell in plan.alone]
     return [
         [
