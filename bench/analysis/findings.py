@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bench.analysis.cells.cell import BoundTool, Cell, bound_tools, cells_of, in_order
+from bench.analysis.cells.cell import Cell, cells_of, in_order
 from bench.analysis.cells.knees import Knees, knees_of
 from bench.analysis.costs import ServiceCosts, WorkerCosts, costs_of, unknown_cpu, worker_costs_of
 from bench.analysis.services import Places, places_of
@@ -61,7 +61,6 @@ class Findings:
     cells: tuple[Cell, ...]
     null: tuple[Cell, ...]
     knees: Knees
-    bound: tuple[BoundTool, ...]
     costs: tuple[ServiceCosts, ...]
     worker_costs: tuple[WorkerCosts, ...]
     unknown_cpu: str
@@ -97,7 +96,6 @@ def findings_of(
         cells=cells,
         null=tuple(cells_of([record for record in records if record.mode == "null"], ())),
         knees=knees_of(cells),
-        bound=tuple(bound_tools(records)),
         costs=tuple(costs_of(alone or by_service, {name: service.start_s for name, service in services.items()})),
         worker_costs=tuple(worker_costs_of(by_service, knobs)),
         unknown_cpu=unknown_cpu(solo),

@@ -45,11 +45,13 @@ class ReferenceGroup:
         """Whether the group covers these cells."""
         return self.scenario in (None, scenario) and self.level in (None, level)
 
-    def ratio(self, figure: ReferenceFigure, metric: str = "goodput") -> float | None:
-        """`figure` relative to the group's first; None if one of them is unknown."""
-        value, base = getattr(figure, metric), getattr(self.figures[0], metric)
-        if value is not None and base:
-            return float(value / base)
+    def ratio(
+        self, figure: ReferenceFigure, metric: str = "goodput", base: ReferenceFigure | None = None
+    ) -> float | None:
+        """`figure` relative to `base`, the group's first if None; None if one of them is unknown."""
+        value, other = getattr(figure, metric), getattr(base or self.figures[0], metric)
+        if value is not None and other:
+            return float(value / other)
         if metric == "goodput" and figure.difference_percent is not None:
             return 1 + figure.difference_percent / 100
         return None
@@ -73,9 +75,9 @@ class ReferenceComparison:
                     return group, figure
         return None
 
-    def along(self, axis: str, scenario: str, level: str) -> Iterator[ReferenceGroup]:
-        """The groups on these cells that compare along `axis`; their figures do not have our names."""
-        return (group for group in self.groups if group.axis == axis and group.holds(scenario, level))
+    def along(self, scenario: str, level: str) -> Iterator[ReferenceGroup]:
+        """The groups on these cells that compare along an axis; their figures do not have our names."""
+        return (group for group in self.groups if group.axis and group.holds(scenario, level))
 
 
 @cache

@@ -145,7 +145,7 @@ def contract_verb(argv: Sequence[str]) -> int:
     offered = [route for route in matrix.routes.values() if not route.selftest]
     routes = {s.name: [r.name for r in offered if not s.lacking(r)] for s in services}
     folder = make_folder("contract")
-    facts = {"schema": 1, "run": folder.name, "preset": "contract", "tables": [], "knobs": settings}
+    facts = {"schema": 1, "run": folder.name, "preset": "contract", "knobs": settings}
     facts |= provenance() | {"services": service_facts(matrix, settings, services, routes)}
     facts["skipped"] = [{"service": name, "cause": cause} for name, cause in skipped]
     with whole_or_gone(folder):

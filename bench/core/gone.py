@@ -17,5 +17,6 @@ GONE: Mapping[str, str] = MappingProxyType(
         "selftest.sh judge hog": "judge hog is gone: use scripts/selftest.sh tables --hog",
         "selftest.sh judge quick": "judge quick is gone: use scripts/selftest.sh tables --hog",
         "selftest.sh judge waits": "judge waits is gone: compare p50 with CPU per request in reports of --mode solo",
+        "tables of a preset": "tables is gone: there is one form of table for services measured alone; remove the line",
     }
 )

@@ -16,6 +16,7 @@ from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from bench.core.errors import UserError
+from bench.core.gone import GONE
 from bench.matrix.model import (
     NAME,
     Base,
@@ -183,6 +184,8 @@ def _framework(name: str, value: Any, place: str, **more: Any) -> Framework:
 
 
 def _preset(name: str, value: Any, place: str, defaults: Defaults) -> Preset:
+    if "tables" in _table(value, place):
+        raise ValueError(f"{place}: {GONE['tables of a preset']}")
     usual = {key: getattr(defaults, key) for key in ("rounds", "duration", "warmup", "timeout")}
     usual |= {"pythons": [defaults.python], "bases": [defaults.base]}
     preset: Preset = typed(Preset, usual | dict(_table(value, place)), place, name=name)

@@ -339,7 +339,6 @@ class Preset:
     name: str
     title: str
     loads: tuple[Load, ...]
-    tables: tuple[str, ...]
     rounds: int
     duration: float
     warmup: float

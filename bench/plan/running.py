@@ -22,8 +22,7 @@ NO_CONTAINER = "not a container of this project"
 NO_COUNTERS = f"no counters: {NO_CONTAINER}"
 OWNED = "--i-own-this-target"
 TOOLS, LEVELS, ROUNDS = ("wrk",), ("c16",), 3
-TABLES = ("summary", "wrk-latency")
-"""The default load and the tables of a run that has only servers that already run."""
+"""The default load of a run that has only servers that already run."""
 _LOOPBACK_6 = ipaddress.IPv6Address("::1")
 _HOST = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?\Z")
 _PATH = re.compile(r"[\x21-\x7e]*\Z")
@@ -140,7 +139,7 @@ def with_running(
     if not alone:
         loads = tuple(replace(load, stacks=(*load.stacks, *names)) if load.stacks else load for load in preset.loads)
         return matrix, replace(preset, loads=loads)
-    preset = replace(preset, name="target", rounds=ROUNDS, tables=TABLES)
+    preset = replace(preset, name="target", rounds=ROUNDS)
     if scenarios:
         return matrix, preset
     routes: dict[str, Route] = {}

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from statistics import fmean, median
 
-from bench.analysis.cells.cell import Cell, Context
+from bench.analysis.cells.cell import Cell, natural
 from bench.analysis.costs import Observed, ServiceCosts, WorkerCosts
 from bench.analysis.findings import Findings
 from bench.core.formats import NOTHING, megabytes, milliseconds, number
-from bench.render.alone import by_scenario
+from bench.core.groups import grouped
 from bench.render.table import Column, Table, table_of, written
 from bench.words.cells import state_words
 from bench.words.remarks import spread_words, throttled_words
@@ -26,7 +27,7 @@ PROCESS_NOTE = (
 )
 
 
-def cost_tables(findings: Findings, context: Context) -> list[Table]:
+def cost_tables(findings: Findings) -> list[Table]:
     """What each service costs, then its CPU time by process.
 
     The CPU time per request is only that of services measured alone; the rankings have the others'.
@@ -35,7 +36,7 @@ def cost_tables(findings: Findings, context: Context) -> list[Table]:
     cells = () if unknown else findings.cells
     return [
         *_service_costs(findings.costs, [f"CPU time is unknown: {unknown}."] if unknown else []),
-        *by_scenario(cells, context, "CPU time per request (requests/s per core)", _cpu_words),
+        *_cpu_by_scenario(cells, findings.order),
         *_process_table(findings.worker_costs),
     ]
 
@@ -62,15 +63,35 @@ def _seconds(found: Observed) -> str:
     return words if low == high else f"{words} ({number(low)} to {number(high)})"
 
 
+def _cpu_by_scenario(cells: Iterable[Cell], order: Sequence[str]) -> list[Table]:
+    """A table per tool and level: a row per service, a column per scenario."""
+    tables = []
+    groups = grouped(cells, lambda cell: (cell.first.tool, cell.first.level))
+    for tool, level in sorted(groups, key=lambda key: [*map(natural, key)]):
+        by_place = {(cell.first.scenario, cell.service): cell for cell in groups[tool, level]}
+
+        def words(scenario: str, service: str, by_place: Mapping[tuple[str, str], Cell] = by_place) -> str:
+            return written(by_place.get((scenario, service)), _cpu_words)
+
+        scenarios = sorted({scenario for scenario, _ in by_place}, key=natural)
+        shown = {service for _, service in by_place}
+        columns = [
+            Column("service", str, left=True),
+            *(Column(scenario, partial(words, scenario)) for scenario in scenarios),
+        ]
+        title = f"{tool} {level}: CPU time per request (requests/s per core)"
+        tables.append(table_of(title, columns, [service for service in order if service in shown]))
+    return tables
+
+
 def _cpu_words(cell: Cell) -> str:
     known = cell.of_known_cpu
     if not known:
         return state_words(cell)
-    cpu = [r.cpu_per_success_s for r in known if r.cpu_per_success_s is not None]
-    rates = [r.goodput_per_core for r in known if r.goodput_per_core is not None]
-    if not cpu:
+    if cell.cpu_per_success_s is None:
         return known[0].nulls["cpu_per_success_s"]
-    return milliseconds(fmean(cpu)) + (f" ({number(fmean(rates))}/s)" if rates else "")
+    rates = [record.goodput_per_core for record in known if record.goodput_per_core is not None]
+    return milliseconds(cell.cpu_per_success_s) + (f" ({number(fmean(rates))}/s)" if rates else "")
 
 
 def _process_table(services: Sequence[WorkerCosts]) -> list[Table]:

@@ -9,7 +9,6 @@ from typing import Any
 
 from jinja2 import Template
 
-from bench.analysis.cells.cell import Context
 from bench.analysis.cells.latency import LatenciesByCell
 from bench.analysis.findings import CauseCount, Findings
 from bench.analysis.profiles.sampled import Profile
@@ -20,7 +19,7 @@ from bench.core.files import items, mapping
 from bench.core.formats import NOTHING, listed
 from bench.core.templates import environment
 from bench.plan.measurement import settings_of
-from bench.render.alone import FORMS
+from bench.render.alone import notes_alone, tables_alone
 from bench.render.costs import cost_tables, null_table
 from bench.render.events import event_tables
 from bench.render.in_turns import (
@@ -69,10 +68,7 @@ class Report:
     ) -> None:
         facts = source.facts
         reference = reference_results().get(str(facts.get("published")))
-        context, rankings = Context(findings.order, reference, latencies), [one.ranking for one in told]
-        forms = [name for name in items(facts.get("tables")) if name in FORMS] or ["summary"]
-        # For every preset: these tables are empty if the run has no such cells.
-        forms += [name for name in ("knee", "latency") if name not in forms]
+        rankings = [one.ranking for one in told]
         # A comparison of two refs of an app does not ask which server to use.
         own_app = () if against(facts) else own_app_answers(facts, rankings)
         stacks = {name: str(mapping(entry).get("stack")) for name, entry in mapping(facts.get("services")).items()}
@@ -117,10 +113,9 @@ class Report:
         self.published = published_table(told, reference, stacks)
         self.ladders = ladder_tables(told)
         self.controls = null_table(findings.null)
-        self.tables = (
-            [table for name in forms for table in FORMS[name](findings.cells, context)] if findings.cells else []
-        )
-        self.costs = cost_tables(findings, context)
+        self.tables = tables_alone(findings.cells, reference, latencies)
+        self.table_notes = notes_alone(findings.cells, self.tables)
+        self.costs = cost_tables(findings)
 
     def markdown(self) -> str:
         """report.md."""

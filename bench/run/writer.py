@@ -61,7 +61,6 @@ def run_facts(
         "preset": plan.preset.name,
         "title": plan.preset.title,
         "published": plan.preset.published,
-        "tables": list(plan.preset.tables),
         "mode": plan.preset.mode,
         "rounds": max(plan.solo_rounds, plan.event_rounds),
         "max_time_s": options.max_time,

@@ -7,14 +7,13 @@ when measuring begins or resumes, and never outlives the call of scripts/matrix.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from bench.analysis.tables.judge import looks_reached, settled_tables
 from bench.core.files import mapping, write_file
 from bench.plan.measurement import Measurement
-from bench.records.counters import whole
 from bench.records.event import EventRecord
 from bench.records.make_event import event_record
 from bench.records.record import MEASURED, Record, from_line, to_line
@@ -22,7 +21,7 @@ from bench.run.reader import Raw, Run, read_raw, read_service
 from bench.schedule.steps import Step
 from bench.validity.measurement_rules import CLOCK
 from bench.validity.run_records import judged_record
-from bench.validity.run_rules import BOUND_AFTER, CellKey, apply_run_rules, bound_cells, noise_limits_of, noise_of
+from bench.validity.run_rules import apply_run_rules, noise_limits_of, noise_of
 
 FILE = "journal.jsonl"
 TRIED, DONE, FAILED = "tried", "done", "failed"
@@ -47,9 +46,7 @@ class Line:
 def rebuild(source: Run) -> None:
     """Write the journal again from the run's raw files."""
     found = ((one, read_raw(source.path, one)) for one in source.planned)
-    lines = [
-        _line(one, raw, _record(source, one, raw) if _keeps(source, one) else None) for one, raw in found if raw.meta
-    ]
+    lines = [_line(one, raw, _record(source, one, raw) if _keeps(one) else None) for one, raw in found if raw.meta]
     write_file(Path(source.path) / FILE, "".join(line.text() for line in lines))
 
 
@@ -57,7 +54,7 @@ def append(source: Run, step: Step) -> list[Record]:
     """Note that a step was tried, and its measurements; returns their records, before the rules of the whole run."""
     found = [(one, read_raw(source.path, one)) for one in source.planned if one.id in step.ids]
     made = {one.id: _record(source, one, raw) for one, raw in found if not one.event}
-    lines = [_line(one, raw, made[one.id] if _keeps(source, one) else None) for one, raw in found if raw.meta]
+    lines = [_line(one, raw, made[one.id] if _keeps(one) else None) for one, raw in found if raw.meta]
     with (Path(source.path) / FILE).open("a") as file:
         # A block is noted measurement by measurement, because some of its tables may have been postponed.
         tried = step.ids if step.in_block else (step.id,)
@@ -107,11 +104,6 @@ def settled(source: Run, lines: Sequence[Line]) -> set[tuple[str, str, str]]:
     return {key for key, look in looks.items() if known[look] == SETTLED}
 
 
-def bound(source: Run, lines: Iterable[Line]) -> Collection[CellKey]:
-    """The cells that their tool cannot load, and that need no more rounds."""
-    return bound_cells(reviewed(source, records(lines, ("solo", "null")))).keys()
-
-
 def reviewed(source: Run, found: list[Record]) -> list[Record]:
     """The records, with causes added that show only in all of them together."""
     return apply_run_rules(found, noise_limits_of(mapping(source.facts.get("knobs"))), source.facts)
@@ -122,11 +114,9 @@ def _line(planned: Measurement, raw: Raw, record: Record | None) -> Line:
     return Line(kind, planned.id, planned.mode, to_line(record) if record else "")
 
 
-def _keeps(source: Run, planned: Measurement) -> bool:
-    """Whether a line keeps its record: not for events; for solo windows, only if the run may skip rounds of a cell."""
-    if planned.event:
-        return False
-    return planned.mode != "solo" or (whole(source.facts.get("rounds")) or 0) > BOUND_AFTER
+def _keeps(planned: Measurement) -> bool:
+    """Whether a line keeps its record: neither events nor services measured alone have verdicts or limits later."""
+    return not planned.event and planned.mode != "solo"
 
 
 def _record(source: Run, planned: Measurement, raw: Raw) -> Record:

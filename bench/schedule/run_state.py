@@ -15,7 +15,6 @@ from typing import Any
 from bench.core.errors import UserError
 from bench.core.files import write_file
 from bench.plan.measurement import planned_of
-from bench.records.counters import whole
 from bench.run import retries
 from bench.run.folder import lane_folders
 from bench.run.reader import Run, read_run
@@ -27,7 +26,6 @@ from bench.schedule.finished import lost_of, read_finished, record_step
 from bench.schedule.progress import Progress
 from bench.schedule.step_file import FILES, LINES
 from bench.schedule.steps import Step, dealt, in_time, open_steps, read_steps, steps_of
-from bench.validity.run_rules import BOUND_AFTER
 from driver.messages import Finished
 
 FILE = "loop.json"
@@ -94,11 +92,9 @@ def next_round(source: Run, state: RunState, now: float) -> RunState:
     """
     steps = tuple(_of_verified(Path(source.path), steps_of(source.planned)))
     lines = journal.read(source.path)
-    modes = {step.mode for step in steps}
-    settled = journal.settled(source, lines) if "turns" in modes else set[tuple[str, str, str]]()
-    rounds = whole(source.facts.get("rounds")) or 0
-    bound = journal.bound(source, lines) if "solo" in modes and rounds > BOUND_AFTER else ()
-    left = tuple(open_steps(steps, journal.finished_ids(lines), settled=settled, bound=bound))
+    in_turns = any(step.mode == "turns" for step in steps)
+    settled = journal.settled(source, lines) if in_turns else set[tuple[str, str, str]]()
+    left = tuple(open_steps(steps, journal.finished_ids(lines), settled))
     progress = state.progress.expect(sum(step.seconds for step in left), len(left))
     # The tables first: they are the answer, and there may not be time for everything.
     first = tuple(step for step in left if step.held)

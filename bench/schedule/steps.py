@@ -74,11 +74,6 @@ class Step:
         return tuple(dict.fromkeys(line.container for line in self.lines))
 
     @property
-    def cell(self) -> tuple[str, str, str, str]:
-        """Service, scenario, tool and level of its first measurement."""
-        return self.first.service, self.first.scenario, self.first.tool, self.first.level
-
-    @property
     def label(self) -> str:
         """The step, to show in progress."""
         if self.held:
@@ -88,7 +83,7 @@ class Step:
             cases, event = len({line.level for line in self.lines}), self.first.event
             what = f"{cases} cases of {event.name}" if event and cases > 1 else self.first.level
             return f"{what} of {listed([*self.services], most=3, shown=2)}"
-        return " ".join(self.cell)
+        return " ".join((self.first.service, self.first.scenario, self.first.tool, self.first.level))
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -136,17 +131,12 @@ def steps_of(planned: Iterable[Measurement]) -> tuple[Step, ...]:
 
 
 def open_steps(
-    steps: Sequence[Step],
-    finished: Collection[str],
-    *,
-    settled: Collection[tuple[str, str, str]] = (),
-    bound: Collection[tuple[str, str, str, str]] = (),
+    steps: Sequence[Step], finished: Collection[str], settled: Collection[tuple[str, str, str]] = ()
 ) -> Iterator[Step]:
     """The steps that are still to be measured.
 
     - `finished`: ids of measurements and steps that need no (second) try.
     - `settled`: tables (scenario, tool, level) that need no more rounds; blocks leave them out.
-    - `bound`: cells (service, scenario, tool, level) that their tool cannot load.
     """
     for step in steps:
         if step.held:
@@ -156,7 +146,7 @@ def open_steps(
             # Each service has its own event: one that failed is tried again without the others.
             if left := step.without(ids=finished):
                 yield left
-        elif step.id not in finished and not (step.mode == "solo" and step.cell in bound):
+        elif step.id not in finished:
             yield step
 
 

@@ -13,7 +13,7 @@ from bench.records.make import as_loaded, evidence_of, make_record
 from bench.records.record import Record
 from bench.run.reader import Raw, Run, ServiceFacts, read_raw
 from bench.validity.measurement_rules import causes_of
-from bench.validity.run_rules import apply_run_rules, noise_limits_of, with_reasons
+from bench.validity.run_rules import apply_run_rules, noise_limits_of
 
 Seen = Callable[[Raw], object]
 """Called with the raw files of each measurement, so that they are read only once."""
@@ -37,7 +37,7 @@ def service_names(source: Run) -> list[str]:
 def reviewed(source: Run, services: Mapping[str, ServiceFacts], seen: Seen | None = None) -> list[Record]:
     """The records of a run after all validity rules."""
     limits = noise_limits_of(mapping(source.facts.get("knobs")))
-    return with_reasons(apply_run_rules(build_records(source, services, seen), limits, source.facts))
+    return apply_run_rules(build_records(source, services, seen), limits, source.facts)
 
 
 def build_records(source: Run, services: Mapping[str, ServiceFacts], seen: Seen | None = None) -> Iterator[Record]:

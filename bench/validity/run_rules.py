@@ -20,7 +20,6 @@ from typing import Any
 from bench.core.files import mapping
 from bench.plan.measurement import IN_BLOCKS, settings_of
 from bench.records.evidence import MAX_BUSY
-from bench.records.outcome import NOT_RUN
 from bench.records.record import MEASURED, Cause, Record
 
 NULL = "null"
@@ -188,49 +187,3 @@ def _ratio(value: Any, default: float) -> float:
     except (TypeError, ValueError):
         return default
     return share if 0 <= share < float("inf") else default
-
-
-BOUND_AFTER = 2
-"""A cell is bound if this many first rounds are: a single one may be an accident."""
-CellKey = tuple[str, str, str, str]
-"""Service, scenario, tool, level."""
-
-
-def cell_key(record: Record) -> CellKey:
-    """The key of the record's cell."""
-    return record.service, record.scenario, record.tool, record.level
-
-
-def is_bound(record: Record) -> bool:
-    """Whether a window measured alone is invalid only because of the tool, and possibly noise of the host."""
-    causes = {cause.cause for cause in record.causes}
-    return record.mode == "solo" and record.outcome == MEASURED and BOUND in causes and causes <= {BOUND, "host"}
-
-
-def bound_cells(records: Iterable[Record]) -> dict[CellKey, str]:
-    """Cells of closed loops whose first `BOUND_AFTER` rounds are all bound by the tool, with the last one's detail.
-
-    Later rounds do not matter, so that a resumed run leaves out the same cells.
-    """
-    rounds: dict[CellKey, dict[int, Record]] = {}
-    for record in records:
-        if record.mode == "solo" and record.rate is None and record.outcome == MEASURED:
-            rounds.setdefault(cell_key(record), {})[record.round] = record
-    found = {}
-    for key, measured in rounds.items():
-        first = [measured[number] for number in sorted(measured)[:BOUND_AFTER]]
-        if len(first) == BOUND_AFTER and all(map(is_bound, first)):
-            found[key] = next(cause.detail for cause in first[-1].causes if cause.cause == BOUND)
-    return found
-
-
-def with_reasons(records: Iterable[Record]) -> list[Record]:
-    """The records; those not measured because their cell is bound by its tool get that as their cause."""
-    every = list(records)
-    bound = bound_cells(every)
-
-    def told(record: Record) -> Record:
-        detail = bound.get(cell_key(record)) if record.mode == "solo" and record.outcome == NOT_RUN else None
-        return record if detail is None else replace(record, causes=(Cause(BOUND, f"{detail}; not measured again"),))
-
-    return [told(record) for record in every]

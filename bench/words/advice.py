@@ -8,17 +8,15 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from bench.analysis.cells.cell import BoundTool
 from bench.analysis.findings import Findings, Noise
 from bench.analysis.runs.host_state import HostState
 from bench.analysis.tables.planned import tables_of
 from bench.analysis.tables.ranking import Contrast, Ranking
 from bench.core.files import items
-from bench.core.formats import MOST_NAMES, listed, plural
+from bench.core.formats import plural
 from bench.plan.measurement import Measurement
 from bench.run.provenance import COMPOSED
 from bench.stats.table_verdicts import NOT_ENOUGH
-from bench.validity.run_rules import BOUND_AFTER
 
 MOST_BUSY = 0.1
 """A line warns if other programs use more than this share of all CPUs."""
@@ -150,7 +148,6 @@ def advice(
 
     `facts` is run.json, with the expectations from before the run; `planned` is the plan, which has a round's duration.
     """
-    bound = tuple(map(_of_bound, findings.bound))
     run = str(facts.get("run") or "RUN")
     tables = {table.key: table.rounds for table in tables_of(facts)}
     go_on = f"continue with scripts/matrix.sh --resume {run}"
@@ -158,10 +155,10 @@ def advice(
         go_on = "docker-compose up bench cannot continue a run (scripts/matrix.sh can), so measure it again"
     lines = [*_of_rankings(rankings, go_on, tables, _round_s(planned), composed=composed)]
     if not lines and rankings:
-        return bound
+        return ()
     expected = [str(line) for line in items(facts.get("expected"))]
     noise = _of_noise(findings.noise) if rankings else ()
-    return tuple(dict.fromkeys([*noise, *lines, *expected, *bound]))
+    return tuple(dict.fromkeys([*noise, *lines, *expected]))
 
 
 def _round_s(planned: Iterable[Measurement]) -> float:
@@ -282,21 +279,3 @@ def _of_noise(noise: Noise) -> Iterator[str]:
             f"The hypervisor took CPU (steal) in {noise.steal} of {noise.windows} windows and widened intervals: a"
             " quieter hour or machine would help."
         )
-
-
-def _of_bound(found: BoundTool) -> str:
-    """Which services a tool could not saturate when they were measured alone, and what would help."""
-    they, have, were, them = ("they", "have", "were", "them") if len(found.services) > 1 else ("it", "has", "was", "it")
-    words = f"{found.tool} was the bottleneck for {_services(found.services)} measured alone, so {they} {have} no"
-    words += f" requests/s and {were} measured in {BOUND_AFTER} rounds at most." if found.ended else " requests/s."
-    others = [tool for tool in found.others if tool != found.tool]
-    in_turns = found.tool in found.others
-    if others:
-        words += f" {listed(others)} could saturate {them}{f', as could {found.tool} in turns' * in_turns}."
-    elif in_turns:
-        words += f" In turns, {found.tool} could saturate {them}."
-    return f"{words} More CPUs for the load generator (LOADGEN_CPUS) would help."
-
-
-def _services(services: tuple[str, ...]) -> str:
-    return listed(services) if len(services) == MOST_NAMES + 1 else listed(services, MOST_NAMES, MOST_NAMES)

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from statistics import fmean
 
 from bench.analysis.causes import HARMLESS_TO_KNEES, causes_beside
-from bench.analysis.cells.cell import Cell, FigureOf, difference, goodput
+from bench.analysis.cells.cell import Cell, FigureOf, difference
 from bench.analysis.cells.knees import has_held, knee_of
-from bench.core.formats import NOTHING, number, percent, span
+from bench.core.formats import NOTHING, number, span, times
 from bench.records.knee import CONFIRMATIONS
 from bench.records.record import Record
 
@@ -24,27 +24,25 @@ def details_words(cell: Cell) -> str:
 
 
 def rate_words(cell: Cell) -> str:
-    """Goodput with its range over the rounds, or why there is none."""
+    """Goodput with its range over the rounds; `†2/5` if fewer rounds have requests/s than were measured."""
     mean = cell.goodput
     if mean is None:
         noisy = [record.goodput for record in cell.noisy if record.goodput is not None]
         # Every round was noisy: the mean is shown but not ranked.
-        return f"about {number(fmean(noisy))} (noisy: {_range(noisy)})" if noisy else state_words(cell)
+        return f"about {number(fmean(noisy))} (noisy: {_range(noisy)})" if noisy else NOTHING
     values = [record.goodput for record in cell.valid if record.goodput is not None]
-    words = number(mean)
-    if len(values) > 1:
-        words += f" ({_range(values)})"
-    return words + fewer_words(cell)
-
-
-def fewer_words(cell: Cell) -> str:
-    """` †2/5` if fewer rounds have requests/s than were measured."""
-    values = [record for record in cell.valid if record.goodput is not None]
-    return f" \u2020{len(values)}/{len(cell.records)}" if 0 < len(values) < len(cell.records) else ""
+    words = _with_range(number(mean), _range(values))
+    if len(values) < len(cell.records):
+        words += f" \u2020{len(values)}/{len(cell.records)}"
+    return words
 
 
 def _range(values: Sequence[float]) -> str:
     return span(number(min(values)), number(max(values)))
+
+
+def _with_range(mean: str, over_rounds: str) -> str:
+    return mean if over_rounds == mean else f"{mean} ({over_rounds})"
 
 
 def span_words(records: Iterable[Record], figure: FigureOf, write: Callable[[float], str]) -> str:
@@ -55,14 +53,10 @@ def span_words(records: Iterable[Record], figure: FigureOf, write: Callable[[flo
     return span(write(min(values)), write(max(values)))
 
 
-def difference_words(base: Cell | None, cell: Cell | None, figure: FigureOf = goodput) -> str:
-    """`cell` relative to `base`: `+3.1 % (-1.0 % to +7.2 %)`; no range if they share only one round."""
+def ratio_words(base: Cell, cell: Cell, figure: FigureOf) -> str:
+    """`cell` relative to `base`: `1.031 (0.990 to 1.072)`; empty if no round has both."""
     found = difference(base, cell, figure)
-    if found is None:
-        return NOTHING
-    if found.rounds == 1:
-        return percent(found.ratio)
-    return f"{percent(found.ratio)} ({percent(found.low)} to {percent(found.high)})"
+    return _with_range(times(found.ratio), span(times(found.low), times(found.high))) if found else ""
 
 
 def doubts(records: Sequence[Record]) -> str:

@@ -44,14 +44,12 @@ setup_file() {
 		title = "A server that starts again under load; there is no warm-up before it"
 		stacks = ["uvicorn-sleeper"]
 		warmup = 0
-		tables = ["summary"]
 		loads = [{ scenarios = ["json"], tools = ["hey"], levels = ["c16"] }]
 
 		[presets.late-or-500]
 		title = "Answers that come after the timeout, or are a 500"
 		stacks = ["uvicorn-synthetic"]
 		timeout = 1
-		tables = ["summary"]
 		loads = [
 		  { scenarios = ["late-2000"], tools = ["wrk", "hey"], levels = ["c8"] },
 		  { scenarios = ["late-2000"], tools = ["vegeta"], levels = ["r20"] },

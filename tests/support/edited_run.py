@@ -22,9 +22,7 @@ def write_run_of_each_kind(folder: Path) -> Path:
     alone = [entry(tool=tool, level=level, number=number) for number, (tool, level) in enumerate(levels.items(), 1)]
     alone.append(entry(tool="vegeta", level=KNEE, number=5))
     turns = block(1, ("aiohttp", "tornado"), windows=2)
-    write_run(
-        folder, [*alone, *turns], tables_in_turns=tables_of(turns), tables=["summary", "tldr", "vegeta", "wrk-latency"]
-    )
+    write_run(folder, [*alone, *turns], tables_in_turns=tables_of(turns))
     for line in alone:
         rate = RATE if line["level"] == KNEE else line["rate"]
         asked = line | {"rate": rate, "id": line["id"]}

@@ -1,4 +1,4 @@
-"""Synthetic runs, as raw files, that fill every form of table."""
+"""Synthetic runs, as raw files, that fill every column of the tables of services measured alone."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ def summary(folder: Path) -> None:
         for number, ((stack, scenario), (tool, level)) in enumerate(((c, t) for c in cells for t in loads), 1)
     ]
     skipped = [{"service": "aiohttp-py313-alpine", "scenario": None, "tool": None, "cause": "base image not reachable"}]
-    tables = ["summary", "tldr", "vegeta", "wrk-latency"]
-    write_run(folder, lines, title="Quick look", preset="quick", tables=tables, skipped=skipped)
+    write_run(folder, lines, title="Quick look", preset="quick", skipped=skipped)
     for line in lines:
         if line["server"] == "tornado":
             continue  # failed to build
@@ -47,7 +46,7 @@ def proxy_py(folder: Path) -> None:
     lines = [
         entry(stack, "http-route-example", "hey", "c100r8000", number=number) for number, stack in enumerate(rates, 1)
     ]
-    write_run(folder, lines, preset="proxy-py", published="proxy-py", tables=["tldr"])
+    write_run(folder, lines, preset="proxy-py", published="proxy-py")
     environment = {"PORT": "8080", "WORKERS": "1", "BACKLOG": "4096"}
     python, flags = "/opt/venv/bin/python3", ["--port", "8080", "--workers", "1"]
     started: dict[str, dict[str, Any]] = {
@@ -79,7 +78,7 @@ def aiohttp_versions(folder: Path) -> None:
             1,
         )
     ]
-    write_run(folder, lines, preset="aiohttp-versions", published="aiohttp-versions", tables=["levels"])
+    write_run(folder, lines, preset="aiohttp-versions", published="aiohttp-versions")
     for line in lines:
         rps = 5000 * (1.2 if line["python"] == "3.14" else 1) * (0.95 if line["package"] == "aiohttp==3.14.5" else 1)
         lost = line["round"] == 2 and line["level"] == "c128" and line["python"] == "3.14"
@@ -98,7 +97,7 @@ def aiohttp_vs_gunicorn(folder: Path) -> None:
             1,
         )
     ]
-    write_run(folder, lines, preset="aiohttp-vs-gunicorn", published="aiohttp-vs-gunicorn", tables=["wrk-latency"])
+    write_run(folder, lines, preset="aiohttp-vs-gunicorn", published="aiohttp-vs-gunicorn")
     for line in lines:
         write_measurement(folder, line, output_of(line, 3000 if line["server"] == "aiohttp" else 3300))
 
@@ -113,7 +112,7 @@ def wsgi_asgi(folder: Path) -> None:
         ("cherrypy", "r2000"): (2000, 0),
     }
     lines = [entry(stack, "root", "vegeta", level, number=n) for n, (stack, level) in enumerate(cells, 1)]
-    write_run(folder, lines, preset="wsgi-asgi", published="wsgi-asgi", tables=["vegeta"])
+    write_run(folder, lines, preset="wsgi-asgi", published="wsgi-asgi")
     for line, (rps, bad) in zip(lines, cells.values(), strict=True):
         write_measurement(folder, line, output_of(line, rps, bad))
 
@@ -132,7 +131,7 @@ def sync_vs_gevent(folder: Path) -> None:
             1,
         )
     ]
-    write_run(folder, lines, preset="sync-vs-gevent", published="sync-vs-gevent", tables=["repeats"])
+    write_run(folder, lines, preset="sync-vs-gevent", published="sync-vs-gevent")
     for line in lines:
         sync = line["server"] == "gunicorn-sync"
         rps = (1100 if sync else 900) + 13 * line["round"] + line["position"]
@@ -150,7 +149,7 @@ def latency(folder: Path) -> None:
         for number, (stack, level) in enumerate(cells, 1)
     ]
     peaks = [entry(stack, "json", "wrk", "c64", number=number) for number, stack in enumerate(knees, len(cells) + 1)]
-    write_run(folder, [*lines, *peaks], preset="latency", tables=["tldr", "vegeta"])
+    write_run(folder, [*lines, *peaks], preset="latency")
     for line, goodput in zip(peaks, (5000, 3500), strict=True):
         write_measurement(folder, line, output_of(line, goodput))
     for line in lines:

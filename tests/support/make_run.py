@@ -199,7 +199,6 @@ def write_run(folder: Path, lines: Sequence[Mapping[str, Any]], **facts: Any) ->
         "preset": "test",
         "title": "A test's fixture: nothing here was measured",
         "published": None,
-        "tables": ["summary"],
         "rounds": max((line["round"] for line in lines), default=1),
         "seed": 1,
         "command": [],

@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page
 
 from bench.cli.report import build_verb
 
-CHARTS = ("ranked", "latency", "levels", "costs", "pythons", "heat", "timeline")
+CHARTS = ("ranked", "latency", "costs", "heat", "timeline")
 MOST_BYTES = 3_000_000
 Opened = Callable[..., Page]
 

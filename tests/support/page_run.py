@@ -56,8 +56,7 @@ def solo_lines() -> list[dict[str, Any]]:
 def write(folder: Path) -> Path:
     solo = solo_lines()
     settings = {"WORKERS": "1", "SERVER_CPUS": "0", "MAX_FOREIGN_CPU": "5", "MAX_STEAL": "1"}
-    tables = ["tldr", "summary", "levels", "vegeta", "wrk-latency"]
-    write_run(folder, solo, title="A made-up run for the page", tables=tables, knobs=settings)
+    write_run(folder, solo, title="A made-up run for the page", knobs=settings)
     rng, clock = random.Random(3), Clock()
     for line in solo:
         _write_solo(folder, line, rng, clock)

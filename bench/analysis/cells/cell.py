@@ -1,20 +1,18 @@
-"""The records of one cell over the rounds: its figures, its difference from another cell, its limits."""
+"""The records of one cell over the rounds: its figures, and its difference from another cell."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from statistics import fmean
 
 from bench.analysis.causes import HARMLESS_TO_CPU, HARMLESS_TO_RATES, causes_beside
-from bench.analysis.cells.latency import LatenciesByCell
 from bench.analysis.published import ReferenceComparison, ReferenceFigure, ReferenceGroup
 from bench.core.groups import grouped
 from bench.matrix.model import stack_name
 from bench.records.record import MEASURED, Record
-from bench.validity.run_rules import BOUND_AFTER, cell_key, is_bound
 
 FigureOf = Callable[[Record], float | None]
 """Reads one figure of a record."""
@@ -57,9 +55,15 @@ class Cell:
         return tuple(r for r in self.records if r.outcome == MEASURED and not causes_beside(r, HARMLESS_TO_CPU))
 
     @property
+    def cpu_per_success_s(self) -> float | None:
+        """Mean CPU time per successful response of the rounds in which it is known."""
+        known = [record.cpu_per_success_s for record in self.of_known_cpu if record.cpu_per_success_s is not None]
+        return fmean(known) if known else None
+
+    @property
     def goodput(self) -> float | None:
         """Mean successes per second of the valid rounds."""
-        return self.mean_of(goodput)
+        return self.mean_of(lambda record: record.goodput)
 
     @property
     def measured(self) -> bool:
@@ -84,16 +88,6 @@ class Ratio:
     ratio: float
     low: float
     high: float
-    rounds: int
-
-
-@dataclass(frozen=True, slots=True)
-class Context:
-    """What tables need besides records: the order of services, the reference comparison, merged latencies."""
-
-    order: Sequence[str]
-    reference: ReferenceComparison | None
-    latencies: LatenciesByCell = field(default_factory=dict)
 
 
 def in_order(services: Iterable[str], order: Sequence[str]) -> list[str]:
@@ -102,21 +96,14 @@ def in_order(services: Iterable[str], order: Sequence[str]) -> list[str]:
     return sorted(set(services), key=lambda name: (place.get(name, len(place)), name))
 
 
-def goodput(record: Record) -> float | None:
-    """The ranked figure."""
-    return record.goodput
-
-
-def difference(base: Cell | None, cell: Cell | None, figure: FigureOf = goodput) -> Ratio | None:
+def difference(base: Cell, cell: Cell, figure: FigureOf) -> Ratio | None:
     """`cell` relative to `base`; None if no round has valid figures of both."""
-    if base is None or cell is None:
-        return None
     bases = {record.round: value for record in base.valid if (value := figure(record))}
     pairs = [(bases.get(record.round), figure(record)) for record in cell.valid]
     logs = [math.log(value / reference) for reference, value in pairs if reference and value]
     if not logs:
         return None
-    return Ratio(math.exp(fmean(logs)), math.exp(min(logs)), math.exp(max(logs)), len(logs))
+    return Ratio(math.exp(fmean(logs)), math.exp(min(logs)), math.exp(max(logs)))
 
 
 def cells_of(records: Iterable[Record], order: Sequence[str] = ()) -> list[Cell]:
@@ -132,52 +119,20 @@ def natural(text: str) -> list[tuple[int, str]]:
     return [(int(part) if part.isdigit() else -1, part) for part in re.split(r"([0-9]+)", text) if part]
 
 
-def base_of(cells: Sequence[Cell], context: Context) -> Cell:
-    """The cell that the others of its table are compared with: the base of the reference comparison, else the first."""
+def base_of(cells: Sequence[Cell], reference: ReferenceComparison | None) -> Cell:
+    """Which of the cells under one load the others are compared with.
+
+    The base of the reference comparison, else the first with a valid figure.
+    """
     for cell in cells:
-        found = reference_figure(cell, context)
+        found = reference_figure(cell, reference)
         if found is not None and found[1] is found[0].figures[0]:
             return cell
-    return cells[0]
+    return next((cell for cell in cells if cell.valid), cells[0])
 
 
-def reference_figure(cell: Cell, context: Context) -> tuple[ReferenceGroup, ReferenceFigure] | None:
+def reference_figure(
+    cell: Cell, reference: ReferenceComparison | None
+) -> tuple[ReferenceGroup, ReferenceFigure] | None:
     """The figure of this stack's cell in the reference comparison, and its group."""
-    first, reference = cell.first, context.reference
-    return None if reference is None else reference.find(cell.stack, first.scenario, first.level)
-
-
-def reference_ratio(cell: Cell, context: Context, metric: str = "goodput") -> float | None:
-    """The ratio of this stack's cell in the reference comparison, relative to the first of its group."""
-    found = reference_figure(cell, context)
-    return None if found is None else found[0].ratio(found[1], metric)
-
-
-@dataclass(frozen=True, slots=True)
-class BoundTool:
-    """A tool that limited the closed loops of these services in every round.
-
-    `ended`: some services were therefore not measured further. `others`: tools that loaded them instead; empty if one
-    of the services was loaded by none.
-    """
-
-    tool: str
-    services: tuple[str, ...]
-    ended: bool
-    others: tuple[str, ...]
-
-
-def bound_tools(records: Iterable[Record]) -> Iterator[BoundTool]:
-    """Each such tool of a run, in the order of its records."""
-    every = [record for record in records if record.outcome == MEASURED and record.rate is None]
-    cells = grouped((record for record in every if record.mode == "solo"), cell_key).values()
-    bound = grouped((cell for cell in cells if all(map(is_bound, cell))), lambda cell: cell[0].tool)
-    loaded = {(r.service, r.scenario): r.tool for r in every if r.mode in ("solo", "turns") and r.valid}
-    for tool, found in bound.items():
-        others = {loaded.get((measured[0].service, measured[0].scenario), "") for measured in found}
-        yield BoundTool(
-            tool,
-            tuple(dict.fromkeys(measured[0].service for measured in found)),
-            any(len(measured) == BOUND_AFTER for measured in found),
-            () if "" in others else tuple(sorted(others)),
-        )
+    return None if reference is None else reference.find(cell.stack, cell.first.scenario, cell.first.level)

@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
+from statistics import median_low
 from typing import Any
 
 from bench.analysis.cells.cell import Cell, natural
-from bench.analysis.cells.knees import confirmed
 from bench.analysis.cells.latency import LatenciesByCell, latency_key
 from bench.analysis.profiles.sampled import Profile
 from bench.analysis.profiles.stacks import NO_PYTHON, Stack
@@ -21,7 +21,6 @@ from bench.analysis.tables.ranking import Percentile, RankedRow, Ranking
 from bench.core.files import as_object, items, mapping, read_bytes
 from bench.core.formats import number as written
 from bench.core.groups import grouped
-from bench.plan.levels import SEARCHED
 from bench.plan.measurement import MODES
 from bench.records.record import Record
 from bench.render.page.windows import WindowDetails
@@ -247,7 +246,6 @@ def _cells(
         # A single round and identical rounds have no interval.
         mean = estimate(values)
         around = mean.interval(CONFIDENCE) if mean and mean.error is not None else None
-        p50, p99 = _merged(cell, latencies, "p50"), _p99(cell, latencies)
         rows.append(
             {
                 **{name: words(str(getattr(first, name) or "")) for name in COORDINATES},
@@ -258,17 +256,13 @@ def _cells(
                 "high": around and around.high,
                 "valid": len(values),
                 "rounds": len(places),
-                "p99_s": p99[0],
-                "p99_low_s": p99[1],
-                "p99_high_s": p99[2],
-                "merged": p99[3],
+                "p99_s": _p99(cell, latencies),
                 "cpu_s": cell.mean_of(lambda record: record.cpu_per_success_s),
                 "memory_bytes": max((r.memory_peak_bytes for r in cell.valid if r.memory_peak_bytes), default=None),
                 "ceiling": ceiling and ceiling[0],
-                "knee": _knee(cell),
                 "state": words(state_words(cell)) if not values else None,
                 "measurements": places,
-                **({"p50_s": p50} if rated else {}),
+                **({"p50_s": _merged(cell, latencies, "p50")} if rated else {}),
                 **(_in_turns(cell, figures) if first.mode == "turns" else {}),
             }
         )
@@ -288,18 +282,15 @@ def _in_turns(cell: Cell, figures: Mapping[tuple[str, ...], RankedRow]) -> dict[
     return found if row.cpu_us is None else found | {"cpu_s": row.cpu_us.mean / 1e6}
 
 
-def _p99(cell: Cell, latencies: LatenciesByCell) -> tuple[float | None, float | None, float | None, bool]:
-    """(p99, lowest and highest of the rounds, whether the rounds are merged) in seconds.
+def _p99(cell: Cell, latencies: LatenciesByCell) -> float | None:
+    """In seconds: for an open loop, the p99 of the merged rounds.
 
-    For an open loop, the p99 of the merged rounds. A closed-loop tool prints no distribution to merge, and percentiles
-    are never averaged: the median round is shown, with the lowest and the highest.
+    A closed-loop tool prints no distribution to merge, and percentiles are never averaged: that of the median round.
     """
     if cell.first.connections is None:
-        return _merged(cell, latencies, "p99"), None, None, True
-    values = sorted(value for record in cell.valid if (value := record.latency_s["p99"]) is not None)
-    if not values:
-        return None, None, None, False
-    return values[(len(values) - 1) // 2], values[0], values[-1], False
+        return _merged(cell, latencies, "p99")
+    values = [value for record in cell.valid if (value := record.latency_s["p99"]) is not None]
+    return median_low(values) if values else None
 
 
 def _merged(cell: Cell, latencies: LatenciesByCell, percentile: str) -> float | None:
@@ -308,14 +299,6 @@ def _merged(cell: Cell, latencies: LatenciesByCell, percentile: str) -> float | 
     known = cell.first.connections is None and cell.first.mode != "null" and len(keys) == 1
     found = latencies.get(keys[0]) if known else None
     return None if found is None else found.percentiles_s[percentile]
-
-
-def _knee(cell: Cell) -> list[Any] | None:
-    """[requests/s, number of later rounds in which it held, number of later rounds] if the cell has a knee."""
-    if not cell.first.level.startswith(SEARCHED):
-        return None
-    found, held, later = confirmed(cell.records)
-    return None if found is None else [found.knee_rate, held, later]
 
 
 def _measurements(

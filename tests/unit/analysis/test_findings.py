@@ -7,7 +7,6 @@ from typing import Any
 
 from turns_runs import record, service_of
 
-from bench.analysis.cells.cell import Context
 from bench.analysis.findings import findings_of
 from bench.records.record import Cause, Record
 from bench.render.costs import cost_tables
@@ -57,8 +56,8 @@ def test_a_start_is_that_of_the_verification_if_no_measurement_has_one() -> None
 def test_without_any_cpu_time_a_note_says_why_in_place_of_its_table() -> None:
     unknown = findings_of([alone(cpu_s=None)], {})
     assert unknown.unknown_cpu == "not in this test"
-    (table,) = cost_tables(unknown, Context(unknown.order, None))
+    (table,) = cost_tables(unknown)
     assert table.notes[-1] == "CPU time is unknown: not in this test."
     known = findings_of([alone(cpu_s=None), alone("tornado")], {})
-    assert known.unknown_cpu == "" and len(cost_tables(known, Context(known.order, None))) == 2
+    assert known.unknown_cpu == "" and len(cost_tables(known)) == 2
     assert findings_of([alone(causes=[Cause("host", "steal")], cpu_s=None)], {}).unknown_cpu == ""

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
+from shutil import copytree
 
 import pytest
+from places import ROOT
 
 from bench.__main__ import main
+from bench.core.gone import GONE
 
 FAULTS = {
     "--stack flask": "unknown stack 'flask'; did you mean uwsgi-flask or ",
@@ -84,3 +88,15 @@ def test_ctrl_c_ends_a_verb_without_a_traceback(
     monkeypatch.setattr("bench.cli.plan.list_verb", interrupted)
     assert main(["list"]) == 130
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_preset_that_still_names_its_tables_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copytree(ROOT / "services", tmp_path / "services")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "services/matrix.local.toml").write_text('[presets.quick]\ntables = ["summary", "tldr"]\n')
+    assert main(["list", "--preset", "quick"]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == "" and printed.err.count("\n") == 1
+    assert f"presets.quick: {GONE['tables of a preset']}" in printed.err

@@ -184,7 +184,7 @@ sys.exit(status != 0)
 
 def test_measurements_cost_at_most_8_times_reading_their_files_and_50_kb_each(tmp_path: Path) -> None:
     lines = list(many(2500))
-    write_run(tmp_path, lines, tables=["summary", "tldr", "repeats", "vegeta", "wrk-latency"])
+    write_run(tmp_path, lines)
     for line in lines:
         write_measurement(tmp_path, line, output_of(line, 500 if line["rate"] else 2000))
     reading = cpu_of(lambda: numbers_in(tmp_path), 2)

@@ -218,19 +218,6 @@ function legend(drawing, names) {
 
 const NARROW = 560;
 
-/** The labels that do not overlap an earlier one: [x, y, text] in pixels. */
-function apart(entries, size = 11) {
-  const kept = [];
-  for (const entry of entries) {
-    const width = textWidth(entry[2], size) + 4;
-    if (
-      kept.every(([x, y, , other]) => Math.abs(x - entry[0]) > (width + other) / 2 || Math.abs(y - entry[1]) > size + 4)
-    )
-      kept.push([...entry.slice(0, 3), width]);
-  }
-  return kept;
-}
-
 /** The cells of the charted load, best first; those without a valid result last. */
 function chartedCells() {
   const groups = loads();

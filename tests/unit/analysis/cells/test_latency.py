@@ -16,6 +16,7 @@ from make_run import entry, output_of, sent_on_time, write_measurement, write_ru
 from bench.analysis.cells.latency import Distribution, merge, merged_latencies, read_distribution
 from bench.cli.report import build_verb
 from bench.records.record import load
+from bench.render.alone import CLOSED_LOOP, OPEN_LOOP
 from bench.tools.send_lag import SHARES, Attack, latency_facts, quantile
 
 MS = 1_000_000
@@ -104,20 +105,17 @@ def test_only_valid_rounds_are_merged_and_the_table_says_how_many(tmp_path: Path
     slow = sent_on_time(10_000, 2000, tail_ns=900 * MS)["latencies.json"]
     (tmp_path / lines[1]["dir"] / "latencies.json").write_text(slow)
     report = build(tmp_path, lines)
-    assert (
-        "| aiohttp-py313-debian | r2000 | 2,000 | 1.90 ms | 3.00 ms | 9.00 ms | too few: 10,000 of 50,000 | 20.0 ms |"
-        " 20,000 in 2 of 3 |" in report
-    )
+    assert "| r2000 | 2,000 †2/3 | 0.100 ms | 1.90 ms | 9.00 ms | errors: 500 of 10000 attempts" in report
 
 
 def test_a_cell_without_a_valid_round_has_its_cause(tmp_path: Path) -> None:
     (line,) = lines = lines_of(1)
     write_run(tmp_path, lines)
     write_measurement(tmp_path, line, output_of(line, 2000, 500))
-    assert "| r2000 | 2,000 | – | – | – | – | – | – | errors: 500 of 10000 attempts" in build(tmp_path, lines)
+    assert "| r2000 | – | errors: 500 of 10000 attempts" in build(tmp_path, lines)
 
 
-def test_rounds_at_other_rates_are_rows_of_their_own(tmp_path: Path) -> None:
+def test_rounds_at_several_rates_have_no_percentile_together(tmp_path: Path) -> None:
     lines = lines_of(2, "knee70-p99-50ms")
     write_run(tmp_path, lines)
     for line, rate in zip(lines, (1000, 1400), strict=True):
@@ -125,24 +123,20 @@ def test_rounds_at_other_rates_are_rows_of_their_own(tmp_path: Path) -> None:
         write_measurement(tmp_path, searched, output_of(searched, rate))
         (tmp_path / line["dir"] / "knee.json").write_text(json.dumps({"rate": rate, "seconds": 5, "share": 0.7}))
     report = build(tmp_path, lines)
-    assert "| knee70-p99-50ms | 1,000 | 1.90 ms | 3.00 ms | 9.00 ms |" in report
-    assert "| knee70-p99-50ms | 1,400 | 1.90 ms | 3.00 ms | 9.00 ms |" in report
-    assert "too few: 7,000 of 50,000 | 20.0 ms | 7,000 in 1 of 2" in report
+    assert "| knee70-p99-50ms | 1,200 (1,000 to 1,400) | 0.171 ms | rates differ | rates differ |" in report
 
 
 def test_every_percentile_of_a_closed_loop_stands_under_these_words(tmp_path: Path) -> None:
     levels = {"wrk": "c64", "hey": "c64", "ab": "c16n1000", "vegeta": "r2000"}
     lines = [entry(tool=tool, level=level, number=number) for number, (tool, level) in enumerate(levels.items(), 1)]
-    write_run(tmp_path, lines, tables=["summary", "tldr", "levels", "repeats", "vegeta", "wrk-latency"])
+    write_run(tmp_path, lines)
     for line in lines:
         write_measurement(tmp_path, line, output_of(line, 2000))
-    tables = build(tmp_path, lines).split("\n### ")
-    with_percentiles = [table for table in tables if "p50" in table.splitlines()[2]]
-    assert len(with_percentiles) == 2
-    for table in with_percentiles:
-        title, _, header, *_ = table.splitlines()
-        columns = [column.strip() for column in header.split("|") if column.strip().startswith("p")]
-        assert "open loop" in title or all(", closed loop" in column for column in columns)
+    report = build(tmp_path, lines)
+    assert report.count(CLOSED_LOOP) == report.count(OPEN_LOOP) == 1
+    assert report.index(CLOSED_LOOP) < report.index("### json, measured alone")
+    write_run(tmp_path, lines[-1:])
+    assert CLOSED_LOOP not in build(tmp_path, lines)
 
 
 HOSTILE = [
