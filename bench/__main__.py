@@ -18,7 +18,7 @@ _MODULES = {
     "verify": "verify sockets summary",
     "steps": "next profile-next service-failed retry nothing-measured lanes-speed-up",
     "load": "counters counters-reached parse",
-    "report": "build site export profile",
+    "report": "build publish site export profile",
     "compare": "comparable compare pr-comment bisect",
 }
 VERBS = {verb: module for module, verbs in _MODULES.items() for verb in verbs.split()}

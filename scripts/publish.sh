@@ -3,25 +3,16 @@
 # Usage: scripts/publish.sh RUN NAME
 #        scripts/publish.sh --rebuild [NAME...]
 #
-# Copies a run to results/published/NAME in the form that is committed: the files that people read, and
-# raw.tar.xz with the raw files and the plan, from which scripts/report.sh rebuilds the rest. RUN is a folder
-# under results/, by name or path.
+# Copies a run to results/published/NAME in the form that is committed: run.json, an archive of its raw files and its plan
+# (raw.tar.xz), and what is made from these: report.md, index.html, verdicts.jsonl, its answers on the front page of
+# scripts/site.sh, and the sha256 of its records. RUN is a folder under results/, by name or path. Needs only the load
+# generator's image.
 #
-#   --rebuild   rebuild report and verdicts of published runs (without NAME: of all) from their raw files, with the rules of
-#               this version
+#   --rebuild   make the latter again for published runs (without NAME: for all), with the rules of this version
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/engine.sh
 source "${BASH_SOURCE[0]%/*}/lib/engine.sh"
 trap_errors
-
-rebuild() {
-	local run
-	[[ -s $root/results/published/$1/raw.tar.xz ]] || fail 2 "$1 is not a published run"
-	run=results/$(in_tools python3 -m bench find "results/published/$1")
-	in_tools python3 -m bench build --quiet "$run"
-	rm -rf "$root/results/published/$1"
-	"$root/scripts/publish.sh" "$root/$run" "$1"
-}
 
 # store_logs FOLDER: rewrites request logs as uncompressed gzip. Readers see no difference, and xz makes them much smaller.
 store_logs() {
@@ -40,11 +31,8 @@ store_logs() {
 case ${1:-} in
 -h | --help) usage && exit ;;
 --rebuild)
-	shift
 	need_tools
-	names=("$@")
-	((${#names[@]})) || mapfile -t names < <(cd "$root/results/published" && printf '%s\n' */ | tr -d /)
-	for name in "${names[@]}"; do rebuild "$name"; done
+	in_tools python3 -m bench publish "${@:2}"
 	exit
 	;;
 esac
@@ -55,6 +43,7 @@ run=$1 published=$root/results/published/$2
 [[ -s $run/run.json && -s $run/report.md ]] || fail 2 "'$1' is not a run with a report: build one with scripts/report.sh"
 [[ ! -e $published ]] || fail 2 "$published exists already: remove it, or choose another name"
 
+need_tools
 mkdir -p "$root/results/published"
 made=$(mktemp -d -p "$root/results/published" .XXXXXX)
 trap 'rm -rf "$made"' EXIT
@@ -63,13 +52,7 @@ packed=(raw plan.jsonl services.yml knobs.env)
 for name in sources.json changed-parts.txt; do [[ ! -s $run/$name ]] || packed+=("$name"); done
 # Publish the kinds of nodes, but not how to reach them.
 [[ ! -s $run/nodes-ever.tsv ]] || awk -F'\t' -v OFS='\t' '{ $3 = $4 = "-"; print }' "$run/nodes-ever.tsv" >"$made/nodes-ever.tsv"
-for name in run.json report.md verdicts.jsonl selftest.md; do
-	if [[ $name == verdicts.jsonl && -s $run/$name ]] && (($(stat -c %s "$run/$name") > 1 << 20)); then
-		packed+=("$name") # one line per pair of services: megabytes if there are many services
-	elif [[ -s $run/$name ]]; then
-		cp "$run/$name" "$made/"
-	fi
-done
+for name in run.json selftest.md; do [[ ! -s $run/$name ]] || cp "$run/$name" "$made/"; done
 # Make the paths of an own app inside this project relative.
 sed -i "s|\"$root/|\"|; s|\"$root\"|\"\"|" "$made/run.json"
 # The resolved Compose file and the build logs are left out: they contain paths of this machine.
@@ -80,4 +63,7 @@ if ! { cp --archive "${packed[@]/#/$run/}" "$made/.packed/" && store_logs "$made
 fi
 rm -rf "$made/.packed"
 mv "$made" "$published"
+made=$published
+in_tools python3 -m bench publish "$2"
+made=
 say "$published"

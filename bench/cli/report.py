@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
@@ -19,7 +20,7 @@ from bench.analysis.profiles.stacks import package_shares, worker_cpu_shares
 from bench.analysis.profiles.why import explanations
 from bench.core.arguments import Parser
 from bench.core.errors import UserError, unknown
-from bench.core.files import read_bytes, write_file
+from bench.core.files import as_object, read_bytes, write_file
 from bench.export.judged_run import find_judged, judge_run
 from bench.matrix.load import load_matrix
 from bench.records.file import read_records
@@ -27,10 +28,10 @@ from bench.records.record import Record
 from bench.render.page.document import html
 from bench.render.page.windows import WindowDetails, window_details_of
 from bench.render.report import Report
-from bench.render.site import PublishedRun, front_page, published_run
+from bench.render.site import ANSWERS, PublishedRun, answers_of, front_page, published_run
 from bench.render.terminal import WIDTH, terminal
 from bench.run.folder import PUBLISHED, find_run, published_runs
-from bench.run.published import PACKED
+from bench.run.published import PACKED, SUMS, sums_of
 from bench.run.reader import Run, read_run
 from bench.words.conclusions import ToldRanking
 
@@ -84,34 +85,56 @@ def _build(folder: Path) -> tuple[Run, Report, Sequence[ToldRanking]]:
     return source, report, rankings
 
 
+def publish_verb(argv: Sequence[str]) -> int:
+    """`publish [NAME...]`: from the archives of these published runs, or of all, make what stands beside them."""
+    every = published_runs()
+    for name in argv:
+        if name not in every:
+            raise unknown("published run", name, every)
+    presets = {name: preset.title for name, preset in load_matrix().presets.items()}
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        for _ in pool.map(partial(_publish, presets), argv or every):
+            pass
+    return 0
+
+
+def _publish(presets: Mapping[str, str], name: str) -> None:
+    published = PUBLISHED / name
+    folder = find_run(str(published))
+    source, report, rankings = _build(folder)
+    try:
+        for made in ("report.md", "index.html", "verdicts.jsonl"):
+            shutil.copyfile(folder / made, published / made)
+        write_file(published / SUMS, sums_of(folder))
+        said = answers_of(source.facts, report, rankings, presets)
+        write_file(published / ANSWERS, json.dumps(said, ensure_ascii=False, indent=1) + "\n")
+    except OSError as error:
+        raise UserError(f"cannot write to {published}: {error.strerror}; free some space or fix its owner") from error
+
+
 def site_verb(argv: Sequence[str]) -> int:
     """`site FOLDER`: write a front page, and for each published run its page and raw files."""
     parser = Parser("site.sh")
     parser.add_argument("folder", type=Path)
     site: Path = parser.parse_args(argv).folder
-    matrix = load_matrix()
-    known, presets = {*matrix.frameworks}, {name: preset.title for name, preset in matrix.presets.items()}
-    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
-        runs = [*pool.map(partial(_put, site, known, presets), published_runs())]
-    write_file(site / "index.html", front_page(runs))
+    write_file(site / "index.html", front_page([_put(site, name) for name in published_runs()]))
     return 0
 
 
-def _put(site: Path, frameworks: set[str], presets: Mapping[str, str], name: str) -> PublishedRun:
-    """Build the page of a published run and put it into the site."""
-    published = PUBLISHED / name
-    folder = find_run(str(published))
-    source, report, rankings = _build(folder)
-    place = site / name
+def _put(site: Path, name: str) -> PublishedRun:
+    """Copy a published run into the site."""
+    published, place = PUBLISHED / name, site / name
+    said = as_object(read_bytes(f"{published}/{ANSWERS}") or b"")
+    if said is None:
+        raise UserError(f"{published} has no {ANSWERS}: make it with scripts/publish.sh --rebuild {name}")
     try:
         place.mkdir(parents=True, exist_ok=True)
-        for file in (folder / "index.html", published / PACKED, published / "run.json"):
-            shutil.copyfile(file, place / file.name)
+        for file in ("index.html", PACKED, "run.json"):
+            shutil.copyfile(published / file, place / file)
     except OSError as error:
         raise UserError(f"cannot write to {place}: {error.strerror}; free some space or fix its owner") from error
-    checked = read_bytes(f"{published}/selftest.md") or b""
-    text = checked.decode(errors="replace")
-    return published_run(name, source.facts, report, rankings, checked=text, frameworks=frameworks, presets=presets)
+    facts, checked = (read_bytes(f"{published}/{file}") or b"" for file in ("run.json", "selftest.md"))
+    return published_run(name, as_object(facts) or {}, said, checked.decode(errors="replace"))
 
 
 Exporter = Callable[[str, Run, Iterable[Record]], bytes]

@@ -7,8 +7,6 @@ LOOKS = (6, 8, 12)
 kinds, 5 % apart, 13 % of tables have a false verdict after four rounds, 5 % after five, 4.4 % after six (simulated)."""
 RATED_FROM = 2
 """The first round with loads at common rates, which continue to the first look: round 1 measures the speeds."""
-LOOKS_BEFORE = (4, 6, 8, 12)
-"""The looks of older runs, whose run.json does not name them."""
 
 
 def table_looks(most: int) -> tuple[int, ...]:
@@ -17,8 +15,3 @@ def table_looks(most: int) -> tuple[int, ...]:
     If `most` is less than the first look, there is none within the run.
     """
     return (*(look for look in LOOKS if look <= most - 2), max(LOOKS[0], most))
-
-
-def looks_before(most: int) -> tuple[int, ...]:
-    """The looks of a run from before run.json named them."""
-    return (*(look for look in LOOKS_BEFORE if look <= most - 2), max(1, most))

@@ -34,7 +34,7 @@ class Measurement:
     """One measurement of a plan. Times are in seconds, `rate` in requests/s; None if the level does not set it.
 
     The fields are the keys of a line of plan.jsonl, in this order. To add one, declare it here and set it in
-    `bench.plan.order`. Its type decides how a line is checked; its default is used for lines of older runs.
+    `bench.plan.order`. Its type decides how a line is checked; its default is used for lines that leave it out.
     """
 
     id: str

@@ -73,10 +73,9 @@ class Window:
         return [(float(rate), float(seconds)) for rate, seconds in self.tool["rates"]]
 
     @property
-    def beside(self) -> int | None:
-        """How many other services were under the same event at the same time; None in runs of earlier versions."""
-        beside: Any = self.tool.get("beside")
-        return beside if isinstance(beside, int) else None
+    def beside(self) -> int:
+        """How many other services were under the same event at the same time."""
+        return int(self.tool["beside"])
 
     @cached_property
     def actions(self) -> tuple[Action, ...]:

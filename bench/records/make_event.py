@@ -59,7 +59,7 @@ def event_record(run: str, planned: Measurement, raw: Raw) -> EventRecord:
         ended=Ended.FAILED,
         detail="not measured",
     )
-    folder = f"{run}/{raw.folder}"
+    folder = f"{run}/{planned.dir}"
     told = mapping(as_object(read_bytes(f"{folder}/{EVENTS}") or b""))
     if why := told.get("cannot"):
         return replace(record, ended=Ended.CANNOT, detail=str(why))
@@ -120,7 +120,6 @@ def _measured(empty: EventRecord, window: Window, capacity: float | None) -> Eve
         extras=figures(window),
     )
     reasons = {
-        "beside": "an earlier version did not record it",
         "rate": A_LOOP,
         "share": A_LOOP if parts else "its capacity is not known",
         "longest_gap_s": no_gap,

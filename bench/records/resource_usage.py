@@ -236,7 +236,7 @@ def _host(
     used_s = sum(cpu_s for cpu_s, _ in used if cpu_s is not None)
     in_tasks = raw.after.get("irq_time") == "in_tasks"
     if turns is None and raw.before.get("apart") == "yes":
-        # Database and upstream may share a machine with either; runs made before did not save with which.
+        # Database and upstream may share a machine with either.
         server_s, *others, loadgen_s = (cpu_s or 0.0 for cpu_s, _ in used)
         beside = raw.database[0].get("beside")
         loadgen_s += sum(others) * (beside == "loadgen")

@@ -1,10 +1,13 @@
-"""The front page of all published runs: questions in plain words, each with its newest answer. Pure."""
+"""The front page of all published runs: questions in plain words, each with its newest answer. Pure.
+
+What it says of a run is saved beside the run when that is published (`ANSWERS`).
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,8 +24,8 @@ from bench.render.text import short
 from bench.words.conclusions import LATE, ToldRanking
 from bench.words.names import level_words, wait_words
 
-CHANGED = "What was the effect of changes to this project's apps?"
-"""The question of a run that compares apps with their earlier versions."""
+ANSWERS = "answers.json"
+"""Beside a published run: its title and its answers."""
 STYLES = ("page/style.css", "site.css")
 _STARTED = re.compile(r"(\d{4})(\d\d)(\d\d)-\d{6}")
 
@@ -45,9 +48,9 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedRun:
-    """A published run on the front page. `started`: its UTC time as digits; `checked`: its selftest.md.
+    """A published run on the front page. `started`: its UTC time as digits.
 
-    `aside`: it is a self-test and answers no reader's question.
+    `checked`: its selftest.md, or empty; a self-test answers no reader's question.
     """
 
     name: str
@@ -55,7 +58,6 @@ class PublishedRun:
     started: str
     machine: str
     answers: tuple[Answer, ...]
-    aside: bool
     checked: str
 
     @property
@@ -106,31 +108,24 @@ class Topic:
     loads: Sequence[Load]
 
 
-def published_run(
-    name: str,
-    facts: Mapping[str, Any],
-    report: Report,
-    told: Sequence[ToldRanking],
-    *,
-    checked: str,
-    frameworks: Collection[str],
-    presets: Mapping[str, str],
-) -> PublishedRun:
-    """A run as the front page needs it; `checked` is its selftest.md, or empty.
-
-    `frameworks`: those of the matrix; `presets`: the titles of its presets.
-    """
+def answers_of(
+    facts: Mapping[str, Any], report: Report, told: Sequence[ToldRanking], presets: Mapping[str, str]
+) -> dict[str, Any]:
+    """The content of `ANSWERS`; `presets`: the titles of the matrix's presets."""
     own: Sequence[tuple[str, str]] = report.own_app or [("", "")] * len(told)
-    services = [mapping(entry) for entry in mapping(facts.get("services")).values()]
-    known = bool(report.own_app) or all(one.get("url") or one.get("framework") in frameworks for one in services)
-    answers = [_answer(one, facts, *pair, changed=not known) for one, pair in zip(told, own, strict=True)]
+    answers = [_answer(one, facts, *pair) for one, pair in zip(told, own, strict=True)]
+    title = presets.get(str(facts.get("preset")), str(report.title))
+    return {"title": title, "answers": [asdict(one) for one in answers if one]}
+
+
+def published_run(name: str, facts: Mapping[str, Any], said: Mapping[str, Any], checked: str) -> PublishedRun:
+    """A run as the front page needs it; `said` is the content of `ANSWERS`."""
     return PublishedRun(
         name=name,
-        title=presets.get(str(facts.get("preset")), str(report.title)),
+        title=said["title"],
         started=str(facts.get("run") or ""),
         machine=machine_words(mapping(facts.get("host"))),
-        answers=tuple(filter(None, answers)),
-        aside=bool(checked),
+        answers=tuple(Answer(**one) for one in said["answers"]),
         checked=checked,
     )
 
@@ -142,14 +137,14 @@ def machine_words(host: Mapping[str, Any]) -> str:
     return f"{cpu}, {plural(cores, 'core')}" if isinstance(cores, int) else cpu
 
 
-def _answer(told: ToldRanking, facts: Mapping[str, Any], requests: str, own: str, *, changed: bool) -> Answer | None:
+def _answer(told: ToldRanking, facts: Mapping[str, Any], requests: str, own: str) -> Answer | None:
     """The answer of a table; None if it has no verdict yet."""
     ranking = told.ranking
     if ranking.look is None:
         return None
     waits = wait_words(ranking.scenario)
     load = f"every response waits for {waits}" if waits else "instant responses"
-    question = CHANGED if changed else told.question.partition(" (")[0]
+    question = told.question.partition(" (")[0]
     if own:
         app = "/".join(Path(str(mapping(facts.get("own_app")).get("folder") or "")).parts[-2:])
         question = f"{question.rstrip('?')} for the app {app}?"
@@ -167,7 +162,7 @@ def _answer(told: ToldRanking, facts: Mapping[str, Any], requests: str, own: str
 def front_page(runs: Iterable[PublishedRun]) -> str:
     """index.html of the site."""
     every = sorted(runs, key=lambda run: run.started, reverse=True)
-    aside = {run.family for run in every if run.aside or not run.answers}
+    aside = {run.family for run in every if run.checked or not run.answers}
     others = grouped((run for run in every if run.family in aside), lambda run: run.family)
     style = "".join((Path(__file__).parent / name).read_text("utf-8") for name in STYLES)
     return _template().render(
@@ -181,7 +176,7 @@ def front_page(runs: Iterable[PublishedRun]) -> str:
 def topics(runs: Sequence[PublishedRun]) -> list[Topic]:
     """The questions of these runs, which are sorted from the newest.
 
-    Questions about the most services come first, changes of this project's own apps last.
+    Questions about the most services come first.
     """
     found = grouped(_asked(runs), lambda pair: pair[0])
     made = []
@@ -192,7 +187,7 @@ def topics(runs: Sequence[PublishedRun]) -> list[Topic]:
     def size(load: Load) -> int:
         return max(one.services for one in (load.newest, *load.others))
 
-    made.sort(key=lambda pair: (pair[0] == CHANGED, -max(map(size, pair[1]))))
+    made.sort(key=lambda pair: -max(map(size, pair[1])))
     return [
         Topic(f"question-{place}", words, sorted(loads, key=lambda load: (load.newest.answers[0].waits, -size(load))))
         for place, (words, loads) in enumerate(made, 1)

@@ -12,6 +12,9 @@ from pathlib import Path
 from bench.core.errors import UserError
 
 PACKED = "raw.tar.xz"
+SUMS = "records.sha256"
+"""Beside the archive: the sha256 of what is made from it, as sha256sum prints it, so that a change of it is seen."""
+SUMMED = ("records.jsonl", "events.jsonl")
 MARK = ".archive.sha256"
 """In the unpacked folder: hashes of the files that it was unpacked from."""
 
@@ -50,6 +53,12 @@ def unpacked(published: Path, cache: Path) -> Path:
         words = f"cannot unpack {published} into {cache}: {error.strerror}; free some space or fix its owner"
         raise UserError(words) from error
     return folder
+
+
+def sums_of(folder: Path) -> str:
+    """The content of `SUMS` for a run with its records."""
+    made = (folder / name for name in SUMMED)
+    return "".join(f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in made if file.exists())
 
 
 def _content(published: Path) -> str:

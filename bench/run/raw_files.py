@@ -16,13 +16,10 @@ from typing import Any
 from bench.core.files import mapping, read_bytes
 from bench.own_app.compose_file import PREFIX as OWN_SERVICE
 from bench.plan.measurement import step_folder
-from bench.run import earlier_runs
 from bench.tools import tool_of
 
 HASHES = "sha256"
 """The key of the hashes in meta.json (missing in older runs) and in run.json."""
-
-
 README = "raw/README.md"
 """Explains a run's raw output, and which numbers in it must not be used."""
 OF_TURNS = (
@@ -58,13 +55,10 @@ class Places:
 
 def places_of(run: str, folder: str, service: str, *, in_block: bool) -> Places:
     """The paths for a service measured in this folder; `in_block`: it took turns with other services."""
-    states = earlier_runs.states_of(run, folder, service)
-    if states is None:
-        services = f"{step_folder(folder)}/services"
-        own = sorted(glob.glob(f"{glob.escape(f'{run}/{services}')}/{OWN_SERVICE}*.before"))
-        names = (service, "postgres", "upstream", *(os.path.basename(path).removesuffix(".before") for path in own))
-        states = {name: f"{services}/{name}" for name in names}
-    return Places(folder, states, in_block)
+    services = f"{step_folder(folder)}/services"
+    own = sorted(glob.glob(f"{glob.escape(f'{run}/{services}')}/{OWN_SERVICE}*.before"))
+    names = (service, "postgres", "upstream", *(os.path.basename(path).removesuffix(".before") for path in own))
+    return Places(folder, {name: f"{services}/{name}" for name in names}, in_block)
 
 
 def output_name(tool: str) -> str:

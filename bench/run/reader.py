@@ -19,7 +19,6 @@ from bench.core.files import as_object, items, mapping, read_bytes
 from bench.matrix.start_command import StartCommand
 from bench.plan.measurement import Measurement, measurement_of, shortened
 from bench.plan.running import NO_CONTAINER, NO_COUNTERS
-from bench.run import earlier_runs
 from bench.run.common_rates import path_of
 from bench.run.image_facts import image_bytes, image_of, pretty_name
 from bench.run.raw_files import changed_plan, changes, output_name, places_of, read_files
@@ -41,8 +40,6 @@ class Raw:
     meta: Mapping[str, Any] | None
     tool: Mapping[str, Any] | None
     output: bytes | None
-    folder: str
-    """Their folder, relative to the run's folder."""
     output_file: str
     before: Mapping[str, str]
     after: Mapping[str, str]
@@ -108,8 +105,8 @@ CHANGED_PARTS = "changed-parts.txt"
 SCHEMA = 1
 """Schema version of run.json and the files beside it."""
 NEWER = "use the commit that it was measured with (harness.commit in run.json)"
-IN_PAIRS = "was measured in pairs, which this version no longer reads: use commit 6cb307d (git switch --detach 6cb307d)"
-"""Message for a run of `--mode duet`, and for one with A/A pairs."""
+DEPTH = 7
+"""The parts of a path raw/rNN/STEP/SCENARIO/TOOL-LEVEL/wWINDOW/SERVICE; earlier versions had other folders."""
 
 
 def read_run(path: str) -> Run:
@@ -140,14 +137,13 @@ def read_run(path: str) -> Run:
     for number, line in enumerate(plan.splitlines(), 1):
         if not line.strip():
             continue
-        value = as_object(line)
-        if mapping(value).get("mode") == "duet":
-            raise UserError(f"{Path(path).name} {IN_PAIRS}")
-        entry = measurement_of(value)
+        entry = measurement_of(as_object(line))
         if isinstance(entry, str):
             faults.append(f"plan.jsonl, line {number}: {entry}; its measurement is not in this report")
         elif planned.setdefault(entry.id, entry) is not entry:
             faults.append(f"plan.jsonl, line {number}: {entry.id} is planned twice; the first one counts")
+    if any(len(one.dir.split("/")) != DEPTH for one in planned.values()):
+        raise UserError(f"{Path(path).name} has the folders of an earlier version: {NEWER}")
     return Run(
         path=path,
         facts=facts or {},
@@ -161,9 +157,8 @@ def read_run(path: str) -> Run:
 
 def read_raw(run: str, planned: Measurement) -> Raw:
     """The raw files of a measurement."""
-    place = earlier_runs.folder_of(run, planned)
-    places = places_of(run, place, planned.container, in_block=planned.in_block)
-    folder, files, name = f"{run}/{place}", read_files(run, places, planned.tool), output_name(planned.tool)
+    places = places_of(run, planned.dir, planned.container, in_block=planned.in_block)
+    folder, files, name = f"{run}/{planned.dir}", read_files(run, places, planned.tool), output_name(planned.tool)
     whose = {planned.container: "server", "postgres": "database"}
     ends = {one: _ends(f"{run}/{path}", whose.get(one, one)) for one, path in places.states.items()}
     before, after = ends[planned.container]
@@ -178,8 +173,7 @@ def read_raw(run: str, planned: Measurement) -> Raw:
         meta=meta,
         tool=tool,
         output=output,
-        folder=place,
-        output_file=f"{place}/{name}",
+        output_file=f"{planned.dir}/{name}",
         before=before,
         after=after,
         lag=_object(files.get("lag.json"), "lag.json", faults),

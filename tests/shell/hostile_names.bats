@@ -16,7 +16,7 @@ setup_file() {
 		from built_runs import write_a_run_of_each_tool
 		for number, name in enumerate(("one", "a 'q\" $(touch pwned) `touch pwned`; \\ x", "-x")):
 		    folder = write_a_run_of_each_tool(Path("results") / name)
-		    for output in folder.glob("raw/r*/*/*/*/output.*"):
+		    for output in folder.glob("raw/r*/*/*/*/*/*/output.*"):
 		        output.write_bytes(output.read_bytes() + number * b"\n")
 	EOS
 }

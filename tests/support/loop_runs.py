@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from make_run import entry, output_of, states_of, write_measurement, write_run
+from make_run import entry, looks_of, output_of, services_of, write_measurement, write_run
 
 from bench.__main__ import main
-from bench.plan.interim_looks import looks_before
-from bench.plan.measurement import planned_of, step_folder
+from bench.plan.measurement import planned_of
 from bench.schedule.finished import FILE
 from bench.schedule.step_file import STEP
 from bench.schedule.steps import Step, steps_of
@@ -82,7 +81,7 @@ def tables_of(lines: Iterable[Mapping[str, Any]], rounds: int = 4, looks: Sequen
     found: dict[tuple[Any, ...], dict[str, Any]] = {}
     for line in lines:
         cell = {key: line[key] for key in ("scenario", "tool", "level")}
-        planned = {"waits": False, "services": [], "rounds": rounds, "looks": list(looks or looks_before(rounds))}
+        planned = {"waits": False, "services": [], "rounds": rounds, "looks": list(looks or looks_of(rounds))}
         table = found.setdefault(tuple(cell.values()), cell | planned)
         table["services"] += [] if line["service"] in table["services"] else [line["service"]]
     return [*found.values()]
@@ -116,15 +115,15 @@ def write_window(
     write_measurement(
         folder, line, output, tool={"turns": turns | dict(tool.pop("turns", {})), "limits": limits} | tool
     )
-    for place in states_of(folder, line).values():
+    for name in (line["service"], "postgres", "upstream"):
         for when in ("before", "after"):
-            place.with_name(f"{place.name}.{when}").unlink()
+            (services_of(folder, line) / f"{name}.{when}").unlink()
     (folder / line["dir"] / "meta.json").unlink()
 
 
 def finish_block(folder: Path, lines: Sequence[Mapping[str, Any]], rates: Mapping[str, float], **seen: Any) -> None:
     """Writes the driver's files of a block; services without a rate have no window."""
-    services = folder / step_folder(lines[0]["dir"]) / "services"
+    services = services_of(folder, lines[0])
     services.mkdir(parents=True, exist_ok=True)
     for line in lines:
         if line["service"] in rates:
@@ -148,7 +147,7 @@ def finish(folder: Path, lines: Sequence[Mapping[str, Any]], rates: Iterable[flo
         "loaded_ns": 5,
         "end_ns": 6,
     }
-    services = folder / step_folder(lines[0]["dir"]) / "services"
+    services = services_of(folder, lines[0])
     services.mkdir(parents=True, exist_ok=True)
     (services / f"{name}.txt").write_text("ready 3\nwarm 4\n")
     write_finished(folder, **{"statuses": dict.fromkeys(("start", "prepare", "run"), 0)} | known | seen)
@@ -172,7 +171,7 @@ def make_loop(root: Path, plan: Sequence[Mapping[str, Any]], rates: Iterable[flo
         elif rate:
             write_measurement(made, line, output_of(line, rate, 9000 if rate == 9999 else 0))
             (made / line["dir"] / "meta.json").unlink()
-            shutil.rmtree(made / step_folder(line["dir"]) / "services")
+            shutil.rmtree(services_of(made, line))
 
 
 def write_services(folder: Path, services: Mapping[str, Mapping[str, Any]]) -> None:

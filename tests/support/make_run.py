@@ -13,7 +13,7 @@ from typing import Any
 
 from bench.matrix.model import stack_name
 from bench.plan.levels import parse_level
-from bench.run.raw_files import places_of
+from bench.plan.measurement import step_folder
 from bench.tools.send_lag import Attack, lag_facts, latency_facts
 
 SECONDS = 5.0
@@ -77,9 +77,13 @@ def entry(
         "duration_s": None if asked.count else SECONDS,
         "threads": 1,
         "database": scenario.startswith(DATABASE),
-        "dir": f"raw/r{round:02}/{service}/{scenario}/{tool}-{asked.name}",
-    }
-    return line | changes
+    } | changes
+    return {"dir": f"raw/r{round:02}/{number:04}/{scenario}/{tool}-{asked.name}/w1/{line['service']}"} | line
+
+
+def looks_of(most: int) -> list[int]:
+    """The looks at a synthetic table of at most `most` rounds, which begin earlier than those of a real one."""
+    return [*(look for look in (4, 6, 8, 12) if look <= most - 2), max(1, most)]
 
 
 def output_of(line: Mapping[str, Any], rps: float, bad: int = 0) -> str:
@@ -289,20 +293,19 @@ def mark_measured(folder: Path, line: Mapping[str, Any]) -> None:
     (folder / line["dir"] / "meta.json").write_text(json.dumps(meta))
 
 
-def states_of(folder: Path, line: Mapping[str, Any]) -> dict[str, Path]:
-    """The files with the counters of each container, without `.before` and `.after`."""
-    places = places_of(str(folder), line["dir"], line["service"], in_block=False)
-    return {name: folder / path for name, path in places.states.items()}
+def services_of(folder: Path, line: Mapping[str, Any]) -> Path:
+    """The folder with the counters of the step's containers, NAME.before and NAME.after."""
+    return folder / step_folder(line["dir"]) / "services"
 
 
 def write_states(
     folder: Path, line: Mapping[str, Any], name: str, before: Mapping[str, Any], change: Mapping[str, Any]
 ) -> None:
     """Writes the counters of a container before and after."""
-    place = states_of(folder, line)[name]
-    place.parent.mkdir(parents=True, exist_ok=True)
-    place.with_name(f"{place.name}.before").write_text(_lines(before))
-    place.with_name(f"{place.name}.after").write_text(_lines({**before, **change}))
+    services = services_of(folder, line)
+    services.mkdir(parents=True, exist_ok=True)
+    (services / f"{name}.before").write_text(_lines(before))
+    (services / f"{name}.after").write_text(_lines({**before, **change}))
 
 
 def _lines(counters: Mapping[str, Any]) -> str:

@@ -48,8 +48,7 @@ def solo_lines() -> list[dict[str, Any]]:
         order += [(stack, "3.13", "plaintext", "wrk", "c16") for stack in SPEEDS]
         for number, (stack, python, scenario, tool, level) in enumerate(order, 1):
             lines.append(entry(stack, scenario, tool, level, python=python, number=number, round=round_number))
-        place = {"dir": f"raw/r{round_number:02}/null/plaintext/wrk-c64"} | NULL
-        lines.append(entry("aiohttp", "plaintext", "wrk", "c64", number=len(order) + 1, round=round_number, **place))
+        lines.append(entry("aiohttp", "plaintext", "wrk", "c64", number=len(order) + 1, round=round_number, **NULL))
     return lines
 
 

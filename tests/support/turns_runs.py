@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from make_run import entry, write_run
+from make_run import entry, looks_of, write_run
 from places import ROOT
 
 from bench.analysis.findings import findings_of
@@ -33,7 +33,7 @@ def table(
     services: Iterable[str], rounds: int = 12, scenario: str = "json", level: str = "c16", waits: bool = False
 ) -> dict[str, Any]:
     cell = {"scenario": scenario, "tool": "wrk", "level": level, "waits": waits}
-    return cell | {"services": list(services), "rounds": rounds}
+    return cell | {"services": list(services), "rounds": rounds, "looks": looks_of(rounds)}
 
 
 def facts_of(*tables: Mapping[str, Any], services: Mapping[str, Any] | None = None) -> dict[str, Any]:

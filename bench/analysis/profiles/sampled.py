@@ -128,8 +128,8 @@ def read_profile(source: Run, window: Measurement, service: ServiceFacts) -> Pro
     if raw.meta is None:
         return replace(none, missing="its window was not made")
     record = judged_record(window, raw, service)
-    said = (read_bytes(f"{run}/{raw.folder}/{SAID}") or b"").decode(errors="replace")
-    stacks = read_bytes(f"{run}/{raw.folder}/{STACKS}")
+    said = (read_bytes(f"{run}/{window.dir}/{SAID}") or b"").decode(errors="replace")
+    stacks = read_bytes(f"{run}/{window.dir}/{STACKS}")
     parts = parse_parts((stacks or b"").decode(errors="replace"))
     counts = sum(parts, Counter[Stack]())
     samples = None if stacks is None else counts.total()

@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Any
 
 from bench.core.files import items, mapping
-from bench.plan.interim_looks import LOOKS, RATED_FROM, looks_before
+from bench.plan.interim_looks import LOOKS, RATED_FROM
 from bench.tools import OPEN_LOOP, TOOLS
 
 _DELAY = re.compile(r"delay-(\d+)\Z")
@@ -127,15 +127,16 @@ def tables_of(facts: Mapping[str, Any]) -> tuple[PlannedTable, ...]:
     for entry in map(mapping, items(facts.get("tables_in_turns"))):
         names, rounds = items(entry.get("services")), entry.get("rounds")
         words = [*(entry.get(key) for key in ("scenario", "tool", "level")), *names]
+        looks = {look for look in items(entry.get("looks")) if type(look) is int and look > 0}
         if (
             all(isinstance(word, str) for word in words)
             and names
             and words[1] in TOOLS
             and type(rounds) is int
             and rounds > 0
+            and looks
         ):
             scenario, tool, level, *services = map(str, words)
-            planned = {look for look in items(entry.get("looks")) if type(look) is int and look > 0}
             table = PlannedTable(
                 scenario,
                 tool,
@@ -143,7 +144,7 @@ def tables_of(facts: Mapping[str, Any]) -> tuple[PlannedTable, ...]:
                 waits=entry.get("waits") is True,
                 services=tuple(dict.fromkeys(services)),
                 rounds=rounds,
-                looks=tuple(sorted(planned)) or looks_before(rounds),
+                looks=tuple(sorted(looks)),
                 bias=turn_bias(scenario, cpu if isinstance(cpu, str) else None),
                 shares=tuple(map(str, items(entry.get("shares")))),
             )

@@ -176,7 +176,6 @@ def _cell_key(record: Record) -> tuple[str, ...]:
 def _service(source: Run, name: str, facts: ServiceFacts | None, idle: int | None) -> dict[str, Any]:
     listed = service_of(source.facts, name)
     known: dict[str, Any] = {"package": listed.get("package"), "idle_bytes": idle} | _paths(source.facts, name)
-    # Runs of earlier versions do not have it.
     known |= {"development": listed["development"]} if listed.get("development") else {}
     if notes := mapping(listed.get("notes")):
         known["own_default"] = f"{notes.get('default')} ({notes.get('source')})"

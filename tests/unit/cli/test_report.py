@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from built_runs import build, lines_of, write_a_run_of_each_tool
 from cpu import cpu_of
-from make_run import many, output_of, write_measurement, write_run
+from make_run import many, output_of, services_of, write_measurement, write_run
 from places import ROOT
 
 from bench.records.record import ERROR_KINDS, FIGURES, LATENCIES
@@ -61,8 +61,10 @@ def test_cgroup_v2_counters_are_read_too(folder: Path) -> None:
 
 
 def test_every_missing_number_is_null_with_a_reason(folder: Path) -> None:
-    for name in ("tool.json", "server.after", "output.txt"):
-        (folder / lines_of(folder)[0]["dir"] / name).unlink()
+    line = lines_of(folder)[0]
+    for name in ("tool.json", "output.txt"):
+        (folder / line["dir"] / name).unlink()
+    (services_of(folder, line) / f"{line['service']}.after").unlink()
     shutil.rmtree(folder / "raw/services")
     record = build(folder)[0]
     missing = {name for name in FIGURES if getattr(record, name) is None}
@@ -75,9 +77,9 @@ def test_every_missing_number_is_null_with_a_reason(folder: Path) -> None:
 
 
 def test_the_reason_of_the_host_script_is_kept(folder: Path) -> None:
-    where = folder / lines_of(folder)[0]["dir"]
-    for name in ("server.before", "server.after"):
-        (where / name).write_text("null no Docker socket here\n")
+    line = lines_of(folder)[0]
+    for when in ("before", "after"):
+        (services_of(folder, line) / f"{line['service']}.{when}").write_text("null no Docker socket here\n")
     record = build(folder)[0]
     assert record.nulls["cpu_per_success_s"] == "no Docker socket here"
     assert record.valid

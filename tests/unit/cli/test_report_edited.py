@@ -15,6 +15,7 @@ from built_runs import build, lines_of
 from edited_run import write_run_of_each_kind
 from fuzz import as_bytes, damaged_json, damaged_text, fuzz
 from hypothesis import strategies as st
+from make_run import services_of
 
 from bench.analysis.runs.compatibility import compatibility_of, read_facts
 from bench.cli.report import build_verb
@@ -39,7 +40,8 @@ def test_what_nobody_edited_is_as_it_was(folder: Path) -> None:
     assert changed(records) == {} and [record.valid for record in records] == [True] * 9
     assert "sha256" not in (folder / "report.md").read_text()
     metas = [json.loads((folder / line["dir"] / "meta.json").read_text())["sha256"] for line in lines_of(folder)]
-    counters = {f"{whose}.{when}" for whose in ("server", "database", "upstream") for when in ("before", "after")}
+    names = ("aiohttp-py313-debian", "postgres", "upstream")
+    counters = {f"{name}.{when}" for name in names for when in ("before", "after")}
     alone, vegeta = (
         {"output.txt", "tool.json"} | counters,
         {"output.json", "tool.json", "lag.json", "latencies.json"} | counters,
@@ -55,8 +57,9 @@ def test_what_nobody_edited_is_as_it_was(folder: Path) -> None:
 @pytest.mark.parametrize("number", range(9))
 def test_an_edited_file_is_named_and_its_measurement_is_not_ranked(number: int, folder: Path) -> None:
     line = lines_of(folder)[number]
-    for path in sorted((folder / line["dir"]).iterdir()):
-        if path.name in ("meta.json", "prepare.txt"):
+    counters = [] if line.get("mode") == "turns" else services_of(folder, line).glob("*.[ab]*")
+    for path in sorted([*(folder / line["dir"]).iterdir(), *counters]):
+        if path.name == "meta.json":
             continue
         before = path.read_bytes()
         path.write_bytes(before + b"\n")
@@ -73,15 +76,14 @@ def test_an_edited_file_is_named_and_its_measurement_is_not_ranked(number: int, 
 
 def test_a_file_that_is_gone_or_came_later_is_named(folder: Path) -> None:
     wrk, hey, *_ = lines_of(folder)
-    (folder / wrk["dir"] / "server.after").unlink()
+    (services_of(folder, wrk) / f"{wrk['service']}.after").unlink()
     meta = folder / hey["dir"] / "meta.json"
     told = json.loads(meta.read_text())
-    del told["sha256"]["database.after"]
+    del told["sha256"]["postgres.after"]
     meta.write_text(json.dumps(told))
     found = changed(build(folder))
-    assert found[wrk["id"]].startswith("server.after was removed") and found[hey["id"]].startswith(
-        "database.after was added"
-    )
+    assert found[wrk["id"]].startswith("aiohttp-py313-debian.after was removed")
+    assert found[hey["id"]].startswith("postgres.after was added")
 
 
 @pytest.mark.parametrize("hashes", [None, [], "x", {}, {"output.txt": 3}])

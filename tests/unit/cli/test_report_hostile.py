@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from built_runs import build, lines_of, write_a_run_of_each_tool
-from make_run import output_of, write_measurement
+from make_run import output_of, services_of, write_measurement
 
 
 @pytest.fixture
@@ -32,7 +32,8 @@ HOSTILE = [
 
 
 SERVICE = "raw/services/aiohttp-py313-debian"
-OF_EACH = ("meta.json", "tool.json", "server.before", "server.after", "output")
+COUNTERS = ("aiohttp-py313-debian.before", "aiohttp-py313-debian.after")
+OF_EACH = ("meta.json", "tool.json", *COUNTERS, "output")
 OF_A_SERVICE = ("image.json", "os-release.txt", "python.txt", "jit.txt", "packages.txt", "failure.json")
 
 
@@ -41,7 +42,8 @@ OF_A_SERVICE = ("image.json", "os-release.txt", "python.txt", "jit.txt", "packag
 def test_any_bytes_in_a_file_give_every_record(name: str, data: bytes, folder: Path) -> None:
     for line in lines_of(folder) if name in OF_EACH else ():
         file = {"vegeta": "output.json"}.get(line["tool"], "output.txt") if name == "output" else name
-        (folder / line["dir"] / file).write_bytes(data)
+        place = services_of(folder, line) if name in COUNTERS else folder / line["dir"]
+        (place / file).write_bytes(data)
     if name not in OF_EACH:
         (folder / name).write_bytes(data)
     records = build(folder)

@@ -45,8 +45,7 @@ def a_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for number, (stack, (tool, level)) in enumerate(((s, load) for s in RATES for load in loads), 1)
     ]
     for round in (1, 2, 3):
-        null = entry("aiohttp", "json", number=20, round=round) | {"mode": "null", "service": "null"}
-        plan.append(null | {"dir": f"raw/r{round:02}/null/json/wrk-c64"})
+        plan.append(entry("aiohttp", "json", number=20, round=round, mode="null", service="null"))
         plan += block(round, ("aiohttp", "uvicorn-asgi"), windows=2)
     folder = write_run(tmp_path_factory.mktemp("exports") / "a-run", plan)
     for line in plan:

@@ -64,7 +64,7 @@ def write(
     (folder / "events.json").write_text(json.dumps(usual | told))
     (folder / "capacity.json").write_text(json.dumps({"rate": 40.0}))
     (folder / "slow.tsv").write_text(slow)
-    (folder / "tool.json").write_text(json.dumps({"rates": rates, "faults": told.get("faults", {})}))
+    (folder / "tool.json").write_text(json.dumps({"rates": rates, "beside": 0, "faults": told.get("faults", {})}))
     (folder / "meta.json").write_text(json.dumps({"id": planned.id, "outcome": outcome, "detail": "why"}))
     return planned
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from make_run import entry, output_of, write_measurement, write_run
+from make_run import entry, output_of, services_of, write_measurement, write_run
 
 from bench.cli.report import build_verb
 from bench.records.record import Record, load
@@ -41,23 +41,25 @@ def test_a_database_without_counters_hides_the_cost_of_those_who_ask_it(
 ) -> None:
     line = entry(scenario=scenario)
     record = measured(tmp_path, line)
-    (tmp_path / line["dir"] / "database.after").write_text("null the container's cgroup cannot be read on this host\n")
+    (services_of(tmp_path, line) / "postgres.after").write_text(
+        "null the container's cgroup cannot be read on this host\n"
+    )
     record = rebuilt(tmp_path)
     reason = "the container's cgroup cannot be read on this host"
     assert record.nulls["database_cpu_s"] == record.nulls["foreign_ratio"] == reason
     assert (record.cpu_per_success_s is not None) == (record.goodput_per_core is not None) == known
     assert known or record.nulls["cpu_per_success_s"] == record.nulls["goodput_per_core"] == reason
-    (tmp_path / line["dir"] / "database.after").unlink()
+    (services_of(tmp_path, line) / "postgres.after").unlink()
     assert rebuilt(tmp_path).nulls["database_cpu_s"] == "the database's counters were not saved"
 
 
 def test_cpu_time_by_process_is_that_of_those_that_are_there_at_the_end(tmp_path: Path) -> None:
     line = entry()
     measured(tmp_path, line, after={"ticks_7": 10, "ticks_12": 650, "ticks_10": 30})
-    with (tmp_path / line["dir"] / "server.before").open("a") as before:
+    with (services_of(tmp_path, line) / f"{line['service']}.before").open("a") as before:
         before.write("ticks_7 10\nticks_9 5\n")
     assert rebuilt(tmp_path).process_cpu_s == (1.5, 0.3, 0.0)
-    (tmp_path / line["dir"] / "server.after").write_text("cpu_usage_ns 6000000000\n")
+    (services_of(tmp_path, line) / f"{line['service']}.after").write_text("cpu_usage_ns 6000000000\n")
     none = rebuilt(tmp_path)
     assert none.process_cpu_s is None
     assert none.nulls["process_cpu_s"] == "the server's counters do not include it"
@@ -163,25 +165,25 @@ def test_foreign_cpu_is_what_was_busy_beside_the_measurement(tmp_path: Path) -> 
 def test_on_several_machines_noise_counts_where_it_was_the_most(tmp_path: Path) -> None:
     folder = tmp_path / "apart"
     host(folder, (150, 0, 0, 1050, 0, 0, 0, 0))
-    saved = folder / entry()["dir"]
+    saved = services_of(folder, entry())
     for idle, foreign in ((1100, 0.0), (860, 0.2)):
         # The server's machine: it used 1 s of 12 s of CPU.
         for when, ticks in (("before", (0,) * 8), ("after", (1200 - idle, 0, 0, idle, 0, 0, 0, 0))):
             told = {"apart": "yes", "proc_stat_cpu": " ".join(map(str, (*ticks, 0, 0)))}
-            file = saved / f"server.{when}"
+            file = saved / f"{entry()['service']}.{when}"
             kept = [line for line in file.read_text().splitlines() if line.split()[0] not in told]
             file.write_text("\n".join([*kept, *(f"{key} {value}" for key, value in told.items())]) + "\n")
         assert rebuilt(folder).foreign_ratio == pytest.approx(foreign)
         assert rebuilt(folder).steal_ratio == 0.0
     # The last one again: the database and the upstream used 0.4 s on the server's machine.
-    (saved / "database.before").write_text((saved / "database.before").read_text() + "beside server\n")
+    (saved / "postgres.before").write_text((saved / "postgres.before").read_text() + "beside server\n")
     assert rebuilt(folder).foreign_ratio == pytest.approx(0.2 - 0.4 / 12)
     file.write_text(file.read_text().replace("proc_stat_cpu", "other"))
     assert rebuilt(folder).nulls["foreign_ratio"] == "the counters of the server's machine do not include it"
 
 
 def test_what_an_app_brings_along_is_no_other_program(tmp_path: Path) -> None:
-    folder = tmp_path / entry()["dir"]
+    folder = services_of(tmp_path, entry())
     host(tmp_path, (200, 0, 90, 840, 10, 0, 0, 0))
     for when, cpu_ns in (("before", 0), ("after", 6 * 10**8)):
         (folder / f"own-database.{when}").write_text(f"cpu_usage_ns {cpu_ns}\n")
@@ -191,11 +193,11 @@ def test_what_an_app_brings_along_is_no_other_program(tmp_path: Path) -> None:
 
 
 def test_a_database_that_an_app_replaces_hides_no_other_program(tmp_path: Path) -> None:
-    folder = tmp_path / entry()["dir"]
+    folder = services_of(tmp_path, entry())
     host(tmp_path, (200, 0, 90, 840, 10, 0, 0, 0))
     for when, cpu_ns in (("before", 0), ("after", 6 * 10**8)):
         (folder / f"own-postgres.{when}").write_text(f"cpu_usage_ns {cpu_ns}\n")
-        (folder / f"database.{when}").write_text(REPLACED)
+        (folder / f"postgres.{when}").write_text(REPLACED)
     record = rebuilt(tmp_path)
     # 0.6 s more than in the other tests were busy, and its own database used 0.3 s more than theirs.
     assert record.foreign_ratio == pytest.approx(0.025)
@@ -223,9 +225,9 @@ def test_a_counter_that_went_back_tells_nothing(tmp_path: Path) -> None:
 def test_without_counters_there_is_no_foreign_cpu_but_steal(tmp_path: Path) -> None:
     line = entry()
     measured(tmp_path, line)
-    for name in ("server", "database", "upstream"):
+    for name in (line["service"], "postgres", "upstream"):
         for when in ("before", "after"):
-            (tmp_path / line["dir"] / f"{name}.{when}").write_text("null no Docker socket here\n")
+            (services_of(tmp_path, line) / f"{name}.{when}").write_text("null no Docker socket here\n")
     record = rebuilt(tmp_path)
     assert record.valid and record.steal_ratio == 1 / 600
     assert record.nulls["foreign_ratio"] == "no Docker socket here"

@@ -114,7 +114,7 @@ def varied(tmp_path_factory: pytest.TempPathFactory) -> Path:
     plain = entry("gunicorn-sync-flask")["service"]
     lines = [
         entry("gunicorn-sync-flask", number=number, round=round, service=f"{plain}-workers{value}")
-        | {"settings": f"WORKERS={value}", "dir": f"raw/r{round:02}/{plain}-workers{value}/json/wrk-c64"}
+        | {"settings": f"WORKERS={value}"}
         for round in (1, 2, 3)
         for number, value in enumerate(VALUES, 1)
     ]

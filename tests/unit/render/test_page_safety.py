@@ -41,7 +41,7 @@ HOSTILE = (
 
 def hostile(folder: Path) -> Path:
     service = {"service": "<img src=x onerror=window.hit=1>", "server": "<b>bold", "framework": '"><i onload=hit>'}
-    line = entry("aiohttp", **service, dir="raw/r01/hostile")
+    line = entry("aiohttp", **service, dir="raw/r01/0001/json/wrk-c64/w1/hostile")
     other = entry("tornado", number=2)
     write_run(folder, [line, other], title=HOSTILE, run="../=cmd|' /C calc'!A0", command=[HOSTILE])
     write_measurement(folder, line, output_of(line, 4000) + HOSTILE + "\n" + "z" * 1_000_000, tool={"argv": [HOSTILE]})

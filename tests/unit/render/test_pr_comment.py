@@ -315,10 +315,14 @@ def test_a_run_without_a_table_says_so(tmp_path: Path, capsys: pytest.CaptureFix
     assert "has no table in turns and so no verdicts: select two services" in capsys.readouterr().err
 
 
-def test_a_run_in_pairs_is_not_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "place", ["aiohttp-py313-debian/json/wrk-c64", "blocks/b1/json/wrk-c64/w1/aiohttp-py313-debian"]
+)
+def test_a_run_with_the_folders_of_an_earlier_version_is_not_read(
+    place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """No command that reads runs accepts it; the message names the version that does."""
-    lines = [entry("aiohttp"), entry("tornado", number=2, mode="duet", pair="p001", side="b")]
-    folder = str(write_run(tmp_path / "old", lines))
+    folder = str(write_run(tmp_path / "old", [entry("aiohttp", dir=f"raw/r01/{place}")]))
     other = solo(tmp_path / "base", 3000)
     capsys.readouterr()
     for argv in (
@@ -331,4 +335,4 @@ def test_a_run_in_pairs_is_not_read(tmp_path: Path, capsys: pytest.CaptureFixtur
         assert main(argv) == 2
         out, err = capsys.readouterr()
         assert (out, err.count("\n")) == ("", 1)
-        assert "old was measured in pairs, which this version no longer reads: use commit 6cb307d" in err
+        assert "old has the folders of an earlier version: use the commit that it was measured with (harness.c" in err

@@ -84,8 +84,6 @@ def test_nothing_is_left_where_all_is_measured(tmp_path: Path, capsys: Capture) 
 
 def test_a_loop_that_begins_again_repeats_what_is_not_measured(tmp_path: Path, capsys: Capture) -> None:
     one, two, three = (solo("aiohttp", number, level=f"c{number}") for number in (1, 2, 3))
-    for number, line in enumerate((one, two, three), 1):
-        line["dir"] = f"raw/r01/{number}"
     folder = a_run(tmp_path, one, two, three)
     write_measurement(folder, one, output_of(one, 3000))
     write_measurement(folder, two, output_of(two, 3000), meta={"outcome": "died", "detail": "it died"})

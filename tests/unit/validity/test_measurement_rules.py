@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from make_run import entry, output_of, write_measurement, write_run
+from make_run import entry, output_of, services_of, write_measurement, write_run
 from places import SAMPLES
 
 from bench.cli.report import build_verb
@@ -195,8 +195,9 @@ def test_one_that_was_killed_in_its_warm_up_has_the_cause_too(tmp_path: Path) ->
         after={"oom_kill": 2, "oom_killed": "false"},
         meta={"outcome": "answers wrongly", "detail": "warm-up: no answer"},
     )
-    for name in ("server.before", "output.txt", "tool.json"):
+    for name in ("output.txt", "tool.json"):
         (tmp_path / WRK["dir"] / name).unlink()
+    (services_of(tmp_path, WRK) / f"{WRK['service']}.before").unlink()
     assert build_verb([str(tmp_path)]) == 0
     (record,) = load((tmp_path / "records.jsonl").read_text().splitlines())
     assert causes(record)[:2] == ["answers wrongly", "out of memory"]

@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 from built_runs import build
 from loop_runs import block, finish_block, one_step, solo, tables_of
-from make_run import output_of, states_of, write_measurement, write_run
+from make_run import output_of, services_of, write_measurement, write_run
 
 from bench.cli.plan import plan_verb
 from bench.core.errors import UserError
-from bench.plan.measurement import step_folder
 from bench.plan.running import UNKNOWN, parse_running
 from bench.records.record import Record
 from bench.run.reader import read_run
@@ -50,9 +49,8 @@ def alone(folder: Path) -> Path:
     line = solo("aiohttp", 1, scenario="get-x", dir=f"raw/r01/0001/get-x/wrk-c64/w1/{NAME}") | RUNNING
     make(folder, [line])
     write_measurement(folder, line, output_of(line, 3000), meta={"image_id": None, "started_ns": None})
-    place = states_of(folder, line)[NAME]
     for when in ("before", "after"):
-        place.with_name(f"{place.name}.{when}").write_text(f"null {NO_COUNTERS}\n")
+        (services_of(folder, line) / f"{NAME}.{when}").write_text(f"null {NO_COUNTERS}\n")
     return folder
 
 
@@ -93,8 +91,7 @@ def in_turns(folder: Path, rates: Mapping[str, float]) -> list[Record]:
         for line in lines:
             if line["service"] == NAME:
                 for when in ("before", "after"):
-                    services = folder / step_folder(line["dir"]) / "services"
-                    (services / f"{NAME}.{when}").write_text(f"null {NO_COUNTERS}\n")
+                    (services_of(folder, line) / f"{NAME}.{when}").write_text(f"null {NO_COUNTERS}\n")
                 tool = folder / line["dir"] / "tool.json"
                 told = json.loads(tool.read_text())
                 del told["turns"]["cpu_ns"][NAME]
