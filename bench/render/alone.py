@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
-from bench.analysis.cells.cell import Cell, FigureOf, base_of, reference_figure
+from bench.analysis.cells.cell import Cell
+from bench.analysis.cells.compared import Compared, compared, is_knee
 from bench.analysis.cells.knees import confirmed
 from bench.analysis.cells.latency import LatenciesByCell, latency_key
 from bench.analysis.published import ReferenceComparison
 from bench.core.formats import NOTHING, milliseconds, number, share, times
 from bench.core.groups import grouped
 from bench.load.knee_search import APART
-from bench.plan.levels import SEARCHED
 from bench.records.knee import CONFIRMATIONS
-from bench.records.record import Record
 from bench.render.table import Column, Table, table_of, written
 from bench.tools.send_lag import BEYOND, ROUNDS, least_requests
 from bench.words.cells import details_words, doubts, rate_words, ratio_words, span_words
@@ -43,34 +41,8 @@ KNEE = (
 AT_TARGET = "Services at the target rate of their level were limited by it, so they cannot be ranked among each other."
 
 
-def _is_knee(record: Record) -> bool:
-    return record.level.startswith(SEARCHED)
-
-
-def _rate(record: Record) -> float | None:
-    return record.knee_rate if _is_knee(record) else record.goodput
-
-
-COMPARED: Mapping[str, tuple[str, FigureOf]] = {
-    "goodput": ("", _rate),
-    "p50_ms": ("p50 ", lambda record: record.latency_s["p50"]),
-    "p99_ms": ("p99 ", lambda record: record.latency_s["p99"]),
-}
-"""The figures that published comparisons have: how a ratio of them begins, and the same figure of a record."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """A cell, the one that its ratios are relative to, and what the published comparison has for it.
-
-    `published`: ratios to the published figures of `base`, by the names of `COMPARED`; `success`: the published share
-    of the requests that succeeded.
-    """
-
-    cell: Cell
-    base: Cell
-    published: Mapping[str, float]
-    success: float | None
+LABELS: Mapping[str, str] = {"goodput": "", "p50_ms": "p50 ", "p99_ms": "p99 "}
+"""How the ratio of a figure begins."""
 
 
 def tables_alone(
@@ -89,19 +61,19 @@ def notes_alone(cells: Sequence[Cell], tables: Iterable[Table]) -> list[str]:
         CPU: "CPU/request" in shown,
         CLOSED_LOOP: any(cell.first.connections is not None for cell in cells),
         OPEN_LOOP: any(cell.first.connections is None for cell in cells),
-        KNEE: any(_is_knee(cell.first) for cell in cells),
-        AT_TARGET: not all(_is_knee(cell.first) for cell in at_target),
+        KNEE: any(is_knee(cell.first) for cell in cells),
+        AT_TARGET: not all(is_knee(cell.first) for cell in at_target),
     }
     return [note for note, needed in notes.items() if needed]
 
 
 def _table(cells: Sequence[Cell], reference: ReferenceComparison | None, latencies: LatenciesByCell) -> Table:
-    rows = [*_rows(cells, reference)]
+    rows = [*compared(cells, reference)]
     ratios = [
         Column("ratio", _ratio_words),
         Column("published", _published_words, optional=True),
     ]
-    columns: list[Column[_Row]] = [
+    columns: list[Column[Compared]] = [
         Column("service", lambda row: row.cell.service, left=True),
         Column("tool", lambda row: row.cell.first.tool, left=True),
         Column("level", lambda row: row.cell.first.level, left=True),
@@ -109,39 +81,15 @@ def _table(cells: Sequence[Cell], reference: ReferenceComparison | None, latenci
         Column("CPU/request", lambda row: written(row.cell.cpu_per_success_s, milliseconds), optional=True),
         Column("p50", lambda row: _percentile("p50", row.cell, latencies), optional=True),
         Column("p99", lambda row: _percentile("p99", row.cell, latencies), optional=True),
-        *(ratios if any(row.cell is not row.base for row in rows) else []),
+        *(ratios if any(not row.is_base for row in rows) else []),
         Column("why not valid", lambda row: _why_not(row.cell), left=True, optional=True),
     ]
     title = f"{cells[0].first.scenario}, measured alone"
     return table_of(title, columns, rows, _axes(cells, reference))
 
 
-def _rows(cells: Sequence[Cell], reference: ReferenceComparison | None) -> Iterator[_Row]:
-    """The rows of a scenario, load by load, each load's first one before the others."""
-    for same_load in grouped(cells, lambda cell: (cell.first.tool, cell.first.level)).values():
-        first = base_of(same_load, reference)
-        for cell in sorted(same_load, key=lambda cell: cell is not first):
-            yield _row(cell, first, cells, reference)
-
-
-def _row(cell: Cell, first: Cell, cells: Sequence[Cell], reference: ReferenceComparison | None) -> _Row:
-    found = reference_figure(cell, reference)
-    if found is None:
-        return _Row(cell, first, {}, None)
-    group, figure = found
-    published_base = group.figures[0]
-    base = first
-    if published_base.level is not None:
-        # Each service had a load of its own in the published comparison.
-        base = next((one for one in cells if reference_figure(one, reference) == (group, published_base)), first)
-    known = reference_figure(base, reference)
-    ratios = {name: group.ratio(figure, name, known[1]) for name in COMPARED} if known and known[0] is group else {}
-    published = {name: ratio for name, ratio in ratios.items() if ratio is not None}
-    return _Row(cell, base, published, figure.success)
-
-
 def _rate_words(cell: Cell) -> str:
-    if not _is_knee(cell.first):
+    if not is_knee(cell.first):
         return rate_words(cell)
     found, held, later = confirmed(cell.records)
     return f"{number(found.knee_rate or 0)} (held in {held} of {later} later rounds)" if found else NOTHING
@@ -160,18 +108,16 @@ def _percentile(name: str, cell: Cell, latencies: LatenciesByCell) -> str:
     return merged.missing.get(name) or milliseconds(merged.percentiles_s[name])
 
 
-def _ratio_words(row: _Row) -> str:
-    """Of requests/s, and of the percentiles that the published comparison has, too."""
-    if row.cell is row.base:
+def _ratio_words(row: Compared) -> str:
+    if row.is_base:
         return "base"
-    compared = [both for name, both in COMPARED.items() if name == "goodput" or name in row.published]
-    ratios = [(label, ratio_words(row.base, row.cell, figure)) for label, figure in compared]
-    return ", ".join(f"{label}{words}" for label, words in ratios if words) or NOTHING
+    words = [f"{LABELS[name]}{ratio_words(ratio)}" for name, ratio in row.ratios().items()]
+    return ", ".join(words) or NOTHING
 
 
-def _published_words(row: _Row) -> str:
-    words = [f"{COMPARED[name][0]}{times(ratio)}" for name, ratio in row.published.items()]
-    if row.cell is row.base and row.published:
+def _published_words(row: Compared) -> str:
+    words = [f"{LABELS[name]}{times(ratio)}" for name, ratio in row.published.items()]
+    if row.is_base and row.published:
         words = ["base"]
     if row.success is not None:
         words.append(f"{share(row.success)} succeeded")
@@ -179,7 +125,7 @@ def _published_words(row: _Row) -> str:
 
 
 def _why_not(cell: Cell) -> str:
-    if not _is_knee(cell.first):
+    if not is_knee(cell.first):
         return details_words(cell) or NOTHING
     doubt = doubts(cell.records)
     return f"not confirmed: {doubt}" if doubt and confirmed(cell.records)[0] else doubt or NOTHING

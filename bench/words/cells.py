@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from statistics import fmean
 
 from bench.analysis.causes import HARMLESS_TO_KNEES, causes_beside
-from bench.analysis.cells.cell import Cell, FigureOf, difference
+from bench.analysis.cells.cell import Cell, FigureOf
+from bench.analysis.cells.compared import Ratio
 from bench.analysis.cells.knees import has_held, knee_of
 from bench.core.formats import NOTHING, number, span, times
 from bench.records.knee import CONFIRMATIONS
@@ -53,10 +54,9 @@ def span_words(records: Iterable[Record], figure: FigureOf, write: Callable[[flo
     return span(write(min(values)), write(max(values)))
 
 
-def ratio_words(base: Cell, cell: Cell, figure: FigureOf) -> str:
-    """`cell` relative to `base`: `1.031 (0.990 to 1.072)`; empty if no round has both."""
-    found = difference(base, cell, figure)
-    return _with_range(times(found.ratio), span(times(found.low), times(found.high))) if found else ""
+def ratio_words(found: Ratio) -> str:
+    """`1.031 (0.990 to 1.072)`, with its range over the rounds."""
+    return _with_range(times(found.ratio), span(times(found.low), times(found.high)))
 
 
 def doubts(records: Sequence[Record]) -> str:

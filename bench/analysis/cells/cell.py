@@ -1,15 +1,13 @@
-"""The records of one cell over the rounds: its figures, and its difference from another cell."""
+"""The records of one cell over the rounds, and its figures."""
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
 from bench.analysis.causes import HARMLESS_TO_CPU, HARMLESS_TO_RATES, causes_beside
-from bench.analysis.published import ReferenceComparison, ReferenceFigure, ReferenceGroup
 from bench.core.groups import grouped
 from bench.matrix.model import stack_name
 from bench.records.record import MEASURED, Record
@@ -81,29 +79,10 @@ class Cell:
         return fmean(values) if values else None
 
 
-@dataclass(frozen=True, slots=True)
-class Ratio:
-    """B / A over the rounds that both have: geometric mean, lowest and highest ratio."""
-
-    ratio: float
-    low: float
-    high: float
-
-
 def in_order(services: Iterable[str], order: Sequence[str]) -> list[str]:
     """The distinct services in the report's order; others follow by name."""
     place = {name: index for index, name in enumerate(order)}
     return sorted(set(services), key=lambda name: (place.get(name, len(place)), name))
-
-
-def difference(base: Cell, cell: Cell, figure: FigureOf) -> Ratio | None:
-    """`cell` relative to `base`; None if no round has valid figures of both."""
-    bases = {record.round: value for record in base.valid if (value := figure(record))}
-    pairs = [(bases.get(record.round), figure(record)) for record in cell.valid]
-    logs = [math.log(value / reference) for reference, value in pairs if reference and value]
-    if not logs:
-        return None
-    return Ratio(math.exp(fmean(logs)), math.exp(min(logs)), math.exp(max(logs)))
 
 
 def cells_of(records: Iterable[Record], order: Sequence[str] = ()) -> list[Cell]:
@@ -117,22 +96,3 @@ def cells_of(records: Iterable[Record], order: Sequence[str] = ()) -> list[Cell]
 def natural(text: str) -> list[tuple[int, str]]:
     """Sorting key in which c8 comes before c16."""
     return [(int(part) if part.isdigit() else -1, part) for part in re.split(r"([0-9]+)", text) if part]
-
-
-def base_of(cells: Sequence[Cell], reference: ReferenceComparison | None) -> Cell:
-    """Which of the cells under one load the others are compared with.
-
-    The base of the reference comparison, else the first with a valid figure.
-    """
-    for cell in cells:
-        found = reference_figure(cell, reference)
-        if found is not None and found[1] is found[0].figures[0]:
-            return cell
-    return next((cell for cell in cells if cell.valid), cells[0])
-
-
-def reference_figure(
-    cell: Cell, reference: ReferenceComparison | None
-) -> tuple[ReferenceGroup, ReferenceFigure] | None:
-    """The figure of this stack's cell in the reference comparison, and its group."""
-    return None if reference is None else reference.find(cell.stack, cell.first.scenario, cell.first.level)
