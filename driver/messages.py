@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 RUN_JSON, STEP, FINISHED = "run.json", "step.json", "finished.json"
 BEGUN, ENOUGH, GONE = ".begun", ".enough", "gone"
@@ -33,11 +33,15 @@ ABSENT = "absent"
 SCHEMA = 1
 DEPENDENCIES = ("loadgen", "postgres", "upstream")
 
-Message = TypeVar("Message", "Step", "Finished", "Action", "Doings")
+Message = TypeVar("Message")
 
 
 class MessageError(Exception):
     """A message file that is unreadable or malformed."""
+
+
+PLAIN = {"str": (str,), "int": (int,), "float": (float, int), "bool": (bool,), "None": (type(None),)}
+"""The types of JSON's plain values by their names in annotations."""
 
 
 @dataclass(frozen=True)
@@ -224,18 +228,18 @@ def _service(entry: Mapping[str, Any]) -> Service:
 
 def step_of(data: Mapping[str, Any]) -> Step:
     """The Step in an object of `as_json`; MessageError if it is malformed."""
-    step = _message(Step, data)
+    step = message(Step, data)
     return replace(step, events={name: _doings(event) for name, event in step.events.items()})
 
 
 def _doings(data: Any) -> Doings:
-    doings = _message(Doings, data)
-    return replace(doings, actions=tuple(_message(Action, one) for one in doings.actions))
+    doings = message(Doings, data)
+    return replace(doings, actions=tuple(message(Action, one) for one in doings.actions))
 
 
 def finished_of(data: Mapping[str, Any]) -> Finished:
     """The Finished in an object of `as_json`; MessageError if it is malformed."""
-    return _message(Finished, data)
+    return message(Finished, data)
 
 
 def read(path: Path) -> Mapping[str, Any] | None:
@@ -251,14 +255,21 @@ def read(path: Path) -> Mapping[str, Any] | None:
     return data
 
 
-def _message(kind: type[Message], data: Any) -> Message:
+def message(kind: type[Message], data: Any) -> Message:
+    """`data` as a dataclass whose plain fields have their types; MessageError if it is malformed.
+
+    Other fields are taken as they are, except that lists become tuples. Keys without a field are ignored.
+    """
+    name = kind.__name__
     if not isinstance(data, Mapping):
-        raise MessageError(f"{kind.__name__}: {data!r} is not an object")
-    known = {one.name for one in fields(kind)}
-    values: dict[str, Any] = {
-        key: tuple(value) if isinstance(value, list) else value for key, value in data.items() if key in known
-    }
-    try:
-        return kind(**values)
-    except TypeError as error:
-        raise MessageError(f"{kind.__name__}: {error}") from error
+        raise MessageError(f"{name}: {data!r} is not an object")
+    values: dict[str, Any] = {}
+    for one in fields(cast(Any, kind)):
+        if one.name in data:
+            value, types = data[one.name], str(one.type).split(" | ")
+            if PLAIN.keys() >= {*types} and type(value) not in {kind for name in types for kind in PLAIN[name]}:
+                raise MessageError(f"{name}: {one.name} is {value!r}, not {one.type}")
+            values[one.name] = tuple(value) if isinstance(value, list) else value
+        elif one.default is MISSING and one.default_factory is MISSING:
+            raise MessageError(f"{name} has no {one.name}")
+    return kind(**values)

@@ -49,5 +49,6 @@ image=${images##*$'\n'}
 # shellcheck disable=SC2016 # the container's shell expands it
 "$docker" run --rm --init "${confined[@]}" --tmpfs /tmp:exec --user "$(id -u):$(id -g)" --env HOME=/tmp --env PYTHONPATH=/bench \
 	--volume "$root:/bench" --workdir /bench/services "$image" bash -euc 'python3 -m venv /tmp/venv
-	/tmp/venv/bin/pip install --quiet --disable-pip-version-check "$0"
+	msgspec=$(grep -o "^msgspec==[^ ]*" /bench/bench/requirements.txt)
+	/tmp/venv/bin/pip install --quiet --disable-pip-version-check "$0" "$msgspec"
 	PATH=/tmp/venv/bin:$PATH exec python -m bench "$@"' "$tool" "$verb" "${arguments[@]}" || exit $?

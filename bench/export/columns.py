@@ -16,8 +16,7 @@ from typing import Any, get_args, get_type_hints
 
 from bench.core.files import as_object, mapping, read_bytes
 from bench.core.formats import markdown_table
-from bench.records.fields import FIELDS, Field
-from bench.records.record import ERROR_KINDS, LATENCIES, Record
+from bench.records.record import ERROR_KINDS, FIELDS, LATENCIES, Field, Record
 from bench.run.reader import Run
 from bench.stats.table_verdicts import TURNED
 

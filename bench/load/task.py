@@ -13,7 +13,7 @@ import subprocess
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,6 +21,7 @@ from bench.core.files import as_object, mapping, read_bytes, write_file
 from bench.load.failures import WRONG_USAGE, Failed, explained
 from bench.tools import SOCKETS, TOOLS
 from bench.tools.tool import CannotError, Command, Load, Request, Tool
+from driver.messages import MessageError, message
 
 FILE, SCHEMA = "step.json", 1
 T = TypeVar("T")
@@ -85,16 +86,6 @@ class StepLoads:
         return any(load.event is not None for load in self.loads.values())
 
 
-_FITS: Mapping[str, Callable[[Any], bool]] = {
-    "str": lambda value: isinstance(value, str),
-    "int": lambda value: type(value) is int,
-    "float": lambda value: type(value) in (int, float),
-    "bool": lambda value: isinstance(value, bool),
-    "Mapping[str, Any]": lambda value: isinstance(value, dict),
-    "None": lambda value: value is None,
-}
-
-
 def write_loads(folder: Path, step: StepLoads, host: Mapping[str, Any]) -> None:
     """Write step.json into the folder of a run or a lane; `host` is the driver's part of it."""
     loads = {name: asdict(load) for name, load in step.loads.items()}
@@ -115,22 +106,17 @@ def read_loads(folder: str) -> StepLoads:
     return StepLoads(loads, str(host.get("dir")), host.get("held") is True)
 
 
-def _load(file: str, name: str, values: Mapping[str, Any]) -> StepLoad:
-    values = {"event": None, "after_s": 0.0, "container": "", **values}
-    for field in fields(StepLoad):
-        if field.name not in values:
-            raise Failed(WRONG_USAGE, f"{file} has no {field.name} in load {name}")
-        if not any(_FITS[kind](values[field.name]) for kind in str(field.type).split(" | ")):
-            raise Failed(WRONG_USAGE, f"{file} has {values[field.name]!r} as {field.name} in load {name}")
-    if values["event"]:
-        # Import events only when needed: other loads start between two windows.
-        from bench.plan.events.event import event_of
+def _load(file: str, name: str, values: Any) -> StepLoad:
+    try:
+        load = message(StepLoad, values)
+        if load.event:
+            # Import events only when needed: other loads start between two windows.
+            from bench.plan.events.event import event_of
 
-        try:
-            event_of(values["event"])
-        except ValueError as problem:
-            raise Failed(WRONG_USAGE, f"{file}, load {name}: {problem}; start a new run") from None
-    return StepLoad(**{field.name: values[field.name] for field in fields(StepLoad)})
+            event_of(load.event)
+    except (MessageError, ValueError) as problem:
+        raise Failed(WRONG_USAGE, f"{file}, load {name}: {problem}; start a new run") from None
+    return load
 
 
 UNEXPECTED = 1

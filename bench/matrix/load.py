@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import itertools
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
-from functools import cache
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from types import UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar
 
 from bench.core.errors import UserError
 from bench.core.gone import GONE
+from bench.core.typed import typed
 from bench.matrix.model import (
     NAME,
     Base,
+    Count,
     Framework,
     Matrix,
     Notes,
@@ -27,6 +27,7 @@ from bench.matrix.model import (
     Preset,
     Python,
     Route,
+    Seconds,
     Server,
     ServerDefaults,
     Skip,
@@ -34,6 +35,7 @@ from bench.matrix.model import (
     python_image,
 )
 
+T = TypeVar("T")
 MATRIX = Path("services/matrix.toml")
 LOCAL = "matrix.local.toml"
 """A file next to matrix.toml, not in git, with values that are added to it or replace its values."""
@@ -45,10 +47,10 @@ class Defaults:
 
     python: str
     base: str
-    rounds: int
-    duration: float
-    warmup: float
-    timeout: float
+    rounds: Count
+    duration: Seconds
+    warmup: Seconds
+    timeout: Seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,18 +63,18 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """The whole file. Tables of type `Any` are parsed later, because they need other tables."""
+    """The whole file. Tables of type `Any` are typed one by one, so that errors name the entry."""
 
     schema: int
     defaults: Defaults
-    bases: Mapping[str, Base]
-    pythons: Mapping[str, Python]
+    bases: Mapping[str, Any]
+    pythons: Mapping[str, Any]
     servers: Mapping[str, Any]
     frameworks: Mapping[str, Any]
     routes: Mapping[str, Any]
     presets: Mapping[str, Any]
     selftests: Mapping[str, Any] = field(default_factory=dict)
-    notes: Mapping[str, Notes] = field(default_factory=dict)
+    notes: Mapping[str, Any] = field(default_factory=dict)
     server_defaults: ServerDefaults = field(default_factory=ServerDefaults)
     sources: Mapping[str, Source] = field(default_factory=dict)
     skip: tuple[Skip, ...] = ()
@@ -112,11 +114,12 @@ def parse_matrix(data: Mapping[str, Any]) -> Matrix:
     """The matrix of parsed TOML; ValueError if a key is missing or a value is wrong."""
     if data.get("schema", 1) != 1:
         raise ValueError(f"schema is {data['schema']}, this version reads 1")
-    file: File = typed(File, data, "the file")
-    routes = {n: typed(Route, v, f"routes.{n}", name=n, targets=0) for n, v in file.routes.items()}
+    _check_texts(data)
+    file = typed(File, data)
+    routes = {n: _with_given(Route, v, f"routes.{n}", name=n, targets=0) for n, v in file.routes.items()}
     matrix = Matrix(
-        bases=file.bases,
-        pythons=file.pythons,
+        bases={n: typed(Base, v, f"bases.{n}") for n, v in file.bases.items()},
+        pythons={n: typed(Python, v, f"pythons.{n}") for n, v in file.pythons.items()},
         servers={n: _server(n, v, f"servers.{n}", file) for n, v in file.servers.items()},
         frameworks={
             n: _framework(n, v, f"frameworks.{n}", selftest=False, app=None, environment={})
@@ -156,17 +159,17 @@ def _check_routes(framework: Framework, routes: Mapping[str, Route]) -> None:
 def _check_defaults(defaults: ServerDefaults, servers: Iterable[str]) -> None:
     used = {id(default) for name in servers for default in defaults.of(name).values()}
     for kind in (one.name for one in fields(defaults)):
-        for number, default in enumerate(getattr(defaults, kind), 1):
+        for number, default in enumerate(getattr(defaults, kind)):
             if id(default) not in used:
-                raise ValueError(f"server_defaults.{kind}, entry {number}, applies to no server")
+                raise ValueError(f"server_defaults.{kind}[{number}] applies to no server")
 
 
 def _server(name: str, value: Any, place: str, file: File) -> Server:
-    table = _table(value, place)
-    packages = {base: typed(Packages, table[base], f"{place}.{base}") for base in file.bases if base in table}
-    rest = {key: one for key, one in table.items() if key not in packages}
-    given = {"notes": file.notes.get(name), "defaults": file.server_defaults.of(name)}
-    server: Server = typed(Server, rest, place, name=name, packages=packages, **given)
+    table = dict(_table(value, place))
+    packages = {base: typed(Packages, table.pop(base), f"{place}.{base}") for base in file.bases if base in table}
+    notes = typed(Notes, file.notes[name], f"notes.{name}") if name in file.notes else None
+    given = {"name": name, "packages": packages, "notes": notes, "defaults": file.server_defaults.of(name)}
+    server = _with_given(Server, table, place, **given)
     if server.style not in ("sync", "async"):
         raise ValueError(f"server {name}: style '{server.style}' must be sync or async")
     return server
@@ -176,11 +179,10 @@ def _framework(name: str, value: Any, place: str, **more: Any) -> Framework:
     """A framework; in the file, its `interface` is a text or a list."""
     table = dict(_table(value, place))
     if "interface" not in table:
-        raise ValueError(f"'interface' is missing in {place}")
+        raise ValueError(f"{place}: missing key 'interface'")
     needs = table.pop("interface")
-    interfaces = typed(tuple[str, ...], [needs] if isinstance(needs, str) else needs, f"{place}.interface")
-    framework: Framework = typed(Framework, table, place, name=name, interfaces=interfaces, own=None, **more)
-    return framework
+    interfaces = [needs] if isinstance(needs, str) else needs
+    return _with_given(Framework, table, place, name=name, interfaces=interfaces, own=None, **more)
 
 
 def _preset(name: str, value: Any, place: str, defaults: Defaults) -> Preset:
@@ -188,63 +190,34 @@ def _preset(name: str, value: Any, place: str, defaults: Defaults) -> Preset:
         raise ValueError(f"{place}: {GONE['tables of a preset']}")
     usual = {key: getattr(defaults, key) for key in ("rounds", "duration", "warmup", "timeout")}
     usual |= {"pythons": [defaults.python], "bases": [defaults.base]}
-    preset: Preset = typed(Preset, usual | dict(_table(value, place)), place, name=name)
+    preset = _with_given(Preset, usual | dict(_table(value, place)), place, name=name)
     of_loads = dict.fromkeys(stack for load in preset.loads for stack in load.stacks)
     return replace(preset, stacks=preset.stacks or tuple(of_loads))
 
 
-_PLAIN: Mapping[Any, tuple[Callable[[Any], bool], str]] = {
-    str: (lambda value: isinstance(value, str) and value != "" and value.isprintable(), "one line of text"),
-    bool: (lambda value: isinstance(value, bool), "true or false"),
-    int: (lambda value: type(value) is int and 0 < value < 10_000, "a whole number above 0"),
-    float: (lambda value: type(value) in (int, float) and 0 <= value < 1e6, "a number of seconds"),
-}
+def _check_texts(value: Any, place: str = "") -> None:
+    """Raise ValueError unless every text and every key is a printable line."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            _check_text(key, f"a name in {place or 'the file'}")
+            _check_texts(item, f"{place}.{key}".removeprefix("."))
+    elif isinstance(value, list):
+        for number, item in enumerate(value):
+            _check_texts(item, f"{place}[{number}]")
+    elif isinstance(value, str):
+        _check_text(value, place)
 
 
-def typed(kind: Any, value: Any, place: str, **given: Any) -> Any:
-    """`value` as type `kind`: a dataclass, tuple, mapping or plain type, or one of them or None.
-
-    `given`: fields of the dataclass that are not keys of the file. ValueError names the place of a wrong value.
-    """
-    arguments = get_args(kind)
-    if is_dataclass(kind):
-        return _dataclass(kind, value, place, given)
-    if get_origin(kind) is UnionType:
-        return typed(arguments[0], value, place)
-    if get_origin(kind) is tuple:
-        if not isinstance(value, list):
-            raise ValueError(f"{place} is not a list")
-        return tuple(typed(arguments[0], item, f"{place}, entry {number},") for number, item in enumerate(value, 1))
-    if get_origin(kind) is Mapping:
-        for name in _table(value, place):
-            typed(str, name, f"a name in {place}")
-        return {name: typed(arguments[1], item, f"{place}.{name}") for name, item in value.items()}
-    if kind in _PLAIN:
-        fits, what = _PLAIN[kind]
-        if not fits(value):
-            raise ValueError(f"{place} is not {what}")
-        return kind(value)
-    return value
+def _check_text(text: str, place: str) -> None:
+    if not text or not text.isprintable():
+        raise ValueError(f"{place} is not one line of text")
 
 
-def _dataclass(kind: Any, value: Any, place: str, given: Mapping[str, Any]) -> Any:
-    kinds, required = _fields(kind)
-    known = kinds.keys() - given.keys()
-    for name in required:
-        if name in known and name not in _table(value, place):
-            raise ValueError(f"'{name}' is missing in {place}")
-    for name in _table(value, place):
-        if name not in known:
-            raise ValueError(f"{place} has an unknown key {name!r}")
-    top = "" if kind is File else f"{place}."
-    return kind(**given, **{name: typed(kinds[name], item, f"{top}{name}") for name, item in value.items()})
-
-
-@cache
-def _fields(kind: Any) -> tuple[Mapping[str, Any], list[str]]:
-    """The types of a dataclass's fields by name, and the names of those without a default."""
-    required = [one.name for one in fields(kind) if one.default is MISSING and one.default_factory is MISSING]
-    return get_type_hints(kind), required
+def _with_given(kind: type[T], value: Any, place: str, **given: Any) -> T:
+    """A table as `kind`, whose fields in `given` are not keys of the file."""
+    for name in given.keys() & _table(value, place):
+        raise ValueError(f"{place}: unknown key {name!r}")
+    return typed(kind, {**value, **given}, place)
 
 
 def _table(value: Any, place: str) -> Mapping[str, Any]:

@@ -11,12 +11,17 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
+from typing import Annotated
+
+from msgspec import Meta
 
 from bench.core.errors import unknown
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]*\Z")
 BARE = ("wsgi", "asgi", "rsgi")
 """The apps without a framework, each named after its interface."""
+Count = Annotated[int, Meta(ge=1, lt=10_000)]
+Seconds = Annotated[float, Meta(ge=0, lt=1e6)]
 PYTHON = re.compile(r"(pypy)?(3\.\d{1,2})\Z")
 
 
@@ -150,7 +155,7 @@ class ThreadPool:
     `says` is what its documentation says about them, `source` where.
     """
 
-    threads: int
+    threads: Count
     path: str
     says: str
     source: str
@@ -339,23 +344,23 @@ class Preset:
     name: str
     title: str
     loads: tuple[Load, ...]
-    rounds: int
-    duration: float
-    warmup: float
-    timeout: float
+    rounds: Count
+    duration: Seconds
+    warmup: Seconds
+    timeout: Seconds
     pythons: tuple[str, ...]
     bases: tuple[str, ...]
     stacks: tuple[str, ...] = ()
-    workers: int | None = None
+    workers: Count | None = None
     packages: tuple[str, ...] = ()
     published: str | None = None
     keepalive: bool = True
     mode: str = "turns"
-    turn_rounds: int | None = None
+    turn_rounds: Count | None = None
     """The most rounds of its tables; None: the last interim look."""
-    turn_seconds: float | None = None
+    turn_seconds: Seconds | None = None
     """Seconds of load for each service in a window of a table; None: the setting TURN_SECONDS."""
-    rate_seconds: float | None = None
+    rate_seconds: Seconds | None = None
     """Seconds of load for each service at a common rate in a round; None: `bench.plan.cells.RATE_SECONDS`."""
     vary: tuple[str, ...] = ()
     """Knobs with their values (`WORKERS=1,2,4`): each service is measured with every combination."""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, fields
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
+from msgspec import Meta
+
 from bench.core.errors import UserError
-from bench.plan.events.event import Event, event_of
+from bench.core.typed import read_as
+from bench.plan.events.event import Event
 from bench.plan.events.event import as_dict as event_as_dict
 from bench.tools import SOCKETS, TOOLS
 
@@ -25,8 +28,10 @@ IN_BLOCKS = frozenset({"turns", "rate", "event"})
 
 Pair = tuple[str, str]
 """The names of two services that are compared: the base and the head."""
-NotNegative = float
-"""A number that may be 0, unlike a plain float of a plan."""
+# Whole numbers stay whole, so that a line that is written again is the same.
+Count = Annotated[int, Meta(ge=1, lt=10**9)]
+Positive = Count | Annotated[float, Meta(gt=0, lt=1e9)]
+NotNegative = Annotated[int, Meta(ge=0, lt=10**9)] | Annotated[float, Meta(ge=0, lt=1e9)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,8 +43,8 @@ class Measurement:
     """
 
     id: str
-    round: int
-    position: int
+    round: Count
+    position: Count
     service: str
     server: str
     framework: str
@@ -55,25 +60,25 @@ class Measurement:
     body: str | None = None
     requests: str | None = None
     """For a user's own app: the folder in the run with its requests; `method` and `path` are the first one's."""
-    targets: int | None = None
+    targets: Count | None = None
     """The number of requests in `requests`."""
     tool: str
     level: str
-    connections: int | None
-    count: int | None
+    connections: Count | None
+    count: Count | None
     """Requests in total."""
-    rate: float | None
-    knee_p99_s: float | None = None
+    rate: Positive | None
+    knee_p99_s: Positive | None = None
     """The p99 limit of a search for a knee."""
-    knee_share: float | None = None
+    knee_share: Positive | None = None
     """The target rate as a share of the knee."""
-    share: float | None = None
+    share: Positive | None = None
     """The target rate as a share of the slowest speed in its table, which is known after the first round."""
     share_of: str | None = None
     """The tool and level of that table, such as `wrk c16`."""
-    duration_s: float | None
-    timeout_s: float | None = None
-    threads: int = 1
+    duration_s: Positive | None
+    timeout_s: Positive | None = None
+    threads: Count = 1
     keepalive: bool = True
     warmup_s: NotNegative = 0.0
     seconds: NotNegative = 0.0
@@ -83,12 +88,12 @@ class Measurement:
     mode: str = "solo"
     unit: str = ""
     """The id of its block in the round; empty if it is in none."""
-    window: int | None = None
-    slot: int | None = None
+    window: Count | None = None
+    slot: Count | None = None
     """Its place in the order of turns; under an event, in the order in which loads begin."""
-    block: int | None = None
+    block: Count | None = None
     """The number of its block in the round (services that are up side by side)."""
-    turn_s: float | None = None
+    turn_s: Positive | None = None
     """The length of a turn; `duration_s` is the sum of a window's turns."""
     settings: str | None = None
     """What --vary gives the service, and if two refs are compared its ref's settings: `REF=sync WORKERS=2`."""
@@ -98,7 +103,7 @@ class Measurement:
     """Whether the load generator uses the host's network, to reach a server that already runs."""
     event: Event | None = None
     """What is done to the service under load; the event then defines the load."""
-    copy: int = 1
+    copy: Count = 1
     """Its container, counted from 1, if the service is in its block several times, under several cases of an event."""
 
     @property
@@ -190,15 +195,13 @@ def settings_of(text: str | None) -> dict[str, str]:
 
 def measurement_of(entry: Mapping[str, Any] | None) -> Measurement | str:
     """The measurement of a line of plan.jsonl, or what is wrong with the line."""
-    if entry is None:
-        return "not a JSON object"
     try:
-        planned = Measurement(**{name: _value(entry, name) for name in _FIELDS})
+        planned = read_as(Measurement, entry)
     except ValueError as problem:
         return str(problem)
     if planned.mode not in MODES:
         return f"{shortened(planned.mode)} is not a mode"
-    return _lacks(planned) or _fault(planned) or planned
+    return _not_text(entry or {}) or _lacks(planned) or _fault(planned) or planned
 
 
 def planned_of(entry: Mapping[str, Any]) -> Measurement:
@@ -206,6 +209,14 @@ def planned_of(entry: Mapping[str, Any]) -> Measurement:
     if isinstance(planned := measurement_of(entry), str):
         raise UserError(f"{entry.get('id')} of the plan: {planned}; start a new run")
     return planned
+
+
+def _not_text(entry: Mapping[str, Any]) -> str:
+    """Which text is empty or has other than printable characters; empty if none."""
+    texts = {name: value for name in _FIELDS if isinstance(value := entry.get(name), str)}
+    return next(
+        (f"{name} is not one line of text" for name, text in texts.items() if not text.isprintable() or not text), ""
+    )
 
 
 def _lacks(planned: Measurement) -> str:
@@ -226,34 +237,6 @@ def _fault(planned: Measurement) -> str:
     if not _inside(planned.dir) or not _inside(planned.service) or "/" in planned.service:
         return f"{shortened(planned.dir)} is not a folder of this run"
     return ""
-
-
-def _value(entry: Mapping[str, Any], name: str) -> Any:
-    """The value of a field; ValueError if it has the wrong type."""
-    field, value = _FIELDS[name], entry.get(name)
-    kind, _, optional = str(field.type).partition(" | ")
-    if name not in entry and field.default is not MISSING:
-        return field.default
-    if value is None and optional:
-        return None
-    fits, what = _CHECKS[kind]
-    if not fits(value):
-        raise ValueError(f"{name} is not {what}")
-    return event_of(value) if kind == "Event" else value
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e9
-
-
-_CHECKS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    "str": (lambda value: isinstance(value, str) and value != "" and value.isprintable(), "a name"),
-    "int": (lambda value: _is_number(value) and isinstance(value, int) and value > 0, "a positive whole number"),
-    "float": (lambda value: _is_number(value) and value > 0, "a positive number"),
-    "NotNegative": (_is_number, "a number"),
-    "bool": (lambda value: isinstance(value, bool), "true or false"),
-    "Event": (lambda value: isinstance(value, dict), "an object"),
-}
 
 
 def _inside(path: str) -> bool:

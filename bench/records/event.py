@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 
-from bench.core.files import as_object
+from bench.core.typed import object_of, typed
 from bench.records.record import BadRecord, read_lines
 
 FILE, SCHEMA = "events.jsonl", 1
@@ -187,22 +187,12 @@ def to_line(record: EventRecord) -> str:
 
 def from_line(line: str) -> EventRecord:
     """Parse a line into a record; BadRecord if that fails."""
-    values = as_object(line) or {}
+    values = object_of(line) or {}
     if values.pop("schema", None) != SCHEMA:
         raise BadRecord(f"not an event record of schema {SCHEMA}")
     try:
-        values["ended"] = Ended(values["ended"])
-        values["fates"] = {Fate(name): count for name, count in values["fates"].items()}
-        values["actions"] = tuple(Action(**one) for one in values["actions"])
-        values["points"] = tuple(Point(**one) for one in values.get("points", ()))
-        values["timeline"] = tuple(Bin(**one) for one in values["timeline"])
-        for one in fields(EventRecord):
-            if isinstance(values.get(one.name), list):
-                values[one.name] = tuple(values[one.name])
-        return EventRecord(**values)
-    except BadRecord:
-        raise
-    except (ValueError, KeyError, TypeError, AttributeError) as problem:
+        return typed(EventRecord, values)
+    except ValueError as problem:
         raise BadRecord(f"not an event record of schema {SCHEMA}: {problem}") from None
 
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar, get_type_hints
 
-from bench.core.files import as_object
-from bench.records.types import wrong_types
+from msgspec import Meta
+
+from bench.core.typed import object_of, typed
 from bench.tools import TOOLS
 
 R = TypeVar("R")
@@ -45,45 +46,21 @@ ERROR_KINDS = ("connect", "read", "write", "timeout", "other", "non2xx", "status
 LATENCIES = ("mean", "stdev", "min", "max", "p50", "p75", "p90", "p95", "p99")
 """The keys of `Record.latency_s`; values are in seconds."""
 
-FIGURES = (
-    "tool_version",
-    "command",
-    "exit_status",
-    "image_id",
-    "base_label",
-    "python_build",
-    "packages_file",
-    "packages_sha256",
-    "raw_sha256",
-    "server_limits",
-    "loadgen_limits",
-    "requests",
-    "attempts",
-    "successes",
-    "duration_s",
-    "goodput",
-    "sent_rate",
-    "server_cpu_s",
-    "loadgen_cpu_s",
-    "cpu_per_success_s",
-    "memory_peak_bytes",
-    "throttled_s",
-    "steal_ratio",
-    "database_cpu_s",
-    "memory_idle_bytes",
-    "start_s",
-    "image_bytes",
-    "goodput_per_core",
-    "loadgen_busy_ratio",
-    "loadgen_wait_ratio",
-    "foreign_ratio",
-    "lag_s",
-    "knee_rate",
-    "process_cpu_s",
-    "speed",
-    "server_busy_ratio",
-)
-"""Fields that every measurement should have; they may only be null with a reason in `nulls`."""
+# Within what a 64-bit integer holds, as in Parquet.
+Whole = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+Positive = Annotated[int, Meta(ge=1, le=2**63 - 1)]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """What a field of a record says, for the schema, the exports and their documentation; `unit` is empty if none."""
+
+    text: str
+    unit: str = ""
+
+
+class Figure(Field):
+    """A field that every measurement should have; it may only be null with a reason in `nulls`."""
 
 
 class BadRecord(ValueError):
@@ -122,90 +99,113 @@ class Record:
     - `window_end`: how the load tool was ended: `frozen` or `interrupted`; null in earlier runs, which did not save it.
     """
 
-    id: str
-    round: int
-    position: int
-    # The cell. Values not set by the level are null (connections of an open loop, ...).
-    service: str
-    server: str
-    framework: str
-    python: str
-    base: str
-    package: str | None
-    scenario: str
-    tool: str
-    level: str
-    connections: int | None
-    rate: float | None
-    count: int | None
-    asked_s: float | None
-    # What was run. `stdin` is null if the command reads none.
-    harness: str
-    settings_sha256: str
-    tool_version: str | None
-    command: tuple[str, ...] | None
-    stdin: str | None
-    exit_status: int | None
-    image_id: str | None
-    base_label: str | None
-    python_build: str | None
-    packages_file: str | None
-    packages_sha256: str | None
-    raw_file: str
-    raw_sha256: str | None
-    # Limits and sysctls as read back, in the kernel's format.
-    server_limits: Mapping[str, str] | None
-    loadgen_limits: Mapping[str, str] | None
-    # `measured`, or what prevented it.
-    outcome: str
-    valid: bool
-    causes: tuple[Cause, ...]
-    # The result. `attempts` were started, `requests` got a response, `successes` the expected one.
-    requests: int | None
-    attempts: int | None
-    successes: int | None
-    errors: Mapping[str, Any]
-    duration_s: float | None
-    goodput: float | None
-    sent_rate: float | None
-    latency_kind: str
-    latency_s: Mapping[str, float | None]
-    server_cpu_s: float | None
-    loadgen_cpu_s: float | None
-    cpu_per_success_s: float | None
-    memory_peak_bytes: int | None
-    throttled_s: float | None
-    steal_ratio: float | None
-    database_cpu_s: float | None
-    memory_idle_bytes: int | None
-    start_s: float | None
-    image_bytes: int | None
-    goodput_per_core: float | None
-    loadgen_busy_ratio: float | None
-    loadgen_wait_ratio: float | None
-    foreign_ratio: float | None
-    # How late an open loop's requests were sent (p50, p99, max), and the highest rate with p99 within the limit.
-    lag_s: Mapping[str, float] | None
-    knee_rate: float | None
-    nulls: Mapping[str, str]
-    # `solo`, `null` (the null server, a control), `rate` (alone, at a common rate) or `turns` (one service of a
-    # `block`, whose services are all up and loaded in turns; `slot` is its place in their order).
-    mode: str = "solo"
-    slot: int | None = None
-    window: int | None = None
-    block: int | None = None
-    # Settings by --vary: `WORKERS=2 THREADS=4`.
-    settings: str | None = None
-    # CPU time of each process of the service in descending order; in turns, over all windows of the block.
-    process_cpu_s: tuple[float, ...] | None = None
-    # The service's machine, in a run on several machines.
-    node: str | None = None
-    speed: float | None = None
-    server_busy_ratio: float | None = None
-    window_end: str | None = None
-    # The rate at which the open-loop client ended the search for a knee: the server's knee is higher.
-    client_limit: float | None = None
-    # With held connections only.
+    id: Annotated[str, Field("ID of the measurement within its run")]
+    round: Annotated[Positive, Field("round, from 1")]
+    position: Annotated[Positive, Field("position in the random order of the round, from 1")]
+    service: Annotated[str, Field("Compose service under load")]
+    server: Annotated[str, Field("server")]
+    framework: Annotated[str, Field("framework")]
+    python: Annotated[str, Field("Python version, such as 3.13")]
+    base: Annotated[str, Field("base image: debian or alpine")]
+    package: Annotated[str | None, Field("package that is replaced by another version, as NAME==VERSION")]
+    scenario: Annotated[str, Field("request that was sent")]
+    tool: Annotated[str, Field("load tool")]
+    level: Annotated[str, Field("load level, such as c64 (connections) or r500 (requests/s)")]
+    connections: Annotated[Positive | None, Field("connections of a closed loop")]
+    rate: Annotated[float | None, Field("target request rate", "1/s")]
+    count: Annotated[Positive | None, Field("target number of requests, if the level sets one")]
+    asked_s: Annotated[float | None, Field("target duration of the load, if the level sets no number of requests", "s")]
+    harness: Annotated[str, Field("version and content hash of the harness")]
+    settings_sha256: Annotated[str, Field("SHA-256 of run.json")]
+    tool_version: Annotated[str | None, Figure("version of the load tool")]
+    command: Annotated[tuple[str, ...] | None, Figure("command line of the load tool")]
+    stdin: Annotated[str | None, Field("standard input of the command")]
+    exit_status: Annotated[Whole | None, Figure("exit status of the command")]
+    image_id: Annotated[str | None, Figure("ID of the service's image")]
+    base_label: Annotated[str | None, Figure("how the base image was built, or its PRETTY_NAME")]
+    python_build: Annotated[str | None, Figure("version and build of the interpreter, and its JIT")]
+    packages_file: Annotated[str | None, Figure("file of the run that lists the packages in the image")]
+    packages_sha256: Annotated[str | None, Figure("SHA-256 of that file")]
+    raw_file: Annotated[str, Field("file of the run with the load tool's output")]
+    raw_sha256: Annotated[str | None, Figure("SHA-256 of that file")]
+    server_limits: Annotated[
+        Mapping[str, str] | None, Figure("limits and sysctls in the service's container, as read back")
+    ]
+    loadgen_limits: Annotated[
+        Mapping[str, str] | None, Figure("limits and sysctls in the load generator's container, as read back")
+    ]
+    outcome: Annotated[str, Field("measured, or what prevented the measurement")]
+    valid: Annotated[bool, Field("whether it passed the validity checks; invalid measurements must not be ranked")]
+    causes: Annotated[tuple[Cause, ...], Field("why it is invalid")]
+    requests: Annotated[Whole | None, Figure("requests that got a response")]
+    attempts: Annotated[Whole | None, Figure("requests that were started")]
+    successes: Annotated[Whole | None, Figure("requests that got the expected response")]
+    errors: Annotated[
+        Mapping[str, Whole | Mapping[str, Whole] | None],
+        Field("errors by kind; `status` counts responses by HTTP status (vegeta: 0 is no response)"),
+    ]
+    duration_s: Annotated[float | None, Figure("duration of the load, as the tool reports it", "s")]
+    goodput: Annotated[float | None, Figure("successes per second", "1/s")]
+    sent_rate: Annotated[float | None, Figure("requests started per second", "1/s")]
+    latency_kind: Annotated[str, Field("open loop, or closed loop (whose percentiles hide stalls)")]
+    latency_s: Annotated[
+        Mapping[str, float | None], Field("latency in this window; do not average percentiles of several windows", "s")
+    ]
+    server_cpu_s: Annotated[float | None, Figure("CPU time of the service in the window", "s")]
+    loadgen_cpu_s: Annotated[float | None, Figure("CPU time of the load generator in the window", "s")]
+    cpu_per_success_s: Annotated[float | None, Figure("CPU time of service and database per success", "s")]
+    memory_peak_bytes: Annotated[Whole | None, Figure("peak memory of the service", "bytes")]
+    throttled_s: Annotated[float | None, Figure("time for which the kernel throttled the service", "s")]
+    steal_ratio: Annotated[float | None, Figure("share of the host's CPU time that the hypervisor took")]
+    database_cpu_s: Annotated[float | None, Figure("CPU time of the database in the window", "s")]
+    memory_idle_bytes: Annotated[Whole | None, Figure("memory of the service when ready and idle", "bytes")]
+    start_s: Annotated[
+        float | None, Figure("time from container start to the first good response: an upper bound", "s")
+    ]
+    image_bytes: Annotated[Whole | None, Figure("size of the image", "bytes")]
+    goodput_per_core: Annotated[
+        float | None, Figure("goodput per CPU core that service and database actually used", "1/s")
+    ]
+    loadgen_busy_ratio: Annotated[float | None, Figure("share of its CPUs that the load generator used")]
+    loadgen_wait_ratio: Annotated[
+        float | None, Figure("share of the window that the tool's threads waited for a CPU that others used")
+    ]
+    foreign_ratio: Annotated[float | None, Figure("share of the host's CPU time that other programs used")]
+    lag_s: Annotated[Mapping[str, float] | None, Figure("how late an open loop's requests were sent", "s")]
+    knee_rate: Annotated[float | None, Figure("highest rate at which p99 stays within the level's limit", "1/s")]
+    nulls: Annotated[Mapping[str, str], Field("why a figure is null, by field")]
+    mode: Annotated[
+        str,
+        Field(
+            "solo, null (the null server, a control), turns (one service of a table) or rate (alone, at a common rate)"
+        ),
+    ] = "solo"
+    slot: Annotated[Positive | None, Field("in turns: the service's place in their order, from 1")] = None
+    window: Annotated[Positive | None, Field("in turns: window of the block, from 1")] = None
+    block: Annotated[Positive | None, Field("in turns: which of the round's blocks of services it was in, from 1")] = (
+        None
+    )
+    settings: Annotated[
+        str | None, Field("settings from --vary, and REF=NAME in a run of two refs: NAME=VALUE, separated by spaces")
+    ] = None
+    process_cpu_s: Annotated[
+        tuple[float, ...] | None,
+        Figure("CPU time of each process of the service, largest first; in turns over all windows of its block", "s"),
+    ] = None
+    node: Annotated[str | None, Field("in a run on several machines, the node where the service was")] = None
+    speed: Annotated[
+        float | None,
+        Figure("in turns: successes per second, without time that other programs took; ranks a table", "1/s"),
+    ] = None
+    server_busy_ratio: Annotated[
+        float | None, Figure("in turns: share of the CPU time left by other programs that the service used")
+    ] = None
+    window_end: Annotated[
+        str | None, Field("in turns: frozen or interrupted, how the load tool was ended; null in older runs")
+    ] = None
+    client_limit: Annotated[
+        float | None, Field("rate at which the load generator ended the search: the server's knee is higher", "1/s")
+    ] = None
 
     @property
     def client_core_ratio(self) -> float | None:
@@ -213,9 +213,11 @@ class Record:
         return 1000 * self.loadgen_cpu_s / self.attempts if self.loadgen_cpu_s is not None and self.attempts else None
 
     def __post_init__(self) -> None:
+        if {*self.errors} != {*ERROR_KINDS} or {*self.latency_s} != {*LATENCIES}:
+            raise BadRecord(f"{self.id}: errors or latency_s has other keys")
         missing = {name for name in FIGURES if getattr(self, name) is None}
-        missing |= {f"errors.{kind}" for kind in ERROR_KINDS if self.errors.get(kind) is None}
-        missing |= {f"latency_s.{key}" for key in LATENCIES if self.latency_s.get(key) is None}
+        missing |= {f"errors.{kind}" for kind in ERROR_KINDS if self.errors[kind] is None}
+        missing |= {f"latency_s.{key}" for key in LATENCIES if self.latency_s[key] is None}
         if missing != self.nulls.keys():
             raise BadRecord(f"{self.id}: null without a reason, or the reverse: {missing ^ self.nulls.keys()}")
         if self.valid and (self.causes or self.outcome != MEASURED):
@@ -224,38 +226,34 @@ class Record:
             raise BadRecord(f"{self.id}: not valid without a cause")
 
 
-_FIELDS = tuple(field.name for field in fields(Record))
-_KEYS = {"errors": ERROR_KINDS, "latency_s": LATENCIES}
+FIELDS: Mapping[str, Field] = {
+    name: hint.__metadata__[-1] for name, hint in get_type_hints(Record, include_extras=True).items()
+}
+"""All fields of a record, in order."""
+FIGURES = tuple(name for name, field in FIELDS.items() if isinstance(field, Figure))
 
 
 def to_line(record: Record) -> str:
     """The record as one line of JSON, without its newline."""
     values: dict[str, Any] = {"schema": SCHEMA}
-    values |= {name: getattr(record, name) for name in _FIELDS}
+    values |= {name: getattr(record, name) for name in FIELDS}
     values["causes"] = [{"cause": cause.cause, "detail": cause.detail} for cause in record.causes]
     return json.dumps(values, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def from_line(line: str) -> Record:
     """Parse a line into a record; BadRecord if that fails."""
+    if (values := object_of(line)) is None:
+        raise BadRecord("not a JSON object")
+    if (found := values.pop("schema", None)) != SCHEMA or type(found) is not int:
+        raise BadRecord(f"a record of schema {str(found)[:40]}, this version reads {SCHEMA}")
     try:
-        if (values := as_object(line)) is None:
-            raise BadRecord("not a JSON object")
-        if (found := values.pop("schema")) != SCHEMA or type(found) is not int:
-            raise BadRecord(f"a record of schema {str(found)[:40]}, this version reads {SCHEMA}")
-        values["causes"] = tuple(Cause(**cause) for cause in values["causes"])
-        for name in ("command", "process_cpu_s"):
-            if isinstance(values.get(name), list):
-                values[name] = tuple(values[name])
-        if wrong := ", ".join(wrong_types(values, Record, _KEYS)):
-            raise BadRecord(f"not a record of schema {SCHEMA}: of a wrong type: {wrong}")
-        if (tool := values["tool"]) not in TOOLS:
-            raise BadRecord(f"a record of the load tool {str(tool)[:40]}, which this version does not have")
-        return Record(**values)
-    except BadRecord:
-        raise
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
+        record = typed(Record, values)
+    except ValueError as problem:
         raise BadRecord(f"not a record of schema {SCHEMA}: {problem}") from None
+    if record.tool not in TOOLS:
+        raise BadRecord(f"a record of the load tool {record.tool[:40]}, which this version does not have")
+    return record
 
 
 def dump(records: Iterable[Record]) -> Iterator[str]:

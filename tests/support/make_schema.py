@@ -11,8 +11,7 @@ import msgspec
 
 from bench.export.columns import LAGS
 from bench.plan.measurement import MODES
-from bench.records.fields import FIELDS
-from bench.records.record import ERROR_KINDS, FIGURES, LATENCIES, MEASURED, SCHEMA, Record
+from bench.records.record import ERROR_KINDS, FIELDS, FIGURES, LATENCIES, MEASURED, SCHEMA, Record
 
 NUMBER = {"type": ["number", "null"]}
 COUNT = {"type": ["integer", "null"]}
@@ -21,7 +20,6 @@ ERRORS = dict.fromkeys(ERROR_KINDS, COUNT) | {
     "status": BY_NAME,
     "other": BY_NAME | {"type": ["integer", "object", "null"]},
 }
-LEAST_ONE = ("round", "position", "connections", "count", "slot", "window", "block")
 
 
 def schema() -> dict[str, Any]:
@@ -57,15 +55,17 @@ def _field(name: str, derived: dict[str, Any]) -> dict[str, Any]:
 
 def _plain(derived: dict[str, Any]) -> dict[str, Any]:
     """msgspec's schema of one field, without its default and with `x or null` as one list of types."""
-    found = {key: value for key, value in derived.items() if key != "default"}
+    found = derived
     if "anyOf" in found:
         (kind,) = (option for option in found["anyOf"] if option != {"type": "null"})
         found = kind | {"type": [kind["type"], "null"]}
-    return found
+    # The bounds of a 64-bit integer are those of this version's reader, not of the format.
+    bounds = {"minimum": -(2**63), "maximum": 2**63 - 1}
+    return {key: value for key, value in found.items() if key != "default" and value != bounds.get(key)}
 
 
 def _exact(name: str, found: dict[str, Any]) -> dict[str, Any]:
-    """Adds what the types do not say: keys of mappings, minimum counts, names of modes."""
+    """Adds what the types do not say: keys of mappings, names of modes."""
     exact = {
         "errors": _object(ERRORS),
         "latency_s": _object(dict.fromkeys(LATENCIES, NUMBER)),
@@ -73,7 +73,7 @@ def _exact(name: str, found: dict[str, Any]) -> dict[str, Any]:
         "nulls": _object({key: {"type": "string"} for key in reasoned()}) | {"required": []},
         "mode": found | {"enum": list(MODES)},
     }
-    return exact.get(name, found | {"minimum": 1} if name in LEAST_ONE else found)
+    return exact.get(name, found)
 
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:

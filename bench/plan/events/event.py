@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from bench.core.typed import read_as
 from bench.matrix.knobs import Reads
 from bench.matrix.model import Service
 from driver.messages import Action
@@ -160,18 +161,7 @@ class Event:
 
 def event_of(value: Any) -> Event:
     """The event in a line of plan.jsonl; ValueError if it is invalid."""
-    try:
-        if missing := [name for name in ("name", "phases") if name not in value]:
-            raise ValueError(f"its event has no {missing[0]}")
-        values = {name: value[name] for name in (one.name for one in fields(Event)) if name in value}
-        values["phases"] = tuple(Phase(**one) for one in values["phases"])
-        values["actions"] = tuple(Action(**one) for one in values.get("actions", ()))
-        values["slow_steps"] = tuple(values.get("slow_steps", ()))
-        if needs := values.get("needs"):
-            values["needs"] = Needs(**needs | {"steps": tuple(needs.get("steps", ()))})
-        return Event(**values)
-    except (TypeError, KeyError, AttributeError) as problem:
-        raise ValueError(f"its event is of another version: {problem}") from None
+    return read_as(Event, value, "event")
 
 
 def as_dict(event: Event) -> dict[str, Any]:

@@ -48,21 +48,21 @@ def test_a_line_of_an_older_run_may_leave_out_what_came_later() -> None:
 @pytest.mark.parametrize(
     ("changes", "fault"),
     [
-        ({"id": ""}, "id is not a name"),
-        ({"id": "a\nb"}, "id is not a name"),
-        ({"service": None}, "service is not a name"),
-        ({"body": "a\0b"}, "body is not a name"),
-        ({"path": "/\ud800"}, "path is not a name"),
-        ({"round": 0}, "round is not a positive whole number"),
-        ({"round": True}, "round is not a positive whole number"),
-        ({"round": 1.0}, "round is not a positive whole number"),
-        ({"connections": "64"}, "connections is not a positive whole number"),
-        ({"rate": 0}, "rate is not a positive number"),
-        ({"rate": 1e9}, "rate is not a positive number"),
-        ({"rate": float("nan")}, "rate is not a positive number"),
-        ({"duration_s": -5}, "duration_s is not a positive number"),
-        ({"warmup_s": -1}, "warmup_s is not a number"),
-        ({"database": 1}, "database is not true or false"),
+        ({"id": ""}, "id is not one line of text"),
+        ({"id": "a\nb"}, "id is not one line of text"),
+        ({"service": None}, "service: expected 'str', got 'null'"),
+        ({"body": "a\0b"}, "body is not one line of text"),
+        ({"path": "/\ud800"}, "path is not one line of text"),
+        ({"round": 0}, "round: expected 'int' >= 1"),
+        ({"round": True}, "round: expected 'int', got 'bool'"),
+        ({"round": 1.0}, "round: expected 'int', got 'float'"),
+        ({"connections": "64"}, "connections: expected 'int | null', got 'str'"),
+        ({"rate": 0}, "rate: expected 'int' >= 1"),
+        ({"rate": 1e9}, "rate: expected 'float' < 1000000000.0"),
+        ({"rate": float("nan")}, "rate: expected 'float' > 0.0"),
+        ({"duration_s": -5}, "duration_s: expected 'int' >= 1"),
+        ({"warmup_s": -1}, "warmup_s: expected 'int' >= 0"),
+        ({"database": 1}, "database: expected 'bool', got 'int'"),
         ({"mode": "trio"}, "'trio' is not a mode"),
         ({"tool": "curl"}, "the output of 'curl' cannot be read"),
         ({"dir": "/etc"}, "'/etc' is not a folder of this run"),
@@ -77,5 +77,5 @@ def test_a_line_that_is_no_measurement_says_why(changes: dict[str, Any], fault: 
 def test_a_line_without_its_service_is_no_measurement() -> None:
     line = entry()
     del line["service"]
-    assert measurement_of(line) == "service is not a name"
-    assert measurement_of(None) == "not a JSON object"
+    assert measurement_of(line) == "missing key 'service'"
+    assert measurement_of(None) == "expected 'object', got 'null'"

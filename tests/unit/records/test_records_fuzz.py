@@ -79,14 +79,23 @@ def test_separators_that_only_python_knows_do_not_end_a_line() -> None:
     assert read_records(run())[0].command == ("wrk", "\u2028", "\x85", "\x1c")
 
 
-def test_a_wrong_type_is_named() -> None:
-    for name, wrong in {
-        "goodput": "fast",
-        "valid": 1,
-        "round": 1.0,
-        "errors": [],
-        "command": "wrk",
-        "nulls": {"x": 1},
-    }.items():
-        with pytest.raises(BadRecord, match=f"of a wrong type: .*{name}"):
-            from_line(json.dumps(json.loads(lines()[0]) | {name: wrong}))
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"goodput": "fast"}, "goodput: expected 'float | null', got 'str'"),
+        ({"valid": 1}, "valid: expected 'bool', got 'int'"),
+        ({"round": 1.0}, "round: expected 'int', got 'float'"),
+        ({"round": 0}, "round: expected 'int' >= 1"),
+        ({"requests": 2**63}, "requests: expected 'int' <= 9223372036854775807"),
+        ({"errors": []}, "errors: expected 'object', got 'array'"),
+        ({"command": "wrk"}, "command: expected 'array | null', got 'str'"),
+        ({"nulls": {"x": 1}}, "nulls[...]: expected 'str', got 'int'"),
+        ({"mood": "good"}, "unknown key 'mood'"),
+        ({"valid": False, "causes": [{"cause": "x"}]}, "causes[0]: missing key 'detail'"),
+        ({"valid": False, "causes": [{"cause": "x", "detail": "y", "mood": 1}]}, "causes[0]: unknown key 'mood'"),
+    ],
+)
+def test_a_wrong_type_is_named(changes: dict[str, object], words: str) -> None:
+    with pytest.raises(BadRecord) as refused:
+        from_line(json.dumps(json.loads(lines()[0]) | changes))
+    assert str(refused.value) == f"not a record of schema {SCHEMA}: {words}"

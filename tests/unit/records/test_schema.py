@@ -16,8 +16,7 @@ from make_run import many, output_of, write_measurement, write_run
 from places import ROOT
 
 from bench.cli.report import build_verb
-from bench.records.fields import FIELDS
-from bench.records.record import FIGURES, BadRecord, Record, from_line
+from bench.records.record import FIELDS, FIGURES, BadRecord, Record, from_line
 
 FILE = ROOT / "docs/records.schema.json"
 

@@ -87,12 +87,12 @@ def host_part(folder: Path) -> HostStep:
 
 EVENT: dict[str, Any] = {"name": "reload", "phases": [{"share": 0.3, "seconds": 5.0}]}
 OTHER_EVENTS: dict[str, tuple[Any, str]] = {
-    "no name": ({"case": "keep-alive", "phases": []}, "its event has no name"),
-    "no phases": ({"name": "reload"}, "its event has no phases"),
-    "other phases": ({"name": "reload", "phases": [{"share": 0.3}]}, "its event is of another version"),
-    "other actions": (EVENT | {"actions": [{"at": 3.0, "kind": "HUP"}]}, "its event is of another version"),
-    "needs that are less": (EVENT | {"needs": {"steps": [1]}}, "its event is of another version"),
-    "needs that are a list": (EVENT | {"needs": ["threads"]}, "its event is of another version"),
+    "no name": ({"case": "keep-alive", "phases": []}, "event: missing key 'name'"),
+    "no phases": ({"name": "reload"}, "event: missing key 'phases'"),
+    "other phases": ({"name": "reload", "phases": [{"share": 0.3}]}, "event.phases[0]: missing key 'seconds'"),
+    "other actions": (EVENT | {"actions": [{"at": 3.0, "kind": "HUP"}]}, "event.actions[0]: missing key 'at_s'"),
+    "needs that are less": (EVENT | {"needs": {"steps": [1]}}, "event.needs: missing key 'timeout_s'"),
+    "needs that are a list": (EVENT | {"needs": ["threads"]}, "event.needs: expected 'object"),
 }
 
 
@@ -251,15 +251,18 @@ def test_what_is_no_step_is_one_line_and_wrong_usage(tmp_path: Path) -> None:
     for change, words in (
         ({"schema": 2}, "is not a step of schema 1"),
         ({"loads": {}}, "has no load "),
-        ({"loads": {"r01-0003": {}}}, "has no id in load r01-0003"),
-        ({"loads": {"r01-0003": whole["loads"]["r01-0003"] | {"rate": "fast"}}}, "has 'fast' as rate in load r01-0003"),
+        ({"loads": {"r01-0003": {}}}, "load r01-0003: StepLoad has no id"),
+        (
+            {"loads": {"r01-0003": whole["loads"]["r01-0003"] | {"rate": "fast"}}},
+            r"load r01-0003: StepLoad: rate is 'fast', not float \| None",
+        ),
         (
             {"loads": {"r01-0003": whole["loads"]["r01-0003"] | {"timeout_s": None}}},
-            "has None as timeout_s in load r01-0003",
+            "load r01-0003: StepLoad: timeout_s is None, not float",
         ),
         (
             {"loads": {"r01-0003": whole["loads"]["r01-0003"] | {"connections": True}}},
-            "has True as connections in load r01-0003",
+            r"load r01-0003: StepLoad: connections is True, not int \| None",
         ),
     ):
         (tmp_path / STEP).write_text(json.dumps(whole | change))
