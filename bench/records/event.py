@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from enum import StrEnum
+
+import msgspec
 
 from bench.core.typed import object_of, typed
 from bench.records.record import BadRecord, read_lines
@@ -182,7 +184,8 @@ class EventRecord:
 
 def to_line(record: EventRecord) -> str:
     """The record as one line of JSON, without its newline."""
-    return json.dumps({"schema": SCHEMA, **asdict(record)}, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    values = {"schema": SCHEMA, **msgspec.to_builtins(record)}
+    return json.dumps(values, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def from_line(line: str) -> EventRecord:

@@ -11,8 +11,9 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Any, TypeVar, get_type_hints
+from typing import Annotated, TypeVar, get_type_hints
 
+import msgspec
 from msgspec import Meta
 
 from bench.core.typed import object_of, typed
@@ -235,9 +236,7 @@ FIGURES = tuple(name for name, field in FIELDS.items() if isinstance(field, Figu
 
 def to_line(record: Record) -> str:
     """The record as one line of JSON, without its newline."""
-    values: dict[str, Any] = {"schema": SCHEMA}
-    values |= {name: getattr(record, name) for name in FIELDS}
-    values["causes"] = [{"cause": cause.cause, "detail": cause.detail} for cause in record.causes]
+    values = {"schema": SCHEMA, **msgspec.to_builtins(record)}
     return json.dumps(values, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
