@@ -17,8 +17,8 @@ from bench.core.errors import UserError
 from bench.core.files import as_object, mapping, read_bytes
 from bench.core.formats import markdown_table
 from bench.matrix.load import load_matrix
+from bench.plan.event import LOOK_S
 from bench.plan.events.dependencies import AWAY_S, HEALTH_RATE, HOLD_S, IN_POOL, steps_of
-from bench.plan.events.event import LOOK_S
 from bench.plan.events.growth import RELOADS
 from bench.records.event import EventRecord, Fate
 from bench.records.file import read_events

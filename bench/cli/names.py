@@ -11,8 +11,8 @@ from bench.matrix.catalogue import INTERFACES, versions
 from bench.matrix.knobs import ALLOWED, INTERPRETER, LIBC, reader
 from bench.matrix.load import load_matrix
 from bench.matrix.model import BARE, Matrix
+from bench.plan.event import BAD_DAY
 from bench.plan.events import EVENTS, kinds_of, usual_cases
-from bench.plan.events.event import BAD_DAY
 from bench.plan.levels import FORMS, parse_level, refusal
 from bench.tools import TOOLS
 from bench.words.names import wait_words

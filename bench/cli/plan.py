@@ -41,11 +41,11 @@ from bench.plan.profile import words as profile_words
 from bench.plan.refs import MINUTES, REFS, Refs, read_refs
 from bench.plan.selection import DEVELOPMENT, Selection, select_pythons
 from bench.plan.variants import Variant
-from bench.run.folder import make_folder, whole_or_gone
+from bench.run.folder import make_folder, read_addresses, whole_or_gone
 from bench.run.provenance import provenance
 from bench.run.reader import read_run
 from bench.run.writer import routes_to_verify, run_facts, service_facts, write_run
-from bench.schedule.step_file import loads_of
+from bench.schedule.step_file import load_of
 from bench.schedule.steps import steps_of
 from bench.tools import OPEN_LOOP
 from bench.words.advice import WantedRun, expectations
@@ -160,17 +160,15 @@ def commands_verb(argv: Sequence[str]) -> int:
         run = make_run(parse_selection(argv), Path(folder) / "dry-run")
         source = read_run(str(run))
         for step in steps_of(source.planned):
-            step_loads = loads_of(run, step)
-            shares = {line.id: line.share for line in step.lines}
-            for load in step_loads.loads.values():
-                if (share := shares.get(load.id)) and load.rate is None:
-                    print(f"{load.id}  {load.service}  {load.tool} at {share:.0%} of the slowest service's speed")
+            for line in step.lines:
+                if line.share and line.rate is None:
+                    print(f"{line.id}  {line.service}  {line.tool} at {line.share:.0%} of the slowest service's speed")
                     continue
                 try:
-                    words = command_line(command(task_of(str(run), load)))
+                    words = command_line(command(task_of(str(run), load_of(line, read_addresses(run)))))
                 except Failed as failure:
                     raise UserError(str(failure)) from failure
-                print(f"{load.id}  {load.service}  {words}")
+                print(f"{line.id}  {line.service}  {words}")
         for line in [*source.facts["again"]["words"], *source.facts["expected"]]:
             print(line, file=sys.stderr)
     return 0

@@ -52,7 +52,7 @@ def longest_s() -> str:
 
 def ask(task: Task, body: int | None = None) -> Answer:
     """Send the load's request once; the response's body goes to the file descriptor `body`."""
-    load, text = task.load, task.entry.body
+    load, text = task.load, task.planned.body
     words = ["curl", "--silent", "--show-error", "--noproxy", "*", "--max-time", longest_s(), "--max-filesize", "64M"]
     words += ["--output", "/dev/null" if body is None else f"/dev/fd/{body}"]
     words += ["--write-out", "%{stderr}\n%{http_code} %{time_total}"]
@@ -135,7 +135,7 @@ def warm_up(task: Task, say: Say) -> float:
 
     A warm-up without any response is repeated for 1, 2, 4 and 8 s: the machine may be busy, or responses slow.
     """
-    handle = memory_file(task.entry.body.encode()) if task.entry.body else None
+    handle = memory_file(task.planned.body.encode()) if task.planned.body else None
     try:
         return _warm_up(task, say, handle)
     finally:
@@ -144,7 +144,7 @@ def warm_up(task: Task, say: Say) -> float:
 
 
 def _warm_up(task: Task, say: Say, body: int | None) -> float:
-    load, seconds = _warm_up_load(task, body), task.entry.warmup_s
+    load, seconds = _warm_up_load(task, body), task.planned.warmup_s
     for tries in range(TRIES):
         output = _warmed(task, load, seconds, body)
         if answered := _ANSWERED.search(output):

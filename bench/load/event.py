@@ -36,7 +36,7 @@ from bench.load.kernel_counters import counters, limits, sysctls
 from bench.load.proxy import obeying, proxied, wait_for_containers
 from bench.load.save import TOOL_JSON, tool_json
 from bench.load.task import Say, Task, command_of, pinned
-from bench.plan.events.event import (
+from bench.plan.event import (
     BEFORE_S,
     ENDED,
     LOOK_S,
@@ -46,7 +46,6 @@ from bench.plan.events.event import (
     WORKERS,
     Event,
     Needs,
-    event_of,
 )
 from bench.records.event import NEEDS, Fate
 from bench.records.event_window import percentile
@@ -86,32 +85,32 @@ class Capacity:
 def wait_until_all_ready(task: Task, say: Say) -> None:
     """Wait for the first good response, from each container if the event has several."""
     wait_until_ready(task, say)
-    event = event_of(task.entry.event)
+    event = task.event
     wait_for_containers(event, _asked(task, event, None))
 
 
 def asked_of(task: Task) -> str:
     """The key of a capacity: the request, and the environment variables that affect the capacity."""
-    event = event_of(task.entry.event)
+    event = task.event
     given = [f"{name}={value}" for name, value in sorted(event.environment.items()) if name not in NOT_OF_CAPACITY]
     return " ".join((task.load.request.method, urlsplit(task.load.url).path, urlsplit(task.load.url).query, *given))
 
 
 def find_capacity(task: Task) -> Capacity:
     """Measure the service's capacity; nothing else may be loaded meanwhile."""
-    found = Capacity(_capacity(task), task.entry.id)
+    found = Capacity(_capacity(task), task.planned.id)
     time.sleep(QUIET_S)
     return found
 
 
 def know(task: Task, capacity: Capacity) -> None:
     """Save the service's capacity, the pids of its workers, and the expected body."""
-    event = event_of(task.entry.event)
+    event = task.event
     facts: dict[str, Any] = {"schema": 1, "connections": PROBE_CONNECTIONS, "seconds": PROBE_S, **asdict(capacity)}
     found = asyncio.run(_look(_asked(replace(task, load=pinned(task.load)), event, None), event))
     bodies = {one.body for one in found.log if one.fate is Fate.ANSWERED and one.body is not None}
     # Bodies that differ between responses, as a user's own app may send, are not compared.
-    same = len(bodies) == 1 and not task.entry.requests
+    same = len(bodies) == 1 and not task.planned.requests
     facts["told"] = sorted({one.worker for one in found.log if one.worker})
     facts["expected"] = base64.b64encode(bodies.pop()).decode() if same else None
     write_file(task.folder / CAPACITY, json.dumps(facts) + "\n")
@@ -149,7 +148,7 @@ def run_event(task: Task, beside: int = 0) -> None:
 
     `beside` is the number of other windows of the event at the same time.
     """
-    folder, event = task.folder, event_of(task.entry.event)
+    folder, event = task.folder, task.event
     found = mapping(as_object(read_bytes(str(folder / CAPACITY)) or b""))
     if not isinstance(capacity := found.get("rate"), float):
         raise Failed(TOOL_FAILED, f"{CAPACITY} has no capacity: the load was not prepared")
@@ -380,7 +379,7 @@ def _asked(task: Task, event: Event, expected: bytes | None) -> Asked:
     url = urlsplit(task.load.url)
     body = b""
     if task.load.request.body_file:
-        body = (task.entry.body or "").encode() or Path(task.load.request.body_file).read_bytes()
+        body = (task.planned.body or "").encode() or Path(task.load.request.body_file).read_bytes()
     return Asked(
         host=url.hostname or "",
         port=url.port or 80,
@@ -407,7 +406,7 @@ def _slow_head(task: Task, event: Event) -> bytes:
 
 def _head(task: Task, event: Event, path: str, body: bytes, method: str = "") -> bytes:
     method = method or task.load.request.method
-    lines = [f"{method} {path} HTTP/1.1", f"Host: {task.entry.service}:8080", "User-Agent: bench"]
+    lines = [f"{method} {path} HTTP/1.1", f"Host: {task.planned.service}:8080", "User-Agent: bench"]
     lines += [line for line in task.load.request.headers if not line.lower().startswith("host:")]
     lines += [f"Content-Length: {len(body)}"] if body else []
     lines += [] if event.pool else ["Connection: close"]

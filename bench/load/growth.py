@@ -12,7 +12,7 @@ from typing import Any
 from bench.core.programs import guarded
 from bench.load.client import Asked, Client
 from bench.load.task import command_of
-from bench.plan.events.event import BEFORE_S, Event
+from bench.plan.event import BEFORE_S, Event
 from bench.plan.events.growth import BODY_MB
 from bench.records.event import BODY
 from bench.tools import TOOLS

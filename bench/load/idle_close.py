@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from bench.load.client import Client, Connection, Other, Request
-from bench.plan.events.event import AROUND_S, HELD, LOOK_S, OPENED_S, Event
+from bench.plan.event import AROUND_S, HELD, LOOK_S, OPENED_S, Event
 from bench.records.event import CLOSED, KEPT
 
 EACH_S = 0.02

@@ -1,6 +1,6 @@
 """The windows of a step whose services take turns: services are warmed up together and loaded in turns.
 
-Reads RUN/step.jsonl (the step's lines of the plan) and RUN/containers.json (the cgroup of each container).
+Reads RUN/step.json and RUN/containers.json (the cgroup of each container).
 
 Windows spoiled by noise of the host are measured again, within a budget, but only in tables ranked by requests/s: CPU
 per request excludes what other programs took, so a second window would add nothing
@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.analysis.tables.planned import tables_of
-from bench.core.errors import UserError
 from bench.core.files import as_object, check_room, mapping, read_bytes
+from bench.core.groups import grouped
 from bench.load.answers import one_answer, quiet_s, rest_s
 from bench.load.at_rate import load_at_rate
 from bench.load.cpu_counters import SHARED, CpuCounters, address_of, cgroup_root, find_cgroups, limits_of
@@ -34,7 +34,7 @@ from bench.load.task import Say, Step, Task, at_address, at_once, command_of
 from bench.load.turns import Runner, Turns, is_spoiled, run_window
 from bench.load.verbs import prepare, ready
 from bench.plan.cpus import parse_list
-from bench.plan.measurement import Measurement, measurement_of, settings_of
+from bench.plan.measurement import Measurement, settings_of
 from bench.plan.running import NO_COUNTERS
 from bench.records.counters import is_clock_step, whole
 from bench.run.folder import host_and_port, read_addresses
@@ -76,7 +76,7 @@ def retries_of(run: Path) -> Retries:
     return Retries(run, noise_limits_of(mapping(facts.get("knobs"))), most)
 
 
-LINES, CONTAINERS = "step.jsonl", "containers.json"
+CONTAINERS = "containers.json"
 PORT = 8080
 ENOUGH_PER_CONNECTION, ENOUGH, MOST_LONGER = 4, 1.5 * LEAST_SUCCESSES, 4.0
 """A window aims at this many responses per connection, and in all: more than it needs to count. Slow services are
@@ -115,22 +115,15 @@ class Span:
         return (self.ended_ns - self.began_ns - self.elapsed_ns) / 1e9
 
 
-def windows_of(run: Path) -> list[list[Measurement]]:
-    """The measurements of each window in RUN/step.jsonl, in the order of the plan."""
-    windows: dict[tuple[Any, ...], list[Measurement]] = {}
-    for line in (run / LINES).read_bytes().splitlines():
-        one = measurement_of(as_object(line))
-        if isinstance(one, str):
-            raise UserError(f"{run / LINES}: {one}")
-        windows.setdefault((one.scenario, one.tool, one.level, one.window), []).append(one)
-    if not windows:
-        raise UserError(f"{run / LINES} is empty")
-    return [*windows.values()]
+def windows_of(step: Step) -> list[list[Measurement]]:
+    """The measurements of each window of the step, in the order of the plan."""
+    planned = [load.planned for load in step.loads.loads.values()]
+    return [*grouped(planned, lambda one: (one.scenario, one.tool, one.level, one.window)).values()]
 
 
 def wait_for_all(step: Step) -> None:
     """Wait for the first good response of all started services at the same time; Failed if there is none at all."""
-    first = {one.service: one for window in windows_of(step.run) for one in window}
+    first = {one.service: one for window in windows_of(step) for one in window}
     _of_each(step, _still(step, first.values()), ready)
     if all(map(step.status, first)):
         raise Failed(NO_ANSWER, "no service is left to be loaded")
@@ -143,7 +136,7 @@ def _still(step: Step, window: Iterable[Measurement]) -> list[Measurement]:
 
 def load_windows(step: Step) -> None:
     """Warm up, load and save every window of the step."""
-    windows, run = windows_of(step.run), step.run
+    windows, run = windows_of(step), step.run
     facts = as_object(read_bytes(str(run / "run.json")) or b"") or {}
     services = {one.service for window in windows for one in window}
     counters = CpuCounters(_cgroups(run, services), server_cpus=_server_cpus(facts))

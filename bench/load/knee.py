@@ -114,8 +114,8 @@ def search_knee(task: Task, warmed: float | None = None) -> None:
     task.write_body()
     task = replace(task, load=pinned(task.load))
     # The null server answers far more requests than this tool can send.
-    first = None if task.entry.service == NULL else first_rate(warmed)
-    number, host = 0, _Host(Path(*folder.parts[:-7]), task.entry.service)
+    first = None if task.planned.service == NULL else first_rate(warmed)
+    number, host = 0, _Host(Path(*folder.parts[:-7]), task.planned.service)
     while trial := next_trial(task, first):
         number += 1
         name = f"{number:02}-{plain(trial.load.rate)}-{plain(trial.load.duration_s)}"
@@ -157,7 +157,7 @@ def next_trial(task: Task, first: int | None = None) -> Task | None:
     A knee found in an earlier round is reused. If the level is a share of the knee, there is no search: the rate is
     that share of the lowest knee of all services in this run and scenario.
     """
-    folder, limit_s, share = task.folder, task.entry.knee_p99_s or 0.0, task.entry.knee_share
+    folder, limit_s, share = task.folder, task.planned.knee_p99_s or 0.0, task.planned.knee_share
     trials, found_in = trials_of(folder), None
     if share is not None:
         try:
@@ -203,7 +203,7 @@ def at_knee(task: Task) -> Task:
 
 def first_trial(task: Task) -> Task:
     """The first trial of a search, without side effects: in a folder that does not exist, no trials are found."""
-    search = replace(task.entry, knee_share=None)
+    search = replace(task.entry, planned=replace(task.planned, knee_share=None))
     trial = next_trial(replace(task, entry=search, folder=Path("/none/round/step/scenario/level/w1/service")))
     if trial is None:
         raise Failed(TOOL_FAILED, "the search for a knee has no first trial")

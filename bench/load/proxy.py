@@ -23,7 +23,7 @@ from typing import Any
 from bench.core.files import write_file
 from bench.load.client import Asked
 from bench.load.failures import NO_ANSWER, TOOL_FAILED, Failed
-from bench.plan.events.event import Event
+from bench.plan.event import Event
 from bench.tools.sockets import PROXY
 from driver.messages import PROXY_ASKED, PROXY_TOLD
 

@@ -19,7 +19,6 @@ from bench.load.event import Capacity, asked_of, find_capacity, know, run_event,
 from bench.load.failures import NO_ANSWER, TOOL_FAILED, Failed
 from bench.load.save import TOOL_JSON
 from bench.load.task import Say, Step, Task, at_once
-from bench.plan.events.event import event_of
 from bench.tools.sockets import CAPACITY, REQUESTS, SLOW
 from driver.messages import BEGUN, ENOUGH
 
@@ -41,13 +40,13 @@ def wait_for_all(step: Step) -> None:
 
 def load_events(step: Step) -> None:
     """Warm up all services, measure the capacity of each, and start their events shortly after each other."""
-    _of_each(step, [task for task in _left(step) if task.entry.warmup_s], warm_up)
+    _of_each(step, [task for task in _left(step) if task.planned.warmup_s], warm_up)
     capacities = dict[str, Capacity]()
     for task in _left(step):
         # A failure only affects its own service.
-        with suppress(Exception), step.noted(task.entry.name):
-            capacities[task.entry.name] = _capacity(step.run, task)
-    _of_each(step, _left(step), lambda task, _: know(task, capacities[task.entry.name]))
+        with suppress(Exception), step.noted(task.planned.container):
+            capacities[task.planned.container] = _capacity(step.run, task)
+    _of_each(step, _left(step), lambda task, _: know(task, capacities[task.planned.container]))
     tasks = _left(step)
     processes = [get_context("fork").Process(target=_run, args=(step, task, len(tasks) - 1)) for task in tasks]
     for process in processes:
@@ -61,30 +60,30 @@ def load_events(step: Step) -> None:
 
 def _left(step: Step) -> list[Task]:
     """The loads of services that have not failed."""
-    return [step.task(name) for name, load in step.loads.loads.items() if not step.status(load.name)]
+    return [step.task(name) for name, load in step.loads.loads.items() if not step.status(load.planned.container)]
 
 
 def _of_each(step: Step, tasks: Iterable[Task], do: Callable[[Task, Say], object]) -> None:
     """Call `do` for all tasks at the same time; keep the output and the exit status for each service."""
 
     def of_one(task: Task) -> None:
-        with suppress(Exception), step.noted(task.entry.name) as say:
+        with suppress(Exception), step.noted(task.planned.container) as say:
             do(task, say)
 
     at_once(of_one, tasks)
 
 
 def _run(step: Step, task: Task, beside: int) -> None:
-    with suppress(Exception), step.noted(task.entry.name):
+    with suppress(Exception), step.noted(task.planned.container):
         run_event(task, beside)
 
 
 def _capacity(run: Path, task: Task) -> Capacity:
     """The service's capacity: the one measured earlier in this run if possible, else a new one."""
-    file, asked = run / CAPACITIES / f"{task.entry.service}.json", asked_of(task)
+    file, asked = run / CAPACITIES / f"{task.planned.service}.json", asked_of(task)
     known = dict(mapping(as_object(read_bytes(str(file)) or b"")))
     before = mapping(known.get(asked))
-    if isinstance(rate := before.get("rate"), float) and event_of(task.entry.event).most_rate is not None:
+    if isinstance(rate := before.get("rate"), float) and task.event.most_rate is not None:
         return Capacity(rate, str(before.get("of")))
     found = find_capacity(task)
     file.parent.mkdir(parents=True, exist_ok=True)

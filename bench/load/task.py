@@ -13,60 +13,62 @@ import subprocess
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from bench.core.errors import UserError
 from bench.core.files import as_object, mapping, read_bytes, write_file
+from bench.core.typed import read_as
 from bench.load.failures import WRONG_USAGE, Failed, explained
+from bench.plan.event import Event
+from bench.plan.measurement import Measurement
 from bench.tools import SOCKETS, TOOLS
 from bench.tools.tool import CannotError, Command, Load, Request, Tool
-from driver.messages import MessageError, message
 
 FILE, SCHEMA = "step.json", 1
 T = TypeVar("T")
 
 
+GRACE_S = 10
+"""Seconds that a load tool may take beyond its duration and timeout."""
+COUNT_DEADLINE_S = 600
+"""Seconds that a load with a fixed number of requests may take."""
+ENDLESS_S = 3600
+"""The duration with which a tool in turns is started; it is stopped after its last turn."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepLoad:
-    """One load. Times are in seconds, `rate` is in requests/s; None means not set by the plan.
+    """One load: its measurement in the plan, and what is only known when its step begins.
 
-    `dir` and `requests` are relative to the run's folder. The tool is killed `deadline_s` after its start.
+    `url` has the address at which the service is reached. `knee_ceiling`: the highest rate, in requests/s, in a search
+    for a knee; above it, the tool's own p99 is too near the limit.
     """
 
-    id: str
-    service: str
-    dir: str
+    planned: Measurement
     url: str
-    method: str
-    body: str | None
-    requests: str | None
-    targets: int | None
-    tool: str
-    connections: int | None
-    count: int | None
-    rate: float | None
-    duration_s: float | None
-    timeout_s: float
-    threads: int
-    warmup_s: float
-    keepalive: bool
-    deadline_s: float
-    knee_p99_s: float | None
-    knee_share: float | None
     knee_ceiling: float | None = None
-    """The highest rate, in requests/s, in a search for a knee: above it, the tool's own p99 is too near the limit."""
-    event: Mapping[str, Any] | None = None
-    """The event during the load, in the form of `bench.plan.events`."""
-    after_s: float = 0.0
-    """Delay of its start, relative to that of the step."""
-    container: str = ""
-    """The name under which the service runs, if a step has several containers of a service."""
+
+    def __post_init__(self) -> None:
+        if self.planned.timeout_s is None:
+            raise UserError(f"{self.planned.id} of the plan has no timeout_s")
 
     @property
-    def name(self) -> str:
-        """The name under which the service runs in the step."""
-        return self.container or self.service
+    def duration_s(self) -> float | None:
+        """How long the tool sends requests; None if the plan sets their number."""
+        return ENDLESS_S if self.planned.held else self.planned.duration_s
+
+    @property
+    def deadline_s(self) -> float:
+        """When the tool is killed, from its start."""
+        return self.duration_s + (self.planned.timeout_s or 0) + GRACE_S if self.duration_s else COUNT_DEADLINE_S
+
+    @property
+    def after_s(self) -> float:
+        """Delay of its start, relative to that of the step."""
+        event, slot = self.planned.event, self.planned.slot
+        return event.apart_s * (slot - 1) if event and slot else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +85,16 @@ class StepLoads:
     @property
     def events(self) -> bool:
         """Whether the step's services are under events."""
-        return any(load.event is not None for load in self.loads.values())
+        return any(load.planned.event for load in self.loads.values())
 
 
-def write_loads(folder: Path, step: StepLoads, host: Mapping[str, Any]) -> None:
+def write_loads(folder: Path, loads: Mapping[str, StepLoad], host: Mapping[str, Any]) -> None:
     """Write step.json into the folder of a run or a lane; `host` is the driver's part of it."""
-    loads = {name: asdict(load) for name, load in step.loads.items()}
-    told = {"schema": SCHEMA, "host": host, "loads": loads}
-    write_file(folder / FILE, json.dumps(told) + "\n")
+    entries = {
+        name: {"planned": load.planned.as_dict(), "url": load.url, "knee_ceiling": load.knee_ceiling}
+        for name, load in loads.items()
+    }
+    write_file(folder / FILE, json.dumps({"schema": SCHEMA, "host": host, "loads": entries}) + "\n")
 
 
 def read_loads(folder: str) -> StepLoads:
@@ -101,22 +105,12 @@ def read_loads(folder: str) -> StepLoads:
     step = as_object(data) or {}
     if step.get("schema") != SCHEMA:
         raise Failed(WRONG_USAGE, f"{file} is not a step of schema {SCHEMA}")
-    loads = {name: _load(file, name, load) for name, load in mapping(step.get("loads")).items()}
+    try:
+        loads = {name: read_as(StepLoad, load, f"load {name}") for name, load in mapping(step.get("loads")).items()}
+    except (ValueError, UserError) as problem:
+        raise Failed(WRONG_USAGE, f"{file}: {problem}; start a new run") from None
     host = mapping(step.get("host"))
     return StepLoads(loads, str(host.get("dir")), host.get("held") is True)
-
-
-def _load(file: str, name: str, values: Any) -> StepLoad:
-    try:
-        load = message(StepLoad, values)
-        if load.event:
-            # Import events only when needed: other loads start between two windows.
-            from bench.plan.events.event import event_of
-
-            event_of(load.event)
-    except (MessageError, ValueError) as problem:
-        raise Failed(WRONG_USAGE, f"{file}, load {name}: {problem}; start a new run") from None
-    return load
 
 
 UNEXPECTED = 1
@@ -141,52 +135,65 @@ class Task:
     folder: Path
     deadline_s: float
 
+    @property
+    def planned(self) -> Measurement:
+        """The measurement in the plan."""
+        return self.entry.planned
+
+    @property
+    def event(self) -> Event:
+        """The event during the load; Failed if there is none."""
+        if self.planned.event is None:
+            raise Failed(WRONG_USAGE, f"{self.planned.id} has no event")
+        return self.planned.event
+
     def command(self) -> Command:
         """The tool's command line; Failed if it cannot generate the load."""
         return command_of(self.tool, self.load)
 
     def write_body(self) -> None:
         """Write the body of the contract's request to a file, from which tools read it."""
-        if self.entry.body:
+        if self.planned.body:
             self.folder.mkdir(parents=True, exist_ok=True)
-            (self.folder / BODY).write_bytes(self.entry.body.encode())
+            (self.folder / BODY).write_bytes(self.planned.body.encode())
 
 
 def task_of(run: str, entry: StepLoad) -> Task:
     """The task for an entry of a run's step.json."""
-    tool = SOCKETS if entry.event else TOOLS.get(entry.tool)
+    planned = entry.planned
+    tool = SOCKETS if planned.event else TOOLS.get(planned.tool)
     if tool is None:
-        raise Failed(WRONG_USAGE, f"unknown tool '{entry.tool}' in {run}/{FILE}")
-    folder = f"{run}/{entry.dir}"
+        raise Failed(WRONG_USAGE, f"unknown tool '{planned.tool}' in {run}/{FILE}")
+    folder = f"{run}/{planned.dir}"
     load = Load(
         url=entry.url,
-        request=_request(run, folder, entry),
-        connections=entry.connections,
-        count=entry.count,
-        rate=entry.rate,
+        request=_request(run, folder, planned),
+        connections=planned.connections,
+        count=planned.count,
+        rate=planned.rate,
         duration_s=entry.duration_s,
-        timeout_s=entry.timeout_s,
-        threads=entry.threads,
-        keepalive=entry.keepalive,
-        latency_s=entry.knee_p99_s or 0.0,
+        timeout_s=planned.timeout_s or 0,
+        threads=planned.threads,
+        keepalive=planned.keepalive,
+        latency_s=planned.knee_p99_s or 0.0,
     )
     return Task(entry, tool, load, Path(folder), entry.deadline_s)
 
 
-def _request(run: str, folder: str, entry: StepLoad) -> Request:
+def _request(run: str, folder: str, planned: Measurement) -> Request:
     """The request; for a user's own app, headers and body come from its folder of requests."""
-    body = f"{folder}/{BODY}" if entry.body else None
-    if not entry.requests:
-        return Request(method=entry.method, headers=("Content-Type: application/json",) * bool(body), body_file=body)
-    requests = f"{run}/{entry.requests}"
+    body = f"{folder}/{BODY}" if planned.body else None
+    if not planned.requests:
+        return Request(method=planned.method, headers=("Content-Type: application/json",) * bool(body), body_file=body)
+    requests = f"{run}/{planned.requests}"
     headers = Path(requests, "headers").read_text().splitlines()
     first = f"{requests}/body-1"
     return Request(
-        method=entry.method,
+        method=planned.method,
         headers=tuple(line.strip() for line in headers),
         body_file=first if os.path.exists(first) else body,
         requests=requests,
-        targets=entry.targets or 0,
+        targets=planned.targets or 0,
     )
 
 

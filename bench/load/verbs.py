@@ -13,7 +13,7 @@ from bench.tools.tool import Command
 def prepare_alone(step: Step, say: Say) -> None:
     """`prepare` for a step with one service; output also goes to `say`."""
     task = step.task()
-    with step.noted(task.entry.service) as keep:
+    with step.noted(task.planned.service) as keep:
 
         def both(line: str) -> None:
             say(line)
@@ -27,9 +27,9 @@ def run_alone(step: Step) -> None:
     from bench.load.save import run_and_save
 
     task = step.task()
-    with step.noted(task.entry.service):
+    with step.noted(task.planned.service):
         task = replace(task, load=pinned(task.load))
-        if task.entry.knee_p99_s is not None:
+        if task.planned.knee_p99_s is not None:
             from bench.load.knee import at_knee
 
             task = at_knee(task)
@@ -38,7 +38,7 @@ def run_alone(step: Step) -> None:
 
 def command(task: Task) -> Command:
     """The load tool's command line; in a search for a knee, that of the first trial."""
-    if task.entry.knee_p99_s is not None:
+    if task.planned.knee_p99_s is not None:
         from bench.load.knee import first_trial
 
         task = first_trial(task)
@@ -56,12 +56,12 @@ def prepare(task: Task, say: Say) -> None:
     """Poll until the first good response, warm up, and search for the knee if the level requires it."""
     from bench.load.answers import wait_until_ready, warm_up
 
-    searched = task.entry.knee_p99_s is not None
+    searched = task.planned.knee_p99_s is not None
     if not searched:
         # Report a load that the tool cannot generate before waiting for the service.
         task.command()
     wait_until_ready(task, say)
-    warmed = warm_up(task, say) if task.entry.warmup_s else None
+    warmed = warm_up(task, say) if task.planned.warmup_s else None
     if searched:
         from bench.load.knee import search_knee
 

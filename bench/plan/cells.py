@@ -11,7 +11,7 @@ from typing import Any
 from bench.matrix.knobs import CPU_QUOTA
 from bench.matrix.model import Matrix, Preset, Route, Service
 from bench.plan.cpus import parse_list
-from bench.plan.events.event import OPENED_S, RECOVERED, ROLLED, SWEPT, Event
+from bench.plan.event import OPENED_S, RECOVERED, ROLLED, SWEPT, Event
 from bench.plan.interim_looks import RATED_FROM, table_looks
 from bench.plan.levels import SEARCHED, Level, parse_level
 from bench.plan.measurement import Pair

@@ -8,8 +8,8 @@ from dataclasses import replace
 from bench.core.errors import UserError, unknown
 from bench.plan.cells import RATE_SECONDS, ROOM, Plan, PlannedCell, null_cells, turn_tables
 from bench.plan.cpus import parse_list
+from bench.plan.event import BAD_DAY
 from bench.plan.events.cells import event_cells, null_events
-from bench.plan.events.event import BAD_DAY
 from bench.plan.interim_looks import LOOKS
 from bench.plan.levels import parse_level
 from bench.plan.loads import Shares, load_cells

@@ -12,8 +12,8 @@ from msgspec import Meta
 
 from bench.core.errors import UserError
 from bench.core.typed import read_as
-from bench.plan.events.event import Event
-from bench.plan.events.event import as_dict as event_as_dict
+from bench.plan.event import Event
+from bench.plan.event import as_dict as event_as_dict
 from bench.tools import SOCKETS, TOOLS
 
 MODES = ("solo", "null", "turns", "rate", "event")

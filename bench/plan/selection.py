@@ -10,8 +10,8 @@ from bench.core.errors import UserError, unknown
 from bench.matrix.knobs import Knob
 from bench.matrix.model import Matrix, Preset, Service, select
 from bench.matrix.packages import Wheels, with_package
+from bench.plan.event import WORKERS
 from bench.plan.events import kinds_of, usual_cases
-from bench.plan.events.event import WORKERS
 from bench.plan.running import RunningServer
 
 MODES = ("turns", "solo")

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from bench.core.files import items, mapping
-from bench.plan.events.event import ENDED, RESTORED, SWAPPED
+from bench.plan.event import ENDED, RESTORED, SWAPPED
 from bench.records.event import CLOSED, KEPT, Action, Fate
 from bench.records.event_needs import Figures, away, exhausted
 from bench.records.event_proxy import proxy_figures

@@ -14,7 +14,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from bench.core.files import items, mapping
-from bench.plan.events.event import ENDED, RESTORED, ROLLED, SLOWER, SLOWER_S, SWAPPED, SWEPT, Event
+from bench.plan.event import ENDED, RESTORED, ROLLED, SLOWER, SLOWER_S, SWAPPED, SWEPT, Event
 from bench.records.event import KEPT, Action, Bin, Fate
 from bench.tools.sockets import EVENTS
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from bench.core.files import items, mapping
-from bench.plan.events.event import WORKERS
+from bench.plan.event import WORKERS
 from bench.records.event import BODY, OPEN, Fate, Point
 from bench.records.event_needs import Figures
 from bench.records.event_window import Row, Window, percentile

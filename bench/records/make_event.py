@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from bench.core.files import as_object, items, mapping, read_bytes
-from bench.plan.events.event import ENDED, SWEPT
+from bench.plan.event import ENDED, SWEPT
 from bench.plan.measurement import Measurement
 from bench.records.event import NEEDS, Ended, EventRecord
 from bench.records.event_figures import figures

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from bench.core.errors import UserError
 from bench.core.files import write_file
+from bench.load.task import FILE as STEP_FILE
 from bench.run import retries
 from bench.run.folder import lane_folder, lane_folders
 from bench.run.reader import CHANGED_PARTS, Run, read_run
@@ -19,7 +20,7 @@ from bench.schedule import journal, run_state
 from bench.schedule.common_rate import knee_ceiling
 from bench.schedule.progress import NOT_LOADED, LiveStatus, Screen, event_status, live_status
 from bench.schedule.run_state import RunState
-from bench.schedule.step_file import FILES, write_step
+from bench.schedule.step_file import write_step
 from bench.schedule.steps import next_wave
 from driver.messages import UNFINISHED
 
@@ -141,8 +142,7 @@ def _write_wave(folder: Path, state: RunState) -> None:
     search = any(step.finds_knee for step in steps.values())
     ceiling = knee_ceiling(journal.records(journal.read(str(folder)), ("null",))) if search else None
     for at in lane_folders(folder) if state.lanes > 1 else ():
-        for name in FILES:
-            (at / name).unlink(missing_ok=True)
+        (at / STEP_FILE).unlink(missing_ok=True)
     for lane, step in steps.items():
         at = lane_folder(folder, lane)
         at.mkdir(parents=True, exist_ok=True)

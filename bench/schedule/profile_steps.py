@@ -15,13 +15,14 @@ from pathlib import Path
 from bench.analysis.profiles.sampled import cannot_sample, profiles_of, read_profile, sampled_services, windows_of
 from bench.analysis.tables.judge import judge_tables
 from bench.core.files import write_file
+from bench.load.task import FILE as STEP
 from bench.plan.measurement import Measurement, planned_of, step_folder, window_folder
 from bench.plan.profile import FOLDER, UNDER_WAY
 from bench.run.reader import read_run, read_service
 from bench.schedule.finished import FILE as FINISHED
 from bench.schedule.finished import read_finished, record_step
 from bench.schedule.run_state import unverified
-from bench.schedule.step_file import FILES, write_step
+from bench.schedule.step_file import write_step
 from bench.schedule.steps import Step
 from bench.validity.run_records import reviewed, service_names
 from driver.messages import Finished
@@ -70,7 +71,7 @@ def next_window(run: Path) -> str:
         queue += [last | {AGAIN: True}] if starved and AGAIN not in last else []
         write_file(run / QUEUE, "".join(f"{json.dumps(line)}\n" for line in queue))
     if not queue:
-        for name in (QUEUE, *FILES):
+        for name in (QUEUE, STEP):
             (run / name).unlink(missing_ok=True)
         return ""
     step = Step((planned_of(queue[0]),))

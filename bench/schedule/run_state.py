@@ -14,6 +14,8 @@ from typing import Any
 
 from bench.core.errors import UserError
 from bench.core.files import write_file
+from bench.load.task import FILE as STEP
+from bench.load.task import read_loads
 from bench.plan.measurement import planned_of
 from bench.run import retries
 from bench.run.folder import lane_folders
@@ -24,8 +26,7 @@ from bench.schedule.failures import reopen
 from bench.schedule.finished import FILE as FINISHED
 from bench.schedule.finished import lost_of, read_finished, record_step
 from bench.schedule.progress import Progress
-from bench.schedule.step_file import FILES, LINES
-from bench.schedule.steps import Step, dealt, in_time, open_steps, read_steps, steps_of
+from bench.schedule.steps import Step, dealt, in_time, open_steps, steps_of
 from driver.messages import Finished
 
 FILE = "loop.json"
@@ -158,9 +159,9 @@ def _record_last(source: Run) -> None:
 
 def _as_loaded(at: Path, step: Step) -> Step:
     """The step as it was loaded: maybe only a part of the planned block."""
-    if not (at / LINES).exists():
+    if not (at / STEP).exists():
         return step
-    (loaded,) = read_steps((at / LINES).read_text()) or (step,)
+    loaded = Step(tuple(load.planned for load in read_loads(str(at)).loads.values()))
     return loaded if loaded.id == step.id else step
 
 
@@ -193,5 +194,5 @@ def load(folder: Path) -> RunState:
 def remove(folder: Path) -> None:
     """Remove the loop's files from the run's folder."""
     for at in lane_folders(folder):
-        for name in (FILE, *FILES, journal.FILE):
+        for name in (FILE, STEP, journal.FILE):
             (at / name).unlink(missing_ok=True)

@@ -1,50 +1,32 @@
-"""Writes the files of a step: RUN/step.json and RUN/step.jsonl.
-
-step.json has a part for the driver, and the loads for the load generator; step.jsonl has the step's lines of the plan.
-"""
+"""Writes the file of a step, RUN/step.json: a part for the driver, and the loads for the load generator."""
 
 from __future__ import annotations
 
 import glob
 import shutil
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
-from bench.core.errors import UserError
-from bench.core.files import write_file
-from bench.load.task import FILE as STEP
-from bench.load.task import StepLoad, StepLoads, write_loads
-from bench.plan.events.event import Event, as_dict
+from bench.load.task import StepLoad, write_loads
+from bench.plan.event import Event
 from bench.plan.measurement import Measurement
 from bench.run.folder import read_addresses
 from bench.schedule.steps import Step
 from driver.messages import Doings, as_json
 from driver.messages import Step as HostStep
 
-LINES = "step.jsonl"
-FILES = (STEP, LINES)
-"""All files of a step under way."""
-GRACE_S = 10
-"""Seconds that a load tool may take beyond its duration and timeout."""
-COUNT_DEADLINE_S = 600
-"""Seconds that a load with a fixed number of requests may take."""
-ENDLESS_S = 3600
-"""The duration with which a tool in turns is started; it is stopped after its last turn."""
 PORT = 8080
 NAMES: Mapping[str, str] = MappingProxyType({})
 """The addresses of a run whose services are all reached by name."""
 
 
 def write_step(run: Path, step: Step, at: Path | None = None, ceiling: float | None = None) -> None:
-    """Write a step's files to RUN or to its lane's folder `at`; knees are searched up to `ceiling` requests/s."""
-    at = at or run
-    loads = loads_of(run, step)
-    loads = replace(loads, loads={name: replace(one, knee_ceiling=ceiling) for name, one in loads.loads.items()})
+    """Write a step to RUN or to its lane's folder `at`; knees are searched up to `ceiling` requests/s."""
+    addresses = read_addresses(run)
     _remove_earlier(run, step)
-    write_file(at / LINES, "".join(f"{line.to_line()}\n" for line in step.lines))
-    write_loads(at, loads, as_json(host_step(step)))
+    loads = {line.id: load_of(line, addresses, ceiling) for line in step.lines}
+    write_loads(at or run, loads, as_json(host_step(step)))
 
 
 def _remove_earlier(run: Path, step: Step) -> None:
@@ -85,40 +67,7 @@ def doings_of(event: Event) -> Doings:
     )
 
 
-def loads_of(run: Path, step: Step) -> StepLoads:
-    """The loads of a step."""
-    addresses = read_addresses(run)
-    return StepLoads({line.id: load_of(line, addresses) for line in step.lines})
-
-
-def load_of(planned: Measurement, addresses: Mapping[str, str] = NAMES) -> StepLoad:
+def load_of(planned: Measurement, addresses: Mapping[str, str] = NAMES, ceiling: float | None = None) -> StepLoad:
     """The load of a measurement; `addresses` has the services that are not reached by name."""
-    service, timeout_s, event = planned.service, planned.timeout_s, planned.event
-    if timeout_s is None:
-        raise UserError(f"{planned.id} of the plan has no timeout_s")
-    duration_s = ENDLESS_S if planned.held else planned.duration_s
-    return StepLoad(
-        id=planned.id,
-        service=service,
-        dir=planned.dir,
-        url=(planned.url or f"http://{addresses.get(service, f'{planned.container}:{PORT}')}") + planned.path,
-        method=planned.method,
-        body=planned.body,
-        requests=planned.requests,
-        targets=planned.targets,
-        tool=planned.tool,
-        connections=planned.connections,
-        count=planned.count,
-        rate=planned.rate,
-        duration_s=duration_s,
-        timeout_s=timeout_s,
-        threads=planned.threads,
-        warmup_s=planned.warmup_s,
-        keepalive=planned.keepalive,
-        deadline_s=duration_s + timeout_s + GRACE_S if duration_s else COUNT_DEADLINE_S,
-        knee_p99_s=planned.knee_p99_s,
-        knee_share=planned.knee_share,
-        event=as_dict(event) if event else None,
-        container="" if planned.copy == 1 else planned.container,
-        after_s=event.apart_s * (planned.slot - 1) if event and planned.slot else 0.0,
-    )
+    at = addresses.get(planned.service, f"{planned.container}:{PORT}")
+    return StepLoad(planned=planned, url=(planned.url or f"http://{at}") + planned.path, knee_ceiling=ceiling)

@@ -11,8 +11,8 @@ from types import MappingProxyType
 from bench.analysis.events import NOT_OF_LOSSES, EventCell, EventRow, EventTable, Kind
 from bench.core.formats import MOST_NAMES, capital, listed, milliseconds, number, plural
 from bench.core.groups import grouped
+from bench.plan.event import SLOWER_S
 from bench.plan.events.dependencies import AFTER_S
-from bench.plan.events.event import SLOWER_S
 from bench.plan.events.growth import RELOADS
 from bench.plan.events.proxies import IDLE_OF_PROXIES
 from bench.records.event import Fate

@@ -115,7 +115,7 @@ def _inputs(run: Run, folder: str) -> Iterator[tuple[Path, str]]:
     said = [*here.glob(f"{folder}/services/*.status"), *here.glob(f"{folder}/services/*.txt")]
     again = [path for path in here.glob("raw/**/*.spoiled-*") if path.is_dir()]
     yield here / folder, folder
-    for path in (own / name for name in ("step.jsonl", STEP, "containers.json")):
+    for path in (own / name for name in (STEP, "containers.json")):
         if path.exists():
             yield path, path.name
     for path in dict.fromkeys((*of_run, *sorted(said), *sorted(again))):

@@ -25,7 +25,7 @@ from pretend_engine import PretendEngine, made_run
 
 from bench.load.event import run_event
 from bench.load.task import task_of
-from bench.plan.events.event import Event, as_dict
+from bench.plan.event import Event, as_dict
 from bench.plan.measurement import planned_of
 from bench.records.event import EventRecord
 from bench.records.make_event import event_record

@@ -12,9 +12,9 @@ import pytest
 from make_run import entry, looks_of, output_of, services_of, write_measurement, write_run
 
 from bench.__main__ import main
+from bench.load.task import FILE as STEP
 from bench.plan.measurement import planned_of
 from bench.schedule.finished import FILE
-from bench.schedule.step_file import STEP
 from bench.schedule.steps import Step, steps_of
 from driver.messages import RUN_JSON, Finished, as_json
 

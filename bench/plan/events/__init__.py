@@ -8,8 +8,8 @@ from types import MappingProxyType
 
 from bench.core.errors import unknown
 from bench.matrix.model import Route
+from bench.plan.event import BEFORE_S, Event, Kind, Phase
 from bench.plan.events.dependencies import DEPENDENCIES
-from bench.plan.events.event import BEFORE_S, Event, Kind, Phase
 from bench.plan.events.growth import GROWTH
 from bench.plan.events.load import LOADS
 from bench.plan.events.processes import PROCESSES

@@ -8,8 +8,8 @@ from dataclasses import replace
 from bench.matrix.knobs import Reads
 from bench.matrix.model import Matrix, Preset, Route, Service
 from bench.plan.cells import NULL, NULL_ROUTES, NULL_WORKER, PlannedCell, SkippedCell
+from bench.plan.event import WORKERS, Event, Kind
 from bench.plan.events import kinds_of, lasting, of_app, with_signal
-from bench.plan.events.event import WORKERS, Event, Kind
 from bench.plan.levels import Level
 from bench.tools import SOCKETS
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from bench.matrix.knobs import THREADS, Reads
 from bench.matrix.model import Service
-from bench.plan.events.event import BEFORE_S, EASY, Event, Kind, Needs, Phase, easy
+from bench.plan.event import BEFORE_S, EASY, Event, Kind, Needs, Phase, easy
 from driver.messages import Action
 
 # All services side by side share the dependencies that are down or locked, so their loads begin together (apart_s=0).

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from bench.matrix.knobs import Reads
 from bench.matrix.model import Service
-from bench.plan.events.event import MOST_BESIDE, SWAPPED, Event, Kind, Phase, easy
+from bench.plan.event import MOST_BESIDE, SWAPPED, Event, Kind, Phase, easy
 from bench.plan.events.processes import ALL_APART_S, reloaded
 
 MILLION, PARTS = 1_000_000, 10

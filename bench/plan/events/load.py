@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from bench.matrix.knobs import Reads
 from bench.matrix.model import Service
-from bench.plan.events.event import BEFORE_S, MOST_BESIDE, RECOVERED, Event, Kind, Phase, easy
+from bench.plan.event import BEFORE_S, MOST_BESIDE, RECOVERED, Event, Kind, Phase, easy
 
 SLOW_STEPS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 OPENED_APART_S = 2.0

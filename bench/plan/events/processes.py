@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from bench.matrix.knobs import Reads
 from bench.matrix.model import Service
-from bench.plan.events.event import BEFORE_S, ENDED, POOL, RESTORED, SWAPPED, Event, Kind, easy
+from bench.plan.event import BEFORE_S, ENDED, POOL, RESTORED, SWAPPED, Event, Kind, easy
 from driver.messages import Action
 
 IDLE = 16

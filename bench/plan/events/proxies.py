@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from bench.plan.events.event import AROUND_S, BEFORE_S, OPENED_S, POOL, ROLLED, SWEPT, Event, Kind, easy
+from bench.plan.event import AROUND_S, BEFORE_S, OPENED_S, POOL, ROLLED, SWEPT, Event, Kind, easy
 from driver.messages import Action
 
 PROXIES_BY_CASE = (("nginx", "nginx"), ("HAProxy", "haproxy"))

@@ -14,8 +14,8 @@ from loop_engine import LoopEngine, loop, outcomes
 from loop_runs import in_step, make_loop, solo
 from pretend_engine import PretendEngine, made_run
 
+from bench.plan.event import as_dict
 from bench.plan.events import EVENTS as EVENTS_OF_PLAN
-from bench.plan.events.event import as_dict
 from bench.records.event import Ended
 from bench.records.make_event import event_records
 from bench.run.reader import read_run

@@ -65,7 +65,7 @@ def loads(
         return Command(("sh", "-c", "exit 7" if service == fails else script))
 
     monkeypatch.setattr(Vegeta, "command", command)
-    (window,) = windows_of(step.run)
+    (window,) = windows_of(step)
     load_at_rate(step, window, CpuCounters({}), random.Random(1), [], freezer=freezer)
     return loaded
 
@@ -121,6 +121,6 @@ def test_a_slow_rate_settles_for_a_request(step: Step, monkeypatch: pytest.Monke
 
 def test_without_a_freezer_all_are_loaded_too(step: Step, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Vegeta, "command", lambda *_: Command(("true",)))
-    (window,) = windows_of(step.run)
+    (window,) = windows_of(step)
     load_at_rate(step, window, CpuCounters({}), random.Random(1), [], freezer=None)
     assert [told(step, name)["exit_status"] for name in NAMES] == [0, 0, 0]

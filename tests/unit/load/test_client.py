@@ -22,8 +22,8 @@ import pytest
 from bench.load.client import Asked, Client, Request
 from bench.load.event import attempts, due_times, load_by_vegeta, rates_of, rows
 from bench.load.idle_close import Keeper
+from bench.plan.event import Phase
 from bench.plan.events import EVENTS
-from bench.plan.events.event import Phase
 from bench.records.event import KEPT, Fate
 from bench.tools.tool import Load
 from bench.tools.tool import Request as ToolRequest

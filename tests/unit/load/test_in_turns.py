@@ -14,12 +14,11 @@ import pytest
 from loop_runs import block, one_step, tables_of
 from make_run import write_run
 
-from bench.core.errors import UserError
 from bench.load import in_turns as block_module
 from bench.load import turns as turns_module
 from bench.load.answers import quiet_s
 from bench.load.failures import Failed
-from bench.load.in_turns import CONTAINERS, load_windows, seconds_for, wait_for_all, windows_of
+from bench.load.in_turns import CONTAINERS, load_windows, seconds_for, wait_for_all
 from bench.load.sockets import Connections
 from bench.load.task import Task, read_step
 from bench.load.turns import Runner, Turns
@@ -255,13 +254,6 @@ def test_a_block_of_which_nothing_is_left_is_not_loaded(make: Make) -> None:
         fake.says("ready", name, "10 no answer")
     fake.measure()
     assert not any(fake.told(name) for name in NAMES)
-
-
-@pytest.mark.parametrize("text", ["", "[]\n", '{"id": "x"}\n'])
-def test_a_step_that_is_none_is_one_line(tmp_path: Path, text: str) -> None:
-    (tmp_path / "step.jsonl").write_text(text)
-    with pytest.raises(UserError, match=r"step\.jsonl"):
-        windows_of(tmp_path)
 
 
 def test_no_tool_outlives_its_window(make: Make) -> None:

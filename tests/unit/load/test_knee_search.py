@@ -312,10 +312,10 @@ def cell(folder: Path, number: int = 1, service: str = "svc", level: str = LEVEL
     return path
 
 
-def task(folder: Path, duration_s: float = 5, deadline_s: float = 17, share: float | None = None) -> Task:
-    line = entry(tool="vegeta", level=LEVEL, timeout_s=2, path="/json", duration_s=duration_s, dir="x")
+def task(folder: Path, duration_s: float = 5, timeout_s: float = 2, share: float | None = None) -> Task:
+    line = entry(tool="vegeta", level=LEVEL, timeout_s=timeout_s, path="/json", duration_s=duration_s, dir="x")
     load = load_of(planned_of(line | {"knee_share": share}))
-    return replace(task_of(str(folder), replace(load, deadline_s=deadline_s)), folder=folder)
+    return replace(task_of(str(folder), load), folder=folder)
 
 
 def step_of(folder: Path, *options: float) -> str:
@@ -331,7 +331,7 @@ def step_of(folder: Path, *options: float) -> str:
 def drive(folder: Path, capacity: int) -> str:
     """Run the search against a server that answers in time up to its capacity; returns its result."""
     for number in range(1, MOST_TRIALS):
-        step = step_of(folder, 5, 17)
+        step = step_of(folder)
         verdict, rate, seconds, *_ = step.split()
         if verdict == "done":
             return step
@@ -355,34 +355,34 @@ def test_the_search_goes_from_trial_to_trial(tmp_path: Path) -> None:
 
 
 def test_a_trial_has_the_grace_of_the_load(tmp_path: Path) -> None:
-    assert step_of(cell(tmp_path), 5, 17) == "try 500 10 264 22"
-    assert step_of(cell(tmp_path), 5, 15.5) == "try 500 10 264 20.5"
+    assert step_of(cell(tmp_path)) == "try 500 10 264 22"
+    assert step_of(cell(tmp_path), 5, 0.5) == "try 500 10 264 20.5"
 
 
 def test_a_later_round_takes_what_an_earlier_one_found(tmp_path: Path) -> None:
     found = drive(cell(tmp_path), 1700)
     later = cell(tmp_path, 2)
-    assert step_of(later, 5, 17) == found
+    assert step_of(later) == found
     assert json.loads((later / "knee.json").read_text())["found_in"] == "r01"
-    assert step_of(cell(tmp_path, 2, "another"), 5, 17).startswith("try 500 ")
+    assert step_of(cell(tmp_path, 2, "another")).startswith("try 500 ")
     # Not from a round that only confirms, and not from a later round.
     (cell(tmp_path) / "knee.json").rename(cell(tmp_path, 4) / "knee.json")
-    assert step_of(cell(tmp_path, 3), 5, 17).startswith("try 500 ")
+    assert step_of(cell(tmp_path, 3)).startswith("try 500 ")
 
 
 def test_a_round_that_found_none_is_no_help(tmp_path: Path) -> None:
     (cell(tmp_path) / "knee.json").write_text(json.dumps({"rate": 84, "seconds": 60, "reason": "it does not hold"}))
-    assert step_of(cell(tmp_path, 2), 5, 17).startswith("try 500 ")
+    assert step_of(cell(tmp_path, 2)).startswith("try 500 ")
 
 
 def test_a_share_is_of_the_slowest_service(tmp_path: Path) -> None:
     drive(cell(tmp_path, 1, "fast"), 3000)
     slow = int(drive(cell(tmp_path, 1, "slow"), 700).split()[1])
     folder = cell(tmp_path, 1, "fast", "knee70-p99-50ms")
-    _, rate, seconds = step_of(folder, 2, 14, 0.7).split()
+    _, rate, seconds = step_of(folder, 2, 2, 0.7).split()
     assert int(rate) == math.floor(0.7 * slow) and int(rate) * int(seconds) >= REQUESTS
     with pytest.raises(Failed, match="none of json was found") as failed:
-        step_of(cell(tmp_path / "other", 1, "fast", "knee70-p99-50ms"), 2, 14, 0.7)
+        step_of(cell(tmp_path / "other", 1, "fast", "knee70-p99-50ms"), 2, 2, 0.7)
     assert failed.value.status == 12
 
 
@@ -394,7 +394,7 @@ def test_a_load_at_a_knee_needs_one(text: str, tmp_path: Path) -> None:
 
 
 def test_the_first_trial_is_known_before_anything_is_tried(tmp_path: Path) -> None:
-    trial = first_trial(task(tmp_path, 5, 17, 0.7))
+    trial = first_trial(task(tmp_path, 5, 2, 0.7))
     assert (trial.load.rate, trial.load.duration_s, trial.folder) == (500, 10, tmp_path)
     assert not list(tmp_path.iterdir())
 

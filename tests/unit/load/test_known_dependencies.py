@@ -17,8 +17,8 @@ import pytest
 from known_server import OnThisMachine, under_event
 
 import bench.load.event
+from bench.plan.event import Event, Needs, Phase
 from bench.plan.events import EVENTS
-from bench.plan.events.event import Event, Needs, Phase
 from bench.records.event import EventRecord, Fate
 from driver.docker import DockerError
 from driver.messages import Action

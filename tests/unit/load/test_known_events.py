@@ -18,9 +18,9 @@ import bench.records.event_window
 import calibration.events
 from bench.cli.verify import LATE, PASSED, verify_verb
 from bench.load.client import Asked, Client, Request
+from bench.plan.event import HELD, Event, Needs, Phase
 from bench.plan.events import EVENTS, kind_of
 from bench.plan.events.dependencies import IN_POOL, steps_of
-from bench.plan.events.event import HELD, Event, Needs, Phase
 from bench.records.event import EventRecord, Fate
 from bench.words.event_cells import BAD_STATUS
 from calibration.events import Check, Known, behind_s, checks

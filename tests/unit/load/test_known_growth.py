@@ -10,8 +10,8 @@ import pytest
 from known_server import happened
 
 from bench.analysis.events import EventCell, connections_of
+from bench.plan.event import Event, Phase
 from bench.plan.events import EVENTS, kind_of
-from bench.plan.events.event import Event, Phase
 from bench.records.event import EventRecord, Fate
 from bench.records.event_window import end_of, read_log
 from bench.stats.event_counts import GROWS, STEADY

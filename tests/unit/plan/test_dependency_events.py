@@ -8,8 +8,8 @@ import pytest
 from make_plans import plan
 
 from bench.plan.cells import PlannedCell
+from bench.plan.event import as_dict, event_of
 from bench.plan.events import EVENTS
-from bench.plan.events.event import as_dict, event_of
 
 NO_POOL = "it has no `def` routes that run in a pool of threads"
 SAME = "every route of a WSGI app waits for the same threads: see `exhausted, threads`"

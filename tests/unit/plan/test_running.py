@@ -28,7 +28,7 @@ from bench.plan.order import measurements
 from bench.plan.running import OWNED, parse_running
 from bench.plan.selection import Selection
 from bench.run.writer import routes_to_verify, run_facts, service_facts, write_run
-from bench.schedule.step_file import host_step, loads_of
+from bench.schedule.step_file import host_step, load_of
 from bench.schedule.steps import Step
 from driver.messages import RUN_JSON, host_of, read
 
@@ -230,7 +230,7 @@ def test_a_line_of_the_plan_keeps_where_it_is_and_the_load_goes_there(tmp_path: 
     assert kept == lines[0]
     assert kept.reached_at(8080) == ("127.0.0.1", 8000)
     assert host_step(Step((kept,))).host_network
-    assert loads_of(tmp_path, Step((kept,))).loads[kept.id].url == f"{HERE}/x"
+    assert load_of(kept).url == f"{HERE}/x"
     (other,) = [line for line in measurements(plan(stacks=("aiohttp",)), 1) if line.mode == "solo"][:1]
     assert other.reached_at(8080) == ("aiohttp-py313-debian", 8080)
     assert not {"url", "host_network"} & other.as_dict().keys()

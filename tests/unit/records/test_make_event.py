@@ -13,8 +13,8 @@ import pytest
 from make_run import entry
 
 from bench.load.event import COLUMNS
+from bench.plan.event import Event, as_dict
 from bench.plan.events import EVENTS
-from bench.plan.events.event import Event, as_dict
 from bench.plan.measurement import Measurement, measurement_of
 from bench.records.event import Action, Ended, EventRecord, Fate
 from bench.records.make_event import event_record

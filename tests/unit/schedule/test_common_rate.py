@@ -19,7 +19,6 @@ from bench.records.record import Cause, Record
 from bench.run.common_rates import CommonRates, common_rates
 from bench.run.reader import read_raw, read_run, read_service
 from bench.schedule.common_rate import client_most, knee_ceiling, rates_of
-from bench.schedule.step_file import LINES
 from bench.validity.run_records import build_records, judged_record
 from bench.validity.run_rules import BOUND
 
@@ -131,8 +130,8 @@ def a_run(folder: Path) -> tuple[Path, list[list[dict[str, Any]]]]:
 
 
 def loaded(folder: Path) -> dict[str, Any]:
-    lines = [json.loads(line) for line in (folder / LINES).read_text().splitlines()]
-    return {line["service"]: line["rate"] for line in lines if line["mode"] == "rate"}
+    lines = [load.planned for load in read_loads(str(folder)).loads.values()]
+    return {line.service: line.rate for line in lines if line.mode == "rate"}
 
 
 SPEEDS = {AIOHTTP: 1000.0, TORNADO: 2000.0, UVICORN: 90.0}

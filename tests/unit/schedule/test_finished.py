@@ -11,7 +11,7 @@ import pytest
 from loop_runs import block, one_step, solo, write_finished
 
 from bench.core.errors import UserError
-from bench.plan.events.event import Event
+from bench.plan.event import Event
 from bench.schedule.finished import metas, read_finished, record_step
 from bench.schedule.steps import Step
 from driver.messages import Finished

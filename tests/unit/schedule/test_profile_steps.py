@@ -50,7 +50,7 @@ def test_each_service_of_a_table_is_loaded_once_more_and_its_folder_is_whole_or_
     ]
     assert (step_of(folder)["held"], step_of(folder)["dir"]) == (False, f"{AIOHTTP}{UNDER_WAY}")
     (load,) = read_loads(str(folder)).loads.values()
-    assert (load.duration_s, load.count) == (10, None)
+    assert (load.duration_s, load.planned.count) == (10, None)
     finish(folder, "aiohttp")
     assert ask(folder) == 0
     assert json.loads((window(folder, AIOHTTP) / "meta.json").read_text())["outcome"] == "measured"

@@ -14,10 +14,11 @@ import pytest
 from bench.core.errors import UserError
 from bench.core.formats import plain
 from bench.load.failures import Failed
+from bench.load.task import FILE as STEP
 from bench.load.task import StepLoad, read_loads, read_step
-from bench.plan.events.event import Event, Phase, event_of
+from bench.plan.event import Event, Phase, event_of
 from bench.plan.measurement import Measurement, planned_of
-from bench.schedule.step_file import STEP, host_step, load_of, write_step
+from bench.schedule.step_file import host_step, load_of, write_step
 from bench.schedule.steps import Step, steps_of
 from driver.messages import Step as HostStep
 from driver.messages import read, step_of
@@ -98,9 +99,10 @@ OTHER_EVENTS: dict[str, tuple[Any, str]] = {
 
 def test_an_event_without_the_fields_of_today_has_their_defaults(tmp_path: Path) -> None:
     """Fields missing in an earlier version's plan get that version's behaviour; those of a later one are ignored."""
-    line = planned_of(SOLO.as_dict() | {"slot": 3, "event": EVENT | {"of_tomorrow": 1}})
+    of_event = {"mode": "event", "unit": "r01-e1", "block": 1, "slot": 3}
+    line = planned_of(SOLO.as_dict() | of_event | {"event": EVENT | {"of_tomorrow": 1}})
     (load,) = written(tmp_path, [line]).values()
-    assert event_of(load.event) == Event(name="reload", phases=(Phase(0.3, 5.0),)) and load.after_s == 1.0
+    assert load.planned.event == Event(name="reload", phases=(Phase(0.3, 5.0),)) and load.after_s == 1.0
     (doings,) = host_part(tmp_path).events.values()
     assert (doings.most_s, doings.actions, doings.containers) == (5.0, (), 1)
 
@@ -109,7 +111,7 @@ def test_a_service_under_two_cases_at_once_has_two_containers(tmp_path: Path) ->
     first = replace(SOLO, id="r01-e1-1", unit="r01-e1", slot=1, mode="event", event=event_of(EVENT))
     second = replace(first, id="r01-e1-2", slot=2, copy=2, event=event_of(EVENT | {"environment": {"BOOT_S": "2"}}))
     loads = written(tmp_path, [first, second])
-    assert [(load.service, load.name, load.url) for load in loads.values()] == [
+    assert [(load.planned.service, load.planned.container, load.url) for load in loads.values()] == [
         ("svc-a", "svc-a", "http://svc-a:8080/json"),
         ("svc-a", "svc-a-copy-2", "http://svc-a-copy-2:8080/json"),
     ]
@@ -130,7 +132,7 @@ def test_an_event_of_another_version_is_refused_in_one_line(event: str, tmp_path
     assert "\n" not in str(refused.value)
     written(tmp_path, [replace(SOLO, event=event_of(EVENT))])
     told = json.loads((tmp_path / STEP).read_text())
-    told["loads"]["r01-0003"]["event"] = value
+    told["loads"]["r01-0003"]["planned"]["event"] = value
     (tmp_path / STEP).write_text(json.dumps(told))
     with pytest.raises(Failed) as failed:
         read_loads(str(tmp_path))
@@ -156,36 +158,15 @@ def block() -> list[Measurement]:
 
 
 def test_a_solo_step(tmp_path: Path) -> None:
-    assert written(tmp_path, [SOLO]) == {
-        "r01-0003": StepLoad(
-            id="r01-0003",
-            service="svc-a",
-            dir="raw/r01/0003/json/wrk-c32/w1/svc-a",
-            url="http://svc-a:8080/json",
-            method="GET",
-            body=None,
-            requests=None,
-            targets=None,
-            tool="wrk",
-            connections=32,
-            count=None,
-            rate=None,
-            duration_s=5,
-            timeout_s=2,
-            threads=1,
-            warmup_s=1,
-            keepalive=True,
-            deadline_s=17,
-            knee_p99_s=None,
-            knee_share=None,
-        )
-    }
+    (load,) = written(tmp_path, [SOLO]).values()
+    assert load == StepLoad(planned=SOLO, url="http://svc-a:8080/json")
+    assert (load.duration_s, load.deadline_s, load.after_s) == (5, 17, 0)
     assert host_part(tmp_path) == HostStep("r01-0003", "raw/r01/0003", ("svc-a",), (SOLO.dir,))
 
 
 def test_a_block(tmp_path: Path) -> None:
     loads = written(tmp_path, block())
-    assert [(name, load.id[-4:], load.url, load.duration_s) for name, load in loads.items()] == [
+    assert [(name, load.planned.id[-4:], load.url, load.duration_s) for name, load in loads.items()] == [
         ("r01-b1-json-wrk-c32-w1-1", "w1-1", "http://svc-1:8080/json", 3600),
         ("r01-b1-json-wrk-c32-w1-2", "w1-2", "http://svc-2:8080/json", 3600),
         ("r01-b1-json-wrk-c32-w2-1", "w2-1", "http://svc-1:8080/json", 3600),
@@ -193,7 +174,7 @@ def test_a_block(tmp_path: Path) -> None:
     ]
     folders = tuple(line.dir for line in block())
     assert host_part(tmp_path) == HostStep("r01-b1", "raw/r01/b1", ("svc-1", "svc-2"), folders, held=True)
-    assert sorted(os.listdir(tmp_path)) == ["step.json", "step.jsonl"]
+    assert sorted(os.listdir(tmp_path)) == ["step.json"]
 
 
 def test_a_level_that_needs_the_knees_found_before_says_so() -> None:
@@ -208,9 +189,9 @@ def test_any_text_comes_back_as_it_is(value: str, tmp_path: Path) -> None:
     (load,), step = written(tmp_path, [line]).values(), host_part(tmp_path)
     assert (step.id, step.folders, step.services) == (line.id, (line.dir,), (line.service,))
     assert load == load_of(line)
-    assert load.body == value
+    assert load.planned.body == value
     assert load.url == f"http://{line.service}:8080{line.path}"
-    assert sorted(os.listdir(tmp_path)) == ["step.json", "step.jsonl"]
+    assert sorted(os.listdir(tmp_path)) == ["step.json"]
 
 
 @pytest.mark.parametrize(
@@ -248,22 +229,18 @@ def test_what_is_no_step_is_one_line_and_wrong_usage(tmp_path: Path) -> None:
     refused("no readable step file at .*/step.json")
     written(tmp_path, [SOLO])
     whole = json.loads((tmp_path / STEP).read_text())
+
+    def with_planned(**changed: Any) -> dict[str, Any]:
+        load = whole["loads"]["r01-0003"]
+        return {"loads": {"r01-0003": load | {"planned": load["planned"] | changed}}}
+
     for change, words in (
         ({"schema": 2}, "is not a step of schema 1"),
         ({"loads": {}}, "has no load "),
-        ({"loads": {"r01-0003": {}}}, "load r01-0003: StepLoad has no id"),
-        (
-            {"loads": {"r01-0003": whole["loads"]["r01-0003"] | {"rate": "fast"}}},
-            r"load r01-0003: StepLoad: rate is 'fast', not float \| None",
-        ),
-        (
-            {"loads": {"r01-0003": whole["loads"]["r01-0003"] | {"timeout_s": None}}},
-            "load r01-0003: StepLoad: timeout_s is None, not float",
-        ),
-        (
-            {"loads": {"r01-0003": whole["loads"]["r01-0003"] | {"connections": True}}},
-            r"load r01-0003: StepLoad: connections is True, not int \| None",
-        ),
+        ({"loads": {"r01-0003": {}}}, "load r01-0003: missing key 'planned'"),
+        (with_planned(rate="fast"), "load r01-0003.planned.rate: expected"),
+        (with_planned(timeout_s=None), "r01-0003 of the plan has no timeout_s"),
+        (with_planned(connections=True), "load r01-0003.planned.connections: expected"),
     ):
         (tmp_path / STEP).write_text(json.dumps(whole | change))
         refused(words)

@@ -12,11 +12,12 @@ import pytest
 from loop_runs import a_run, ask, block, finish_block, null, one_step, solo, step_id, steps, tables_of, write_window
 from make_run import mark_measured, write_run
 
+from bench.load.task import read_loads
 from bench.records.record import Record
 from bench.run.reader import read_raw, read_run, read_service
 from bench.schedule import journal
 from bench.schedule.progress import live_status
-from bench.schedule.step_file import LINES, host_step, loads_of, write_step
+from bench.schedule.step_file import host_step, load_of, write_step
 from bench.schedule.steps import Step, open_steps
 from bench.validity.run_records import judged_record
 
@@ -35,7 +36,7 @@ def meta_of(folder: Path, line: dict[str, Any]) -> dict[str, Any] | None:
 
 def loaded(folder: Path) -> list[str]:
     """The measurements of the step to be loaded next."""
-    return [json.loads(line)["id"] for line in (folder / LINES).read_text().splitlines()]
+    return [*read_loads(str(folder)).loads]
 
 
 def test_a_block_is_one_step_of_all_its_services_and_tables() -> None:
@@ -75,8 +76,8 @@ def test_a_step_has_a_load_for_each_window_of_each_service(tmp_path: Path) -> No
     lines = block(1, STACKS, ("json", "db-raw"), windows=2)
     step = one_step(lines)
     assert [*host_step(step).services] == NAMES
-    loads = loads_of(tmp_path, step).loads
-    assert [(name, load.dir) for name, load in loads.items()] == [(line["id"], line["dir"]) for line in lines]
+    loads = {line.id: load_of(line) for line in step.lines}
+    assert [(name, load.planned.dir) for name, load in loads.items()] == [(line["id"], line["dir"]) for line in lines]
     # A tool in turns is started with a long duration, and told to end.
     assert [load.duration_s for load in loads.values()] == [3600] * len(lines) == [3600] * 12
 

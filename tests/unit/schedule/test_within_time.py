@@ -49,7 +49,7 @@ def test_a_run_that_has_time_for_one_table_gives_it_all_of_it(
     status, now = ask(folder, capsys, 0, "--begin", "--max-time", "35")[0], 0.0
     seen = []
     while status == 0:
-        text = (folder / "step.jsonl").read_text()
+        text = (folder / "step.json").read_text()
         kept = [line for line in lines if f'"{line["id"]}"' in text]
         seen.append({line["scenario"] for line in kept})
         now += 5 * len(seen[-1])

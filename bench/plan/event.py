@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bench.core.typed import read_as
-from bench.matrix.knobs import Reads
-from bench.matrix.model import Service
 from driver.messages import Action
+
+if TYPE_CHECKING:
+    from bench.matrix.knobs import Reads
+    from bench.matrix.model import Service
 
 BAD_DAY = "bad-day"
 """The preset for a selection that names only events: it has the usual cases of each."""
