@@ -18,6 +18,7 @@ from typing import Any
 
 from bench.core.errors import UserError
 from bench.core.files import write_file
+from bench.core.typed import typed
 from bench.matrix.model import Matrix, Service, python_image, python_label, suffix
 
 PACKAGE = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([0-9][A-Za-z0-9.!+]*)\Z")
@@ -199,11 +200,10 @@ def read_wheels(folder: Path) -> Wheels:
     """The wheels of a folder; UserError if its packages.json is missing or invalid."""
     try:
         value = json.loads((folder / FILE).read_text(encoding="utf-8"))
-        if value["schema"] != 1:
+        if value.pop("schema") != 1:
             raise ValueError("another schema")
-        made = {label: tuple(Wheel(**one) for one in wheels) for label, wheels in value["made"].items()}
-        return Wheels(tuple(Asked(**one) for one in value["asked"]), made)
-    except (OSError, ValueError, TypeError, KeyError) as error:
+        return typed(Wheels, value)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise UserError(f"{folder / FILE} does not describe packages: {error}") from error
 
 

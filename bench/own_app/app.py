@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from bench.core.errors import UserError
 from bench.core.files import write_file
+from bench.core.typed import typed
 from bench.matrix.model import Framework, Load, Matrix, OwnBuild, Route
 from bench.own_app.targets import MIX, Target
 
@@ -113,9 +115,7 @@ def _route(app: OwnApp, scenario: str) -> Route:
 
 def write_app(folder: Path, app: OwnApp) -> None:
     """Write app.json; bodies are base64, because they may be binary."""
-    value = {"schema": 1} | asdict(app)
-    for target in value["targets"]:
-        target["body"] = None if target["body"] is None else base64.b64encode(target["body"]).decode()
+    value = {"schema": 1} | msgspec.to_builtins(app)
     write_file(folder / FILE, json.dumps(value, indent=1, ensure_ascii=False) + "\n")
 
 
@@ -125,15 +125,6 @@ def read_app(folder: Path) -> OwnApp:
         value = json.loads((folder / FILE).read_text())
         if value.pop("schema") != 1:
             raise ValueError("another schema")
-        targets = tuple(
-            Target(
-                **one
-                | {"headers": tuple((key, text) for key, text in one["headers"])}
-                | {"body": None if one["body"] is None else base64.b64decode(one["body"])}
-            )
-            for one in value.pop("targets")
-        )
-        lists = {name: tuple(entry) for name, entry in value.items() if isinstance(entry, list)}
-        return OwnApp(**value | lists, targets=targets)
-    except (OSError, ValueError, TypeError, KeyError) as error:
+        return typed(OwnApp, value)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise UserError(f"{folder / FILE} does not describe an app: {error}") from error

@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Annotated, Any
 
-from bench.core.files import items, mapping
+from msgspec import Meta
+
+from bench.core.typed import read_as
 from bench.plan.measurement import Measurement
 
 SCHEMA = 1
@@ -30,9 +32,9 @@ class CommonRates:
 
     client: str
     client_most: float | None = None
-    speeds: Mapping[str, float] = field(default_factory=dict)
+    speeds: Mapping[str, Annotated[float, Meta(gt=0)]] = field(default_factory=dict)
     slowest: str | None = None
-    rates: Mapping[str, int] = field(default_factory=dict)
+    rates: Mapping[str, Annotated[int, Meta(gt=0)]] = field(default_factory=dict)
     capped: tuple[str, ...] = ()
     knees: Mapping[str, str] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
@@ -59,21 +61,10 @@ def common_rates(facts: Mapping[str, Any] | None) -> CommonRates | None:
     """Parse the content of such a file; None if it is missing or invalid."""
     if facts is None or facts.get("schema") != SCHEMA:
         return None
-    speeds, rates = mapping(facts.get("speeds")), mapping(facts.get("rates"))
-    if not all(isinstance(value, int | float) and value > 0 for value in (*speeds.values(), *rates.values())):
+    try:
+        return read_as(CommonRates, facts)
+    except ValueError:
         return None
-    most, slowest, reason = (facts.get(key) for key in ("client_most", "slowest", "reason"))
-    return CommonRates(
-        client=str(facts.get("client")),
-        client_most=most if isinstance(most, int | float) else None,
-        speeds={str(name): float(value) for name, value in speeds.items()},
-        slowest=slowest if isinstance(slowest, str) else None,
-        rates={str(level): int(value) for level, value in rates.items()},
-        capped=tuple(map(str, items(facts.get("capped")))),
-        knees={str(level): str(name) for level, name in mapping(facts.get("knees")).items()},
-        left_out={str(name): str(why) for name, why in mapping(facts.get("left_out")).items()},
-        reason=reason if isinstance(reason, str) else None,
-    )
 
 
 def at_common_rate(planned: Measurement, facts: Mapping[str, Any] | None) -> tuple[Measurement, str]:
