@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import MISSING, asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -38,10 +38,6 @@ Message = TypeVar("Message")
 
 class MessageError(Exception):
     """A message file that is unreadable or malformed."""
-
-
-PLAIN = {"str": (str,), "int": (int,), "float": (float, int), "bool": (bool,), "None": (type(None),)}
-"""The types of JSON's plain values by their names in annotations."""
 
 
 @dataclass(frozen=True)
@@ -256,20 +252,14 @@ def read(path: Path) -> Mapping[str, Any] | None:
 
 
 def message(kind: type[Message], data: Any) -> Message:
-    """`data` as a dataclass whose plain fields have their types; MessageError if it is malformed.
-
-    Other fields are taken as they are, except that lists become tuples. Keys without a field are ignored.
-    """
-    name = kind.__name__
+    """`data` as a dataclass; MessageError if it is malformed. Lists become tuples; keys without a field are ignored."""
     if not isinstance(data, Mapping):
-        raise MessageError(f"{name}: {data!r} is not an object")
-    values: dict[str, Any] = {}
-    for one in fields(cast(Any, kind)):
-        if one.name in data:
-            value, types = data[one.name], str(one.type).split(" | ")
-            if PLAIN.keys() >= {*types} and type(value) not in {kind for name in types for kind in PLAIN[name]}:
-                raise MessageError(f"{name}: {one.name} is {value!r}, not {one.type}")
-            values[one.name] = tuple(value) if isinstance(value, list) else value
-        elif one.default is MISSING and one.default_factory is MISSING:
-            raise MessageError(f"{name} has no {one.name}")
-    return kind(**values)
+        raise MessageError(f"{kind.__name__}: {data!r} is not an object")
+    known = {one.name for one in fields(cast(Any, kind))}
+    values: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in data.items() if key in known
+    }
+    try:
+        return kind(**values)
+    except TypeError as error:
+        raise MessageError(f"{kind.__name__}: {error}") from error

@@ -1,20 +1,16 @@
 #!/usr/bin/env bash
 #
 # Usage: scripts/pr-comment.sh RUN [--fail-on POLICY]...
-#        scripts/pr-comment.sh BASE_RUN HEAD_RUN [--fail-on POLICY]...
 #        scripts/pr-comment.sh --check [--fail-on POLICY]...
 #
-# Prints a comparison as Markdown, short enough for a GitHub comment. For one run, it shows the verdicts of the
-# tables in which services took turns: the first service (--stack OLD,NEW) is the old version, and every other one
-# is compared with it. Two runs have no verdicts: their figures are printed side by side if the runs are comparable
-# (scripts/compare-runs.sh --check).
+# Prints a comparison as Markdown, short enough for a GitHub comment: the verdicts of the tables in which services
+# took turns. The first service (--stack OLD,NEW) is the old version, and every other one is compared with it.
 #
 #   --fail-on POLICY  exit status 1 if the policy is violated; may be repeated:
 #       slower:5%         a verdict is slower, with over 5 % more CPU, fewer requests/s, or a higher p50, p99 or p99.9 at
 #                         the common rate (slower alone: any)
-#       invalid           base or proposed version has no figure; for two runs: a cell has no valid round
+#       invalid           base or proposed version has no figure
 #       not-enough-data   a comparison has no verdict
-#       not-comparable    the two runs are not comparable
 #       lost              under an event (docs/events.md) the proposed version loses more requests than the base,
 #                         according to the test over its rounds; in a run of a single service: it loses any
 #

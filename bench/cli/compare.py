@@ -10,9 +10,10 @@ from bench.analysis.runs.compatibility import RunFacts, compatibility_of, read_f
 from bench.analysis.tables.latency import read_at_common_rates
 from bench.core.arguments import Parser
 from bench.core.errors import UserError
+from bench.core.gone import GONE
 from bench.export.judged_run import find_judged
 from bench.render.comparison import Sides, figures_of, runs_table
-from bench.render.pr_comment import Comparison, of_one, of_two, parse_policy, read_comparisons
+from bench.render.pr_comment import Comparison, comment_on, parse_policy, read_comparisons
 from bench.render.text import escape
 from bench.words.runs import commit_words, compatibility_lines, contrast_words, whole_difference
 
@@ -60,7 +61,7 @@ def _figures(folder: Path, facts: RunFacts) -> Sides:
 
 
 def pr_comment_verb(argv: Sequence[str]) -> int:
-    """`pr-comment RUN [RUN] [--fail-on POLICY]...`: print the comment; 1 if a policy is violated.
+    """`pr-comment RUN [--fail-on POLICY]...`: print the comment; 1 if a policy is violated.
 
     `pr-comment --check [--fail-on POLICY]...`: only check the policies; UserError if one is invalid.
     """
@@ -69,13 +70,14 @@ def pr_comment_verb(argv: Sequence[str]) -> int:
     parser.add_argument("--fail-on", action="append", default=[])
     parser.add_argument("--check", action="store_true")
     options = parser.parse_intermixed_args(argv)
-    if len(options.runs) not in ((0,) if options.check else (1, 2)):
-        parser.error("give one run with a table in turns, or two runs")
+    if len(options.runs) == 2:
+        raise UserError(GONE["pr-comment.sh of two runs"])
+    if len(options.runs) != (0 if options.check else 1):
+        parser.error("give one run with a table in turns")
     policies = [parse_policy(text) for text in options.fail_on]
     if options.check:
         return 0
-    folders = [find_judged(name) for name in options.runs]
-    made = of_two(folders, policies) if len(folders) == 2 else of_one(folders[0], policies)
+    made = comment_on(find_judged(options.runs[0]), policies)
     print(made.text, end="")
     return int(made.violations > 0)
 

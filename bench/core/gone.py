@@ -13,6 +13,9 @@ GONE: Mapping[str, str] = MappingProxyType(
         "--mode both": "--mode both is gone: two services of a selection (--stack A,B) are compared in turns",
         "--preset selftest-hog": "--preset selftest-hog is gone: use scripts/selftest.sh tables --hog",
         "--tool hold": "--tool hold is gone: --event connections measures the memory of idle connections",
+        "not-comparable": "--fail-on not-comparable is gone: use scripts/compare-runs.sh --check RUN OTHER",
+        "pr-comment.sh of two runs": "two runs get no verdict: use scripts/compare-runs.sh RUN OTHER, or measure both "
+        "in one run (docs/ci.md)",
         "selftest.sh judge alone": "judge alone is gone: reports state the bias of turns that was measured before",
         "selftest.sh judge hog": "judge hog is gone: use scripts/selftest.sh tables --hog",
         "selftest.sh judge quick": "judge quick is gone: use scripts/selftest.sh tables --hog",

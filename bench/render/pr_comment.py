@@ -1,7 +1,6 @@
-"""The comment on a pull request: the verdicts of one run, or the figures of two; and whether a policy fails.
+"""The comment on a pull request: the verdicts of a run, and whether a policy fails.
 
-In one run, the first service of a table in turns is the base, and every other one a head. Two runs share no window, so
-their figures are next to each other, without a verdict.
+The first service of a table in turns is the base, and every other one a head.
 """
 
 from __future__ import annotations
@@ -9,13 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bench.analysis.cells.cell import Cell, cells_of
 from bench.analysis.events import LESS, MORE, NOT_OF_LOSSES, NULL, EventContrast, Kind
-from bench.analysis.runs.compatibility import Compatibility, compatibility_of, read_facts
 from bench.analysis.services import pairs_of
 from bench.analysis.tables.judge import judge_tables
 from bench.analysis.tables.latency import read_at_common_rates
@@ -23,19 +19,17 @@ from bench.analysis.tables.planned import tables_of
 from bench.analysis.tables.ranking import Contrast, Metric, Percentile, RankedRow, Ranking, TableLatency
 from bench.core.errors import UserError
 from bench.core.formats import NOTHING, markdown_table, milliseconds, plural, size
+from bench.core.gone import GONE
 from bench.records.file import read_events, read_records
-from bench.records.record import Record
 from bench.render.table import Column, Row
 from bench.render.text import visible
 from bench.run.reader import read_run, read_service
 from bench.stats.table_verdicts import FASTER, NO_DIFFERENCE, NOT_ENOUGH, SLOWER
 from bench.validity.run_records import service_names
 from bench.words.answers import against
-from bench.words.cells import rate_words, state_words
 from bench.words.changes import change_of, change_words
 from bench.words.events import ToldEvents, ToldRow, tell_events
 from bench.words.remarks import note_of
-from bench.words.runs import discrepancy_words
 
 MOST_BYTES = 65_536
 """GitHub limits a comment to this many characters; there are never fewer bytes than characters."""
@@ -43,7 +37,7 @@ MOST_ROWS = (30, 10, 3, 0)
 """The most rows of a table; the next value is tried if the comment is too long."""
 MOST_WORD, MOST_SENTENCE = 200, 500
 """The most characters of one name or reason, and of a sentence."""
-POLICY = re.compile(r"(slower|invalid|not-enough-data|not-comparable|lost)(?::(\d{1,3}(?:\.\d{1,3})?)%)?\Z", re.ASCII)
+POLICY = re.compile(r"(slower|invalid|not-enough-data|lost)(?::(\d{1,3}(?:\.\d{1,3})?)%)?\Z", re.ASCII)
 _ENDS = str.maketrans({"`": "'", "|": "\N{BROKEN BAR}"})
 """Characters that end a code span or a cell; a backslash does not escape both on GitHub."""
 INVALID = "invalid"
@@ -56,7 +50,6 @@ MOST_FINDINGS = 3
 ORDER = (INVALID, SLOWER, NOT_ENOUGH, FASTER, NO_DIFFERENCE)
 """Verdicts in the order of their importance to a reviewer."""
 HEAD_AND_BASE = "head against base"
-WHY_NO_VERDICT = "verdicts need base and head in one run (docs/ci.md)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +74,10 @@ class Comment:
 def parse_policy(text: str) -> Policy:
     """Parse a policy; UserError if it is not one."""
     found = POLICY.match(text)
+    if text in GONE:
+        raise UserError(GONE[text])
     if not found or (found[2] and found[1] != SLOWER):
-        raise UserError(
-            f"policy '{text}' is none of: slower, slower:5%, invalid, not-enough-data, not-comparable, lost"
-        )
+        raise UserError(f"policy '{text}' is none of: slower, slower:5%, invalid, not-enough-data, lost")
     return Policy(found[1], float(found[2] or 0))
 
 
@@ -180,10 +173,8 @@ def violated_by(policy: Policy, row: Comparison) -> bool:
     return policy.name == row.kind.replace(" ", "-")
 
 
-def of_one(folder: Path, policies: Sequence[Policy]) -> Comment:
+def comment_on(folder: Path, policies: Sequence[Policy]) -> Comment:
     """The comment on a run's tables in turns; UserError if it has none."""
-    if any(policy.name == "not-comparable" for policy in policies):
-        raise UserError("--fail-on not-comparable needs two runs, and one was given")
     facts, absent, rows = read_comparisons(folder)
     events = tell_events(read_events(folder), facts)
     refs = against(facts)
@@ -371,61 +362,6 @@ COLUMNS: tuple[Column[Comparison], ...] = (
     Column("rounds", lambda row: str(row.rounds)),
     Column("remarks", lambda row: code("; ".join(row.remarks()))),
 )
-
-
-def of_two(folders: Sequence[Path], policies: Sequence[Policy]) -> Comment:
-    """The comment on two runs: figures if the runs are comparable, and no verdict."""
-    for policy in policies:
-        if policy.name in (SLOWER, "not-enough-data", LOST):
-            raise UserError(f"--fail-on {policy.name} does not work with two runs: {WHY_NO_VERDICT}")
-    verdict = compatibility_of(*(read_facts(str(folder)) for folder in folders))
-    records = [read_records(folder) for folder in folders]
-    return side_by_side([folder.resolve().name for folder in folders], verdict, records, policies)
-
-
-def side_by_side(
-    names: Sequence[str], verdict: Compatibility, records: Sequence[Sequence[Record]], policies: Sequence[Policy]
-) -> Comment:
-    """Pure: the goodput of the cells that both runs have, if the runs are comparable."""
-    differences = [f"- {code(discrepancy_words(found))}" for found in verdict.differences]
-    head = [
-        f"### No verdict: two {'' if verdict.comparable else 'incompatible '}runs",
-        "",
-        f"{code(names[0])} and {code(names[1])} share no window, so a difference may come from the"
-        f" host: {WHY_NO_VERDICT}.",
-    ]
-    solo = [[record for record in every if record.mode == "solo"] for every in records]
-    cells = [{_key(cell): cell for cell in cells_of(every)} for every in solo]
-    both = [key for key in cells[0] if key in cells[1]]
-    if verdict.comparable and not both and any(policy.name == INVALID for policy in policies):
-        raise UserError(f"--fail-on {INVALID} needs cells measured alone in both runs, and there are none")
-    invalid = [key for key in both if any(group[key].goodput is None for group in cells)]
-    violations = {
-        policy: len(invalid) if policy.name == INVALID else int(not verdict.comparable) for policy in policies
-    }
-
-    def rate(place: int, key: tuple[str, str]) -> str:
-        cell = cells[place][key]
-        return rate_words(cell) if cell.goodput is not None else code(state_words(cell))
-
-    columns: list[Column[tuple[str, str]]] = [
-        Column("service", lambda key: code(key[0])),
-        Column("load", lambda key: code(key[1])),
-        Column("requests/s, first run", partial(rate, 0)),
-        Column("requests/s, second run", partial(rate, 1)),
-    ]
-
-    def body(most: int) -> list[str]:
-        lines = [*head, *([""] if differences else []), *differences[:most]]
-        lines += _more(differences, most, "differences: see scripts/compare-runs.sh --check")
-        return [*lines, *_table(columns, both if verdict.comparable else [], most, "cells: see the runs' reports")]
-
-    foot = [_policy_line(policy, count) for policy, count in violations.items()]
-    return Comment(_fit(body, foot), sum(violations.values()))
-
-
-def _key(cell: Cell) -> tuple[str, str]:
-    return cell.service, f"{cell.first.scenario} {cell.first.tool} {cell.first.level}"
 
 
 def _fit(body: Callable[[int], list[str]], foot: Sequence[str]) -> str:

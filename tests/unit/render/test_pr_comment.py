@@ -247,7 +247,7 @@ def test_of_one_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert status == 1 and text.startswith("### 1 comparison: 1 slower\n")
     assert "| `tornado-py313-debian` | `aiohttp-py313-debian` | `json wrk c16` | slower | needs 2" in text
     assert "`--fail-on slower:10%`: failed, 1 violation." in text and "`--fail-on invalid`: passed." in text
-    assert [told(folder, capsys, *policies)[1] for policies in (("slower:50%",), (), ("not-comparable",))] == [0, 0, 2]
+    assert [told(folder, capsys, *policies)[1] for policies in (("slower:50%",), ())] == [0, 0]
 
 
 def test_every_other_service_is_compared_with_the_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -284,30 +284,19 @@ def solo(folder: Path, rate: float, *, bad: int = 0, **facts: Any) -> str:
     return str(folder)
 
 
-def test_two_runs_have_no_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    base, head = solo(tmp_path / "base", 3000), solo(tmp_path / "head", 1000, bad=40)
-    assert main(["pr-comment", base, head, "--fail-on", "not-comparable"]) == 0
-    out = capsys.readouterr().out
-    assert out.startswith("### No verdict: two runs\n")
-    assert not re.search(r"\b(faster|slower)\b", out)
-    assert "| `aiohttp-py313-debian` | `json wrk c64` | 3,000 | 1,000 |" in out
-    assert re.search(r"^\| `tornado-py313-debian` \| `json wrk c64` \| 3,000 \| `invalid: .*` \|$", out, re.MULTILINE)
-    assert main(["pr-comment", base, head, "--fail-on", "invalid"]) == 1
-    for policy in ("slower", "slower:5%", "not-enough-data"):
-        assert main(["pr-comment", base, head, "--fail-on", policy]) == 2
-        assert "verdicts need base and head in one run" in capsys.readouterr().err
-
-
-def test_incompatible_runs_show_no_figure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    base = solo(tmp_path / "base", 3000)
-    head = solo(tmp_path / "head", 1000, host={"cpu": "another | CPU @octocat", "cpus": 2})
-    assert main(["pr-comment", base, head]) == 0
-    out = capsys.readouterr().out
-    assert out.startswith("### No verdict: two incompatible runs\n")
-    assert "3,000" not in out
-    assert "`incompatible: host cpu:" in out
-    assert "octocat" not in re.sub(r"`[^`]*`", "", out)
-    assert main(["pr-comment", base, head, "--fail-on", "not-comparable"]) == 1
+@pytest.mark.parametrize(
+    ("words", "instead"),
+    [
+        (("x", "y"), "two runs get no verdict: use scripts/compare-runs.sh RUN OTHER, or measure both in one run"),
+        (("x", "--fail-on", "not-comparable"), "is gone: use scripts/compare-runs.sh --check RUN OTHER"),
+    ],
+)
+def test_a_comment_on_two_runs_leads_to_their_table(
+    words: Sequence[str], instead: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["pr-comment", *words]) == 2
+    err = capsys.readouterr().err
+    assert instead in err and err.count("\n") == 1
 
 
 def test_a_run_without_a_table_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -327,7 +316,6 @@ def test_a_run_with_the_folders_of_an_earlier_version_is_not_read(
     capsys.readouterr()
     for argv in (
         ["pr-comment", folder],
-        ["pr-comment", other, folder],
         ["build", folder],
         ["compare", folder, other],
         ["export", "csv", folder],
