@@ -16,7 +16,7 @@ _MODULES = {
     "repeat": "again find resume",
     "own_app": "own-app own-trace own-answers target-check target-answers",
     "verify": "verify sockets summary",
-    "steps": "next profile-next service-failed retry nothing-measured lanes-speed-up",
+    "steps": "next profile-next service-failed retry nothing-measured",
     "load": "counters counters-reached parse",
     "report": "build publish site export profile",
     "compare": "comparable compare pr-comment bisect",

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from bench.core.arguments import Parser, words_of
 from bench.core.errors import UserError
 from bench.run.folder import find_run
-from bench.run.reader import read_run
 from bench.schedule.failures import CAUSES, none_measured, record_failure, try_again
 from bench.schedule.next_step import FINISHED, STEP, Shown, next_step
 from bench.schedule.progress import Screen
@@ -102,12 +101,4 @@ def retry_verb(argv: Sequence[str]) -> int:
 def nothing_measured_verb(argv: Sequence[str]) -> int:
     """`nothing-measured RUN`: print one line if every service of the run has failed; nothing else."""
     print(none_measured(find_run(*words_of(argv, "nothing-measured RUN"))))
-    return 0
-
-
-def lanes_speed_up_verb(argv: Sequence[str]) -> int:
-    """`lanes-speed-up RUN`: print how much faster the run was on several pairs of machines than on one."""
-    from bench.words.setup import speed_up_words
-
-    print(speed_up_words(read_run(*words_of(argv, "lanes-speed-up RUN"))))
     return 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bench.analysis.runs.side_by_side import KEY, spans_of, speed_up
 from bench.analysis.services import own_app_of, pairs_of
 from bench.core.files import items, mapping
 from bench.matrix.packages import normalised
@@ -25,9 +24,13 @@ def machines_words(machines: Mapping[str, Any]) -> str:
     )
 
 
+LANES = "lanes"
+"""The key in run.json."""
+
+
 def side_by_side(source: Run) -> Iterator[tuple[str, str]]:
     """(name, words), only for a run that used several pairs of nodes, or left some out."""
-    entry = mapping(source.facts.get(KEY))
+    entry = mapping(source.facts.get(LANES))
     if (whole(entry.get("most")) or 1) > 1:
         yield "pairs of nodes", " ".join(_lane_sentences(source))
     if left_out := items(entry.get("left_out")):
@@ -35,21 +38,11 @@ def side_by_side(source: Run) -> Iterator[tuple[str, str]]:
 
 
 def _lane_sentences(source: Run) -> Iterator[str]:
-    yield f"{speed_up_words(source)}."
     yield "In each round, every block of services in turns was assigned to a random pair of nodes;"
     yield "solo windows with the same server, framework, Python, base and scenario stayed together."
-    if shared := items(mapping(source.facts.get(KEY)).get("shared")):
+    if shared := items(mapping(source.facts.get(LANES)).get("shared")):
         yield f"Databases and upstreams of several pairs shared {', '.join(map(str, shared))}:"
         yield "scenarios that use them share their noise."
-
-
-def speed_up_words(source: Run) -> str:
-    """How much faster the run was than on one pair of nodes."""
-    found = speed_up(spans_of(source))
-    if found is None:
-        return "no step was measured"
-    steps, wall = f"{found.steps_s / 60:.1f} min", f"{found.wall_s / 60:.1f} min"
-    return f"{found.ratio:.2f} times as fast as on one pair: steps of {steps} in {wall}, up to {found.most} at once"
 
 
 ALREADY_RUNNING = "already running"

@@ -17,7 +17,7 @@ from driver.counters import PROC
 from driver.docker import Done
 from driver.engines.engine import Engine
 from driver.engines.of_run import engine_of
-from driver.failure import RUN, Failure, draw, end_line, go_on_with_line, in_place, say, warn
+from driver.failure import RUN, Failure, draw, end_line, go_on_with_line, in_place, warn
 from driver.files import save_json, text_of
 from driver.nodes.node import read_lanes
 from driver.run import Run, open_run
@@ -84,8 +84,6 @@ def next_step(engine: Engine, max_time_s: str = "", planner: Callable[[str], Don
     with suppress(FileNotFoundError):
         (run.folder / CALL).unlink()
     _show_end(done)
-    if lanes:
-        say(engine.told("lanes-speed-up", f"results/{run.name}").rstrip("\n"))
     return done.status
 
 

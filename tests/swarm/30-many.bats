@@ -57,7 +57,6 @@ facts_of() {
 	until_said '^\[1/'
 	grep -q '^\[1/1\]' "$log"
 	ends_with 0
-	grep -q '^[0-9.]* times as fast as on one pair: steps of .* up to 2 at once$' "$log"
 	grep -q 'pairs of nodes' "results/$run_name/report.md"
 
 	recorded_once bench-node-4 bench-node-5

@@ -158,7 +158,7 @@ def test_counters_are_served_of_listed_containers_alone(
 @pytest.mark.parametrize(
     "argv",
     [
-        *(["counters"], ["counters-reached"], ["lanes-speed-up"], ["sockets", "x"]),
+        *(["counters"], ["counters-reached"], ["sockets", "x"]),
         *(["own-answers", "ask", "a-run", "x"], ["retry", "a", "b"]),
     ],
     ids=" ".join,
