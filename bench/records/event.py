@@ -14,7 +14,8 @@ from enum import StrEnum
 
 import msgspec
 
-from bench.core.typed import object_of, typed
+from bench.core.files import as_object
+from bench.core.typed import typed
 from bench.records.record import BadRecord, read_lines
 
 FILE, SCHEMA = "events.jsonl", 1
@@ -190,7 +191,7 @@ def to_line(record: EventRecord) -> str:
 
 def from_line(line: str) -> EventRecord:
     """Parse a line into a record; BadRecord if that fails."""
-    values = object_of(line) or {}
+    values = as_object(line) or {}
     if values.pop("schema", None) != SCHEMA:
         raise BadRecord(f"not an event record of schema {SCHEMA}")
     try:

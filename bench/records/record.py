@@ -16,7 +16,8 @@ from typing import Annotated, TypeVar, get_type_hints
 import msgspec
 from msgspec import Meta
 
-from bench.core.typed import object_of, typed
+from bench.core.files import as_object
+from bench.core.typed import typed
 from bench.tools import TOOLS
 
 R = TypeVar("R")
@@ -242,7 +243,7 @@ def to_line(record: Record) -> str:
 
 def from_line(line: str) -> Record:
     """Parse a line into a record; BadRecord if that fails."""
-    if (values := object_of(line)) is None:
+    if (values := as_object(line)) is None:
         raise BadRecord("not a JSON object")
     if (found := values.pop("schema", None)) != SCHEMA or type(found) is not int:
         raise BadRecord(f"a record of schema {str(found)[:40]}, this version reads {SCHEMA}")
