@@ -3,8 +3,8 @@
 Reads RUN/step.json and RUN/containers.json (the cgroup of each container).
 
 Windows spoiled by noise of the host are measured again, within a budget, but only in tables ranked by requests/s: CPU
-per request excludes what other programs took, so a second window would add nothing
-(tests/simulations/simulate_retries.py). The rule reads only the host's counters, never the result.
+per request excludes what other programs took, so a second window would add nothing. The rule reads only the host's
+counters, never the result.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How often tables in turns are wrong: a few of the cases of simulate_tables.py and simulate_retries.py."""
+"""How often tables in turns are wrong: a few of the cases of simulate_tables.py."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from math import log
 
 import numpy as np
 import pytest
-import simulate_retries
 from scipy import stats
-from simulate_retries import Noise, worst
 from simulate_tables import CONDITIONS, PILOT, Spread, observations, simulate
 
 from bench.stats.table_family import look_levels
@@ -72,28 +70,3 @@ def test_what_is_said_to_be_detectable_is_found_nine_times_in_ten() -> None:
         if j < "s04" <= i
     ]
     assert 0.82 < np.mean(called) < 0.97
-
-
-def test_measuring_again_what_the_clock_spoiled_favours_no_service() -> None:
-    for budget in (0.0, 0.5):
-        found = simulate_retries.simulate(4000, Noise(bursts=0.4), budget=budget)
-        assert abs(found.bias) < 4 * found.error and found.again + found.refused > 0.2
-    kept, taken = (
-        simulate_retries.simulate(4000, Noise(bursts=0.4, first=2.0), refuse=refuse) for refuse in (True, False)
-    )
-    assert abs(kept.bias) < abs(taken.bias) / 4
-
-
-def test_measuring_again_helps_what_noise_moves_and_nothing_else() -> None:
-    moved, still = Noise(bursts=0.4), Noise(bursts=0.4, cost=0.0)
-    once = simulate_retries.simulate(4000, moved, refuse=False)
-    again = simulate_retries.simulate(4000, moved, keep=True)
-    assert again.spread < 0.8 * once.spread and abs(again.bias) < 4 * again.error
-    same = simulate_retries.simulate(4000, still, keep=True).spread
-    assert same == pytest.approx(simulate_retries.simulate(4000, still, refuse=False).spread, rel=0.08)
-
-
-def test_a_service_that_spoils_its_slowest_windows_gains_what_theory_says() -> None:
-    for share, link in ((0.1, 1.0), (0.3, 0.3)):
-        found = simulate_retries.simulate(8000, Noise(bursts=0.1, own=share, link=link))
-        assert found.bias == pytest.approx(link * worst(share), abs=4 * found.error)
