@@ -1,6 +1,6 @@
 """The cgroup counters (v1 and v2) of a container, found by the id of its first process, as lines `key value`.
 
-These lines are the raw files server.before and server.after. Called as `python3 -m driver.counters WHAT PID` in a
+These lines are the raw files SERVICE.before and SERVICE.after. Called as `python3 -m driver.counters WHAT PID` in a
 container that sees another machine's cgroups and processes, it prints one of READINGS (driver/engines/nodes.py).
 """
 

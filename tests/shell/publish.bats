@@ -17,28 +17,51 @@ setup() {
 	export GIT_CONFIG_GLOBAL=/dev/null GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
 }
 
-# make_run NAME: creates a folder with all files of a run.
+# make_run NAME: creates a folder with all files of a run, which was not measured.
 make_run() {
 	mkdir -p "results/$1/raw/r01"
 	local name
 	for name in run.json report.md index.html records.jsonl plan.jsonl services.yml knobs.env sources.json compose.yml raw/r01/tool.json; do
 		echo "$name" >"results/$1/$name"
 	done
+	echo '{}' >"results/$1/run.json"
 }
 
-@test "a published run has the files that people read, and an archive to rebuild the rest" {
+@test "a published run has an archive, and the files that people read, made from it" {
 	make_run one
 	run -0 --separate-stderr scripts/publish.sh one first
 	# shellcheck disable=SC2154 # bats sets it
 	[[ -z $output && $stderr == "$PWD/results/published/first" ]]
-	[[ $(ls -A results/published) == first && $(ls -A results/published/first) == $'raw.tar.xz\nreport.md\nrun.json' ]]
+	made=$'answers.json\nindex.html\nraw.tar.xz\nrecords.sha256\nreport.md\nrun.json\nverdicts.jsonl'
+	[[ $(ls -A results/published) == first && $(ls -A results/published/first) == "$made" ]]
 	[[ $(stat -c %a results/published/first) == 755 ]]
-	cmp results/one/report.md results/published/first/report.md
+	(cd results/.published/first && sha256sum --check --quiet "$OLDPWD/results/published/first/records.sha256")
+	cmp results/.published/first/index.html results/published/first/index.html
 	run -0 python3 -c 'import sys, tarfile; print(*tarfile.open(sys.argv[1]).getnames(), sep="\n")' results/published/first/raw.tar.xz
 	[[ $output == $'raw\nraw/r01\nraw/r01/tool.json\nplan.jsonl\nservices.yml\nknobs.env\nsources.json' ]]
-	# Given by its path, the result is the same byte for byte.
+	# Given by its path, the archive is the same byte for byte.
 	scripts/publish.sh results/one second
-	diff -r results/published/first results/published/second
+	cmp results/published/first/raw.tar.xz results/published/second/raw.tar.xz
+}
+
+@test "what is made from an archive is made again, and the archive stays" {
+	make_run one
+	scripts/publish.sh one first
+	local before
+	before=$(sha256sum results/published/first/*)
+	rm results/published/first/{index.html,report.md}
+	echo old >results/published/first/records.sha256
+	run -0 scripts/publish.sh --rebuild first
+	[[ -z $output && $(sha256sum results/published/first/*) == "$before" ]]
+	run -2 scripts/publish.sh --rebuild fisrt
+	[[ ${#lines[@]} == 1 && $output == *"unknown published run 'fisrt'"* ]]
+}
+
+@test "a run whose report cannot be made from its archive is not published" {
+	make_run one
+	echo '{"schema": 99}' >results/one/run.json
+	run -2 scripts/publish.sh one first
+	[[ ${lines[0]} == *'first/run.json is of schema 99, this version reads 1: '* && -z $(ls -A results/published) ]]
 }
 
 @test "request logs are unchanged, and not compressed twice" {
@@ -67,18 +90,6 @@ make_run() {
 	[[ $(<results/published/nodes/nodes-ever.tsv) == $'server\tone\t-\t-\t2 CPUs' ]]
 	run -0 python3 -c 'import sys, tarfile; print(*tarfile.open(sys.argv[1]).getnames(), sep="\n")' results/published/nodes/raw.tar.xz
 	[[ $output != *nodes-ever* ]]
-}
-
-@test "verdicts larger than 1 MiB go into the archive" {
-	make_run one
-	echo small >results/one/verdicts.jsonl
-	scripts/publish.sh one small
-	[[ $(<results/published/small/verdicts.jsonl) == small ]]
-	head -c 1048577 /dev/zero >results/one/verdicts.jsonl
-	scripts/publish.sh one large
-	[[ ! -e results/published/large/verdicts.jsonl ]]
-	python3 -c 'import sys, tarfile; sys.exit(tarfile.open(sys.argv[1]).getmember("verdicts.jsonl").size != 1048577)' \
-		results/published/large/raw.tar.xz
 }
 
 @test "an incomplete run, or one with a name that is taken, is not published" {

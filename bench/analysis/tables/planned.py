@@ -61,7 +61,7 @@ _MEASURED: Mapping[str, Mapping[WaitsFor | None, float]] = {
 }
 """By the name of the CPU. Xeon: ends of the intervals of turns' first 100 ms against the rest of the turns, which say
 nothing about routes that wait for a timer or the upstream. EPYC: 95 % of contrasts between turns of 100 ms and services
-alone are within it, noise included (results/published/bias-*)."""
+alone are within it, noise included (docs/lab-notes.md)."""
 
 
 def turn_bias(scenario: str, cpu: str | None) -> TurnBias:

@@ -11,7 +11,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from page_browser import Opened
 
-from bench.render.site import CHANGED, Answer, PublishedRun, front_page, machine_words, topics
+from bench.render.site import Answer, PublishedRun, front_page, machine_words, topics
 from bench.words.conclusions import LATE
 
 pytest_plugins = ["page_fixtures"]
@@ -28,7 +28,6 @@ def run(name: str, day: int, *answers: Answer, checked: str = "") -> PublishedRu
         started=f"202611{day:02}-120000-all",
         machine="AMD EPYC, 2 cores",
         answers=answers,
-        aside=bool(checked),
         checked=checked,
     )
 
@@ -58,11 +57,6 @@ def test_the_newest_answer_of_each_load_comes_first_and_the_question_about_the_m
         ("Which server?", WAIT.load, "old", []),
         (VERSIONS.question, JSON.load, "versions", []),
     ]
-
-
-def test_changes_of_this_projects_apps_are_a_question_of_their_own_and_come_last() -> None:
-    apps = run("apps", 25, replace(JSON, question=CHANGED, services=300))
-    assert [found[:3] for found in loads((apps, *RUNS[:3]))][-1] == (CHANGED, JSON.load, "apps")
 
 
 def test_the_front_page() -> None:

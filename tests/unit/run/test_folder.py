@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -9,6 +10,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from built_runs import write_a_run_of_each_tool
 from make_run import entry, write_run
 from places import ROOT
 
@@ -195,3 +197,23 @@ def test_addresses_of_a_run(tmp_path: Path) -> None:
     (tmp_path / "addresses.tsv").write_text("web 198.18.83.1:21000\n")
     with pytest.raises(UserError, match="no lines of names and addresses"):
         read_addresses(tmp_path)
+
+
+def test_what_stands_beside_an_archive_is_made_from_it_and_the_site_has_its_page(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "services").symlink_to(ROOT / "services")
+    write_a_run_of_each_tool(Path("results/of-each"))
+    published = publish("told", "of-each")
+    assert main(["site", "site"]) == 2
+    told = "bench: results/published/told has no answers.json: make it with scripts/publish.sh --rebuild told\n"
+    assert capsys.readouterr().err == told
+    assert main(["publish", "tolt"]) == 2 and capsys.readouterr().err.startswith("bench: unknown published run 'tolt'")
+    assert main(["publish"]) == 0
+    made_from = ["answers.json", "index.html", "records.sha256", "report.md", "verdicts.jsonl"]
+    assert sorted(path.name for path in published.iterdir()) == sorted([*made_from, "raw.tar.xz", "run.json"])
+    records = Path("results/.published/told/records.jsonl").read_bytes()
+    assert (published / "records.sha256").read_text() == f"{hashlib.sha256(records).hexdigest()}  records.jsonl\n"
+    assert main(["site", "site"]) == 0
+    assert sorted(path.name for path in Path("site/told").iterdir()) == ["index.html", "raw.tar.xz", "run.json"]
+    assert 'href="told/index.html"' in Path("site/index.html").read_text()
