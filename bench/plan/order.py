@@ -80,23 +80,21 @@ def _beside(plan: Plan, number: int, rng: random.Random) -> Iterator[Beside]:
 
 
 def _under_event(plan: Plan, block: Beside, number: int, position: int) -> Iterator[Measurement]:
-    unit = f"r{number:02}-e{block.number}"
     seconds, copies = plan.event_seconds(block.cells), Counter[str]()
     for slot, cell in enumerate(block.cells, 1):
-        planned = _of_cell(plan, cell, number, position)
-        copies[planned.service] += 1
-        yield replace(
-            planned,
-            id=f"{unit}-{slot}",
-            mode="event",
-            unit=unit,
-            block=block.number,
-            window=1,
-            slot=slot,
-            copy=copies[planned.service],
-            seconds=seconds,
-            dir=window_folder(f"raw/r{number:02}/e{block.number}", planned),
-        )
+        copies[cell.service.name] += 1
+        planned = _in_block(_of_cell(plan, cell, number, position), "event", block.number, slot)
+        yield replace(planned, copy=copies[cell.service.name], seconds=seconds)
+
+
+def _in_block(planned: Measurement, mode: str, block: int, slot: int) -> Measurement:
+    """The measurement at its place in a block of its round."""
+    kind, cell = ("e", "") if mode == "event" else ("b", f"{planned.scenario}-{planned.tool}-{planned.level}-w1-")
+    unit = f"r{planned.round:02}-{kind}{block}"
+    folder = window_folder(f"raw/{unit.replace('-', '/')}", planned)
+    return replace(
+        planned, id=f"{unit}-{cell}{slot}", mode=mode, unit=unit, block=block, window=1, slot=slot, dir=folder
+    )
 
 
 def _blocks(plan: Plan, rng: random.Random) -> Iterator[Block]:
@@ -117,52 +115,33 @@ def _of_block(plan: Plan, block: Block, number: int, position: int, rng: random.
 
 
 def _in_turns(plan: Plan, block: Block, table: TurnsTable, place: Place, rng: random.Random) -> Iterator[Measurement]:
-    number, position = place
-    unit = f"r{number:02}-b{block.number}"
     cells = [cell for cell in table.cells if cell.service.name in block.services]
     rng.shuffle(cells)
     for slot, cell in enumerate(cells, 1):
-        planned = _of_cell(plan, cell, number, position)
         yield replace(
-            planned,
-            id=f"{unit}-{cell.scenario}-{cell.tool}-{cell.level.name}-w1-{slot}",
-            mode="turns",
-            unit=unit,
-            block=block.number,
-            window=1,
-            slot=slot,
+            _in_block(_of_cell(plan, cell, *place), "turns", block.number, slot),
             duration_s=table.load_s(plan.turn_seconds),
             turn_s=table.turn_s,
             # All services of a table share one load generator.
             host_network=table.has_running,
             # The tool's clock goes on while it is stopped, also for requests in flight.
             timeout_s=max(plan.preset.timeout, LEAST_TIMEOUT_S),
-            dir=window_folder(f"raw/r{number:02}/b{block.number}", planned),
         )
 
 
 def _at_rates(plan: Plan, block: Block, table: TurnsTable, place: Place) -> Iterator[Measurement]:
-    number, position = place
-    unit, slots = f"r{number:02}-b{block.number}", Counter[str]()
+    slots = Counter[str]()
     for cell in table.rate_cells:
         if cell.service.name in block.services:
             slots[cell.level.name] += 1
-            planned = _of_cell(plan, cell, number, position)
             yield replace(
-                planned,
-                id=f"{unit}-{cell.scenario}-{cell.tool}-{cell.level.name}-w1-{slots[cell.level.name]}",
-                mode="rate",
-                unit=unit,
-                block=block.number,
-                window=1,
-                slot=slots[cell.level.name],
+                _in_block(_of_cell(plan, cell, *place), "rate", block.number, slots[cell.level.name]),
                 share_of=f"{table.first.tool} {table.first.level.name}",
                 # A share of a knee is loaded as a plain rate.
                 knee_p99_s=None,
                 knee_share=None,
                 duration_s=plan.rate_seconds,
                 host_network=table.has_running,
-                dir=window_folder(f"raw/r{number:02}/b{block.number}", planned),
             )
 
 
