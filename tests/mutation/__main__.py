@@ -1,6 +1,6 @@
 """Breaks decisions of the code, one at a time in a copy of the project, and prints which of them the unit tests catch.
 
-    python3 -m tests.mutation [NUMBER...]     mutants by their number in mutants.py, from 1; default: all
+    python3 -m tests.mutation [NUMBER...]     mutants by their number in mutants.toml, from 1; default: all
 
 A mutant is caught if a test fails or does not end in time. The tests are run without mutants first, and must pass. Exit
 status 0: enough are caught; 1: not enough; 2: tests fail without a mutant, or a mutant is out of date.
@@ -16,14 +16,30 @@ import subprocess
 import sys
 import tempfile
 import threading
+import tomllib
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 
-from tests.mutation.mutants import MUTANTS, Mutant
+from bench.core.typed import typed
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """One of mutants.toml, which says what the fields are."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+
+
+MUTANTS = typed(list[Mutant], tomllib.loads(Path(__file__).with_name("mutants.toml").read_text())["mutant"])
 LEAST = 18
 """How many of the twenty must be caught."""
 AT_A_TIME = 2

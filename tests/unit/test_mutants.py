@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from places import ROOT
 
-from tests.mutation.__main__ import OutOfDateError, mutated
-from tests.mutation.mutants import MUTANTS, Mutant
+from tests.mutation.__main__ import MUTANTS, Mutant, OutOfDateError, mutated
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
