@@ -45,33 +45,8 @@ SOLO = Measurement(
     warmup_s=1.0,
     dir="raw/r01/0003/json/wrk-c32/w1/svc-a",
 )
-HOSTILE = (
-    "",
-    " ",
-    "'",
-    '"',
-    "a'b\"c",
-    "$(touch pwned)",
-    "`touch pwned`",
-    "${HOME}",
-    "a\nb\n",
-    "\\",
-    "\\n",
-    "*",
-    "~",
-    "[ID]=x",
-    "(a b)",
-    ")",
-    "; exit 7",
-    "#",
-    "!!",
-    "-n",
-    "\x01\x02\x7f\x1b[0m",
-    "\t\r",
-    "é ß 日本 🙂 \u2028",
-    "=",
-    "a=b",
-)
+HOSTILE = ("", "'", 'a\'b"c', "$(touch pwned)", "a\nb\n", "\\n", "\x01\x02\x7f\x1b[0m", "\t\r", "é ß 日本 🙂 \u2028")
+"""Texts that JSON has to escape, and a command for a shell."""
 
 
 def written(folder: Path, lines: Iterable[Measurement]) -> Mapping[str, StepLoad]:
