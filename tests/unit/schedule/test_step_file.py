@@ -45,7 +45,7 @@ SOLO = Measurement(
     warmup_s=1.0,
     dir="raw/r01/0003/json/wrk-c32/w1/svc-a",
 )
-HOSTILE = ("", "'", 'a\'b"c', "$(touch pwned)", "a\nb\n", "\\n", "\x01\x02\x7f\x1b[0m", "\t\r", "é ß 日本 🙂 \u2028")
+HOSTILE = ("", "'", "a'b\"c", "$(touch pwned)", "a\nb\n", "\\n", "\x01\x02\x7f\x1b[0m", "\t\r", "é ß 日本 🙂 \u2028")
 """Texts that JSON has to escape, and a command for a shell."""
 
 
