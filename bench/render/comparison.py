@@ -62,7 +62,8 @@ def _alone(run: RunFacts) -> Iterator[tuple[Key, Side]]:
     for cell in cells_of((record for record in run.records if record.mode in ("solo", "null")), [*run.services]):
         load = _load(cell.first.scenario, cell.first.tool, cell.first.level)
         if cell.first.connections is not None:
-            yield Key(load, cell.service, REQUESTS), Side(rate_words(cell), cell.goodput)
+            words = rate_words(cell) if cell.goodput is not None or cell.noisy else state_words(cell)
+            yield Key(load, cell.service, REQUESTS), Side(words, cell.goodput)
         cpu_s = cell.mean_of(_cpu)
         if cpu_s is not None or not cell.valid:
             words = state_words(cell) if cpu_s is None else f"{number(1e6 * cpu_s)} µs"

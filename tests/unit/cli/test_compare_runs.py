@@ -36,7 +36,7 @@ def make(
             lines.append(entry(stack, number=len(lines) + 1, **asked))
             lines.append(entry(stack, "json", "vegeta", "r200", number=len(lines) + 1, **asked))
         null = {"service": "null", "server": "null", "framework": "null", "mode": "null"}
-        lines.append(entry(number=len(lines) + 1, **asked, **null, dir=f"raw/r{number:02}/null/json/wrk-c64"))
+        lines.append(entry(number=len(lines) + 1, **asked, **null))
     write_run(folder, lines, run=folder.name, **FACTS | facts)
     for line in lines:
         speed = factors.get(line["server"], 1.0)
@@ -53,11 +53,8 @@ def test_two_runs_are_printed_side_by_side_without_a_verdict(
     assert compare_verb([make(tmp_path / "old"), make(tmp_path / "new", {"tornado": 1.2})]) == 0
     text = capsys.readouterr().out
     assert text.startswith("### Runs side by side\n\n| load | service | figure | old | new | against old |\n")
-    assert (
-        "| json wrk, 64 connections | tornado-py313-debian | requests/s | 1,500 (1,500) | 1,800 (1,800) | +20.0 % |\n"
-        in text
-    )
-    assert "| json wrk, 64 connections | null | requests/s | 50,000 (50,000) | 50,000 (50,000) | +0.0 % |\n" in text
+    assert "| json wrk, 64 connections | tornado-py313-debian | requests/s | 1,500 | 1,800 | +20.0 % |\n" in text
+    assert "| json wrk, 64 connections | null | requests/s | 50,000 | 50,000 | +0.0 % |\n" in text
     # Requests/s of an open loop are its target rate.
     assert "target rate | tornado-py313-debian | CPU per request | " in text
     assert "target rate | tornado-py313-debian | requests/s | " not in text
@@ -75,7 +72,7 @@ def test_raw_files_and_records_give_the_same(tmp_path: Path, capsys: pytest.Capt
     argv = [make(tmp_path / "old", change=disturb), make(tmp_path / "new")]
     compare_verb(argv)
     raw = capsys.readouterr().out
-    assert "| 2,000 †1/2 | 2,000 (2,000) |" in raw
+    assert "| 2,000 †1/2 | 2,000 |" in raw
     assert [build_verb([name]) for name in argv] == [0, 0]
     compare_verb(argv)
     assert capsys.readouterr().out == raw
@@ -94,7 +91,7 @@ def test_of_several_runs_the_comparable_ones_are_shown(tmp_path: Path, capsys: p
     assert compare_verb([*argv[:2], make(tmp_path / "other", containers="another way"), *argv[2:]]) == 1
     text = capsys.readouterr().out
     assert "| load | service | figure | r0 | r1 | r2 | r3 |\n" in text
-    assert "| requests/s | 1,500 (1,500) | 1,650 (1,650) | 1,800 (1,800) | 1,950 (1,950) |\n" in text
+    assert "| requests/s | 1,500 | 1,650 | 1,800 | 1,950 |\n" in text
     assert "- r1: comparable\n" in text and "- other: not comparable: containers\n" in text
 
 
@@ -116,7 +113,7 @@ def test_a_run_that_was_never_begun_has_the_cause_everywhere(
             shutil.rmtree(path)
 
     def same_image(folder: Path, lines: list[dict[str, Any]]) -> None:
-        for path in folder.glob("raw/r*/*/*/*/meta.json"):
+        for path in folder.glob("raw/r*/*/*/*/*/*/meta.json"):
             path.write_text(path.read_text().replace("cd" * 32, "ab" * 32))
 
     assert compare_verb([make(tmp_path / "old", change=same_image), make(tmp_path / "new", change=never)]) == 0

@@ -159,9 +159,9 @@ def test_policies_are_checked_without_a_run(capsys: pytest.CaptureFixture[str]) 
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        ([], "give one run with a table in turns, or two runs"),
-        (["--check", "a"], "give one run with a table in turns, or two runs"),
-        (["a", "b", "c"], "give one run with a table in turns, or two runs"),
+        ([], "give one run with a table in turns; see"),
+        (["--check", "a"], "give one run with a table in turns; see"),
+        (["a", "b", "c"], "give one run with a table in turns; see"),
         (["a", "--fail-on"], "expected one argument"),
         (["a", "--fail"], "unknown option '--fail'"),
         (["a"], "unknown run 'a'"),
