@@ -90,7 +90,7 @@ def _table(cells: Sequence[Cell], reference: ReferenceComparison | None, latenci
 
 def _rate_words(cell: Cell) -> str:
     if not is_knee(cell.first):
-        return rate_words(cell)
+        return rate_words(cell) if cell.goodput is not None or cell.noisy else NOTHING
     found, held, later = confirmed(cell.records)
     return f"{number(found.knee_rate or 0)} (held in {held} of {later} later rounds)" if found else NOTHING
 

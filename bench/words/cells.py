@@ -25,12 +25,15 @@ def details_words(cell: Cell) -> str:
 
 
 def rate_words(cell: Cell) -> str:
-    """Goodput with its range over the rounds; `†2/5` if fewer rounds have requests/s than were measured."""
+    """Goodput with its range over the rounds, or why there is none.
+
+    `†2/5`: fewer rounds have requests/s than were measured.
+    """
     mean = cell.goodput
     if mean is None:
         noisy = [record.goodput for record in cell.noisy if record.goodput is not None]
         # Every round was noisy: the mean is shown but not ranked.
-        return f"about {number(fmean(noisy))} (noisy: {_range(noisy)})" if noisy else NOTHING
+        return f"about {number(fmean(noisy))} (noisy: {_range(noisy)})" if noisy else state_words(cell)
     values = [record.goodput for record in cell.valid if record.goodput is not None]
     words = _with_range(number(mean), _range(values))
     if len(values) < len(cell.records):
