@@ -48,7 +48,7 @@ teardown_file() { "$docker" rm --force "$SERVER" >/dev/null; }
 	run=$(the_run)
 	cat "$run/report.md"
 	busy_host_causes "$run"
-	grep -qE "^\| c4 \| target-127.0.0.1-$PORT \| " "$run/report.md"
+	grep -qE "^\| target-127.0.0.1-$PORT \| wrk \| c4 \| " "$run/report.md"
 	grep -qF -- "- already running: target-127.0.0.1-$PORT is http://127.0.0.1:$PORT, loaded with GET /hello. It is not a container" "$run/report.md"
 	[[ $(count '"successes": *[1-9]' "$run/records.jsonl") == 2 && $(count '"cpu_per_success_s": *null' "$run/records.jsonl") == 1 ]]
 	grep -q "target-127.0.0.1-$PORT" "$run/index.html"
