@@ -21,6 +21,8 @@ from driver.lifecycle.writer import NEEDED, need_room
 @pytest.fixture
 def small() -> Iterator[Path]:
     """A folder on a disk with one page less than a megabyte free."""
+    # It is filled, and is memory: 64 MB in the tests' image.
+    assert shutil.disk_usage("/dev/shm").total < 1 << 30
     folder = Path(tempfile.mkdtemp(dir="/dev/shm"))
     yield folder
     shutil.rmtree(folder)
