@@ -48,7 +48,7 @@ refused() {
 	refused "services/matrix.toml is not valid TOML" scripts/matrix.sh --list
 	rm services/matrix.local.toml
 	echo 'schema = 1' >services/matrix.toml
-	refused "'defaults' is missing" scripts/matrix.sh --list
+	refused "missing key 'defaults'" scripts/matrix.sh --list
 	mv "$BATS_TEST_TMPDIR/matrix.toml" services/
 }
 
