@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 TABLE = Path("/proc/net/tcp")
+COUNTS = Path("/proc/net/netstat")
 _SOCK_DIAG = 4
 _SOCK_DIAG_BY_FAMILY, _DONE, _ERROR = 20, 3, 2
 _REQUEST_DUMP = 0x301
@@ -71,6 +72,14 @@ def unread_connections(peer: tuple[str, int]) -> int:
         )
     except OSError:
         return 0
+
+
+def received_octets(counts: Path = COUNTS) -> int:
+    """The bytes of all IP packets that this network namespace has received; unlike a connection's own count, it keeps
+    those of connections that were closed.
+    """
+    names, values = (line.split() for line in counts.read_text().splitlines() if line.startswith("IpExt:"))
+    return int(values[names.index("InOctets")])
 
 
 def _by_proc(peer: tuple[str, int], table: Path = TABLE) -> Connections:

@@ -15,16 +15,19 @@ import math
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from bench.load.cpu_counters import CpuCounters, Reading
 from bench.load.held import Freezer, HeldTool
-from bench.load.sockets import connections_to, unread_connections
+from bench.load.sockets import connections_to, received_octets, unread_connections
 from bench.records.resource_usage import foreign_ratio
-from bench.records.turns import ALL_TASKS, MAX_LATE, NOT_CONTAINERS, RAN, WAITED
+from bench.records.turns import ALL_TASKS, MAX_LATE, NOT_CONTAINERS, RAN, WAITED, Turn
 from bench.validity.run_rules import NoiseLimits
 
+LONG, SHORT = 1.6, 0.4
+"""The lengths of the two kinds of turns, relative to the average. Their difference tells the steady part of a window
+from the begin and the end of its turns (`bench.records.turns.steady_part`)."""
 LONGEST_DRAIN_S = 1.0
 """How long a turn may wait for outstanding responses."""
 LEAST_REST_S = 0.05
@@ -77,7 +80,7 @@ class Turns:
     drains_cut: int = 0
     cpu_ns: dict[str, int] = field(default_factory=dict)
     host_ticks: list[int] = field(default_factory=lambda: [0] * 8)
-    each_ns: list[tuple[int, int]] = field(default_factory=list)
+    each: list[Turn] = field(default_factory=list)
     end: str = ""
     late: int = 0
     rest_s: float = 0.0
@@ -93,7 +96,7 @@ class Turns:
             "late": self.late,
             "cpu_ns": self.cpu_ns,
             "host_ticks": self.host_ticks,
-            "each_ns": self.each_ns,
+            "each": [asdict(turn) for turn in self.each],
             "end": self.end,
             "missing": missing,
         }
@@ -109,18 +112,27 @@ class Turns:
             self.late += 1
             self.rest_s = min(LONGEST_DRAIN_S / 2, max(LEAST_REST_S, 2 * self.rest_s))
 
-    def add(self, times_ns: tuple[int, int, int], before: Reading, after: Reading, *, cut: bool) -> None:
+    def add(
+        self,
+        times_ns: tuple[int, int, int],
+        before: Reading,
+        after: Reading,
+        *,
+        cut: bool = False,
+        octets: int = 0,
+        long: bool | None = None,
+    ) -> None:
         """Add a turn; `times_ns`: when it began, when its load ended, and when the last response had come."""
         began, held, done = times_ns
+        # The sum over a service's threads decreases when threads end.
+        used = {name: max(0, ns - before.cpu_ns[name]) for name, ns in after.cpu_ns.items() if name in before.cpu_ns}
         self.count += 1
         self.load_ns += held - began
         self.drain_ns += done - held
         self.drains_cut += cut
-        self.each_ns.append((began, done))
-        for name, used in after.cpu_ns.items():
-            if name in before.cpu_ns:
-                # The sum over a service's threads decreases when threads end.
-                self.cpu_ns[name] = self.cpu_ns.get(name, 0) + max(0, used - before.cpu_ns[name])
+        self.each.append(Turn(began, held - began, done - held, octets, used, long))
+        for name, ns in used.items():
+            self.cpu_ns[name] = self.cpu_ns.get(name, 0) + ns
         self.host_ticks = [
             sum(ticks) for ticks in zip(self.host_ticks, _change(before.host_ticks, after.host_ticks), strict=True)
         ]
@@ -153,7 +165,10 @@ def run_window(
     freezer: Freezer | None = None,
     clock: Callable[[], int] = time.monotonic_ns,
 ) -> dict[str, Turns]:
-    """Take turns of `turn_s` until each service has been under load for its `seconds`; returns the sums by service.
+    """Take turns until each service has been under load for its `seconds`; returns the sums by service.
+
+    Turns take `turn_s` on average. Each service has long and short ones in alternation, and its neighbour has them the
+    other way round, so that all cycles take the same time.
 
     `shared` are the containers used by all services (database, upstream, those of a user's own app); their usage in a
     turn is charged to its service. Without a `freezer`, each tool ends within its last turn.
@@ -161,16 +176,18 @@ def run_window(
     turns = {runner.service: Turns(rest_s=runner.rest_s) for runner in runners}
     watch = _Watch(counters, tuple(shared), clock, freezer)
     # Rounded up, but not because of floating-point error.
-    wanted = {runner.service: max(1, math.ceil(runner.seconds / turn_s - 0.01)) for runner in runners}
+    wanted = {runner.service: 2 * max(1, math.ceil(runner.seconds / turn_s / 2 - 0.01)) for runner in runners}
     # Keep one order for the whole window: with a new order in each cycle, up to twice as much time would pass between
     # two turns of a service, and servers might close connections that are idle for so long.
     order = rng.sample(runners, len(runners))
     for cycle in range(max(wanted.values(), default=0)):
-        for runner in order:
+        for place, runner in enumerate(order):
             last = cycle == wanted[runner.service] - 1
             if runner.tool.status is None and cycle < wanted[runner.service]:
-                ends = last and not (freezer and runner.ends_frozen)
-                (_take_last_turn if ends else _take_turn)(runner, turns[runner.service], turn_s, watch)
+                if last and not (freezer and runner.ends_frozen):
+                    _take_last_turn(runner, turns[runner.service], turn_s, watch)
+                else:
+                    _take_turn(runner, turns[runner.service], turn_s, watch, long=(cycle + place) % 2 == 0)
     left = [runner for runner in order if runner.tool.status is None]
     if freezer and left:
         _end_frozen(left, turns, freezer)
@@ -215,19 +232,19 @@ class _Watch:
         return replace(reading, cpu_ns={**reading.cpu_ns, RAN: threads_ns[0], WAITED: threads_ns[1]})
 
 
-def _take_turn(runner: Runner, turns: Turns, turn_s: float, watch: _Watch) -> None:
+def _take_turn(runner: Runner, turns: Turns, turn_s: float, watch: _Watch, *, long: bool) -> None:
     turns.look_back(connections_to(runner.peer).received)
-    before = watch.read(runner.service)
+    before, octets = watch.read(runner.service), received_octets()
     began = watch.clock()
     runner.tool.resume()
-    time.sleep(turn_s)
+    time.sleep(turn_s * (LONG if long else SHORT))
     runner.tool.hold()
     held = watch.clock()
     done, cut = _drain(runner, watch.counters, held, watch.clock)
     after = watch.read(runner.service)
     if turns.rest_s and not cut:
         done, cut, after = _wait_for_the_rest(runner, turns.rest_s, watch, (held, done), after)
-    turns.add((began, held, done), before, after, cut=cut)
+    turns.add((began, held, done), before, after, cut=cut, octets=received_octets() - octets, long=long)
     turns.received = connections_to(runner.peer).received
 
 
@@ -237,7 +254,7 @@ def _take_last_turn(runner: Runner, turns: Turns, turn_s: float, watch: _Watch) 
     Up to one request per connection is then in flight and not counted.
     """
     turns.look_back(connections_to(runner.peer).received)
-    before = watch.read(runner.service)
+    before, octets = watch.read(runner.service), received_octets()
     began = watch.clock()
     runner.tool.resume()
     time.sleep(turn_s)
@@ -245,7 +262,7 @@ def _take_last_turn(runner: Runner, turns: Turns, turn_s: float, watch: _Watch) 
     runner.tool.interrupt()
     runner.tool.end()
     ended = watch.clock()
-    turns.add((began, told, ended), before, watch.read(runner.service), cut=False)
+    turns.add((began, told, ended), before, watch.read(runner.service), octets=received_octets() - octets)
     turns.end = INTERRUPTED
     _settle(runner, watch.counters, ended, watch.clock)
 

@@ -30,8 +30,8 @@ SLOWEST_S, SLOWEST_BOOTS = 16.0, 8.0
 SEARCH_S = 40.0
 """Seconds of a search for a knee: about nine trials of 2 to 6 s, including reading their results."""
 
-TURN_S, LONGEST_TURN_S = 0.1, 0.5
-"""The length of a turn, in seconds, and the longest on a route that waits; docs/measuring.md explains the choice."""
+TURN_S, LONGEST_TURN_S = 0.2, 0.5
+"""The longest average length of turns, in seconds, and the longest on a route that waits."""
 EACH_S = 1.2
 """Seconds to start, poll and stop each service of a block under an event, and sometimes to find its capacity."""
 QUOTA_TURN_S, QUOTA_TURNS, QUOTA_CYCLE_S = 1.0, 2, 4.0
@@ -39,8 +39,9 @@ QUOTA_TURN_S, QUOTA_TURNS, QUOTA_CYCLE_S = 1.0, 2, 4.0
 
 The kernel renews a quota every 100 ms, even while the service is idle, so in shorter turns it would hardly matter.
 """
-CYCLE_S = 1.2
-"""Seconds in which every service of a block has had one turn, on a route that waits."""
+CYCLE_S = 1.44
+"""The most seconds in which every service of a block has one turn. gunicorn's sync worker waits 2 s for a client to
+close a connection before it serves the next one, and the tool is stopped until its next turn."""
 MOST_IN_BLOCK = 8
 """The most services that are up side by side and loaded in turns."""
 ROOM = 800.0
@@ -130,16 +131,11 @@ class TurnsTable:
 
     @property
     def turn_s(self) -> float:
-        """The length of a turn, in seconds: long enough for several responses of a server that waits.
-
-        All turns of a block together stay below 5 s, because gunicorn then closes idle connections.
-        """
+        """The average length of a turn, in s. Longer ones are less biased, shorter ones see noise more equally."""
         side_by_side = min(len(self.cells), MOST_IN_BLOCK)
         if self.has_quotas:
             return round(min(QUOTA_TURN_S, QUOTA_CYCLE_S / side_by_side), 3)
-        if not self.first.route.waits:
-            return TURN_S
-        return round(min(LONGEST_TURN_S, CYCLE_S / side_by_side), 3)
+        return round(min(LONGEST_TURN_S if self.first.route.waits else TURN_S, CYCLE_S / side_by_side), 3)
 
     def load_s(self, planned: float) -> float:
         """Seconds of load for each service in a window; `planned` is what the plan asks for."""

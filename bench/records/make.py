@@ -14,7 +14,7 @@ from bench.records.counters import change, clock_step_s, loadgen_cpu_s, lost_pro
 from bench.records.evidence import Evidence
 from bench.records.knee import NO_SEARCH, as_searched, client_limit, knee_figure
 from bench.records.outcome import NOT_RUN, health_fault, one_line, outcome_of
-from bench.records.record import ERROR_KINDS, LATENCIES, MEASURED, Cause, Record
+from bench.records.record import ERROR_KINDS, FIGURES, LATENCIES, MEASURED, Cause, Record
 from bench.records.resource_usage import Figures, resource_figures
 from bench.records.turns import NO_LATENCY, in_turns, read_turns
 from bench.run.common_rates import at_common_rate
@@ -82,7 +82,7 @@ def make_record(
     no_output = _why_null(evidence)
     errors = {kind: getattr(parsed.errors, kind) if parsed else None for kind in ERROR_KINDS}
     latency = {key: getattr(parsed.latency_s, key) if parsed else None for key in LATENCIES}
-    nulls = {name: reason for name, (value, reason) in figures.items() if value is None}
+    nulls = {name: reason for name, (value, reason) in figures.items() if value is None and name in FIGURES}
     nulls |= {f"errors.{kind}": no_output for kind, value in errors.items() if value is None}
     no_latency = NO_LATENCY if planned.held and parsed is not None else no_output
     nulls |= {f"latency_s.{key}": no_latency for key, value in latency.items() if value is None}

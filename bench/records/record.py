@@ -97,6 +97,8 @@ class Record:
     In turns only:
 
     - `speed`: successes per second of its turns, without the time taken by other programs; it ranks a table.
+    - `steady_speed`, `steady_goodput`, `steady_cpu_per_success_s`: the same figures without the begin and the end of
+      its turns; null in earlier runs, whose turns were all of one length.
     - `server_busy_ratio`: the service's CPU time relative to what other programs left of its CPUs.
     - `window_end`: how the load tool was ended: `frozen` or `interrupted`; null in earlier runs, which did not save it.
     """
@@ -204,6 +206,13 @@ class Record:
     ] = None
     window_end: Annotated[
         str | None, Field("in turns: frozen or interrupted, how the load tool was ended; null in older runs")
+    ] = None
+    steady_speed: Annotated[float | None, Field("in turns: speed without the begin and the end of turns", "1/s")] = None
+    steady_goodput: Annotated[
+        float | None, Field("in turns: goodput without the begin and the end of turns", "1/s")
+    ] = None
+    steady_cpu_per_success_s: Annotated[
+        float | None, Field("in turns: CPU time per success without the begin and the end of turns", "s")
     ] = None
     client_limit: Annotated[
         float | None, Field("rate at which the load generator ended the search: the server's knee is higher", "1/s")

@@ -75,6 +75,7 @@ def resource_figures(raw: Raw, service: ServiceFacts, evidence: Evidence) -> Fig
         "throttled_s": (evidence.throttled_s, no_counters),
         "process_cpu_s": (_process_cpu_s((raw.before, raw.after)), no_counters),
         **_speed(raw.tool, evidence, successes, unmeasured),
+        **_steady(raw.tool, evidence, successes),
         **_loadgen(raw.tool, planned, loadgen_s, evidence.wall_s, no_tool),
         **_host(
             raw,
@@ -126,13 +127,44 @@ def _speed(
         reason = unmeasured or "measured alone: a table in turns is ranked by it"
         return {"speed": (None, reason), "server_busy_ratio": (None, reason)}
     cpu_s, no_cpu = turns.cpu(planned.service, unmeasured)
-    limits = mapping((tool or {}).get("limits"))
-    # Before `server_cpus` was saved, hosts with one or two CPUs always had one for the server.
-    cpus = whole(limits.get("server_cpus")) or (1 if whole(limits.get("host_cpus")) in (1, 2) else None)
-    others_s = turns.others_s
-    if cpu_s is None or others_s is None or not cpus or not turns.seconds:
+    used = _used(turns, planned.service, mapping((tool or {}).get("limits")))
+    if used is None:
         reason = no_cpu if cpu_s is None else "the CPU time of other programs in the turns was not saved"
         return {"speed": (None, reason), "server_busy_ratio": (None, reason)}
+    left_s, busy = used
+    known = successes is not None and left_s > 0
+    return {
+        "speed": (
+            successes / left_s if known and successes and not rated else None,
+            unmeasured or rated or "the number of successes is unknown",
+        ),
+        "server_busy_ratio": (busy, ""),
+    }
+
+
+def _steady(tool: Mapping[str, Any] | None, evidence: Evidence, successes: int | None) -> Figures:
+    """The figures of a window's steady part; None where there is none."""
+    turns, service = evidence.turns.steady if evidence.turns else None, evidence.planned.service
+    if turns is None or not successes:
+        return {}
+    share, cpu_s = successes * turns.share, turns.cpu_s.get(service)
+    used = _used(turns, service, mapping((tool or {}).get("limits")))
+    if evidence.planned.database and cpu_s is not None:
+        cpu_s = cpu_s + turns.cpu_s["postgres"] if "postgres" in turns.cpu_s else None
+    return {
+        "steady_speed": (share / used[0] if used and used[0] > 0 else None, ""),
+        "steady_goodput": (share / turns.seconds, ""),
+        "steady_cpu_per_success_s": (cpu_s / share if cpu_s else None, ""),
+    }
+
+
+def _used(turns: Turns, service: str, limits: Mapping[str, Any]) -> tuple[float, float] | None:
+    """Seconds of turns without the time that other programs took, and how busy the service was; None if unknown."""
+    # Before `server_cpus` was saved, hosts with one or two CPUs always had one for the server.
+    cpus = whole(limits.get("server_cpus")) or (1 if whole(limits.get("host_cpus")) in (1, 2) else None)
+    cpu_s, others_s = turns.cpu_s.get(service), turns.others_s
+    if cpu_s is None or others_s is None or not cpus or not turns.seconds:
+        return None
     waited_s, workers = turns.waited_s(cpu_s), whole(limits.get("workers"))
     # A service with few workers may not be able to use all CPUs.
     wanted_s = cpu_s + (others_s if waited_s is None else min(waited_s, others_s))
@@ -145,15 +177,7 @@ def _speed(
     else:
         lost_s = min(waited_s, others_s)
     busy = min(1.0, cpu_s / (there_s - lost_s)) if there_s > lost_s else 1.0
-    left_s = turns.seconds - lost_s / usable
-    known = successes is not None and left_s > 0
-    return {
-        "speed": (
-            successes / left_s if known and successes and not rated else None,
-            unmeasured or rated or "the number of successes is unknown",
-        ),
-        "server_busy_ratio": (busy, ""),
-    }
+    return turns.seconds - lost_s / usable, busy
 
 
 def _loadgen(

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from statistics import fmean
+from typing import Annotated, Any
+
+from msgspec import Meta
 
 from bench.core.files import items, mapping
+from bench.core.typed import read_as
 from bench.tools.parsed import Latency, Parsed
 
 ALL_TASKS = "host"
@@ -26,10 +31,32 @@ LEAST_RAN = 0.9
 NO_LATENCY = "measured in turns: the tool was stopped between turns, so its latencies are not the service's"
 
 
+Count = Annotated[int, Meta(ge=0, lt=1 << 63)]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One turn: when it began (monotonic clock), how long it loaded and then waited for responses, in ns.
+
+    - `long`: whether it is one of the window's long turns or one of the short ones; None if it lasted until the tool's
+      exit.
+    - `octets`: bytes that the load generator received in it; `cpu_ns`: CPU time by container. All are read while the
+      service has nothing to do, so nothing is divided between two turns.
+    """
+
+    began_ns: Count
+    load_ns: Count
+    drain_ns: Count
+    octets: Count
+    cpu_ns: Mapping[str, Count]
+    long: bool | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Turns:
     """Sums over the service's own turns: seconds, CPU seconds by container, ticks of /proc/stat.
 
+    - `steady`: the steady part of the window (see `steady_part`); `share`: how much of the window's responses it has.
     - `drains_cut`: number of turns that gave up waiting for outstanding responses.
     - `missing`: why a container's CPU time is unknown.
     - `end`: how the tool was ended (see `bench.load.turns`); None in earlier runs, which did not save it, and whose
@@ -45,6 +72,8 @@ class Turns:
     missing: Mapping[str, str]
     end: str | None = None
     late: int = 0
+    share: float = 1.0
+    steady: Turns | None = None
 
     def waited_s(self, cpu_s: float) -> float | None:
         """Seconds that the service's threads were runnable but waited for a CPU; `cpu_s` is the service's CPU time.
@@ -80,7 +109,7 @@ def read_turns(tool: Mapping[str, Any]) -> Turns | None:
     if not all(type(value) is int and 0 <= value < 1 << 63 for value in (*numbers, *ticks, *cpu_ns.values())):
         return None
     count, load_ns, drain_ns, cut = (value or 0 for value in numbers)
-    return Turns(
+    turns = Turns(
         count=count,
         seconds=(load_ns + drain_ns) / 1e9,
         drains_cut=cut,
@@ -89,6 +118,36 @@ def read_turns(tool: Mapping[str, Any]) -> Turns | None:
         missing={str(name): str(why) for name, why in mapping(told.get("missing")).items()},
         end=end if isinstance(end := told.get("end"), str) else None,
         late=late if type(late := told.get("late")) is int else 0,
+    )
+    with suppress(ValueError):
+        return replace(turns, steady=steady_part(turns, read_as(list[Turn], told.get("each"))))
+    return turns
+
+
+def steady_part(turns: Turns, each: Sequence[Turn]) -> Turns | None:
+    """What an average long turn has beyond an average short one; None if the window has no turns of two lengths.
+
+    A turn begins with cold caches, and ends with fewer connections in flight than the level says. What that costs is
+    the same in a long and a short turn, so it cancels in their difference, which is the service under steady load.
+    """
+    long, short = ([turn for turn in each if turn.long is kind] for kind in (True, False))
+    if not long or not short:
+        return None
+
+    octets = fmean(turn.octets for turn in long) - fmean(turn.octets for turn in short)
+    ns = fmean(turn.load_ns + turn.drain_ns for turn in long) - fmean(turn.load_ns + turn.drain_ns for turn in short)
+    if octets <= 0 or ns <= 0:
+        return None
+    names = set[str].intersection(*({*turn.cpu_ns} for turn in each))
+    cpu_ns = {
+        name: fmean(turn.cpu_ns[name] for turn in long) - fmean(turn.cpu_ns[name] for turn in short) for name in names
+    }
+    return replace(
+        turns,
+        count=1,
+        seconds=ns / 1e9,
+        cpu_s={name: max(0.0, used_ns) / 1e9 for name, used_ns in cpu_ns.items()},
+        share=octets / sum(turn.octets for turn in each),
     )
 
 

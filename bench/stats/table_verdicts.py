@@ -6,16 +6,13 @@
   differ by the margin or more, the probability of this verdict is at most 2.5 % over all looks.
 - `not enough data`: everything else.
 
-A difference may also have a systematic error, which more rounds do not reduce; it widens the interval on both sides.
-`no difference shown` is decided on the interval without it, because otherwise it would never apply.
-
 Values are logarithms of speeds: larger is better.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from bench.stats.estimates import Interval
@@ -39,11 +36,10 @@ class Difference:
     """One service relative to another on the logarithmic scale: i - j.
 
     - `interval`: the one behind `word`: the difference's own for `no difference shown`, else the simultaneous one.
-    - `half_width`: always that of the simultaneous interval, without `systematic`.
+    - `half_width`: always that of the simultaneous interval.
     - `more_rounds`: how many more rounds would decide it if estimate and spread stay the same (0 if decided, inf if
-      unknown, more than MOST_NEEDED, or if more rounds would not help).
+      unknown or more than MOST_NEEDED).
     - `detectable`: the smallest difference that these rounds detect with a power of 0.9.
-    - `systematic`: the largest systematic error.
     """
 
     i: str
@@ -54,12 +50,6 @@ class Difference:
     half_width: float
     more_rounds: float
     detectable: float
-    systematic: float = 0.0
-
-    @property
-    def decided(self) -> bool:
-        """Whether it has a verdict, or is smaller than its systematic error, so that more rounds would not help."""
-        return self.word != NOT_ENOUGH or abs(self.estimate) + self.half_width <= self.systematic
 
     @property
     def turned(self) -> Difference:
@@ -88,43 +78,35 @@ class RankedService:
     thin: bool = False
 
 
-def _no_error(i: str, j: str) -> float:
-    return 0.0
-
-
 def differences(
-    fit: TableFit,
-    level: float,
-    margin: float = MARGIN,
-    least: float = LEAST,
-    systematic: Callable[[str, str], float] = _no_error,
+    fit: TableFit, level: float, margin: float = MARGIN, least: float = LEAST
 ) -> Mapping[tuple[str, str], Difference]:
     """The verdict on every difference i - j, both (i, j) and (j, i), at a look with confidence `level`.
 
-    `margin` and `least` are logarithms. `systematic` gives the largest systematic error of a pair, a logarithm too.
+    `margin` and `least` are logarithms.
     """
     from scipy.special import nctdtrinc
 
     rounds, found = len(fit.rounds), dict[tuple[str, str], Difference]()
     for (i, j), (family, half) in half_widths(fit, level).items():
-        own, off, size = fit.contrast(i, j), systematic(i, j), abs(family.estimate)
-        interval, word = _around(family.estimate, half + off, level), NOT_ENOUGH
+        own, size = fit.contrast(i, j), abs(family.estimate)
+        interval, word = _around(family.estimate, half, level), NOT_ENOUGH
         plain = own.interval(level) if own else _around(family.estimate, half, level)
         if interval.sign and size >= least:
             word = FASTER if interval.sign > 0 else SLOWER
         elif plain.within(margin):
-            interval, word = Interval(plain.low - off, plain.high + off, level), NO_DIFFERENCE
+            interval, word = plain, NO_DIFFERENCE
         more, detectable = 0.0, math.inf
         if family.error is not None:
             # Noncentral t, because in another run the standard error would vary too.
-            wanted = max(half, least - off)
-            detectable = off + family.error * float(nctdtrinc(family.df, 1 - POWER, wanted / family.error))
+            wanted = max(half, least)
+            detectable = family.error * float(nctdtrinc(family.df, 1 - POWER, wanted / family.error))
         if word == NOT_ENOUGH:
-            called = projected_rounds(half, size - off, rounds) if size >= least else math.inf
+            called = projected_rounds(half, size, rounds) if size >= least else math.inf
             same = projected_rounds((plain.high - plain.low) / 2, margin - size, rounds)
             needed = min(called, same)
             more = max(1.0, math.ceil(needed) - rounds) if needed <= MOST_NEEDED else math.inf
-        one = Difference(i, j, word, family.estimate, interval, half, more, detectable, off)
+        one = Difference(i, j, word, family.estimate, interval, half, more, detectable)
         found[i, j], found[j, i] = one, one.turned
     return found
 
@@ -135,7 +117,7 @@ def _around(estimate: float, half: float, level: float) -> Interval:
 
 def settled(found: Mapping[tuple[str, str], Difference], fit: TableFit) -> bool:
     """Whether more rounds would change nothing: all services are connected and all differences decided."""
-    return fit.complete and all(one.decided for one in found.values())
+    return fit.complete and all(one.word != NOT_ENOUGH for one in found.values())
 
 
 def rank(fit: TableFit, found: Mapping[tuple[str, str], Difference]) -> tuple[RankedService, ...]:

@@ -131,7 +131,7 @@ def _of_host(host: HostState) -> Iterator[str]:
 MOST_ROUNDS = 99
 """Largest value that --rounds accepts."""
 NOISY = 0.1
-"""A pair is undecided because of noise if its detectable difference exceeds the bias of turns by more than this."""
+"""A pair is undecided because of noise if its detectable difference exceeds this."""
 OFTEN = 0.1
 """A line warns if noise affects more than this share of the windows."""
 PATIENCE_S = 30 * 60.0
@@ -258,13 +258,8 @@ def _rounds_for(rankings: Sequence[Ranking], round_s: float, *, composed: bool) 
 def _why_open(every: Sequence[Contrast]) -> str:
     """Why even MOST_ROUNDS rounds would not decide these."""
     are, need = ("is", "needs") if len(every) == 1 else ("are", "need")
-    others = [one for one in every if not one.systematic or one.more_rounds is not None]
-    noisy = any((one.smallest_visible or 0) - one.systematic > NOISY for one in others)
-    why = f"{need} a quieter machine" if noisy else f"{are} too close to call"
-    if len(others) == len(every):
-        return why
-    bias = f"{are} within the bias of taking turns"
-    return f"{bias} or {why}" if others else bias
+    noisy = any((one.smallest_visible or 0) > NOISY for one in every)
+    return f"{need} a quieter machine" if noisy else f"{are} too close to call"
 
 
 def _of_noise(noise: Noise) -> Iterator[str]:

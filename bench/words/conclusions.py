@@ -16,7 +16,6 @@ from bench.analysis.published import ReferenceComparison, along_axes, published_
 from bench.analysis.services import Places, development_servers, pairs_of, places_of, waits_of
 from bench.analysis.tables.grid import Grid, grid_of
 from bench.analysis.tables.ladder import Ladder, ladders
-from bench.analysis.tables.planned import TurnBias
 from bench.analysis.tables.ranking import Cheapest, Ranking
 from bench.core.files import mapping
 from bench.core.formats import listed, number, span
@@ -162,7 +161,7 @@ def systematic_words(ranking: Ranking) -> list[str]:
     """The systematic errors that the intervals include; none before the first verdicts, which have intervals."""
     if ranking.look is None:
         return []
-    return [words for words in (bias_words(ranking.bias), credit_words(ranking.credit)) if words]
+    return [words for words in (bias_words(ranking), credit_words(ranking.credit)) if words]
 
 
 def credit_words(credit: float) -> str:
@@ -173,13 +172,14 @@ def credit_words(credit: float) -> str:
     return f"{most}; their intervals include that."
 
 
-def bias_words(bias: TurnBias | None) -> str:
-    """How far taking turns may bias ratios; empty if there is no bias."""
-    if bias is None:
+def bias_words(ranking: Ranking) -> str:
+    """How far taking turns biases ratios; empty if services took no turns."""
+    if ranking.rate is not None:
         return ""
-    where = "a machine with this CPU" if bias.here else f"another machine, {bias.cpu}"
-    share = f"{100 * bias.share:.0f} % (measured on {where})"
-    return f"Taking turns can bias ratios by up to {share}; the intervals include that."
+    if ranking.bias is None:
+        return "How far taking turns biases ratios was not measured in this run: the intervals leave it out."
+    shifts = f"Taking turns shifts ratios by up to {100 * ranking.bias:.1f} %, as measured in this run"
+    return f"{shifts}: all figures are corrected by it, and the intervals include how uncertain it is."
 
 
 MOST_QUESTIONS = 6

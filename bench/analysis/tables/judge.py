@@ -123,7 +123,7 @@ def _look(measured: TableRecords, metric: Metric | None = None) -> _Look:
     if len({one.service for one in seen}) < 2:
         return _Look(reached, level, None, {}, {})
     fit = fit_table(seen)
-    found = differences(fit, level, systematic=table.systematic)
+    found = differences(fit, level)
     given: Mapping[str, float] = {}
     if metric is Metric.SPEED:
         given, limited = credits(counted), limited_services(counted)
@@ -157,15 +157,13 @@ def uncredited(one: Difference, given: Mapping[str, float]) -> Difference:
     if not less and not more:
         return one
     wide = Interval(one.interval.low - less, one.interval.high + more, one.interval.confidence)
-    # `no difference shown` is judged without the bias of turns.
-    plain = Interval(wide.low + one.systematic, wide.high - one.systematic, wide.confidence)
-    kept = plain.within(MARGIN) if one.word == NO_DIFFERENCE else bool(wide.sign) or one.word == NOT_ENOUGH
+    kept = wide.within(MARGIN) if one.word == NO_DIFFERENCE else bool(wide.sign) or one.word == NOT_ENOUGH
     wider = replace(one, interval=wide, detectable=one.detectable + max(less, more))
     if kept:
         return wider
     # Without a verdict, its interval is the simultaneous one, as for any other pair.
-    reach = one.half_width + one.systematic
-    interval = Interval(one.estimate - reach - less, one.estimate + reach + more, one.interval.confidence)
+    low, high = one.estimate - one.half_width - less, one.estimate + one.half_width + more
+    interval = Interval(low, high, one.interval.confidence)
     return replace(wider, word=NOT_ENOUGH, interval=interval, more_rounds=math.inf)
 
 
@@ -200,11 +198,11 @@ def _is_settled(measured: TableRecords, look: _Look) -> bool:
 
 
 def _ranking(measured: TableRecords, absent: Mapping[str, str], knobs: Mapping[str, Any]) -> Ranking:
-    table, look = measured.table, _look(measured)
+    table, look, cost = measured.table, _look(measured), _look(measured, Metric.CPU)
     judged = look.rounds is not None
     ranked = {one.service: one for one in rank(look.fit, look.found)} if look.fit else {}
     rows = [
-        _row(measured, service, ranked.get(service), absent.get(service, ""), knobs, judged=judged)
+        _row(measured, service, ranked.get(service), absent.get(service, ""), knobs, look=look, cost=cost)
         for service in table.services
     ]
     best = next((row.service for row in rows if row.rank == 1), "")
@@ -224,14 +222,25 @@ def _ranking(measured: TableRecords, absent: Mapping[str, str], knobs: Mapping[s
         ),
         contrasts=contrasts_of(table.services, look.found, judged),
         unknown_cpu=measured.unknown_cpu,
-        cheapest=_cheapest(measured),
+        cheapest=_cheapest(measured, cost),
         rate=next((record.rate for record in measured.records if record.rate), None),
-        bias=table.stated_bias,
+        bias=_bias(look.fit),
         credit=math.expm1(max(look.credits.values(), default=0.0)),
         connections_kept=connections_kept(measured.records),
         workers=whole(knobs.get("WORKERS")),
         late=any(r.mode == "turns" and r.outcome == MEASURED and not r.window_end for r in measured.records),
     )
+
+
+def _bias(fit: TableFit | None) -> float | None:
+    """By how much turns shift the ratio of two services at most, as a ratio - 1; None if that was not measured."""
+    biases = [*fit.bias.values()] if fit else []
+    return math.expm1(max(biases) - min(biases)) if biases else None
+
+
+def _unbiased(look: _Look, service: str) -> float:
+    """The factor that frees a service's speed, as it was in turns, from their bias; 1 if that is unknown."""
+    return math.exp(-look.fit.bias.get(service, 0.0)) if look.fit else 1.0
 
 
 def _row(
@@ -241,13 +250,15 @@ def _row(
     absent: str,
     knobs: Mapping[str, Any],
     *,
-    judged: bool,
+    look: _Look,
+    cost: _Look,
 ) -> RankedRow:
     own = measured.of(service)
     unused = left_out(own, measured.metric).total()
     memory = [r.memory_peak_bytes for r in own if r.memory_peak_bytes is not None and not causes_against(r, Metric.CPU)]
-    place = ranked if ranked and ranked.rank is not None else None
-    goodput = figure(own, Metric.GOODPUT)
+    place, judged = ranked if ranked and ranked.rank is not None else None, look.rounds is not None
+    # Turns bias the speed that ranks a table and the requests/s alike, unless CPU time ranks it.
+    goodput = figure(own, Metric.GOODPUT, 1.0 if measured.metric is Metric.CPU else _unbiased(look, service))
     return RankedRow(
         service=service,
         rank=place.rank if place else None,
@@ -255,7 +266,7 @@ def _row(
         difference=place.difference if place else None,
         interval=finite((place.low, place.high)) if place and judged else None,
         goodput=goodput,
-        cpu_us=figure(own, Metric.CPU, MICROSECONDS),
+        cpu_us=figure(own, Metric.CPU, MICROSECONDS / _unbiased(cost, service)),
         memory_peak_bytes=max(memory, default=None),
         windows=len(own) - unused,
         left_out=unused,
@@ -263,16 +274,15 @@ def _row(
     )
 
 
-def _cheapest(measured: TableRecords) -> Cheapest | None:
-    """Which services need the least CPU per request: a separate question with its own intervals."""
+def _cheapest(measured: TableRecords, look: _Look) -> Cheapest | None:
+    """Which services need the least CPU per request, at a look by it: a separate question with its own intervals."""
     if measured.metric is not Metric.SPEED or measured.table.waits:
         return None
-    look = _look(measured, Metric.CPU)
     if look.rounds is None or look.fit is None:
         return None
     ranked = [one.service for one in rank(look.fit, look.found) if one.rank is not None]
     best = [name for name in ranked if name == ranked[0] or look.found[name, ranked[0]].word != SLOWER]
-    costs = [figure(measured.of(name), Metric.CPU, MICROSECONDS) for name in best]
+    costs = [figure(measured.of(name), Metric.CPU, MICROSECONDS / _unbiased(look, name)) for name in best]
     means = [cost.mean for cost in costs if cost]
     if not best or len(means) < len(costs):
         return None

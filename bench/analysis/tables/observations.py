@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import fmean, stdev
 
 from bench.analysis.causes import ASKED, HARMLESS_TO_CPU, HARMLESS_TO_RATES, causes_beside
@@ -37,11 +37,6 @@ _HARMLESS: Mapping[Metric, frozenset[str]] = {
     Metric.GOODPUT: HARMLESS_TO_RATES,
 }
 """Causes that do not affect a figure."""
-
-
-def _stack(record: Record) -> str:
-    # The self-tests' apps are the same app with different CPU time added.
-    return f"{record.server} {'synthetic' if record.framework.startswith('synthetic') else record.framework}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +91,7 @@ def by_table(tables: Sequence[PlannedTable], records: Iterable[Record]) -> list[
     for record in records:
         if record.mode in IN_BLOCKS and record.outcome != NOT_RUN:
             found.get((record.scenario, record.tool, record.level), []).append(record)
-    kept = {table.key: tuple(r for r in found[table.key] if r.service in table.services) for table in tables}
-    return [TableRecords(replace(t, stacks={r.service: _stack(r) for r in kept[t.key]}), kept[t.key]) for t in tables]
+    return [TableRecords(t, tuple(r for r in found[t.key] if r.service in t.services)) for t in tables]
 
 
 def causes_against(record: Record, metric: Metric) -> list[Cause]:
@@ -117,8 +111,11 @@ def is_thin(record: Record) -> bool:
 
 def value_of(record: Record, metric: Metric) -> float | None:
     """The figure as the logarithm of a speed; None if the window does not count or has no such figure."""
-    read = _read(record, metric)
-    if causes_against(record, metric) or is_thin(record) or not read or not math.isfinite(read):
+    return None if causes_against(record, metric) or is_thin(record) else _as_speed(_read(record, metric), metric)
+
+
+def _as_speed(read: float | None, metric: Metric) -> float | None:
+    if not read or not math.isfinite(read):
         return None
     return -math.log(read) if metric is Metric.CPU else math.log(read)
 
@@ -129,6 +126,12 @@ def _read(record: Record, metric: Metric) -> float | None:
     return record.cpu_per_success_s if metric is Metric.CPU else record.goodput
 
 
+def _steady(record: Record, metric: Metric) -> float | None:
+    if metric is Metric.SPEED:
+        return record.steady_speed
+    return record.steady_cpu_per_success_s if metric is Metric.CPU else record.steady_goodput
+
+
 def observations(records: Iterable[Record], metric: Metric) -> list[Observation]:
     """The values of each service in the windows that count."""
     numbers: dict[tuple[int, int | None, int | None], int] = {}
@@ -137,7 +140,8 @@ def observations(records: Iterable[Record], metric: Metric) -> list[Observation]
         value = value_of(record, metric)
         if value is not None:
             window = numbers.setdefault((record.round, record.block, record.window), len(numbers))
-            found[window, record.service] = Observation(record.round, window, record.service, value)
+            steady = _as_speed(_steady(record, metric), metric)
+            found[window, record.service] = Observation(record.round, window, record.service, value, steady=steady)
     return list(found.values())
 
 

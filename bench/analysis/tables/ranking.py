@@ -9,7 +9,6 @@ from enum import Enum, StrEnum
 from functools import cached_property
 from itertools import combinations
 
-from bench.analysis.tables.planned import TurnBias
 from bench.plan.levels import parse_level
 from bench.records.record import Cause
 from bench.stats.table_verdicts import FASTER, NOT_ENOUGH, SLOWER, TURNED, Difference, ratio
@@ -159,8 +158,7 @@ class Contrast:
     """B relative to A: `difference` is B/A - 1 of the metric as a speed, and `verdict` is about B.
 
     `smallest_visible`: the smallest difference that is detectable with 90 % power; None if it is called. `more_rounds`
-    would probably settle it; None if it is decided, or no number can be given. `systematic`: the part of the interval
-    that more rounds do not reduce, as a ratio - 1.
+    would probably settle it; None if it is decided, or no number can be given.
     """
 
     a: str
@@ -170,7 +168,6 @@ class Contrast:
     interval: Bounds | None
     smallest_visible: float | None
     more_rounds: int | None = None
-    systematic: float = 0.0
 
     @property
     def called(self) -> bool:
@@ -300,9 +297,11 @@ class Ranking(Compared):
     `look`: the number of rounds that the verdicts rest on; None before the first of `looks`. `confidence`: of all its
     intervals together. `unknown_cpu`: why requests/s are compared although servers do not wait; empty otherwise.
     `late`: figures include responses from after the services' turns, as in all runs made before that was fixed. `bias`:
-    how far taking turns may bias ratios. `credit`: how many more requests/s idle services may have served without other
-    programs, at most, as a ratio - 1. `connections_kept`: whether the load tool asked for persistent connections;
-    `workers`: how many each service has; None if unknown. `latencies`: at each of the common rates of its services.
+    by how much taking turns shifts the ratio of two of its services at most, as a ratio - 1, as measured in the run;
+    figures are corrected by it; None if it was not measured. `credit`: how many more requests/s idle services may have
+    served without other programs, at most, as a ratio - 1. `connections_kept`: whether the load tool asked for
+    persistent connections; `workers`: how many each service has; None if unknown.
+    `latencies`: at each of the common rates of its services.
     """
 
     scenario: str
@@ -320,7 +319,7 @@ class Ranking(Compared):
     rate: float | None = None
     """Requests/s of a table at a common rate."""
     late: bool = False
-    bias: TurnBias | None = None
+    bias: float | None = None
     credit: float = 0.0
     connections_kept: bool | None = None
     workers: int | None = None
@@ -354,7 +353,6 @@ def _contrast(one: Difference, judged: bool) -> Contrast:
         interval=finite((ratio(one.interval.low), ratio(one.interval.high))) if judged else None,
         smallest_visible=smallest_visible(one, judged),
         more_rounds=int(one.more_rounds) if judged and 0 < one.more_rounds < math.inf else None,
-        systematic=ratio(one.systematic),
     )
 
 

@@ -186,25 +186,3 @@ def test_a_service_that_never_shared_a_window_has_no_difference() -> None:
     fit = fit_table([one, two])
     assert fit.components == (("a",), ("b",)) and differences(fit, LEVEL) == {}
     assert [service.rank for service in rank(fit, {})]
-
-
-@pytest.mark.parametrize(("difference", "word"), [(0.4, FASTER), (0.1, NOT_ENOUGH), (0.0, NO_DIFFERENCE)])
-def test_a_systematic_error_widens_what_noise_alone_would_say(difference: float, word: str) -> None:
-    fit = fitted([0.0, difference, 0.3], 0.004)
-    plain = differences(fit, LEVEL)["s01", "s00"]
-    one = differences(fit, LEVEL, systematic=lambda i, j: 0.15 if {i, j} == {"s00", "s01"} else 0.0)["s01", "s00"]
-    assert one.word == word and one.estimate == plain.estimate and one.half_width == plain.half_width
-    assert one.interval.low == pytest.approx(plain.interval.low - 0.15)
-    assert one.interval.high == pytest.approx(plain.interval.high + 0.15)
-    assert one.decided and one.detectable > 0.15 + plain.half_width
-    # More rounds reduce noise but not the systematic error: a difference within it needs no more rounds.
-    assert one.more_rounds == (math.inf if word == NOT_ENOUGH else 0)
-    assert differences(fit, LEVEL, systematic=lambda i, j: 0.15)["s01", "s00"] == one
-
-
-def test_rounds_are_projected_to_what_lies_beyond_the_systematic_error() -> None:
-    fit = fitted([0.0, 0.22, 0.22], 0.08)
-    plain = differences(fit, LEVEL)["s01", "s00"]
-    one = differences(fit, LEVEL, systematic=lambda i, j: plain.estimate - plain.half_width / 2)["s01", "s00"]
-    assert one.word == NOT_ENOUGH and not one.decided
-    assert one.more_rounds == pytest.approx(4 * 8 - 8, abs=1)

@@ -76,10 +76,10 @@ def expected(folder: Path) -> Said:
     )
 
 
-def with_open(ranking: Ranking, *more_rounds: int | None, bias: float = 0.0) -> Ranking:
+def with_open(ranking: Ranking, *more_rounds: int | None) -> Ranking:
     """The ranking with undecided differences that need this many more rounds."""
     left = [
-        replace(one, verdict=NO_VERDICT, more_rounds=more, smallest_visible=0.04 + bias, systematic=bias)
+        replace(one, verdict=NO_VERDICT, more_rounds=more, smallest_visible=0.04)
         for one, more in zip(ranking.contrasts, more_rounds, strict=False)
     ]
     contrasts: tuple[Contrast, ...] = (*left, *ranking.contrasts[len(left) :])
@@ -94,9 +94,6 @@ def advised(folder: Path) -> Said:
     before = {"expected": ["Other programs use 34 % of the CPUs: stop them."]}
     left = with_open(decided, None)
     wide = replace(left, contrasts=tuple(replace(one, smallest_visible=0.4) for one in left.contrasts))
-    biased = with_open(decided, None, None, bias=0.13)
-    first = replace(biased.contrasts[0], systematic=0.0, smallest_visible=0.4)
-    mixed = replace(biased, contrasts=(first, *biased.contrasts[1:]))
     noisy = [
         replace(one, foreign_ratio=0.2, nulls={name: why for name, why in one.nulls.items() if name != "foreign_ratio"})
         for one in measured(speeds, 2)
@@ -119,8 +116,6 @@ def advised(folder: Path) -> Said:
         "it is too close": said(with_open(decided, None)),
         "it would take more rounds than can be asked for": said(with_open(decided, 94)),
         "noise is the reason": said(wide),
-        "the bias of turns is the reason": said(biased),
-        "both are": said(mixed),
         "one is open under Compose": said(with_open(decided, 3), containers=COMPOSED),
         "cut under Compose": said(with_open(ranking_of(speeds, 4, 8), 3), containers=COMPOSED),
         "a round takes 25 s": timed(25, with_open(decided, 3, 40)),

@@ -16,7 +16,6 @@ from turns_runs import facts_of, measured, service_of, table, told_of, told_tabl
 from bench.analysis.findings import findings_of
 from bench.analysis.published import Along, Beside, Published, ReferenceGroup, Sign
 from bench.analysis.services import Coordinates
-from bench.analysis.tables.planned import TurnBias
 from bench.analysis.tables.ranking import (
     ByLoadgen,
     Cheapest,
@@ -345,9 +344,9 @@ def remarks() -> Said:
         "the cheapest": cheapest_words(three, Cheapest(("a",), 12.5, 12.5), {"a": "granian"}),
         "two that are cheapest": cheapest_words(three, Cheapest(("a", "b"), 12.5, 13.1), names),
         "all are alike": cheapest_words(three, Cheapest(("a", "b", "c"), 12.5, 13.1), names),
-        "the bias of turns on this CPU": bias_words(TurnBias(0.13, "A CPU", here=True)),
-        "the bias of turns on another one": bias_words(TurnBias(0.2, "A CPU")),
-        "no bias of turns": bias_words(None),
+        "the bias of turns": bias_words(replace(three, bias=0.0132)),
+        "the bias of turns was not measured": bias_words(three),
+        "at a rate there are no turns": bias_words(replace(three, rate=500.0)),
         "what services that idle may have lost": credit_words(0.04),
         "next to nothing lost": credit_words(0.004),
     }
