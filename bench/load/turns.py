@@ -176,7 +176,9 @@ def run_window(
     turns = {runner.service: Turns(rest_s=runner.rest_s) for runner in runners}
     watch = _Watch(counters, tuple(shared), clock, freezer)
     # Rounded up, but not because of floating-point error.
-    wanted = {runner.service: 2 * max(1, math.ceil(runner.seconds / turn_s / 2 - 0.01)) for runner in runners}
+    turn_counts = {runner.service: max(1, math.ceil(runner.seconds / turn_s - 0.01)) for runner in runners}
+    # As many long as short ones.
+    wanted = {service: count + (count > 1 and count % 2) for service, count in turn_counts.items()}
     # Keep one order for the whole window: with a new order in each cycle, up to twice as much time would pass between
     # two turns of a service, and servers might close connections that are idle for so long.
     order = rng.sample(runners, len(runners))

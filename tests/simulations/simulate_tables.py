@@ -18,7 +18,7 @@ import numpy as np
 
 from bench.stats.table_family import look_levels
 from bench.stats.table_fit import Observation, fit_table
-from bench.stats.table_verdicts import FASTER, MARGIN, NO_DIFFERENCE, SLOWER, differences
+from bench.stats.table_verdicts import FASTER, MARGIN, NO_DIFFERENCE, NOT_ENOUGH, SLOWER, differences
 
 LOOKS = (4, 6, 8, 12)
 
@@ -138,7 +138,7 @@ def simulate(
             fit = fit_table([one for one in made if one.round <= min(look, last.get(one.service, look))])
             found = differences(fit, levels[look], margin, least)
             if leave:
-                open_ones = {name for names, one in found.items() if not one.decided for name in names}
+                open_ones = {name for names, one in found.items() if one.word == NOT_ENOUGH for name in names}
                 last = {name: look for name in fit.services if name not in open_ones} | last
             missed, widths = False, []
             for index, (i, j) in enumerate(pairs):

@@ -108,7 +108,7 @@ def write_window(
         "end": "frozen",
         "cpu_ns": cpu_ns,
     }
-    turns |= {"host_ticks": [50, 0, 55, 95, 0, 0, 0, 0], "each_ns": [], "missing": {}}
+    turns |= {"host_ticks": [50, 0, 55, 95, 0, 0, 0, 0], "each": [], "missing": {}}
     limits = {"nofile": 16384, "cpus": 1, "host_cpus": 2}
     # wrk's clock runs on while wrk is stopped.
     output = output_of(dict(line) | {"duration_s": 8.0}, rate / 8, bad).replace("Running 8s", "Running 3600s", 1)

@@ -198,7 +198,8 @@ def _is_settled(measured: TableRecords, look: _Look) -> bool:
 
 
 def _ranking(measured: TableRecords, absent: Mapping[str, str], knobs: Mapping[str, Any]) -> Ranking:
-    table, look, cost = measured.table, _look(measured), _look(measured, Metric.CPU)
+    table, look = measured.table, _look(measured)
+    cost = look if measured.metric is Metric.CPU else _look(measured, Metric.CPU)
     judged = look.rounds is not None
     ranked = {one.service: one for one in rank(look.fit, look.found)} if look.fit else {}
     rows = [

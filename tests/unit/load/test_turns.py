@@ -21,7 +21,7 @@ from bench.load import turns as turns_module
 from bench.load.cpu_counters import CpuCounters, Reading
 from bench.load.held import HeldTool
 from bench.load.sockets import Connections, connections_to
-from bench.load.turns import FROZEN, INTERRUPTED, LEAST_REST_S, Runner, Turns, run_window
+from bench.load.turns import FROZEN, INTERRUPTED, LEAST_REST_S, LONG, SHORT, Runner, Turns, run_window
 from bench.records.turns import RAN, WAITED
 
 COUNTS = """
@@ -164,7 +164,7 @@ def test_only_one_tool_runs_at_a_time(tmp_path: Path, nothing_under_way: None, m
 
     def look(seconds: float) -> None:
         real(seconds)
-        if seconds == turn_s:
+        if seconds in (turn_s * LONG, turn_s * SHORT):
             seen.append([n for n in names if tools[n].status is None and state(tools[n]._process.pid) not in "Tt"])
 
     monkeypatch.setattr(turns_module.time, "sleep", look)
@@ -179,6 +179,10 @@ def test_only_one_tool_runs_at_a_time(tmp_path: Path, nothing_under_way: None, m
         assert taken[name].cpu_ns == {name: 28, "db": 28, "loadgen": 28}
         assert taken[name].host_ticks == [4] * 8
         assert taken[name].load_ns >= 4 * turn_s * 1e9
+        # Long and short turns alternate, and for neighbours the other way round.
+        longs = [turn.long for turn in taken[name].each]
+        assert longs in ([True, False] * 2, [False, True] * 2)
+        assert all(turn.load_ns >= turn_s * (LONG if turn.long else SHORT) * 1e9 for turn in taken[name].each)
         assert tools[name].status == 3
 
 

@@ -83,8 +83,8 @@ def test_a_table_is_measured_in_blocks_that_each_round_draws_anew() -> None:
         assert max(map(len, blocks.values())) - min(map(len, blocks.values())) <= 1 or len(blocks) > len(services) / 8
         rounds.append(set(blocks.values()))
     assert rounds[0] != rounds[1] != rounds[2]
-    assert {m.turn_s for m in lines if m.scenario == "json"} == {0.1}
-    assert {m.turn_s for m in lines if m.scenario == "delay-20"} == {0.15}, "all turns in less than 2 s"
+    assert {m.turn_s for m in lines if m.scenario == "json"} == {0.18}
+    assert {m.turn_s for m in lines if m.scenario == "delay-20"} == {0.18}, "all turns in less than 2 s"
     assert len({m.dir for m in lines}) == len({m.id for m in lines}) == len(lines)
 
 

@@ -67,6 +67,49 @@ def test_the_shared_database_is_charged_by_turn(tmp_path: Path) -> None:
     assert record.cpu_per_success_s == pytest.approx(0.9 / 3000)
 
 
+MS = 10**6
+
+
+def turn(ms: int, responses: int, cpu_ms: int, **changes: Any) -> dict[str, Any]:
+    """A turn of `ms` with so many responses of 100 bytes, one in ten of them while it waits for the last ones."""
+    cpu_ns = {LINE["service"]: cpu_ms * MS, "loadgen": MS, SERVER_CPUS: cpu_ms * MS, OURS_THERE: cpu_ms * MS}
+    times = {"began_ns": 0, "load_ns": ms * MS * 9 // 10, "drain_ns": ms * MS // 10}
+    return times | {"octets": 100 * responses, "cpu_ns": cpu_ns} | changes
+
+
+# A turn begins with 10 ms without a response, in which 5 ms of CPU time are used; then there is one each millisecond.
+TWO_LENGTHS = [turn(60, 50, 50, long=False), turn(210, 200, 170, long=True)] * 2
+
+
+def test_the_steady_part_of_a_window_is_free_of_the_begin_and_the_end_of_turns(tmp_path: Path) -> None:
+    cpu_ns = {LINE["service"]: 440 * MS, SERVER_CPUS: 440 * MS, OURS_THERE: 440 * MS, "loadgen": 4 * MS}
+    turns = {"load_ns": 486 * MS, "drain_ns": 54 * MS, "count": 4, "cpu_ns": cpu_ns, "each": TWO_LENGTHS}
+    record = judged(tmp_path, rate=500, turns=turns)
+    assert record.goodput == record.speed == pytest.approx(500 / 0.54)
+    assert record.steady_goodput == record.steady_speed == pytest.approx(1000)
+    assert record.cpu_per_success_s == pytest.approx(0.88e-3)
+    assert record.steady_cpu_per_success_s == pytest.approx(0.8e-3)
+
+
+@pytest.mark.parametrize(
+    "each",
+    [
+        [],
+        None,
+        TWO_LENGTHS[:1],
+        [one | {"long": True} for one in TWO_LENGTHS],
+        [one | {"long": None} for one in TWO_LENGTHS],
+        [one | {"octets": -1} for one in TWO_LENGTHS],
+        [one | {"octets": 100} for one in TWO_LENGTHS],
+        [{name: value for name, value in one.items() if name != "octets"} for one in TWO_LENGTHS],
+    ],
+)
+def test_without_turns_of_two_lengths_there_is_no_steady_part(tmp_path: Path, each: Any) -> None:
+    record = judged(tmp_path, turns={"each": each})
+    assert record.goodput == 3000
+    assert record.steady_goodput is record.steady_speed is record.steady_cpu_per_success_s is None
+
+
 def speed_of(folder: Path, used_s: float, others_s: float, ran_s: float | None = None, waited_s: float = 0.0) -> Record:
     """A window of one second with 3,000 responses, on one CPU, beside other programs."""
     ns = {LINE["service"]: used_s, "loadgen": 0.1, SERVER_CPUS: used_s + others_s, OURS_THERE: used_s}

@@ -100,8 +100,8 @@ def test_words_follow_their_intervals() -> None:
     alone = fit.contrast("s00", "s01")
     assert same.word == NO_DIFFERENCE and alone is not None
     assert same.interval == alone.interval(LEVEL) and same.half_width > (same.interval.high - same.interval.low) / 2
-    assert all(one.more_rounds == 0 for one in found.values() if one.decided)
-    assert settled(found, fit) == all(one.decided for one in found.values())
+    assert all(one.more_rounds == 0 for one in found.values() if one.word != NOT_ENOUGH)
+    assert settled(found, fit) == all(one.word != NOT_ENOUGH for one in found.values())
 
 
 def test_a_small_difference_is_none_however_sure() -> None:

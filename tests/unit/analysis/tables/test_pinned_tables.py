@@ -45,7 +45,7 @@ def test_a_rate_is_a_table_where_its_rounds_are_enough_for_a_look() -> None:
     seven = tables_of(facts(7))
     assert [one.level for one in seven] == ["c16", "share10", "share90"]
     # The first round has no such load. In the other six, each service is loaded alone.
-    assert [(one.rounds, one.looks, one.bias is None) for one in seven[1:]] == [(6, (6,), True)] * 2
+    assert [(one.rounds, one.looks) for one in seven[1:]] == [(6, (6,))] * 2
 
 
 def test_a_rate_is_ranked_by_what_a_request_costs() -> None:
