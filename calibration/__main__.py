@@ -12,12 +12,14 @@ from calibration.events import events
 from calibration.latency import latency
 from calibration.tables import tables
 from calibration.truths import truths
+from calibration.widths import widths
 
 CHECKS = {
     "latency": (latency, "plan.jsonl"),
     "tables": (tables, "verdicts.jsonl"),
     "events": (events, "events.jsonl"),
     "truths": (truths, "verdicts.jsonl"),
+    "widths": (widths, "verdicts.jsonl"),
 }
 """Self-test -> (its function, the file that a run must have for it)."""
 

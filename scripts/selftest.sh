@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
 # Usage: scripts/selftest.sh latency|tables|truths|events [--hog] [SELECTION...]
-#        scripts/selftest.sh judge tables|truths|events RUN...
+#        scripts/selftest.sh judge tables|truths|events|widths RUN...
 #
 # Measures apps whose figures are known beforehand, and prints the true value, the measured value and the error of
 # each figure. The run stays under results/, with the table in its selftest.md. Exit status 1 if an error is larger
@@ -21,7 +21,8 @@
 #               later, stalls for 3 s beside 20 silent connections and closes them after 15 s, and leaves two files open
 #               at each reload. One leaks 100 bytes per request and gives one of four workers 70 % of its connections.
 #               One has a pool of 3 places, and an upstream that is stopped for 5 s
-#   judge       judges several runs together, such as those of other seeds
+#   judge       judges several runs together, such as those of other seeds; `judge widths` prints how wide the intervals
+#               of any runs are
 #   --hog       beside another process that keeps the server's CPU busy for 40 % of the time, in bursts of half a
 #               second to five seconds
 #   SELECTION   as for scripts/matrix.sh, such as --rounds 5 (--duration must be a multiple of 10, so that

@@ -1,0 +1,39 @@
+"""How sharp the tables of any run are: the half-widths of their intervals, everything in them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+
+from bench.core.errors import UserError
+from bench.core.formats import markdown_table
+from bench.core.groups import grouped
+from bench.stats.table_verdicts import FASTER, NO_DIFFERENCE, SLOWER
+from calibration.report import verdict_lines
+
+
+def half_width(interval: Sequence[float]) -> float:
+    """Half of an interval of a ratio - 1, on the logarithmic scale."""
+    low, high = interval
+    return (math.log1p(high) - math.log1p(low)) / 2
+
+
+def widths(folders: Sequence[str]) -> tuple[str, bool]:
+    """(table, True): for each table, the median and the largest half-width, and how many differences have a verdict.
+
+    A self-test of no promise: what is sharp enough depends on the question. UserError if no run has a table.
+    """
+    heads = ("run", "table", "differences", "half-width, median", "largest", "called", "no difference shown")
+    rows = []
+    for folder in folders:
+        lines = [one for one in verdict_lines(folder) if one.get("kind") == "contrast"]
+        for table, own in grouped(lines, lambda one: f"{one['scenario']} {one['tool']} {one['level']}").items():
+            known = [half_width(one["interval"]) for one in own if one["interval"]]
+            sizes = [f"{100 * size:.1f} %" for size in (median(known), max(known))] if known else ["none", "none"]
+            words = [str(sum(one["verdict"] in of for one in own)) for of in ((FASTER, SLOWER), (NO_DIFFERENCE,))]
+            rows.append([Path(folder).name, table, str(len(own)), *sizes, *words])
+    if not rows:
+        raise UserError("these runs have no table in turns")
+    return markdown_table(heads, rows, range(2, len(heads))), True
