@@ -63,68 +63,60 @@ def counters(pid: int, why_not: str = "") -> str:
 
 def _v2(pid: int) -> Iterator[str]:
     folder = cgroup(pid, "")
-    stat = _pairs(folder / "cpu.stat") if folder else {}
-    if folder is None or not stat:
+    used_ns = _cpu_ns(folder)
+    if folder is None or used_ns is None:
         yield f"null {UNREADABLE}"
         return
+    stat = _pairs(folder / "cpu.stat")
     yield "cgroup v2"
-    yield f"cpu_usage_ns {stat['usage_usec'] * 1000}"
+    yield f"cpu_usage_ns {used_ns}"
     yield from _known(stat, "nr_throttled", "nr_throttled")
     if "throttled_usec" in stat:
         yield f"throttled_ns {stat['throttled_usec'] * 1000}"
-    yield from _value("memory_peak_bytes", folder / "memory.peak")
-    yield from _value("memory_current_bytes", folder / "memory.current")
+    yield from _memory(folder)
     yield from _known(_pairs(folder / "memory.events"), "oom_kill", "oom_kill")
     yield from _processes(folder)
 
 
 def _v1(pid: int) -> Iterator[str]:
     account, cpu, memory = (cgroup(pid, name) for name in ("cpuacct", "cpu", "memory"))
-    usage = list(_value("cpu_usage_ns", account / "cpuacct.usage")) if account else []
-    if account is None or not usage:
+    used_ns = _cpu_ns(account)
+    if account is None or used_ns is None:
         yield f"null {UNREADABLE}"
         return
     yield "cgroup v1"
-    yield from usage
+    yield f"cpu_usage_ns {used_ns}"
     stat = _pairs(cpu / "cpu.stat") if cpu else {}
     yield from _known(stat, "nr_throttled", "nr_throttled")
     yield from _known(stat, "throttled_time", "throttled_ns")
+    yield from _memory(memory)
     if memory:
-        yield from _value("memory_peak_bytes", memory / "memory.max_usage_in_bytes")
-        yield from _value("memory_current_bytes", memory / "memory.usage_in_bytes")
         yield from _known(_pairs(memory / "memory.oom_control"), "oom_kill", "oom_kill")
     yield from _processes(account)
 
 
-def file_memory(pid: int, why_not: str = "") -> str:
-    """The container's page cache in bytes, which the kernel drops when it needs memory; empty if unknown.
-
-    A cached file is charged only to the first container that reads it.
-    """
-    folder = None if why_not else cgroup(pid, "memory")
-    if folder is None:
-        return ""
-    stat = _pairs(folder / "memory.stat")
-    cache, shared = ("file", "shmem") if is_v2() else ("total_cache", "total_shmem")
-    return f"memory_file_bytes {stat[cache] - stat.get(shared, 0)}\n" if cache in stat else ""
-
-
 def usage(pid: int) -> tuple[int | None, int | None]:
-    """A container's CPU time so far in ns, and its memory without page cache in bytes; None where unknown."""
-    account, memory = cgroup(pid, "cpuacct"), cgroup(pid, "memory")
-    if is_v2():
-        ran = _pairs(account / "cpu.stat").get("usage_usec") if account else None
-        current, files, shared = "memory.current", "file", "shmem"
-        cpu_ns = None if ran is None else 1000 * ran
-    else:
-        text = (text_of(account / "cpuacct.usage") or "").strip() if account else ""
-        cpu_ns = int(text) if text else None
-        current, files, shared = "memory.usage_in_bytes", "total_cache", "total_shmem"
-    now = (text_of(memory / current) or "").strip() if memory else ""
-    if not memory or not now:
-        return cpu_ns, None
-    stat = _pairs(memory / "memory.stat")
-    return cpu_ns, int(now) - stat.get(files, 0) + stat.get(shared, 0)
+    """A container's CPU time so far in ns, and its memory in bytes; None where unknown."""
+    return _cpu_ns(cgroup(pid, "cpuacct")), _memory_bytes(cgroup(pid, "memory"))
+
+
+def _cpu_ns(folder: Path | None) -> int | None:
+    if folder and is_v2():
+        used = _pairs(folder / "cpu.stat").get("usage_usec")
+        return None if used is None else 1000 * used
+    text = (text_of(folder / "cpuacct.usage") or "").strip() if folder else ""
+    return int(text) if text else None
+
+
+def _memory_bytes(folder: Path | None) -> int | None:
+    """The anonymous and shared memory of all processes of a cgroup, without page cache; None if unknown.
+
+    The kernel charges each page to a cgroup once, however many of its processes share it: this is the sum of the PSS
+    that /proc/PID/smaps_rollup gives, which only root may read.
+    """
+    stat = _pairs(folder / "memory.stat") if folder else {}
+    anonymous, shared = ("anon", "shmem") if is_v2() else ("total_rss", "total_shmem")
+    return stat[anonymous] + stat.get(shared, 0) if anonymous in stat else None
 
 
 def oom_kills(pid: int) -> int | None:
@@ -193,20 +185,19 @@ def _pairs(path: Path) -> dict[str, int]:
     return {pair[0]: int(pair[1]) for pair in words if len(pair) == 2 and pair[1].isdigit()}
 
 
+def _memory(folder: Path | None) -> Iterator[str]:
+    size = _memory_bytes(folder)
+    if size is not None:
+        yield f"memory_bytes {size}"
+
+
 def _known(values: dict[str, int], key: str, name: str) -> Iterator[str]:
     if key in values:
         yield f"{name} {values[key]}"
 
 
-def _value(name: str, path: Path) -> Iterator[str]:
-    text = (text_of(path) or "").strip()
-    if text:
-        yield f"{name} {text}"
-
-
 READINGS: dict[str, Callable[[int, str], str]] = {
     "counters": counters,
-    "file-memory": file_memory,
     "below-root": lambda pid, why_not: NOT_FOUND if why_not else below_root(pid),
     "online-cpus": lambda *_: (text_of(Path("/sys/devices/system/cpu/online")) or "").strip(),
     "boot-id": lambda *_: (text_of(PROC / "sys/kernel/random/boot_id") or "").strip(),

@@ -24,11 +24,11 @@ class Observed:
 
 @dataclass(frozen=True, slots=True)
 class ServiceCosts:
-    """Memory and image size in bytes, start-up in seconds; peak memory only of valid records."""
+    """Memory and image size in bytes, start-up in seconds; memory under load only of valid records."""
 
     service: str
     memory_idle_bytes: Observed
-    memory_peak_bytes: Observed
+    memory_loaded_bytes: Observed
     start_s: Observed
     image_bytes: Observed
 
@@ -42,7 +42,7 @@ def costs_of(services: Services, starts: Mapping[str, float | None]) -> Iterator
         yield ServiceCosts(
             service,
             _samples("memory_idle_bytes", own),
-            _samples("memory_peak_bytes", [record for record in own if record.valid]),
+            _samples("memory_loaded_bytes", [record for record in own if record.valid]),
             start_s,
             _samples("image_bytes", own),
         )

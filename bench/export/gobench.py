@@ -20,7 +20,7 @@ from bench.plan.measurement import settings_of
 from bench.records.record import Record
 from bench.run.reader import Run
 
-UNITS = {"ns/op": "lower", "req/s": "higher", "cpu-ns/op": "lower", "peak-B": "lower"}
+UNITS = {"ns/op": "lower", "req/s": "higher", "cpu-ns/op": "lower", "memory-B": "lower"}
 """Units, and whether lower or higher values are better."""
 _NO_WORD = re.compile(r"[/\s]")
 """Characters that would end a key's value."""
@@ -118,12 +118,12 @@ def _values(group: Sequence[Record], successes: int) -> Mapping[str, float | Non
     cpu = None
     if all(record.cpu_per_success_s is not None for record in group):
         cpu = sum((record.cpu_per_success_s or 0) * (record.successes or 0) for record in group) / successes
-    peaks = [record.memory_peak_bytes for record in group if record.memory_peak_bytes is not None]
+    sizes = [record.memory_loaded_bytes for record in group if record.memory_loaded_bytes is not None]
     return {
         "ns/op": 1e9 / speed if speed else None,
         "req/s": speed,
         "cpu-ns/op": None if cpu is None else cpu * 1e9,
-        "peak-B": max(peaks, default=None),
+        "memory-B": max(sizes, default=None),
     }
 
 

@@ -83,7 +83,8 @@ class Record:
 
     - `cpu_per_success_s`: CPU time of the server, and of the database if the scenario uses it, per success;
       `goodput_per_core`: its inverse, i.e. goodput per core that was actually used.
-    - `memory_idle_bytes`: memory of the service when ready and without load, excluding page cache.
+    - `memory_loaded_bytes`: anonymous and shared memory of all processes of the service, without page cache, right
+      after the loads of its container; null in earlier runs. `memory_idle_bytes`: the same when ready, before any load.
     - `start_s`: time from the container's start to the first good response seen by the load generator. This is an upper
       bound, because polling begins some tenths of a second after the start.
 
@@ -158,7 +159,7 @@ class Record:
     server_cpu_s: Annotated[float | None, Figure("CPU time of the service in the window", "s")]
     loadgen_cpu_s: Annotated[float | None, Figure("CPU time of the load generator in the window", "s")]
     cpu_per_success_s: Annotated[float | None, Figure("CPU time of service and database per success", "s")]
-    memory_peak_bytes: Annotated[Whole | None, Figure("peak memory of the service", "bytes")]
+    memory_loaded_bytes: Annotated[Whole | None, Figure("memory of the service at the end of its load", "bytes")]
     throttled_s: Annotated[float | None, Figure("time for which the kernel throttled the service", "s")]
     steal_ratio: Annotated[float | None, Figure("share of the host's CPU time that the hypervisor took")]
     database_cpu_s: Annotated[float | None, Figure("CPU time of the database in the window", "s")]

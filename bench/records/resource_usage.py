@@ -68,8 +68,8 @@ def resource_figures(raw: Raw, service: ServiceFacts, evidence: Evidence) -> Fig
             successes / request_s if request_s and successes is not None else None,
             no_request if request_s is None else no_rate,
         ),
-        "memory_peak_bytes": (whole(raw.after.get("memory_peak_bytes")), no_counters),
-        "memory_idle_bytes": (_idle_bytes(service), why_null((service.idle, {}), "idle service")),
+        "memory_loaded_bytes": (whole(raw.after.get("memory_bytes")), no_counters),
+        "memory_idle_bytes": (whole(service.idle.get("memory_bytes")), why_null((service.idle, {}), "idle service")),
         "start_s": (_start_s(raw.meta), unmeasured or "the time when its container started was not saved"),
         "image_bytes": (service.image_bytes, service.missing.get("image_id", "image.json does not say")),
         "throttled_s": (evidence.throttled_s, no_counters),
@@ -98,11 +98,6 @@ def _process_cpu_s(ends: Ends) -> tuple[float, ...] | None:
 def _cpu_s(ends: Ends) -> float | None:
     spent_ns = change(ends, "cpu_usage_ns")
     return None if spent_ns is None else spent_ns / 1e9
-
-
-def _idle_bytes(service: ServiceFacts) -> int | None:
-    held, files = (whole(service.idle.get(key)) for key in ("memory_current_bytes", "memory_file_bytes"))
-    return held - files if held is not None and files is not None and held > files else None
 
 
 def _start_s(meta: Mapping[str, Any] | None) -> float | None:

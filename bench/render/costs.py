@@ -16,8 +16,8 @@ from bench.words.cells import state_words
 from bench.words.remarks import spread_words, throttled_words
 
 SERVICE_NOTES = (
-    "Idle memory is measured when the service is ready, before any load, without reclaimable page cache. Peak memory"
-    " is the kernel's counter, including page cache; the highest of the valid measurements.",
+    "Memory is what all processes of the service hold, without page cache: idle when it is ready, before any load;"
+    " under load at the end of each load, the highest of the valid measurements.",
     "Start-up is from the container's start to the first successful response: median, lowest and highest. The first "
     "request is sent some tenths of a second after the start, so this is an upper bound.",
 )
@@ -48,7 +48,7 @@ def _service_costs(services: Sequence[ServiceCosts], notes: Iterable[str]) -> li
     columns: list[Column[ServiceCosts]] = [
         Column("service", lambda one: one.service, left=True),
         Column("idle memory", lambda one: most(one.memory_idle_bytes)),
-        Column("peak memory", lambda one: most(one.memory_peak_bytes)),
+        Column("memory under load", lambda one: most(one.memory_loaded_bytes)),
         Column("start-up", lambda one: _seconds(one.start_s)),
         Column("image size", lambda one: most(one.image_bytes)),
     ]

@@ -46,7 +46,7 @@ def ranking_table(told: ToldRanking) -> Table:
         Column("detectable from", lambda row: seen_words(row) or NOTHING, optional=True),
         Column("requests/s", lambda row: _figure(row.goodput)),
         Column("CPU per request", lambda row: written(row.cpu_us, _microseconds)),
-        Column("peak memory", lambda row: written(row.memory_peak_bytes, megabytes)),
+        Column("memory under load", lambda row: written(row.memory_loaded_bytes, megabytes)),
         *latency_columns(ranking),
         Column("remarks", lambda row: told.notes[row.service] or NOTHING, left=True, optional=True),
     ]
@@ -137,7 +137,7 @@ def grid_figures(told: ToldRanking, grid: Grid) -> list[GridFigures]:
     kinds: list[tuple[str, Callable[[RankedRow], float | None], Callable[[float], str]]] = [
         ("requests/s", lambda row: row.goodput.mean if row.goodput else None, number),
         ("CPU per request", lambda row: row.cpu_us.mean if row.cpu_us else None, lambda value: f"{number(value)} µs"),
-        ("peak memory", lambda row: row.memory_peak_bytes, megabytes),
+        ("memory under load", lambda row: row.memory_loaded_bytes, megabytes),
     ]
 
     def cells(name: str, of: Callable[[RankedRow], float | None], write: Callable[[float], str]) -> GridFigures | None:
@@ -162,7 +162,7 @@ def grid_figures(told: ToldRanking, grid: Grid) -> list[GridFigures]:
 def _marks(ranking: Ranking, name: str, known: Mapping[str, float]) -> dict[str, str]:
     """`best` and `tied`, by verdicts or intervals; memory has no interval, so its smallest figure is `least`."""
     judged = "CPU per request" if ranking.metric is Metric.CPU else "requests/s"
-    if name == "peak memory":
+    if name == "memory under load":
         return {min(known, key=lambda service: known[service]): "least"}
     if name == judged:
         ranked = [row.service for row in ranking.rows if row.rank is not None and row.service in known]
@@ -334,7 +334,7 @@ def own_app_tables(
         Column("requests/s per core", lambda row: written(_cpu_us(row), lambda cpu_us: number(1e6 / cpu_us))),
         Column("CPU seconds per million requests", lambda row: written(_cpu_us(row), number)),
         Column("idle memory", lambda row: written(idle_bytes.get(row.service), megabytes)),
-        Column("memory under load", lambda row: written(row.memory_peak_bytes, megabytes)),
+        Column("memory under load", lambda row: written(row.memory_loaded_bytes, megabytes)),
         Column("start-up", lambda row: written(starts.get(row.service), lambda start_s: f"{number(start_s)} s")),
     ]
     notes = []

@@ -29,7 +29,7 @@ def grid_sentences(ranking: Ranking, grid: Grid) -> Iterator[str]:
         if found:
             yield f"{capital(knob_words(knob))}: {'; '.join(_along(ranking, knob, other, found))}."
     if ranking.rows and (memory := "; ".join(_memory(ranking, grid))):
-        yield f"Peak memory: {memory}."
+        yield f"Memory under load: {memory}."
 
 
 def _along(ranking: Ranking, knob: str, other: str, found: Sequence[Enough]) -> Iterator[str]:

@@ -231,8 +231,8 @@ def _costs(row: RankedRow) -> str:
     if row.cpu_us:
         # 1,000 µs per request at 1,000 requests/s keep one core busy.
         parts.append(f"{number(row.cpu_us.mean / 1000)} of a core per 1,000 requests/s")
-    if row.memory_peak_bytes is not None:
-        parts.append(f"{megabytes(row.memory_peak_bytes)} under load")
+    if row.memory_loaded_bytes is not None:
+        parts.append(f"{megabytes(row.memory_loaded_bytes)} under load")
     return ", ".join(parts) or "no figures"
 
 
@@ -248,8 +248,8 @@ def _saved(ranking: Ranking, row: RankedRow, base: RankedRow) -> str:
         parts.append(
             f"{100 * ratio:.0f} % {less} CPU per request" if apart else "no difference in CPU per request shown"
         )
-    if row.memory_peak_bytes is not None and base.memory_peak_bytes is not None:
-        more = row.memory_peak_bytes - base.memory_peak_bytes
+    if row.memory_loaded_bytes is not None and base.memory_loaded_bytes is not None:
+        more = row.memory_loaded_bytes - base.memory_loaded_bytes
         much = f"{megabytes(abs(more))} {'more' if more > 0 else 'less'}"
         parts.append(f"{much if abs(more) >= LEAST_MEMORY else 'as much'} memory")
     return ", ".join(parts)

@@ -178,10 +178,6 @@ class Engine(ABC):
     def command(self, service: str) -> Mapping[str, Any]:
         """command.json: the server's `argv` and its `environment` of knobs, or why they are `missing`."""
 
-    def file_memory(self, service: str) -> str:
-        """A line with the size of the container's page cache; empty if unknown."""
-        return ""
-
     def save_provenance(self, service: str) -> None:
         """Saves what the image is made of; Failure if the image of a resumed run has changed."""
 

@@ -226,9 +226,6 @@ class LocalDocker(Engine):
         environment = dict(setting.split("=", 1) for setting in settings)
         return {"argv": words.removesuffix("\0").split("\0"), "environment": environment}
 
-    def file_memory(self, service: str) -> str:
-        return self.read("file-memory", service)
-
     def freezer(self, services: Sequence[str]) -> AbstractContextManager[None]:
         pids = {} if self._why_not() else {name: self.pid_of(name) for name in self._ours(services)}
         return freezer.served(self.run.folder, freezer.Freezer(pids, self._pause))

@@ -148,12 +148,12 @@ def save_idle(engine: Engine, service: str) -> None:
     now = 0.0
     for _ in range(25):
         was, lines = now, engine.state_lines(service)
-        known = re.search(r"^memory_current_bytes (\d+)$", lines, re.MULTILINE)
+        known = re.search(r"^memory_bytes (\d+)$", lines, re.MULTILINE)
         now = float(known.group(1)) if known else 0
         if now <= was * 1.01:
             break
         sleep(0.2)
-    save(engine.run.service_folder(service) / "idle.txt", lines + engine.file_memory(service))
+    save(engine.run.service_folder(service) / "idle.txt", lines)
 
 
 def check_contract(engine: Engine, service: str, crowd: bool) -> None:

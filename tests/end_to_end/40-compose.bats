@@ -68,7 +68,7 @@ setup() {
 	grep '"mode": *"turns"' "$run_folder/records.jsonl" >"$BATS_TEST_TMPDIR/turns"
 	[[ $(grep -cE '"server_cpu_s": *[0-9]+\.[0-9]*[1-9]' "$BATS_TEST_TMPDIR/turns") == 16 ]]
 	grep -q '^### json wrk c8: requests/s, 2 rounds$' "$run_folder/report.md"
-	grep -q '"memory_peak_bytes": *"no Docker socket is mounted' "$BATS_TEST_TMPDIR/turns"
+	grep -q '"memory_loaded_bytes": *"no Docker socket is mounted' "$BATS_TEST_TMPDIR/turns"
 	# Records may be invalid because other tests use the machine, but for no other cause.
 	busy_host_causes "$run_folder"
 	[[ $(count '"goodput": *[1-9]' "$run_folder/records.jsonl") == 17 ]]

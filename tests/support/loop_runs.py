@@ -130,7 +130,7 @@ def finish_block(folder: Path, lines: Sequence[Mapping[str, Any]], rates: Mappin
             write_window(folder, line, rates[line["service"]])
             (services / f"{line['service']}.status").write_text("0\n")
             for when in ("before", "after"):
-                (services / f"{line['service']}.{when}").write_text("running true\nmemory_peak_bytes 5000000\n")
+                (services / f"{line['service']}.{when}").write_text("running true\nmemory_bytes 5000000\n")
     write_finished(folder, id=lines[0]["unit"], end_ns=4, **seen)
 
 

@@ -226,7 +226,7 @@ def write_run(folder: Path, lines: Sequence[Mapping[str, Any]], **facts: Any) ->
         labels = {"bench.base.made": "mmdebstrap, Debian trixie, minbase"}
         image = {"Id": "sha256:" + "ab" * 32, "Size": 190 * 10**6, "Config": {"Labels": labels}}
         (saved / "image.json").write_text(json.dumps([image]))
-        (saved / "idle.txt").write_text(_lines({"memory_current_bytes": 40 << 20, "memory_file_bytes": 10 << 20}))
+        (saved / "idle.txt").write_text(_lines({"memory_bytes": 30 << 20}))
         (saved / "python.txt").write_text(f"Python {line['python']}.1 (main) [GCC]\n")
         (saved / "packages.txt").write_text(
             f"{line['package'] or 'aiohttp==3.13.5'}\n"
@@ -275,7 +275,7 @@ def write_measurement(
     facts |= ends | {"health_after": {"status": 200, "time_s": 0.001, "error": None}}
     (saved / "tool.json").write_text(json.dumps(facts | dict(tool or {})))
     counters = {"cpu_usage_ns": 5 * 10**9, "nr_throttled": 0, "throttled_ns": 0}
-    counters |= {"memory_peak_bytes": 50 << 20, "oom_kill": 0, "restarts": 0, "pids": "11 12", "irq_time": "in_tasks"}
+    counters |= {"memory_bytes": 50 << 20, "oom_kill": 0, "restarts": 0, "pids": "11 12", "irq_time": "in_tasks"}
     counters |= {"ticks_12": 500}
     used = {"cpu_usage_ns": 5 * 10**9 + round(cpu_s * 1e9), "ticks_12": 500 + max(0, round(cpu_s * 100))}
     write_states(folder, line, line["service"], counters, used | dict(after or {}))

@@ -112,7 +112,7 @@ def _write_solo(folder: Path, line: Mapping[str, Any], rng: random.Random, clock
         died = stack == "tornado" and line["python"] == "3.12"
         meta = {"outcome": "died", "detail": "exit status 139 under load"} if died else {}
         output = output_of(line, SPEEDS[stack] * factor, bad)
-        peak = {"memory_peak_bytes": (40 + len(stack) * 3) << 20}
+        peak = {"memory_loaded_bytes": (40 + len(stack) * 3) << 20}
         write_measurement(folder, line, output, cpu_s=cpu_s, tool=tool, meta=meta, after=peak)
     else:
         asked = dict(line) | ({"rate": KNEES[stack]} if line["knee_p99_s"] else {})

@@ -126,10 +126,7 @@ class PretendEngine(NotingEngine):
 
     def state_lines(self, service: str, state: State | None = None) -> str:
         self._note("state", service)
-        return "memory_current_bytes 7\n"
-
-    def file_memory(self, service: str) -> str:
-        return "memory_file_bytes 2\n"
+        return "memory_bytes 7\n"
 
     @contextmanager
     def on_host_network(self) -> Iterator[None]:

@@ -67,7 +67,7 @@ def ranking(
                 interval=None if place == 1 else (low, high),
                 goodput=Figure(mean, mean * 0.98, mean * 1.02),
                 cpu_us=Figure(value, value * 0.99, value * 1.01) if cpu else None,
-                memory_peak_bytes=(50 + place) << 20,
+                memory_loaded_bytes=(50 + place) << 20,
                 windows=12,
                 left_out=0,
             )
@@ -108,7 +108,7 @@ def ranking(
 
 
 def without_a_figure(service: str) -> RankedRow:
-    none = dict.fromkeys(("rank", "tier", "difference", "interval", "goodput", "cpu_us", "memory_peak_bytes"))
+    none = dict.fromkeys(("rank", "tier", "difference", "interval", "goodput", "cpu_us", "memory_loaded_bytes"))
     return RankedRow(service=service, windows=0, left_out=0, **none)  # type: ignore[arg-type]
 
 

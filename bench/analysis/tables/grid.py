@@ -135,7 +135,7 @@ def _enough(ranking: Ranking, line: Line, services: Mapping[str, str]) -> Enough
 
 @dataclass(frozen=True, slots=True)
 class MemoryRange:
-    """Peak memory in bytes of all services with one value of a knob."""
+    """Memory under load, in bytes, of all services with one value of a knob."""
 
     value: str
     least: int
@@ -144,16 +144,16 @@ class MemoryRange:
 
 def memory_along(ranking: Ranking, lines: Sequence[Line]) -> tuple[MemoryRange, MemoryRange, float, float] | None:
     """Memory with a knob's smallest and largest value, then the smallest and the largest ratio within a line."""
-    peaks = {row.service: row.memory_peak_bytes for row in ranking.rows if row.memory_peak_bytes}
+    sizes = {row.service: row.memory_loaded_bytes for row in ranking.rows if row.memory_loaded_bytes}
     ends: set[tuple[str, str]] = set()
     low: list[int] = []
     high: list[int] = []
     for line in lines:
-        values = [value for value, name in line.services.items() if name in peaks]
+        values = [value for value, name in line.services.items() if name in sizes]
         if len(values) > 1:
             ends.add((values[0], values[-1]))
-            low.append(peaks[line.services[values[0]]])
-            high.append(peaks[line.services[values[-1]]])
+            low.append(sizes[line.services[values[0]]])
+            high.append(sizes[line.services[values[-1]]])
     if len(ends) != 1:
         return None
     first, last = ends.pop()

@@ -256,7 +256,7 @@ def _row(
 ) -> RankedRow:
     own = measured.of(service)
     unused = left_out(own, measured.metric).total()
-    memory = [r.memory_peak_bytes for r in own if r.memory_peak_bytes is not None and not causes_against(r, Metric.CPU)]
+    memory = [r.memory_loaded_bytes for r in own if r.memory_loaded_bytes and not causes_against(r, Metric.CPU)]
     place, judged = ranked if ranked and ranked.rank is not None else None, look.rounds is not None
     # Turns bias the speed that ranks a table and the requests/s alike, unless CPU time ranks it.
     goodput = figure(own, Metric.GOODPUT, 1.0 if measured.metric is Metric.CPU else _unbiased(look, service))
@@ -268,7 +268,7 @@ def _row(
         interval=finite((place.low, place.high)) if place and judged else None,
         goodput=goodput,
         cpu_us=figure(own, Metric.CPU, MICROSECONDS / _unbiased(cost, service)),
-        memory_peak_bytes=max(memory, default=None),
+        memory_loaded_bytes=max(memory, default=None),
         windows=len(own) - unused,
         left_out=unused,
         remarks=(*remarks_on(measured, service, ranked, goodput, absent=absent, knobs=knobs),),

@@ -146,7 +146,7 @@ class RankedRow:
     interval: Bounds | None
     goodput: Figure | None
     cpu_us: Figure | None
-    memory_peak_bytes: int | None
+    memory_loaded_bytes: int | None
     windows: int
     left_out: int
     remarks: tuple[Remark, ...] = ()

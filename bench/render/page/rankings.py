@@ -257,7 +257,7 @@ def _figures(told: ToldRanking, ranked: Iterable[_Ranked], unranked: Iterable[Ra
         Column("requests/s, interval", lambda row: estimate_words(row.goodput)[1] or NOTHING),
         Column("CPU µs per request", lambda row: estimate_words(row.cpu_us)[0] or NOTHING),
         Column("CPU, interval", lambda row: estimate_words(row.cpu_us)[1] or NOTHING),
-        Column("peak memory, MB", lambda row: written(row.memory_peak_bytes, lambda size: number(size / 1e6))),
+        Column("memory under load, MB", lambda row: written(row.memory_loaded_bytes, lambda size: number(size / 1e6))),
         *_latency_columns(told.ranking),
         Column("windows", lambda row: str(row.windows)),
         Column("left out", lambda row: str(row.left_out)),

@@ -32,7 +32,7 @@ def test_a_record_holds_what_was_measured(folder: Path) -> None:
     assert (wrk.latency_kind, vegeta.latency_kind) == ("closed loop", "open loop")
     assert wrk.latency_s["p99"] == 0.032
     assert (wrk.server_cpu_s, wrk.loadgen_cpu_s, wrk.cpu_per_success_s) == (1.0, 1.5, 1 / 20000)
-    assert (wrk.memory_peak_bytes, wrk.throttled_s) == (50 << 20, 0.0)
+    assert (wrk.memory_loaded_bytes, wrk.throttled_s) == (50 << 20, 0.0)
     assert wrk.steal_ratio == 1 / 600
     assert wrk.image_id == "sha256:" + "cd" * 32
     assert wrk.base_label == "mmdebstrap, Debian trixie, minbase"

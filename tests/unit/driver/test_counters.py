@@ -12,8 +12,7 @@ from driver import counters
 SAME = """cpu_usage_ns 5000
 nr_throttled 3
 throttled_ns 2000
-memory_peak_bytes 900
-memory_current_bytes 800
+memory_bytes 600
 oom_kill 1
 pids 7 9
 ticks_7 66
@@ -43,8 +42,6 @@ def container(folder: Path, version: int, path: str = "/docker/x", pid: int = 7)
         places, here = ["cgroup/", f"cgroup{path}/"], "0::"
         files = {
             "cpu.stat": "usage_usec 5\nnr_throttled 3\nthrottled_usec 2\n",
-            "memory.peak": "900\n",
-            "memory.current": "800\n",
             "memory.events": "oom 4\noom_kill 1\n",
             "memory.stat": "anon 500\nfile 300\nshmem 100\n",
         }
@@ -57,10 +54,8 @@ def container(folder: Path, version: int, path: str = "/docker/x", pid: int = 7)
         files = {
             "cpuacct.usage": "5000\n",
             "cpu.stat": "nr_throttled 3\nthrottled_time 2000\n",
-            "memory.max_usage_in_bytes": "900\n",
-            "memory.usage_in_bytes": "800\n",
             "memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n",
-            "memory.stat": "cache 1\nshmem 1\ntotal_cache 300\ntotal_shmem 100\n",
+            "memory.stat": "rss 1\nshmem 1\ntotal_cache 300\ntotal_rss 500\ntotal_shmem 100\n",
         }
     write(folder, {f"proc/{pid}/cgroup": here.format(path) + f"{path}\n"})
     for place in places:
@@ -71,7 +66,7 @@ def container(folder: Path, version: int, path: str = "/docker/x", pid: int = 7)
 def test_both_versions_tell_the_same(folder: Path, version: int) -> None:
     container(folder, version)
     assert counters.counters(7) == f"cgroup v{version}\n{SAME}"
-    assert counters.file_memory(7) == "memory_file_bytes 200\n"
+    assert counters.usage(7) == (5000, 600)
     assert counters.below_root(7) == "/docker/x"
     assert (counters.oom_kills(7), counters.oom_kills(6)) == (1, None)
 
@@ -82,7 +77,7 @@ def test_a_container_that_is_gone_or_in_the_root_has_none(folder: Path, version:
     container(folder, version, "/", pid=8)
     for pid in (6, 8):
         assert counters.counters(pid).startswith("null the container's cgroup cannot be read on this host\nproc_stat")
-        assert counters.file_memory(pid) == ""
+        assert counters.usage(pid) == (None, None)
         assert counters.below_root(pid) == "/not-found"
 
 
@@ -94,7 +89,6 @@ def test_figures_of_a_cgroup_that_all_containers_share_are_null(folder: Path, ve
     reason = counters.unreadable("0123abcd", 7)
     assert reason.startswith("this engine's containers have no cgroups of their own")
     assert counters.counters(7, reason).startswith(f"null {reason}\nproc_stat_cpu 1 2 3\n")
-    assert counters.file_memory(7, reason) == ""
     assert counters.unreadable("0123abcd", 6) == reason
 
 

@@ -35,7 +35,6 @@ def engine(run: Run, docker: Docker, monkeypatch: pytest.MonkeyPatch, tmp_path: 
     readings = {
         "online-cpus": lambda *_: "0-3",
         "counters": lambda pid, why: f"null {why}\n" if why else f"counters of {pid}\n",
-        "file-memory": lambda pid, why: f"file memory of {pid}\n",
     }
     for what, reading in readings.items():
         monkeypatch.setitem(counters.READINGS, what, reading)
@@ -145,7 +144,6 @@ def test_states_are_those_that_docker_and_the_kernel_tell(engine: LocalDocker, d
     assert engine.state_lines("a") == f"counters of 1\n{ended}"
     assert engine.state_lines("a", State(running=True)).endswith("running true\noom_killed false\nrestarts 0\n")
     assert engine.state_lines("postgres") == "counters of 4\n"
-    assert engine.file_memory("a") == "file memory of 1\n"
     assert (engine.is_running("a"), engine.is_running("loadgen")) == (False, True)
     del docker.containers["p-a-1"]
     assert engine.look(["a", "loadgen"]) == {"loadgen": State(running=True)}

@@ -53,7 +53,7 @@ def test_what_is_late_alone_has_failed(tmp_path: Path) -> None:
         assert engine.calls("verify").count("verify a") == 1
         assert engine.calls("service-failed") == ["service-failed a-run a verification 3"]
         assert not (run.service_folder("a") / "beside").exists()
-        assert (run.service_folder("a") / "state.txt").read_text() == "memory_current_bytes 7\n"
+        assert (run.service_folder("a") / "state.txt").read_text() == "memory_bytes 7\n"
 
 
 def test_a_run_verifies_once_with_what_figures_need(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -61,7 +61,7 @@ def test_a_run_verifies_once_with_what_figures_need(tmp_path: Path, capfd: pytes
     steps = ["provenance a", "start a", "state a", "state a", "verify a", "stop a", "revive", "revive"]
     assert engine.calls() == steps
     folder = engine.run.service_folder("a")
-    assert (folder / "idle.txt").read_text() == "memory_current_bytes 7\nmemory_file_bytes 2\n"
+    assert (folder / "idle.txt").read_text() == "memory_bytes 7\n"
     assert (folder / "limits.txt").read_text() == "nofile 1024\n"
     assert (folder / "command.json").read_text() == '{"argv": ["serve", "a"], "environment": {"WORKERS": "1"}}\n'
     assert not (folder / "answer.txt").exists()
@@ -168,14 +168,14 @@ def test_the_memory_of_an_idle_service_is_taken_when_it_has_settled(
 ) -> None:
     class Growing(PretendEngine):
         def state_lines(self, service: str, state: State | None = None) -> str:
-            return f"cpu_usage_ns 1\nmemory_current_bytes {memory.pop(0)}\n"
+            return f"cpu_usage_ns 1\nmemory_bytes {memory.pop(0)}\n"
 
     monkeypatch.setattr(verify, "sleep", lambda seconds: None)
     memory = [1000, 1011, 1500, 1515, 9999]
     engine = Growing(made_run(tmp_path, "a"))
     verify.save_idle(engine, "a")
     idle = (engine.run.service_folder("a") / "idle.txt").read_text()
-    assert idle == "cpu_usage_ns 1\nmemory_current_bytes 1515\nmemory_file_bytes 2\n"
+    assert idle == "cpu_usage_ns 1\nmemory_bytes 1515\n"
     assert memory == [9999]
 
 

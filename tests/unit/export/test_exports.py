@@ -202,7 +202,7 @@ def test_gobench_has_a_line_for_every_valid_round(a_run: Path, records: list[Rec
     # A target rate is not a speed.
     assert {value.split()[1] for value in by_name[f"BenchmarkQueries20Raw/{stem}/level=r500/tool=vegeta"][1:]} == {
         "cpu-ns/op",
-        "peak-B",
+        "memory-B",
     }
 
 

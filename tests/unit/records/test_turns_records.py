@@ -25,9 +25,7 @@ def judged(folder: Path, line: dict[str, Any] = LINE, rate: float = 3000, bad: i
     services = folder / "raw/r01/b1/services"
     services.mkdir(parents=True, exist_ok=True)
     for when, text in ends.items():
-        (services / f"{line['service']}.{when}").write_text(
-            f"running true\nmemory_peak_bytes 5000000\npids 7 9\n{text}"
-        )
+        (services / f"{line['service']}.{when}").write_text(f"running true\nmemory_bytes 5000000\npids 7 9\n{text}")
     mark_measured(folder, line)
     assert build_verb([str(folder)]) == 0
     (record,) = load((folder / "records.jsonl").read_text().splitlines())
@@ -49,7 +47,7 @@ def test_a_window_is_of_the_services_own_turns(tmp_path: Path) -> None:
     assert record.cpu_per_success_s == pytest.approx(300e-6)
     assert record.loadgen_cpu_s == 0.1
     assert record.loadgen_busy_ratio == pytest.approx(0.1)
-    assert record.memory_peak_bytes == 5_000_000
+    assert record.memory_loaded_bytes == 5_000_000
     assert record.asked_s == 1.0
 
 
@@ -202,9 +200,9 @@ def test_where_cpu_time_is_not_known_goodput_is_and_the_reason_is_said(tmp_path:
 
 
 def test_memory_that_is_not_known_has_its_own_reason(tmp_path: Path) -> None:
-    record = judged(tmp_path, after="null no Docker socket is mounted\nmemory_peak_bytes x\n")
+    record = judged(tmp_path, after="null no Docker socket is mounted\nmemory_bytes x\n")
     assert record.server_cpu_s == 0.9
-    assert record.nulls["memory_peak_bytes"] == "no Docker socket is mounted"
+    assert record.nulls["memory_loaded_bytes"] == "no Docker socket is mounted"
 
 
 def test_noise_of_the_host_is_no_cause(tmp_path: Path) -> None:

@@ -68,13 +68,13 @@ def test_two_services_measured_alone_stand_side_by_side_without_a_verdict(made: 
 
 def test_rows_sort_by_any_column_and_missing_values_come_last(made: Path, opened: Opened) -> None:
     page = opened(made, "#tool=wrk&python=3.13&scenario=json")
-    for name, turn in (("Requests/s", True), ("Requests/s", False), ("Peak memory", True)):
+    for name, turn in (("Requests/s", True), ("Requests/s", False), ("Memory under load", True)):
         page.locator("#rows th", has_text=name).get_by_role("button").click()
         told = [text.split()[0].replace(",", "") for text in column(page, name)]
         # Eight stacks at two levels are valid; one stack is not.
         assert len(told) == 18 and not any(text[0].isdigit() for text in told[16:] if name == "Requests/s")
         assert [float(text) for text in told[:16]] == sorted(map(float, told[:16]), reverse=turn)
-    assert page.locator("#rows th[aria-sort='descending']").inner_text().startswith("Peak memory")
+    assert page.locator("#rows th[aria-sort='descending']").inner_text().startswith("Memory under load")
     page.locator("#rows th", has_text="Level").get_by_role("button").click()
     assert column(page, "Level") == ["c16"] * 9 + ["c64"] * 9
 

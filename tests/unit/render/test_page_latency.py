@@ -103,7 +103,7 @@ def test_rows_with_latency_fit(name: str, width: int, opened: Opened, request: p
 def test_memory_and_p99_of_all_figures_are_in_view(one_table: Path, opened: Opened) -> None:
     made = opened(one_table, width=1280)
     made.locator("#ranking-1 > details.fold > summary").click()
-    for name in ("peak memory", "p99, ms", "p99, interval"):
+    for name in ("memory under load", "p99, ms", "p99, interval"):
         head = made.locator("#ranking-1 th", has_text=name)
         assert head.evaluate("one => one.getBoundingClientRect().right <= innerWidth")
 

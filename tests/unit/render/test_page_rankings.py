@@ -199,7 +199,7 @@ def test_axe_finds_nothing_in_the_answers(two: Path, opened: Opened) -> None:
 def test_a_table_of_all_figures_has_its_memory_in_view(two: Path, opened: Opened) -> None:
     made = opened(two, width=1280)
     made.locator("#ranking-1 > details.fold > summary").click()
-    head = made.locator("#ranking-1 th", has_text="peak memory")
+    head = made.locator("#ranking-1 th", has_text="memory under load")
     assert head.evaluate("one => one.getBoundingClientRect().right <= innerWidth")
     assert made.locator("#ranking-1 .scroll").evaluate("one => one.scrollWidth <= one.clientWidth")
 

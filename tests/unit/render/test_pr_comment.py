@@ -26,7 +26,7 @@ HOSTILE = "x`|\\| @octocat #1 <script>alert(1)</script> ![i](http://b.example) \
 
 
 def service(name: str, note: str = "", windows: int = 8) -> RankedRow:
-    none = dict.fromkeys(("rank", "tier", "difference", "interval", "goodput", "cpu_us", "memory_peak_bytes"))
+    none = dict.fromkeys(("rank", "tier", "difference", "interval", "goodput", "cpu_us", "memory_loaded_bytes"))
     remarks = (NoFigure(note),) if note else ()
     return RankedRow(service=name, windows=windows, left_out=0, remarks=remarks, **none)  # type: ignore[arg-type]
 

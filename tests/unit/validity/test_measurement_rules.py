@@ -158,7 +158,7 @@ def test_the_rate_of_a_closed_loop_is_a_ceiling(rps: float, found: bool, tmp_pat
         ({"after": {"throttled_ns": 10**6, "nr_throttled": 1}}, True),
         ({"after": {"oom_killed": "false", "running": "true"}}, False),
         ({"after": {"running": "false"}}, True),
-        ({"after": {"memory_peak_bytes": 1 << 40}}, False),
+        ({"after": {"memory_bytes": 1 << 40}}, False),
         ({"tool": {"health_after": {"status": 503, "error": None}}}, True),
         ({"tool": {"health_after": {"status": None, "error": "connection reset"}}}, True),
         ({"tool": {"health_after": {"status": 200, "error": None}}}, False),

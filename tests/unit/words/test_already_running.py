@@ -57,7 +57,7 @@ def alone(folder: Path) -> Path:
 def test_alone_it_has_requests_and_latency_and_for_all_else_the_reason(tmp_path: Path) -> None:
     (record,) = build(alone(tmp_path / "a-run"))
     assert (record.valid, record.goodput, record.latency_s["p99"] is not None) == (True, 3000.0, True)
-    for figure in ("cpu_per_success_s", "memory_peak_bytes", "memory_idle_bytes", "foreign_ratio"):
+    for figure in ("cpu_per_success_s", "memory_loaded_bytes", "memory_idle_bytes", "foreign_ratio"):
         assert (getattr(record, figure), record.nulls[figure]) == (None, NO_COUNTERS)
     assert record.nulls["image_id"] == record.nulls["python_build"] == "not a container of this project"
     report = (tmp_path / "a-run/report.md").read_text()

@@ -216,7 +216,7 @@ def sweeps() -> Said:
     speeds = {name: 10.0 * int(name[-1]) + len(name) / 100 for name in knobs}
     waiting = ranking(speeds, GOODPUT)
     memory = {name: 60_000_000 * int(name[8]) for name in knobs}
-    rows = tuple(replace(row, memory_peak_bytes=memory[row.service]) for row in waiting.rows)
+    rows = tuple(replace(row, memory_loaded_bytes=memory[row.service]) for row in waiting.rows)
     waiting = replace(waiting, rows=rows)
 
     def limits(cpus: str | None, *texts: str) -> list[str]:

@@ -64,7 +64,7 @@ const PAIR_FIGURES = [
   ["p50", "p50_s", (cell) => milliseconds(cell.p50_s)],
   ["p99", "p99_s", (cell) => milliseconds(cell.p99_s)],
   ["CPU per request", "cpu_s", (cell) => milliseconds(cell.cpu_s)],
-  ["peak memory", "memory_bytes", (cell) => megabytes(cell.memory_bytes)],
+  ["memory under load", "memory_bytes", (cell) => megabytes(cell.memory_bytes)],
 ];
 
 /** For each load, a row for each figure that either of them has. */

@@ -1,9 +1,9 @@
-/* Draws what a request costs: CPU time and peak memory of each service, next to its goodput. */
+/* Draws what a request costs: CPU time and memory under load of each service, next to its goodput. */
 
 chart(
   "costs",
   "Cost per request",
-  "CPU time per successful response (of the service, plus the database where the scenario uses it) and peak memory, sorted by goodput. Lower is better for CPU time and memory.",
+  "CPU time per successful response (of the service, plus the database where the scenario uses it) and memory under load, sorted by goodput. Lower is better for CPU time and memory.",
   (width) => {
     const { cells, first } = chartedCells();
     const costed = cells
@@ -24,7 +24,7 @@ chart(
         "square",
       ],
       [
-        "peak memory, MB",
+        "memory under load, MB",
         (cell) => (cell.memory_bytes === null ? null : cell.memory_bytes / 1e6),
         "var(--s3)",
         "triangle",
@@ -111,7 +111,7 @@ chart(
             `${label(cell)}: ${milliseconds(cell.cpu_s)} CPU, ${megabytes(cell.memory_bytes)}, ${rate(cell.goodput)}`,
         )
         .join("; ")}.`,
-      columns: [["service"], ["CPU time per request", true], ["peak memory", true], ["requests/s", true]],
+      columns: [["service"], ["CPU time per request", true], ["memory under load", true], ["requests/s", true]],
       rows: costed.map((cell) => [
         label(cell),
         milliseconds(cell.cpu_s),

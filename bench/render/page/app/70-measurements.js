@@ -14,7 +14,7 @@ const COLUMNS = [
   { key: "low", name: "95 % interval", figure: true, write: intervalText },
   { key: "p99_s", name: "p99", figure: true, write: (cell) => milliseconds(cell.p99_s) },
   { key: "cpu_s", name: "CPU/request", figure: true, write: (cell) => milliseconds(cell.cpu_s) },
-  { key: "memory_bytes", name: "Peak memory", figure: true, write: (cell) => megabytes(cell.memory_bytes) },
+  { key: "memory_bytes", name: "Memory under load", figure: true, write: (cell) => megabytes(cell.memory_bytes) },
   { key: "valid", name: "Valid rounds", figure: true, write: (cell) => `${cell.valid} of ${cell.rounds}` },
 ];
 

@@ -20,7 +20,7 @@ function cellDetails(cell) {
     ["p50", true],
     ["p99", true],
     ["CPU/request", true],
-    ["peak memory", true],
+    ["memory under load", true],
     ["steal", true],
     ["foreign CPU", true],
     ["pressure", true],

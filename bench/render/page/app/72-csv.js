@@ -33,7 +33,7 @@ const CSV_NAMES = {
   low: "goodput_low_per_s",
   high: "goodput_high_per_s",
   cpu_s: "cpu_per_request_s",
-  memory_bytes: "memory_peak_bytes",
+  memory_bytes: "memory_loaded_bytes",
   valid: "valid_rounds",
 };
 
