@@ -60,13 +60,14 @@ class Service:
 
 @dataclass(frozen=True)
 class OwnApp:
-    """A user's own app: `variables` are the names in its environment file."""
+    """A user's own app: `variables` are the names in its environment file; `writes`: whether a request is no GET."""
 
     app: str
     folder: str
     env_file: str = ""
     before: str = ""
     variables: tuple[str, ...] = ()
+    writes: bool = False
 
 
 @dataclass(frozen=True)
@@ -202,10 +203,21 @@ def host_of(facts: Mapping[str, Any]) -> Host:
             (*(name for name in DEPENDENCIES if name not in own), *(f"own-{name}" for name in own)),
             # Images with a package built from source have a local version ("+...").
             tuple(dict.fromkeys(entry["image"] for entry in services.values() if "+" in (entry.get("package") or ""))),
-            OwnApp(app["app"], app["folder"], app["env_file"], app["before"], tuple(app["variables"])) if app else None,
+            _own_app(app) if app else None,
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise MessageError(f"{RUN_JSON}: {error!r}; start a new run") from error
+
+
+def _own_app(entry: Mapping[str, Any]) -> OwnApp:
+    return OwnApp(
+        entry["app"],
+        entry["folder"],
+        entry["env_file"],
+        entry["before"],
+        tuple(entry["variables"]),
+        writes=any(not target["request"].startswith(("GET ", "HEAD ")) for target in entry["targets"]),
+    )
 
 
 def _service(entry: Mapping[str, Any]) -> Service:

@@ -229,6 +229,9 @@ class Engine(ABC):
     def start_dependencies(self) -> None:
         """Starts database, upstream, load generator and the user's own services, and waits until they are ready."""
 
+    def restore(self) -> None:
+        """Gives the database its first rows again, while no service is up."""
+
     def revive(self) -> tuple[str, ...]:
         """Restarts dependencies that have ended; returns their names."""
         return ()

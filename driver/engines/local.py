@@ -415,6 +415,13 @@ class LocalDocker(Engine):
         ready = ("exec", self.run.container("postgres"), "/usr/local/bin/ready")
         return not docker(*ready, context=self.context_of("postgres"), check=False).status
 
+    def restore(self) -> None:
+        words = ("exec", self.run.container(DATABASE), "/usr/local/bin/restore")
+        if DATABASE in self.run.dependencies and docker(*words, context=self.context_of(DATABASE), check=False).status:
+            # A new container has the rows too.
+            self.up([DATABASE], self.run.lane_folder / "start.log")
+            self.start_dependencies()
+
     def revive(self) -> tuple[str, ...]:
         ended = self.ended()
         if ended:

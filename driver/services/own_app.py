@@ -38,7 +38,7 @@ def ready_own_app(engine: Engine) -> None:
     if not app:
         return
     if (run.folder / "app/answers.json").exists():
-        fill_again(engine)
+        renew_own_services(engine)
         return
     built = _built(run)
     if not built:
@@ -47,14 +47,19 @@ def ready_own_app(engine: Engine) -> None:
     await_own_services(run)
     import_own_app(engine, app, built[0])
     if app.before:
+        say(f"before the load: {app.before}")
         run_before(engine, app, built[0])
     record_answers(engine, app, built)
 
 
-def fill_again(engine: Engine) -> None:
-    """Runs --before again: the user's services are new, and what they held is gone."""
+def renew_own_services(engine: Engine) -> None:
+    """Replaces the user's services and their volumes by new ones, and runs --before again: what they held is gone."""
     run, app, built = engine.run, engine.run.host.own_app, _built(engine.run)
     if app and built and run.own_services:
+        docker("rm", "--force", "--volumes", *map(run.container, run.own_services), check=False)
+        volumes = docker("volume", "ls", "--quiet", "--filter", f"label={run.label}").out.split()
+        if volumes:
+            docker("volume", "rm", *volumes)
         await_own_services(run)
         if app.before:
             run_before(engine, app, built[0])
@@ -89,7 +94,6 @@ def import_own_app(engine: Engine, app: OwnApp, service: str) -> None:
 def run_before(engine: Engine, app: OwnApp, service: str) -> None:
     """Runs the user's command (--before) in a container like the service's."""
     run, log = engine.run, engine.run.folder / "app/before.txt"
-    say(f"before the load: {app.before}")
     words = ["sh", "-c", BEFORE + app.before]
     status = _in_own_image(run, service, words, what="--before", limit=("BEFORE_TIMEOUT", "300"), log=log)
     if status:

@@ -22,6 +22,7 @@ from driver.lifecycle.writer import need_room
 from driver.messages import ABSENT, FINISHED, STEP, Finished, Step, as_json, read, step_of
 from driver.nodes.node import nodes_of
 from driver.run import Run
+from driver.services.own_app import renew_own_services
 from driver.steps.events import Dependencies, acting, cannot
 from driver.steps.next import next_step, start_planner
 
@@ -55,10 +56,7 @@ def measure_step(
     for folder in (f"{step.dir}/services", *(() if step.held else step.folders)):
         (run.folder / folder).mkdir(parents=True, exist_ok=True)
     try:
-        if any(name in run.own_services for name in engine.revive()):
-            from driver.services.own_app import fill_again
-
-            fill_again(engine)
+        restore(engine)
         finished = _Measuring(engine, step, sampling, behind).measure()
     except DockerError:
         engine.check(step_failed=True)
@@ -66,6 +64,18 @@ def measure_step(
     engine.check()
     save_json(run.lane_folder / FINISHED, as_json(finished))
     return finished
+
+
+def restore(engine: Engine) -> None:
+    """Has what the last loads wrote undone, so that each step begins with the same data."""
+    own, app = engine.run.own_services, engine.run.host.own_app
+    if own and app and app.writes:
+        renew_own_services(engine)
+    # Also looks up the processes of what is new.
+    if any(name in own for name in engine.revive()):
+        renew_own_services(engine)
+        engine.revive()
+    engine.restore()
 
 
 def read_step(run: Run) -> Step:

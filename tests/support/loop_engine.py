@@ -44,6 +44,9 @@ class LoopEngine(NotingEngine):
         up = [name for name in step.services if name not in self.broken]
         return Started(up, {name: f"sha256:{name}" for name in up}, dict.fromkeys(up, 2))
 
+    def restore(self) -> None:
+        self._note("restore")
+
     def pin(self, services: Sequence[str]) -> None:
         self._note("pin", *services)
 

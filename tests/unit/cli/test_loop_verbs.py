@@ -103,6 +103,7 @@ def test_the_driver_reads_the_services_as_they_are() -> None:
     varied = facts | {"concurrent": False, "image": "bench/svc-c", "settings": "WORKERS=2 THREADS=1"}
     running = {"url": "http://127.0.0.1:8000/"}
     own = {"app": "main:app", "folder": "/it's", "env_file": "", "before": "", "variables": ["KEY"]}
+    own["targets"] = [{"request": "GET /"}, {"request": "POST /orders"}]
     services = {"svc-a": facts, "svc-b": varied, "there": running}
     assert host_of({"services": services, "own_app": own | {"services": ["postgres"]}}) == Host(
         {
@@ -115,7 +116,7 @@ def test_the_driver_reads_the_services_as_they_are() -> None:
             "there": Service(url="http://127.0.0.1:8000/"),
         },
         ("loadgen", "upstream", "own-postgres"),
-        own_app=OwnApp("main:app", "/it's", variables=("KEY",)),
+        own_app=OwnApp("main:app", "/it's", variables=("KEY",), writes=True),
     )
 
 

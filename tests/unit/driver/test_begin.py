@@ -15,6 +15,7 @@ from driver.lifecycle import begin
 from driver.messages import OwnApp
 from driver.run import Run
 from driver.services import build, own_app, verify
+from driver.steps.measure import restore
 
 BUILDS = "compose --project-name bench --file {}/compose.yml build --progress plain "
 BASES = """trap_errors() { echo "some are had" >&2; }
@@ -152,11 +153,28 @@ def test_its_services_come_up_it_is_imported_its_command_runs_and_answers_are_re
     calls.write_text("")
     own_app.ready_own_app(engine)
     # A resumed run has new, empty services: they are filled again, and nothing is recorded anew.
-    assert [line for line in calls.read_text().splitlines() if line.startswith(("compose", "rm"))] == [
+    assert [line for line in calls.read_text().splitlines() if line.startswith(("compose", "rm", "volume"))] == [
+        "rm --force --volumes bench-a-run-own-redis-1",
+        "volume ls --quiet --filter label=com.docker.compose.project=bench-a-run",
+        "volume rm said",
         f"{compose}up --detach --no-build --no-recreate --wait --wait-timeout 120 own-redis",
         f"{compose}{once} sh -c {own_app.BEFORE}./load rows",
         "rm --force --volumes bench-a-run-once",
     ]
+
+
+@pytest.mark.parametrize(("writes", "revived", "times"), [(True, 0, 1), (False, 0, 0), (False, 1, 1), (True, 1, 2)])
+def test_services_of_an_app_that_writes_are_new_before_each_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, writes: bool, revived: int, times: int
+) -> None:
+    calls = pretend_docker(tmp_path, monkeypatch)
+    engine = engine_with(tmp_path, app=replace(APP, writes=writes))
+    engine.revived = [("own-redis",)] * revived
+    restore(engine)
+    told = calls.read_text()
+    assert (told.count("rm --force --volumes bench-a-run-own-redis-1\n"), told.count("./load rows")) == (times, times)
+    # The processes of new containers are looked up.
+    assert engine.calls()[-1] == "revive"
 
 
 @pytest.mark.parametrize(

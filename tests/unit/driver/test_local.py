@@ -421,6 +421,18 @@ def test_what_has_ended_is_started_again_and_said(
     assert (engine.ended(), engine.pid_of("postgres")) == ((), 8)
 
 
+def test_the_database_is_restored_or_a_new_one(engine: LocalDocker, docker: Docker) -> None:
+    engine.restore()
+    assert docker.asked("exec p-postgres-1 /usr/local/bin/restore") and not docker.asked(COMPOSE)
+    docker.says("exec p-postgres-1 /usr/local/bin/restore", status=1)
+    engine.restore()
+    assert docker.asked(COMPOSE)[0].endswith("--force-recreate --timeout 0 postgres")
+    without = replace(engine.run, host=replace(engine.run.host, dependencies=("loadgen", "own-postgres")))
+    docker.calls.clear()
+    LocalDocker(without).restore()
+    assert not docker.calls
+
+
 def test_an_event_gives_a_service_what_it_needs_but_never_what_varies(engine: LocalDocker, docker: Docker) -> None:
     engine.start(step_with("a", events={"a": Doings(environment={"A": "9", "BOOT_S": "2"})}), loadgen=True)
     given = {"services": {"a": {"cpuset": "0-3", "environment": {"BOOT_S": "2"}}}}

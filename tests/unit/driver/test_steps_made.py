@@ -45,7 +45,8 @@ def turns(tmp_path: Path) -> LoopEngine:
 def test_a_service_alone_is_started_fresh_prepared_loaded_and_removed(alone: LoopEngine, tmp_path: Path) -> None:
     assert loop(alone) == 3
     name = NAMES[0]
-    assert alone.calls("start", "exec", "state", "stop")[:10] == [
+    assert alone.calls("restore", "start", "exec", "state", "stop")[:11] == [
+        "restore",
         f"start {name} loadgen",
         "exec loadgen/measure prepare results/a-run",
         *(states := [f"state {one}" for one in (name, "postgres", "upstream")]),
@@ -99,6 +100,7 @@ def test_services_in_turns_are_up_at_once_answered_pinned_counted_loaded_removed
     names = " ".join(NAMES)
     states = [f"state {name}" for name in (*NAMES, "postgres", "upstream")]
     assert [call for call in turns.calls() if not call.startswith("bench")] == [
+        "restore",
         f"start {names} loadgen any-cpu",
         "exec loadgen/measure prepare results/a-run",
         f"pin {names}",

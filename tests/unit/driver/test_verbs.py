@@ -60,12 +60,15 @@ def test_the_loop_starts_loads_and_removes_and_tells_the_planner(tmp_path: Path)
     compose = f"compose --project-name bench-a-run --file {tmp_path}/results/a-run/compose.yml"
     fresh = "up --detach --no-deps --no-build --force-recreate --timeout 0"
     both = " ".join(NAMES)
+    restored = "exec postgres /usr/local/bin/restore"
     assert calls(tmp_path) == [
+        restored,
         f"{compose} --file {tmp_path}/results/a-run/block.yml {fresh} {both} loadgen",
         "exec loadgen loadgen/measure prepare results/a-run",
         f"update --cpuset-cpus 0 {both}",
         "exec loadgen loadgen/measure run results/a-run",
         f"rm --force --volumes {both}",
+        restored,
         f"{compose} {fresh} {NAMES[0]} loadgen",
         "exec loadgen loadgen/measure prepare results/a-run",
         "exec loadgen loadgen/measure run results/a-run",
