@@ -18,7 +18,7 @@ from bench.analysis.tables.grid import Grid, grid_of
 from bench.analysis.tables.ladder import Ladder, ladders
 from bench.analysis.tables.ranking import Cheapest, Ranking
 from bench.core.files import mapping
-from bench.core.formats import listed, number, span
+from bench.core.formats import listed, number, size, span
 from bench.core.groups import grouped
 from bench.matrix.start_command import Waits
 from bench.plan.measurement import Pair
@@ -123,6 +123,7 @@ def told_ranking(
     if ranking.unknown_cpu:
         told.append(f"CPU per request is unknown ({ranking.unknown_cpu}), so requests/s are compared.")
     told += [LATE] if ranking.late else []
+    told += [drift_words(ranking.drift, ranking.rounds)] if ranking.drift is not None else []
     beside = published_beside(ranking, reference, {name: place.stack for name, place in places.items()})
     told += [published_sentence(beside, labels)] if beside else []
     told += map(along_sentence, along_axes(ranking, reference, places))
@@ -141,6 +142,16 @@ def told_ranking(
         ladders=tuple(ladders(ranking, places)),
     )
     return replace(made, beside=tuple(beside_words(ranking, made.name)))
+
+
+def drift_words(drift: float, rounds: int) -> str:
+    """How requests/s changed over the rounds, and what that may mean."""
+    changed = f"{'rose' if drift > 0 else 'fell'} by {size(abs(drift))}"
+    return (
+        f"From the first to the last of {rounds} rounds, requests/s of all services {changed}: something grows that is"
+        " not undone between rounds, such as rows that requests insert, or the machine changed. The means depend on the"
+        " number of rounds."
+    )
 
 
 def cheapest_words(ranking: Ranking, found: Cheapest, labels: Mapping[str, str]) -> str:

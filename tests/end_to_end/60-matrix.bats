@@ -46,6 +46,25 @@ setup() {
 # Removes copies of the run.
 teardown() { rm -rf results/20000101-*; }
 
+@test "the database gets its first rows again while a service is connected" {
+	local id first rows='SELECT (SELECT count(*) FROM data), (SELECT count(*) FROM world WHERE randomnumber = 1)'
+	id=$("$docker" run --detach --rm --read-only --tmpfs /tmp:mode=1777 --tmpfs /var/lib/postgresql/data:mode=1777 \
+		--volume "$PWD/postgres/password:/run/secrets/database_password:ro" bench/postgres)
+	psql() { "$docker" exec "$id" psql -X --quiet --tuples-only --no-align --dbname bench --command "$1"; }
+	for _ in {1..50}; do
+		"$docker" exec "$id" ready && break
+		sleep 0.2
+	done
+	first=$(psql "$rows")
+	psql "INSERT INTO data (value) VALUES ('x'); UPDATE world SET randomnumber = 1"
+	[[ $(psql "$rows") == '1|10000' ]]
+	"$docker" exec --detach "$id" psql -X --dbname bench --command 'SELECT pg_sleep(60)'
+	"$docker" exec "$id" restore
+	[[ $first == '0|'? && $(psql "$rows") == "$first" ]]
+	"$docker" exec "$id" ready
+	"$docker" rm --force "$id"
+}
+
 # Six rounds of two services, five of them also at a common rate, three cells in solo mode, and a window of the null server per tool.
 # A service without a common rate has one record for all five.
 @test "every cell and control is measured, with all files" {

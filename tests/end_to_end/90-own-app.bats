@@ -5,7 +5,16 @@
 load common
 load own_app
 
-@test "the shop with Flask is ranked, with its database, its environment and its seed" {
+@test "the shop with Flask is ranked, with its database, its environment and its seed, and finds no orders of earlier rounds" {
+	cat >>"$shop/flask/main.py" <<-'EOF'
+		from sqlalchemy import inspect
+
+		if inspect(engine).has_table("shop_order"):
+		    with engine.connect() as connection:
+		        orders = connection.scalar(select(func.count()).select_from(Order))
+		    assert orders < 100, f"{orders} orders: more than the verification makes"
+		    engine.dispose()
+	EOF
 	scripts/matrix.sh --app "$shop/flask" main:app --targets "$shop/targets.txt" --compose "$shop/compose.yml" --env-file "$shop/shop.env" \
 		--before 'python3 seed.py' --server gunicorn-gthread,waitress --cpu-hour-price 0.04 "${defaults[@]}"
 	local run

@@ -40,6 +40,7 @@ from bench.analysis.tables.remarks import remarks_on
 from bench.core.files import mapping
 from bench.records.counters import whole
 from bench.records.record import MEASURED, Record
+from bench.stats.drift import drift_of
 from bench.stats.estimates import Interval
 from bench.stats.table_family import look_levels
 from bench.stats.table_fit import TableFit, fit_table
@@ -200,6 +201,7 @@ def _is_settled(measured: TableRecords, look: _Look) -> bool:
 def _ranking(measured: TableRecords, absent: Mapping[str, str], knobs: Mapping[str, Any]) -> Ranking:
     table, look = measured.table, _look(measured)
     cost = look if measured.metric is Metric.CPU else _look(measured, Metric.CPU)
+    drift = None if measured.metric.less_is_better else drift_of(observations(measured.records, measured.metric))
     judged = look.rounds is not None
     ranked = {one.service: one for one in rank(look.fit, look.found)} if look.fit else {}
     rows = [
@@ -227,6 +229,7 @@ def _ranking(measured: TableRecords, absent: Mapping[str, str], knobs: Mapping[s
         rate=next((record.rate for record in measured.records if record.rate), None),
         bias=_bias(look.fit),
         credit=math.expm1(max(look.credits.values(), default=0.0)),
+        drift=None if drift is None else math.expm1(drift),
         connections_kept=connections_kept(measured.records),
         workers=whole(knobs.get("WORKERS")),
         late=any(r.mode == "turns" and r.outcome == MEASURED and not r.window_end for r in measured.records),

@@ -54,6 +54,18 @@ def verdicts_of(ranking: Ranking) -> dict[tuple[str, str], str]:
     return {(stack_of(one.a), stack_of(one.b)): one.verdict for one in ranking.contrasts}
 
 
+def test_requests_that_slow_down_all_services_from_round_to_round_are_in_one_sentence() -> None:
+    steady = measured(FIVE, 8)
+    filling = [replace(one, goodput=one.goodput * (1 - 0.04 * (one.round - 1))) for one in steady if one.goodput]
+    names = [service_of(stack) for stack in FIVE]
+    for records, expected in ((steady, None), (filling, -0.28)):
+        (told,) = told_tables(facts_of(table(names, 12, waits=True)), records)
+        assert told.ranking.drift == (None if expected is None else pytest.approx(expected, abs=0.04))
+        assert sum("8 rounds, requests/s of all services fell by 2" in one for one in told.sentences) == len(
+            [0] * (expected is not None)
+        )
+
+
 def test_five_services_have_their_order_their_tiers_and_their_differences() -> None:
     found = ranking_of(FIVE, 8)
     assert [row.tier for row in found.rows] == [1, 1, 2, 3, 4]
