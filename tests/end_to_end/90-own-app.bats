@@ -12,7 +12,7 @@ load own_app
 		if inspect(engine).has_table("shop_order"):
 		    with engine.connect() as connection:
 		        orders = connection.scalar(select(func.count()).select_from(Order))
-		    assert orders < 100, f"{orders} orders: more than the verification makes"
+		    assert orders < 20, f"{orders} orders: more than the verification makes"
 		    engine.dispose()
 	EOF
 	scripts/matrix.sh --app "$shop/flask" main:app --targets "$shop/targets.txt" --compose "$shop/compose.yml" --env-file "$shop/shop.env" \

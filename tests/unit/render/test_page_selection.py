@@ -90,7 +90,7 @@ def test_two_rows_stand_side_by_side_with_their_verdict(stacks: Path, opened: Op
         r"gunicorn-gevent-flask and gunicorn-sync-flask are tied \(at most \d+ % apart\)\.", pair.inner_text()
     )
     rows = [row.split("\t") for row in pair.locator("tbody tr").all_inner_texts()]
-    assert [row[0] for row in rows] == ["requests/s", "CPU per request", "memory under load"]
+    assert [row[0] for row in rows] == ["requests/s", "CPU per request"]
     assert rows[0][1].startswith("3,410 (") and rows[0][2].startswith("4,569 (")
     assert "Only gunicorn-gevent-flask: gevent " in pair.inner_text()
     # A third pick replaces the first; a detected difference is shown with its interval.
@@ -136,7 +136,7 @@ def test_a_grid_of_two_knobs_shows_one_figure_at_a_time_and_what_passes_the_filt
     page = opened(knobs, width=1280)
     grid = page.locator("#ranking-1 .knobs")
     assert grid.locator(".knob:visible").all_inner_texts()[-3:] == ["best\n694", "tied\n680", "tied\n672"]
-    grid.get_by_role("radio", name="memory under load").check()
-    assert grid.locator(".knob:visible").all_inner_texts()[-6:-3] == ["least\n62.5 MB", "106 MB", "195 MB"]
+    grid.get_by_role("radio", name="CPU per request").check()
+    assert grid.locator(".knob:visible").all_inner_texts()[-6:-3] == ["526 µs", "501 µs", "543 µs"]
     choose(page, "settings", "WORKERS=2 THREADS=4", "WORKERS=4 THREADS=4")
-    assert grid.locator(".knob:visible").all_inner_texts() == ["106 MB", "195 MB"]
+    assert grid.locator(".knob:visible").all_inner_texts() == ["501 µs", "543 µs"]
