@@ -2,7 +2,7 @@
 
     PYTHONPATH=. python3 tests/simulations/simulate_tables.py [TABLES] [PART...]
 
-prints the figures for TABLES tables in each line (default 500). Parts: errors, power, retries (default: all).
+prints the figures for TABLES tables in each line (default 500). Parts: errors, erratic, power (default: all).
 The tests run a few of the same lines.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import log
 
@@ -40,6 +40,18 @@ class Spread:
     kinds: float = 0.0
     """Of what moves half of the services up and the others down, all together, in a round."""
     shape: str = "normal"
+    coin: float = 0.0
+    """How far the two kinds of containers are apart, of which each service gets one in each round."""
+    coins: int = 0
+    """How many services have such a coin; 0: all."""
+    odds: float = 0.5
+    """How often a container is of the slow kind. The mean over many rounds is that of the other services."""
+    drift: float = 0.0
+    """Of each service, over all rounds."""
+    bias: float = 0.0
+    """Of turns, one for each service."""
+    steady: float | None = None
+    """Of the steady part of a service's window, beside the window's own error; None: there is no such part."""
 
 
 def observations(
@@ -55,19 +67,32 @@ def observations(
             return rng.standard_t(3, shape) / 3**0.5
         return rng.exponential(size=shape) - 1 if spread.shape == "skewed" else rng.normal(size=shape)
 
+    biases, drifts = spread.bias * noise(count), spread.drift * noise(count)
+    flips = np.arange(count) < (spread.coins or count)
     for name in range(1, rounds + 1):
         size = 5.0 if rng.random() < spread.wild else 1.0
         start = size * spread.start * scales * noise(count)
         start += size * spread.kinds * rng.normal() * np.where(np.arange(count) % 2, 1, -1)
+        start += drifts * (name / rounds - 0.5)
+        start += flips * spread.coin * (spread.odds - (rng.random(count) < spread.odds))
         for members in np.array_split(rng.permutation(count), blocks):
             for _ in range(windows):
                 number += 1
                 level = 0.3 * rng.normal()
                 values = level + start[members] + size * spread.window * scales[members] * noise(len(members))
                 kept = rng.random(len(members)) >= spread.missing
+                free = values if spread.steady is None else values + spread.steady * noise(len(members))
                 made += [
-                    Observation(name, number, f"s{place:02}", truths[place] + value)
-                    for place, value, here in zip(members.tolist(), values.tolist(), kept, strict=True)
+                    Observation(
+                        name,
+                        number,
+                        f"s{place:02}",
+                        truths[place] + value + biases[place],
+                        steady=None if spread.steady is None else truths[place] + steady,
+                    )
+                    for place, value, steady, here in zip(
+                        members.tolist(), values.tolist(), free.tolist(), kept, strict=True
+                    )
                     if here
                 ]
     return made
@@ -183,6 +208,18 @@ CONDITIONS = {
     "heavy tails": Spread(shape="heavy"),
     "skewed": Spread(shape="skewed"),
 }
+TURNED = Spread(0.02, 0.0, bias=0.01, steady=0.03)
+"""Windows and their steady parts, as on a quiet machine."""
+ERRATIC = {
+    "normal": TURNED,
+    "heavy tails": replace(TURNED, shape="heavy"),
+    "two kinds of containers of one service, 5 % apart": replace(TURNED, coin=0.05, coins=1),
+    "two kinds of containers of all services, 5 % apart": replace(TURNED, coin=0.05),
+    "each service drifts by 1 %": replace(TURNED, drift=0.01),
+    "one service 10 % slower in one of five rounds": replace(TURNED, coin=0.1, coins=1, odds=0.2),
+    "one service 20 % slower in one of five rounds": replace(TURNED, coin=0.2, coins=1, odds=0.2),
+    "one service half as fast in one of five rounds": replace(TURNED, coin=log(2), coins=1, odds=0.2),
+}
 PILOT = {
     # Standard deviations per service and round: half-widths of 2 to 3.6 % and 0.9 to 2.6 % at eight rounds, t(7).
     "one window, quiet": Spread(0.017, 0.0, tuple(np.linspace(1, 1.8, 8).tolist())),
@@ -206,6 +243,13 @@ def errors(tables: int) -> None:
         print(f"three twins and five others, what is decided leaves, {name}: {tally.line(LOOKS)}", flush=True)
 
 
+def erratic(tables: int) -> None:
+    for looks in ((6,), (6, 8, 12)):
+        for name, spread in ERRATIC.items():
+            tally = simulate(tables, [0.0] * 8, spread, looks=looks, least=log(1.02))
+            print(f"8 services, {name}, looks {looks}: {tally.line(looks)}", flush=True)
+
+
 def power(tables: int) -> None:
     for name, spread in PILOT.items():
         for percent in (5, 10):
@@ -221,6 +265,6 @@ def power(tables: int) -> None:
 
 if __name__ == "__main__":
     number = int(sys.argv[1]) if len(sys.argv) > 1 else 500
-    parts = {"errors": errors, "power": power}
+    parts = {"errors": errors, "erratic": erratic, "power": power}
     for part in sys.argv[2:] or parts:
         parts[part](number)
