@@ -8,10 +8,9 @@ from bench.records.record import Cause, Record
 from bench.validity.run_rules import BOUND
 
 HOST, ASKED, ARITHMETIC = "host", "not the asked load", "arithmetic"
-HARMLESS_TO_RATES = frozenset({HOST})
-"""Noise affects all services of a window in turns equally."""
-HARMLESS_TO_CPU = frozenset({HOST, BOUND})
-"""A cgroup's CPU time excludes other programs, and the cost of a request does not depend on the rate."""
+HARMLESS_TO_MEANS = frozenset({HOST, BOUND})
+"""The window counts all the same, since leaving it out would select by outcome. Noise affects all services of a window
+in turns equally; requests/s that the load generator limits are a lower bound. Neither changes CPU time per request."""
 HARMLESS_TO_LATENCY = frozenset({HOST})
 """Intervals come from the differences between rounds, so they include noise."""
 HARMLESS_TO_BOUNDS = frozenset({HOST, ASKED})

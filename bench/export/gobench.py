@@ -90,15 +90,15 @@ def _load(record: Record) -> str:
 
 
 def _rounds(records: Iterable[Record]) -> list[list[Record]]:
-    """The valid records for each line: a solo record, or all windows of a service in one round of turns."""
+    """The records for each line: a valid solo record, or all windows of a service in one round of turns, if valid."""
     found: dict[tuple[str, ...], list[Record]] = {}
     for record in records:
         if record.mode == "solo" and record.valid:
             found[(record.id,)] = [record]
-        elif record.mode == "turns" and record.valid:
+        elif record.mode == "turns":
             key = (record.scenario, record.tool, record.level, record.service, str(record.round))
             found.setdefault(key, []).append(record)
-    return list(found.values())
+    return [own for own in found.values() if all(record.valid for record in own)]
 
 
 def _line(group: Sequence[Record]) -> str | None:

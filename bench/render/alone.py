@@ -90,14 +90,14 @@ def _table(cells: Sequence[Cell], reference: ReferenceComparison | None, latenci
 
 def _rate_words(cell: Cell) -> str:
     if not is_knee(cell.first):
-        return rate_words(cell) if cell.goodput is not None or cell.noisy else NOTHING
+        return rate_words(cell) if cell.counted or cell.valid else NOTHING
     found, held, later = confirmed(cell.records)
     return f"{number(found.knee_rate or 0)} (held in {held} of {later} later rounds)" if found else NOTHING
 
 
 def _percentile(name: str, cell: Cell, latencies: LatenciesByCell) -> str:
     if cell.first.connections is not None:
-        return span_words(cell.valid, lambda record: record.latency_s[name], milliseconds)
+        return span_words(cell.counted, lambda record: record.latency_s[name], milliseconds)
     found, _, _ = confirmed(cell.records)
     keys = {latency_key(record) for record in ([found] if found else cell.valid)}
     if len(keys) > 1:

@@ -15,6 +15,7 @@ from bench.analysis.tables.ranking import Metric, Percentile
 from bench.core.formats import NOTHING, number, percent
 from bench.records.record import Record
 from bench.render.table import Column, Table, table_of
+from bench.validity.run_rules import BOUND
 from bench.words.cells import rate_words, state_words
 from bench.words.latency import in_milliseconds, spread
 from bench.words.names import level_words
@@ -62,16 +63,12 @@ def _alone(run: RunFacts) -> Iterator[tuple[Key, Side]]:
     for cell in cells_of((record for record in run.records if record.mode in ("solo", "null")), [*run.services]):
         load = _load(cell.first.scenario, cell.first.tool, cell.first.level)
         if cell.first.connections is not None:
-            words = rate_words(cell) if cell.goodput is not None or cell.noisy else state_words(cell)
-            yield Key(load, cell.service, REQUESTS), Side(words, cell.goodput)
-        cpu_s = cell.mean_of(_cpu)
-        if cpu_s is not None or not cell.valid:
+            rate = None if cell.has(BOUND) else cell.goodput
+            yield Key(load, cell.service, REQUESTS), Side(rate_words(cell), rate)
+        cpu_s = cell.cpu_per_success_s
+        if cpu_s is not None or not cell.counted:
             words = state_words(cell) if cpu_s is None else f"{number(1e6 * cpu_s)} µs"
             yield Key(load, cell.service, CPU), Side(words, cpu_s)
-
-
-def _cpu(record: Record) -> float | None:
-    return record.cpu_per_success_s
 
 
 def _of_tables(run: RunFacts) -> Iterator[tuple[Key, Side]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from statistics import fmean, median
+from statistics import median
 
 from bench.analysis.cells.cell import Cell, natural
 from bench.analysis.costs import Observed, ServiceCosts, WorkerCosts
@@ -85,13 +85,12 @@ def _cpu_by_scenario(cells: Iterable[Cell], order: Sequence[str]) -> list[Table]
 
 
 def _cpu_words(cell: Cell) -> str:
-    known = cell.of_known_cpu
-    if not known:
+    if not cell.counted:
         return state_words(cell)
     if cell.cpu_per_success_s is None:
-        return known[0].nulls["cpu_per_success_s"]
-    rates = [record.goodput_per_core for record in known if record.goodput_per_core is not None]
-    return milliseconds(cell.cpu_per_success_s) + (f" ({number(fmean(rates))}/s)" if rates else "")
+        return next(one.nulls["cpu_per_success_s"] for one in cell.counted if one.cpu_per_success_s is None)
+    per_core = cell.mean_of(lambda record: record.goodput_per_core)
+    return milliseconds(cell.cpu_per_success_s) + ("" if per_core is None else f" ({number(per_core)}/s)")
 
 
 def _process_table(services: Sequence[WorkerCosts]) -> list[Table]:

@@ -30,7 +30,7 @@ from bench.words.latency import in_milliseconds, spread, standing
 from bench.words.latency import notes as latency_notes
 from bench.words.names import knob_words, loaded_words, scenario_words, setting_words
 from bench.words.own_app import request_words, server_words
-from bench.words.picture import estimate_words, seen_words
+from bench.words.picture import estimate_words, rate_words, seen_words
 from bench.words.remarks import SIGNS, waits_words
 
 # Rankings: from the best service to the worst, with tiers.
@@ -44,7 +44,7 @@ def ranking_table(told: ToldRanking) -> Table:
         Column("service", lambda row: told.name(row.service), left=True),
         Column(column_name(ranking.metric, "the best"), partial(_from_the_best, ranking)),
         Column("detectable from", lambda row: seen_words(row) or NOTHING, optional=True),
-        Column("requests/s", lambda row: _figure(row.goodput)),
+        Column("requests/s", _rate),
         Column("CPU per request", lambda row: written(row.cpu_us, _microseconds)),
         Column("memory under load", lambda row: written(row.memory_loaded_bytes, megabytes)),
         *latency_columns(ranking),
@@ -86,14 +86,15 @@ def _from_the_best(ranking: Ranking, row: RankedRow) -> str:
     return change(ranking.metric, row.difference, row.interval).column()
 
 
-def _figure(found: Figure | None) -> str:
+def _rate(row: RankedRow) -> str:
     """`5,120 (5,100 to 5,140)`."""
-    mean, span = estimate_words(found)
+    mean, span = rate_words(row)
     return f"{mean} ({span})" if span else mean
 
 
 def _microseconds(found: Figure) -> str:
-    return f"{_figure(found)} µs"
+    mean, span = estimate_words(found)
+    return f"{mean} ({span}) µs" if span else f"{mean} µs"
 
 
 def _undecided(ranking: Ranking) -> Iterator[str]:
@@ -237,7 +238,7 @@ def _ladder(told: ToldRanking, ladder: Ladder) -> tuple[Table, LadderPicture]:
     title = f"{_load(ranking)}: {ladder.stack} by release of {ladder.package}"
     columns: list[Column[_Release]] = [
         Column("release", lambda one: one.version, left=True),
-        Column("requests/s", lambda one: _figure(one.row.goodput)),
+        Column("requests/s", lambda one: _rate(one.row)),
         Column("CPU per request", lambda one: written(one.row.cpu_us, _microseconds)),
         Column(column_name(ranking.metric, "the one above"), lambda one: written(one.step, changed)),
         Column("verdict", lambda one: one.step.verdict if one.step else NOTHING, left=True),
@@ -330,7 +331,7 @@ def own_app_tables(
         Column("can wait at once", lambda row: waits.get(row.service, NOTHING), left=True, optional=True),
         *([] if waits else [Column("workers", workers, left=True)]),
         Column("own default", default, left=True, optional=True),
-        Column("requests/s", lambda row: written(row.goodput, lambda found: number(found.mean))),
+        Column("requests/s", lambda row: rate_words(row)[0]),
         Column("requests/s per core", lambda row: written(_cpu_us(row), lambda cpu_us: number(1e6 / cpu_us))),
         Column("CPU seconds per million requests", lambda row: written(_cpu_us(row), number)),
         Column("idle memory", lambda row: written(idle_bytes.get(row.service), megabytes)),

@@ -25,7 +25,7 @@ from bench.words.conclusions import ToldRanking
 from bench.words.events import ToldEvents
 from bench.words.latency import in_milliseconds
 from bench.words.names import loaded_words, scenario_words
-from bench.words.picture import estimate_words
+from bench.words.picture import estimate_words, rate_words
 
 WIDTH = 80
 NARROWEST = 60
@@ -157,7 +157,7 @@ def _table(told: ToldRanking) -> Iterator[RenderableType]:
         Column("tier", lambda row: str(row.tier or NOTHING), left=True),
         Column("service", lambda row: told.name(row.service), left=True),
         Column(column_name(ranking.metric, "best, %").replace(" ", "\n", 1), partial(_of_best, ranking)),
-        Column("req.\n/s", lambda row: estimate_words(row.goodput)[0]),
+        Column("req.\n/s", lambda row: rate_words(row)[0]),
         Column("µs CPU\n/req.", lambda row: estimate_words(row.cpu_us)[0]),
         Column("memory\nMB", lambda row: written(row.memory_loaded_bytes, lambda size: number(size / 1e6))),
         *([Column("can\nwait", partial(_waiting, told))] if told.waits else []),
@@ -215,13 +215,12 @@ def _percentile(found: Percentile, row: RankedRow) -> str:
 
 
 def _of_best(ranking: Ranking, row: RankedRow) -> str:
-    """`-56 (-65 to -45)`, in percent; `tied` if no verdict tells it apart from the best."""
+    """`-56 (-65 to -45)`, in percent; `tied` if it is in the best's tier."""
     if row.difference is None:
         return NOTHING
     if row.rank == 1:
         return "best"
     found = change(ranking.metric, row.difference, row.interval)
-    # Before the first look there are no verdicts, so nothing is called tied.
-    said = ranking.look is None or ranking.apart(row.service, ranking.rows[0].service)
-    words = found.column() if said else f"tied {found.span()}"
+    # Before the first look there are no verdicts, and no tiers.
+    words = f"tied {found.span()}" if row.tier == 1 else found.column()
     return words.replace(" %", "").rstrip()

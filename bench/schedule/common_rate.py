@@ -10,7 +10,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from bench.analysis.causes import HARMLESS_TO_CPU, causes_beside
+from bench.analysis.causes import HARMLESS_TO_MEANS, causes_beside
 from bench.analysis.tables.observations import TableRecords, by_table
 from bench.analysis.tables.planned import tables_of
 from bench.core.errors import UserError
@@ -25,7 +25,7 @@ from bench.schedule.steps import Step
 from bench.tools import OPEN_LOOP
 from bench.validity.run_rules import MAX_OF_CEILING, NULL
 
-TELLS_SPEED = HARMLESS_TO_CPU | {"late responses"}
+TELLS_SPEED = HARMLESS_TO_MEANS | {"late responses"}
 """Causes against a window from which a service's speed can still be estimated."""
 LEAST_OF_BEST = 0.1
 """A service slower than this share of the best one's speed, or of what the client can send, is left out.

@@ -12,7 +12,7 @@ Values are logarithms of speeds: larger is better.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from bench.stats.estimates import Interval
@@ -63,7 +63,7 @@ class Difference:
 class RankedService:
     """A row of the ranking. All figures are ratios - 1: -0.05 is 5 % less than the best.
 
-    `rank` and `tier` count from 1 (the fastest); services of a tier are tied with its leader.
+    `rank` and `tier` count from 1 (the fastest); no service of a tier is shown to be slower than its first.
     `difference`, `low` and `high` are relative to the best of the ranking (simultaneous interval; 0, 0, 0 for itself).
     A service that no chain of windows connects with the largest component has rank and tier None, and figures nan; so
     does one that no error is known for (`thin`), as it has figures in one round only.
@@ -120,11 +120,13 @@ def settled(found: Mapping[tuple[str, str], Difference], fit: TableFit) -> bool:
     return fit.complete and all(one.word != NOT_ENOUGH for one in found.values())
 
 
-def rank(fit: TableFit, found: Mapping[tuple[str, str], Difference]) -> tuple[RankedService, ...]:
+def rank(
+    fit: TableFit, found: Mapping[tuple[str, str], Difference], order: Sequence[str] = ()
+) -> tuple[RankedService, ...]:
     """The services from the fastest to the slowest, with differences from the best, and tiers.
 
     `found` are the differences at a look. A new tier starts at each service that is `slower` than the first of the
-    current tier.
+    current tier. `order`: of all services, if it is not that of the fit's effects.
     """
     if not fit.components:
         return ()
@@ -132,6 +134,7 @@ def rank(fit: TableFit, found: Mapping[tuple[str, str], Difference]) -> tuple[Ra
     known = [one for one in every if any(math.isfinite(found[one, i].half_width) for i in every if i != one)]
     # In the first round no error is known for any of them: their order is shown all the same.
     ordered = sorted(known or every, key=lambda name: (-fit.effects[name], name))
+    ordered = [name for name in order if name in ordered] or ordered
     rows, tier, head = [], 1, ordered[0]
     for number, name in enumerate(ordered, 1):
         if name != head and found[name, head].word == SLOWER:

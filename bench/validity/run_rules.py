@@ -1,8 +1,9 @@
 """The validity rules of a run: causes that need several records or the counters of the host.
 
 - `loadgen-bound`: the load generator may have limited the figure, because the goodput is more than half of what the
-  same tool reached against the null server in this run, the tool waited for a CPU, or its CPUs were busy. Measurements
-  of the null server are exempt, because the load generator is meant to limit them; they are exempt from `host` too.
+  same tool reached against the null server in this run, the tool waited for a CPU, or its CPUs were busy. A closed loop
+  whose server was busy is exempt, since the server was the limit. So are measurements of the null server, because the
+  load generator is meant to limit them; they are exempt from `host` too.
 - `impossible`: more successes than possible. If each response takes at least `wait` seconds, N connections (or N
   workers that handle one request at a time) give at most N / wait responses per second.
 - `host`: the hypervisor, or programs outside the measurement, took CPU time during the window. This distorts goodput
@@ -18,6 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bench.core.files import mapping
+from bench.plan.cpus import server_cpus
 from bench.plan.measurement import IN_BLOCKS, settings_of
 from bench.records.evidence import MAX_BUSY
 from bench.records.record import MEASURED, Cause, Record
@@ -31,6 +33,8 @@ TIMER_SLACK = 1.002
 _WAIT = re.compile(r"(delay|simple-request|late)-(\d{1,6})\Z", re.ASCII)
 LEAST_SUCCESSES = 30
 """A window with fewer successes does not count."""
+BUSY = 0.85
+"""A service that used less than this share of its CPU while it was under load was waiting for something."""
 MAX_OF_CEILING = 0.50
 """The highest accepted goodput of a service, as a share of the tool's ceiling."""
 
@@ -63,9 +67,24 @@ def apply_run_rules(
     records: Iterable[Record], limits: NoiseLimits, facts: Mapping[str, Any] | None = None
 ) -> list[Record]:
     """The records of a run with the causes by the rules of this module added; `facts` is the run's run.json."""
-    every = list(records)
+    every, known = list(records), facts or {}
     ceilings = ceilings_of(every, limits)
-    return [_judged(_possible(record, facts or {}), ceilings, limits) for record in every]
+    return [_judged(_possible(record, known), ceilings, limits, mapping(known.get("knobs"))) for record in every]
+
+
+def busy_ratio(record: Record, knobs: Mapping[str, Any]) -> float | None:
+    """The share of the CPUs that a service can use and did, if it was measured alone too; None if unknown."""
+    cpus = server_cpus(knobs)
+    if record.server_busy_ratio is not None or not cpus or not record.duration_s or record.server_cpu_s is None:
+        return record.server_busy_ratio
+    used = record.server_cpu_s / record.duration_s
+    return used / min(cpus, max(workers_of(record, knobs), used))
+
+
+def workers_of(record: Record, knobs: Mapping[str, Any]) -> int:
+    """How many worker processes the service of a record was started with."""
+    text = settings_of(record.settings).get("WORKERS") or str(knobs.get("WORKERS") or "1")
+    return int(text) if text.isascii() and text.isdigit() else 1
 
 
 def most_possible(record: Record, facts: Mapping[str, Any]) -> tuple[float, str] | None:
@@ -152,11 +171,12 @@ def _noise(record: Record, limits: NoiseLimits) -> Iterator[str]:
         yield f"foreign CPU {record.foreign_ratio:.1%}"
 
 
-def _judged(record: Record, ceilings: Ceilings, limits: NoiseLimits) -> Record:
+def _judged(record: Record, ceilings: Ceilings, limits: NoiseLimits, knobs: Mapping[str, Any]) -> Record:
     """The record with the causes `loadgen-bound` and `host` added."""
     if record.outcome != MEASURED or record.service == NULL:
         return record
-    bound = "; ".join((*_ceiling(record, ceilings), *_starved(record, limits)))
+    server_bound = record.rate is None and (busy_ratio(record, knobs) or 0.0) >= BUSY
+    bound = "" if server_bound else "; ".join((*_ceiling(record, ceilings), *_starved(record, limits)))
     causes = [Cause(BOUND, bound)] if bound else []
     # In a block, noise affects all services of a window alike, and is part of the table's intervals (see noise_of).
     if noise := noise_of(record, limits):

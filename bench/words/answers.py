@@ -1,6 +1,6 @@
 """A table in turns in words: a sentence on its ranking, and one on each question that its services raise.
 
-Only verdicts are stated as differences; services without one are called tied.
+Only verdicts are stated as differences; without one there is no winner.
 """
 
 from __future__ import annotations
@@ -246,7 +246,7 @@ def ref_sentences(ranking: Ranking, pairs: Sequence[Pair], places: Places) -> tu
         words = "; ".join(why) or _head_words(ranking, pair, names)
         if not why and base.server != head.server and only_gunicorn((base, head)):
             words += under(ranking, (base, head))
-        found.append(f"{which if several else ''}{words}.")
+        found.append(f"{which}{words}." if several else f"{_capital(words)}.")
     left = len(found) - MOST_PAIRS
     more = (f"{plural(left, 'more comparison')} in verdicts.jsonl.",) if left > 0 else ()
     return (*found[:MOST_PAIRS], *more)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from statistics import fmean
 
-from bench.analysis.causes import HARMLESS_TO_KNEES, causes_beside
+from bench.analysis.causes import HARMLESS_TO_KNEES, HOST, causes_beside
 from bench.analysis.cells.cell import Cell, FigureOf
 from bench.analysis.cells.compared import Ratio
 from bench.analysis.cells.knees import has_held, knee_of
 from bench.core.formats import NOTHING, number, span, times
 from bench.records.knee import CONFIRMATIONS
 from bench.records.record import Record
+from bench.validity.run_rules import BOUND
 
 
 def state_words(cell: Cell) -> str:
@@ -25,24 +25,18 @@ def details_words(cell: Cell) -> str:
 
 
 def rate_words(cell: Cell) -> str:
-    """Goodput with its range over the rounds, or why there is none.
-
-    `†2/5`: fewer rounds have requests/s than were measured.
-    """
+    """Goodput with its range over the rounds, or why there is none; `†2/5`: only two of five rounds were run."""
     mean = cell.goodput
+    values = [record.goodput for record in cell.counted or cell.valid if record.goodput is not None]
+    if not values:
+        return state_words(cell)
+    over_rounds, least = span(number(min(values)), number(max(values))), "at least " * cell.has(BOUND)
     if mean is None:
-        noisy = [record.goodput for record in cell.noisy if record.goodput is not None]
-        # Every round was noisy: the mean is shown but not ranked.
-        return f"about {number(fmean(noisy))} (noisy: {_range(noisy)})" if noisy else state_words(cell)
-    values = [record.goodput for record in cell.valid if record.goodput is not None]
-    words = _with_range(number(mean), _range(values))
-    if len(values) < len(cell.records):
-        words += f" \u2020{len(values)}/{len(cell.records)}"
-    return words
-
-
-def _range(values: Sequence[float]) -> str:
-    return span(number(min(values)), number(max(values)))
+        return f"{over_rounds} in {len(values)} of {len(cell.records)} rounds"
+    if cell.has(HOST):
+        return f"{least or 'about '}{number(mean)} (noisy: {over_rounds})"
+    cut = len(values) < len(cell.records)
+    return least + _with_range(number(mean), over_rounds) + f" \u2020{len(values)}/{len(cell.records)}" * cut
 
 
 def _with_range(mean: str, over_rounds: str) -> str:

@@ -29,6 +29,7 @@ from bench.words.answers import ref_question, ref_sentences, sentences
 from bench.words.knees import told_knees
 from bench.words.latency import latency_sentences
 from bench.words.names import Question, labels_of, level_words, loaded_words, question, scenario_words, table_question
+from bench.words.order import ceiling_words
 from bench.words.remarks import (
     ONE_CPU,
     along_sentence,
@@ -54,8 +55,8 @@ GENERAL = frozenset({LATE, ONE_CPU})
 class ToldRanking:
     """A ranking in words; `labels` and `notes` are by service.
 
-    `sentences` begins with the one on the whole table. `beside`: for tied pairs, the difference that would have been
-    detected.
+    `sentences` begins with the one on the whole table. `beside`: for pairs without a verdict, the difference that would
+    have been detected.
     """
 
     ranking: Ranking
@@ -116,7 +117,8 @@ def told_ranking(
     first, *rest = ref_sentences(ranking, pairs, places) or sentences(ranking, places, labels)
     grid = grid_of(services, places)
     # The machine's limits, cost and latency come before single comparisons, but after the sentences of a grid.
-    told = [*limits_words(places, services, knobs or {})]
+    told = [ceiling_words(ranking.ceiling)] if ranking.ceiling else []
+    told += limits_words(places, services, knobs or {})
     told += [cheapest_words(ranking, ranking.cheapest, labels)] if ranking.cheapest else []
     told += [words for one in ranking.latencies for words in latency_sentences(one, labels)]
     told = [first, *rest, *told] if grid else [first, *told, *rest]
@@ -157,15 +159,14 @@ def drift_words(drift: float, rounds: int) -> str:
 def cheapest_words(ranking: Ranking, found: Cheapest, labels: Mapping[str, str]) -> str:
     """Which services need the least CPU per request."""
     needs = f"{span(number(found.least), number(found.most))} µs"
-    if found.alike and len(found.services) == sum(row.cpu_us is not None for row in ranking.rows) > 1:
-        return f"CPU per request: all are tied ({needs})."
+    if len(found.services) == sum(row.cpu_us is not None for row in ranking.rows) > 1:
+        return f"CPU per request: no winner ({needs})."
     one = len(found.services) == 1
     names = [labels[name] for name in found.services]
-    if found.alike:
-        least = f"{listed(names)} need{'s' * one} the least CPU per request ({needs}){'' if one else ', and are tied'}"
-    else:
-        least = f"{names[0]} needs the least CPU per request, tied with {listed(names[1:])} ({needs})"
-    return f"Cheapest: {least}."
+    least = "the least CPU per request"
+    if one:
+        return f"Cheapest: {names[0]} needs {least} ({needs})."
+    return f"Cheapest: {listed(names)} need {least} ({needs}), with no winner among them."
 
 
 def systematic_words(ranking: Ranking) -> list[str]:

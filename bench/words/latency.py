@@ -99,7 +99,7 @@ def standing(found: Percentile, service: str) -> str:
     best = found.ordered[0]
     if service == best:
         return LOWEST
-    return TIED if _is_tied(found, best, service) else ""
+    return TIED if service in found.front(found.ordered) else ""
 
 
 def _is_tied(found: Percentile, best: str, service: str) -> bool:

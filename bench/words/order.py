@@ -1,16 +1,17 @@
 """The order of a table's services in words, from the verdicts on all pairs; also releases and varied settings.
 
-Services without a verdict are called tied, with the most that they may differ. Sentences have no full stop.
+Of services without a verdict none is the winner; the sentence adds the most that they may differ. Sentences have no
+full stop.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, takewhile
 
 from bench.analysis.tables.ladder import Ladder
-from bench.analysis.tables.ranking import Contrast, Metric, Ranking
+from bench.analysis.tables.ranking import Ceiling, Contrast, Metric, Ranking
 from bench.core.formats import listed, plural, size
 from bench.stats.table_verdicts import NO_DIFFERENCE, NOT_ENOUGH
 from bench.words.changes import CPU, LITTLE, Change, change_of, change_words
@@ -43,7 +44,7 @@ def pair_words(ranking: Ranking, one: str, other: str, names: Mapping[str, str])
     if gap is None:
         return f"{names[one]} and {names[other]} cannot be compared"
     if not gap.called:
-        return f"{names[one]} and {names[other]} are tied{_apart(ranking, [(one, other)])}"
+        return f"no winner between {names[one]} and {names[other]}{_apart(ranking, [(one, other)])}"
     if gap.difference < 0:
         return pair_words(ranking, other, one, names)
     return _gap_words(ranking, gap, names[one], names[other])
@@ -51,7 +52,7 @@ def pair_words(ranking: Ranking, one: str, other: str, names: Mapping[str, str])
 
 PAGE = {
     "shown": "{left} of {all} shown. Tiers and differences are those of the whole table.",
-    "tied": "Of these, {best} leads, tied with {others}.",
+    "tied": "Of these, no winner among {best}, {others}.",
     "best": "Of these, {best} is best.",
     "last": "Last is {last}: {pair}.",
     "none": "No verdict on these two.",
@@ -65,7 +66,7 @@ def worker_words(ranking: Ranking, one: str, other: str, models: Mapping[str, st
     gap = ranking.ahead(one, other)
     if gap is None or not gap.called:
         both = f"gunicorn's {models[one]} and {models[other]} workers"
-        return f"{both} are tied{_apart(ranking, [(one, other)])}"
+        return f"no winner between {both}{_apart(ranking, [(one, other)])}"
     better, worse = (one, other) if gap.difference > 0 else (other, one)
     begins = worse if ranking.metric is Metric.CPU else better
     whose = {begins: "gunicorn's"}
@@ -74,8 +75,8 @@ def worker_words(ranking: Ranking, one: str, other: str, models: Mapping[str, st
 
 
 def _lead(ranking: Ranking, front: Sequence[str], services: Sequence[str], names: Mapping[str, str]) -> str:
-    """Which service is fastest, and which ones are tied with it."""
-    best, every = front[0], [names[name] for name in front]
+    """Which service is fastest, or which ones may be."""
+    best = front[0]
     if len(front) == 1:
         gap = ranking.ahead(best, services[1])
         assert gap is not None
@@ -83,17 +84,23 @@ def _lead(ranking: Ranking, front: Sequence[str], services: Sequence[str], names
         if ranking.metric is Metric.CPU:
             behind = f"{names[services[1]]}, the next, needs {more.much()} ({more.interval()})"
             return f"{names[best]} is fastest, with the least {CPU}: {behind}"
-        could = "" if _counted(ranking, gap) else "it could serve "
-        return (
-            f"{names[best]} is fastest: {could}{more.much_of_it()} {names[services[1]]}, the next ({more.interval()})"
-        )
-    if not ranking.alike(front, services):
-        also = _apart(ranking, ((best, other) for other in front[1:]))
-        return f"{names[best]} leads, tied with {listed(every[1:])}{also}"
-    also = _apart(ranking, combinations(front, 2))
-    if len(front) < len(services):
-        return f"{listed(every)} are fastest, and tied{also}"
-    return f"{listed(every) if len(every) <= 4 else f'these {len(every)} services'} are tied{also}"
+        return f"{names[best]} is fastest: {more.much_of_it()} {names[services[1]]}, the next ({more.interval()})"
+    every = len(front) == len(services) > 4
+    among = f"among these {len(front)} services" if every else among_words([names[name] for name in front])
+    return f"no winner {among}{_apart(ranking, combinations(front, 2))}"
+
+
+def among_words(names: Sequence[str]) -> str:
+    """`between a and b`, `among a, b and c`."""
+    return f"{'between' if len(names) == 2 else 'among'} {listed(names)}"
+
+
+def ceiling_words(found: Ceiling) -> str:
+    """What keeps the first services together, and how many connections would separate them."""
+    allowed = f"{found.connections} connections allow {found.rate:,.0f} requests/s with this wait"
+    served = f"the first {found.services} served {100 * found.share:.0f} % of that or more"
+    more = f"About {float(f'{found.enough:.1e}'):,.0f} connections would keep the fastest busy and could separate them"
+    return f"The load is the limit: {allowed}, and {served}, at most {100 * found.busy:.0f} % busy. {more}."
 
 
 def _end(ranking: Ranking, front: Sequence[str], services: Sequence[str], names: Mapping[str, str]) -> str:
@@ -102,12 +109,9 @@ def _end(ranking: Ranking, front: Sequence[str], services: Sequence[str], names:
     gap = ranking.ahead(best, worst)
     if gap is None or not gap.called:
         return ""
-    last = [name for name in services if name not in front and (name == worst or not ranking.apart(name, worst))]
-    if ranking.alike(last, services):
-        ends = f"{listed([names[name] for name in last])} {'is last' if len(last) == 1 else 'are last, and tied'}"
-    else:
-        tied = [names[name] for name in services if name != worst and not ranking.apart(name, worst)]
-        ends = f"{names[worst]} is last, tied with {listed(tied)}"
+    behind = services[len(front) :]
+    last = [*takewhile(lambda name: name == worst or not ranking.apart(name, worst), reversed(behind))][::-1]
+    ends = f"{listed([names[name] for name in last])} {'is' if len(last) == 1 else 'are'} last"
     it = "it" if len(last) == 1 else names[worst]
     if ranking.metric is Metric.CPU and len(front) == 1:
         more = _more(ranking, gap)
@@ -123,15 +127,9 @@ def _gap_words(ranking: Ranking, gap: Contrast, better: str, worse: str, who: st
     begins = " ".join(filter(None, (worse if ranking.metric is Metric.CPU else better, who)))
     more = _more(ranking, gap)
     if ranking.metric is not Metric.CPU:
-        served = "served" if _counted(ranking, gap) else "could serve"
-        return f"{begins} {served} {more.much_of_it()} {worse} ({more.interval()})"
+        return f"{begins} served {more.much_of_it()} {worse} ({more.interval()})"
     verb = "need" if begins.endswith(PLURAL) and " with " not in begins else "needs"
     return f"{begins} {verb} {more.much_of_it()} {better} ({more.interval()})"
-
-
-def _counted(ranking: Ranking, gap: Contrast) -> bool:
-    """Whether both have requests/s: one that the load generator limits has only a speed."""
-    return {gap.a, gap.b} <= {row.service for row in ranking.rows if row.goodput}
 
 
 def _more(ranking: Ranking, gap: Contrast) -> Change:
@@ -140,9 +138,9 @@ def _more(ranking: Ranking, gap: Contrast) -> Change:
 
 
 def _apart(ranking: Ranking, pairs: Iterable[tuple[str, str]]) -> str:
-    """` (at most 2.1 % apart)`: the largest difference within the intervals of these tied pairs."""
+    """` (the data allow a difference of up to 2.1 %)`: the largest within the intervals of these pairs."""
     most = ranking.farthest(pairs)
-    return "" if most is None else f" (at most {size(most)} apart)"
+    return "" if most is None else f" (the data allow a difference of up to {size(most)})"
 
 
 def ladder_sentence(ranking: Ranking, ladder: Ladder) -> str:
@@ -168,7 +166,7 @@ def ladder_sentence(ranking: Ranking, ladder: Ladder) -> str:
         parts.append(f"{plural(open_, 'step')} {'is' if open_ == 1 else 'are'} undecided ({NOT_ENOUGH})")
     first, *_, last = ladder.versions
     oldest, newest = ladder.versions[first], ladder.versions[last]
-    whole = _step(ranking, ladder, first, last) or f"{newest} and {oldest} are tied"
+    whole = _step(ranking, ladder, first, last) or f"no difference between {newest} and {oldest} is shown"
     return f"{ladder.package} from {oldest} to {newest}: {'; '.join([*parts, f'in all, {whole}'])}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import posixpath
 import re
 import shlex
@@ -11,13 +12,15 @@ from dataclasses import dataclass, replace
 from bench.analysis.services import Facts, own_app_of, service_of, worker_count
 from bench.analysis.tables.ranking import RankedRow, Ranking
 from bench.core.files import items, mapping
-from bench.core.formats import listed, megabytes, number, plural
+from bench.core.formats import listed, megabytes, number
 from bench.matrix.packages import normalised
 from bench.plan.measurement import settings_of
 from bench.run.reader import ServiceFacts
 from bench.words.changes import change_of
 from bench.words.conclusions import ToldRanking
 from bench.words.names import setting_words
+from bench.words.order import among_words
+from bench.words.picture import rate_words
 from bench.words.remarks import note_of, waits_words
 
 USUAL = ("gunicorn-sync", "uvicorn", "aiohttp", "tornado")
@@ -78,12 +81,26 @@ def _answer(facts: Facts, app: Facts, ranking: Ranking) -> str:
     if len(ranked) == 1:
         apart = listed([server_words(facts, row.service) for row in measured])
         return f"no recommendation: no two of {apart} were measured in the same window."
-    best = ranked[0]
+    best = _best(ranking, ranked)
     figures = f"{choice_words(facts, best.service)}: {figures_words(best)}."
     equal = [server_words(facts, name) for name in ranking.front([row.service for row in ranked])]
     if len(equal) > 1:
-        return f"{listed(equal)} are tied; the first in the ranking is {figures}"
+        least = "the least CPU" if best.cpu_us else "the most requests/s"
+        return f"no winner {among_words(equal)}; with {least} of them, {figures}"
     return f"run it on {figures}"
+
+
+def _best(ranking: Ranking, rows: Sequence[RankedRow]) -> RankedRow:
+    """Of these rows, the one to recommend.
+
+    Of several that may be the fastest, the one with the least CPU per request, which no other is better than in every
+    column; the one with the most requests/s if that is unknown.
+    """
+    front = ranking.front([row.service for row in rows])
+    leaders = [row for row in rows if row.service in front]
+    if all(row.cpu_us for row in leaders):
+        return min(leaders, key=lambda row: row.cpu_us.mean if row.cpu_us else math.inf)
+    return max(leaders, key=lambda row: row.goodput.mean if row.goodput else 0.0)
 
 
 def choice_words(facts: Facts, service: str) -> str:
@@ -109,7 +126,7 @@ def server_words(facts: Facts, service: str) -> str:
 
 def figures_words(row: RankedRow) -> str:
     """Requests/s and CPU time of a row."""
-    parts = [f"{number(row.goodput.mean)} requests/s"] if row.goodput else []
+    parts = [f"{rate_words(row)[0]} requests/s"] if row.goodput else []
     if row.cpu_us:
         per_core = number(1e6 / row.cpu_us.mean)
         parts.append(f"{number(row.cpu_us.mean)} µs of CPU per request, or {per_core} requests/s per core")
@@ -162,17 +179,19 @@ def _choices(facts: Facts, told: ToldRanking, services: Services) -> Choices | N
     ours = [row for row in ranked if not service_of(facts, row.service).get("url")]
     if ranking.look is None or len(ranked) < 2 or not ours:
         return None
-    best = ours[0]
-    used = next((row for row in ours if _notes(facts, row.service).get("documented")), None)
+    best = _best(ranking, ours)
+    documented = [row for row in ours if _notes(facts, row.service).get("documented")]
+    used = _best(ranking, documented) if documented else None
     base = _compared_with(facts, ranked, best)
-    others = len(ranking.front([row.service for row in ranked])) - 1 if ranked[0] is best else 0
-    first = f"One of the best (tied with {plural(others, 'other')})" if others else "The best"
+    front = ranking.front([row.service for row in ranked])
+    several = best.service in front and len(front) > 1
+    first = f"One of the best (no winner among {len(front)})" if several else "The best"
     leads = {best.service: (first, best)}
     if used is best:
         leads[best.service] = (f"{first}, and widely used", best)
     elif used is not None:
-        tied = "" if ranking.apart(best.service, used.service) else ", tied with the best"
-        leads[used.service] = (f"The best of those widely used{tied}", used)
+        among = ", also one of the best" * (several and used.service in front)
+        leads[used.service] = (f"The best of those widely used{among}", used)
     found = [(lead, _choice(facts, told, services, row, base)) for lead, row in leads.values()]
     notes = [WIDELY_USED if used is not None else f"None of these is widely used. {WIDELY_USED}"]
     return Choices(
@@ -227,7 +246,7 @@ def elsewhere(facts: Facts, service: ServiceFacts) -> str | None:
 
 def _costs(row: RankedRow) -> str:
     """`1,190 requests/s, 0.310 of a core per 1,000 requests/s, 85.2 MB under load`."""
-    parts = [f"{number(row.goodput.mean)} requests/s"] if row.goodput else []
+    parts = [f"{rate_words(row)[0]} requests/s"] if row.goodput else []
     if row.cpu_us:
         # 1,000 µs per request at 1,000 requests/s keep one core busy.
         parts.append(f"{number(row.cpu_us.mean / 1000)} of a core per 1,000 requests/s")
@@ -240,7 +259,7 @@ def _saved(ranking: Ranking, row: RankedRow, base: RankedRow) -> str:
     """What one service saves over the other: the metric by its verdict, CPU time by intervals, memory as measured."""
     gap = ranking.ahead(row.service, base.service)
     found = change_of(ranking.metric, gap) if gap and gap.called else None
-    parts = [f"{found.much()} {found.of} ({found.interval()})" if found else "tied"]
+    parts = [f"{found.much()} {found.of} ({found.interval()})" if found else "no winner"]
     if row.cpu_us and base.cpu_us and not (found and "CPU" in found.of):
         apart = row.cpu_us.high < base.cpu_us.low or row.cpu_us.low > base.cpu_us.high
         ratio = abs(row.cpu_us.mean / base.cpu_us.mean - 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import median
 
 from bench.analysis.tables.ranking import Figure, Metric, RankedRow, Ranking
-from bench.core.formats import NOTHING, listed, number, plural, size, span
+from bench.core.formats import NOTHING, number, plural, size, span
 from bench.words.conclusions import ToldRanking, systematic_words
 from bench.words.names import level_words, loaded_words, wait_words
 
@@ -45,7 +45,7 @@ def certainty_words(told: ToldRanking) -> str:
     judged = "CPU time per successful response" if cpu else "successful requests/s"
     measured, confidence = plural(ranking.look, "round"), 100 * ranking.confidence
     words = [
-        f"Servers in a tier are statistically tied with its leader.{_also_tied(told)}",
+        "No service of a tier is shown to be slower than its first.",
         f"{measured}, {confidence:.3g} % confidence for all comparisons together; ranked by {judged}.",
     ]
     words += systematic_words(ranking)
@@ -58,13 +58,6 @@ def certainty_words(told: ToldRanking) -> str:
     return " ".join(words)
 
 
-def _also_tied(told: ToldRanking) -> str:
-    """A sentence on services in lower tiers that may tie with the best."""
-    tied = [told.labels[row.service] for row in told.ranking.rows if (row.tier or 1) > 1 and seen_words(row)]
-    tiers, wide = ("a lower tier", "its interval is") if len(tied) == 1 else ("lower tiers", "their intervals are")
-    return f" {listed(tied)}, in {tiers}, may also tie with the best: {wide} wide." if tied else ""
-
-
 def seen_words(row: RankedRow) -> str:
     """From which size on a difference from the best is detectable; empty if this one was detected."""
     if row.smallest_visible is None or row.rank in (None, 1) or row.interval is None:
@@ -74,12 +67,18 @@ def seen_words(row: RankedRow) -> str:
 
 def requests_words(row: RankedRow) -> tuple[str, str, str]:
     """(requests/s, their interval, the interval as a share for narrow places)."""
-    mean, span = estimate_words(row.goodput)
+    mean, span = rate_words(row)
     if row.goodput is None or not span:
         return (mean if row.goodput is None else f"{mean}/s"), "", ""
     middle, low, high = row.goodput.mean, row.goodput.low, row.goodput.high
     half = 100 * max(high - middle, middle - low) / middle if middle > 0 else 0.0
     return f"{mean}/s", span, f"±{half:.1f} %" if half < 9.95 else f"±{half:.0f} %"
+
+
+def rate_words(row: RankedRow) -> tuple[str, str]:
+    """Its requests/s as `estimate_words`, `≥ 5,120` if they are a lower bound."""
+    mean, span = estimate_words(row.goodput)
+    return f"≥ {mean}" if row.goodput and row.lower_bound else mean, span
 
 
 def estimate_words(figure: Figure | None) -> tuple[str, str]:

@@ -16,7 +16,6 @@ from bench.analysis.tables.ranking import (
     RankedRow,
     Ranking,
     Remark,
-    SomeByLoadgen,
     Spread,
     Throttled,
     Unranked,
@@ -64,11 +63,12 @@ def remark_words(remark: Remark) -> str:  # noqa: PLR0911 -- one return for each
             return _why_none(why)
         case LeftOut(windows, every, cause):
             return f"{windows} of {every} windows left out: {cause}"
-        case ByLoadgen(detail, lower_bound):
-            what = "at least as fast as shown" if lower_bound else "no requests/s"
-            return f"{what}: the load generator is the limit ({detail})"
-        case SomeByLoadgen(windows, every):
-            return f"the load generator was the limit in {windows} of {every} windows"
+        case ByLoadgen(windows, every, detail):
+            limit = f"the load generator was the limit in {windows} of {every} windows"
+            return f"at least as fast as shown: {limit} ({detail})"
+        case Idles(busy, _, others) if others is not None:
+            had = f"other programs had up to {100 * others:.0f} %"
+            return f"used {100 * busy:.0f} % of its CPU in its turns, and {had}: it may have waited for them"
         case Idles(busy, response_s):
             takes = "" if response_s is None else f": each response takes {1000 * response_s:.3g} ms"
             return f"busy for {100 * busy:.0f} % of its turns{takes}, mostly waiting"

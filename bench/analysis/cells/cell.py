@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from bench.analysis.causes import HARMLESS_TO_CPU, HARMLESS_TO_RATES, causes_beside
+from bench.analysis.causes import HARMLESS_TO_MEANS, causes_beside
 from bench.core.groups import grouped
 from bench.matrix.model import stack_name
+from bench.records.outcome import NOT_RUN
 from bench.records.record import MEASURED, Record
 
 FigureOf = Callable[[Record], float | None]
@@ -43,24 +44,23 @@ class Cell:
         return tuple(record for record in self.records if record.valid)
 
     @property
-    def noisy(self) -> tuple[Record, ...]:
-        """The records whose only cause is noise of the host."""
-        return tuple(r for r in self.records if r.causes and {c.cause for c in r.causes} == HARMLESS_TO_RATES)
+    def counted(self) -> tuple[Record, ...]:
+        """The records of all rounds that were run; none if one of them is refused, as a mean is never of the others."""
+        own = [record for record in self.records if record.outcome != NOT_RUN]
+        return () if any(causes_beside(record, HARMLESS_TO_MEANS) for record in own) else tuple(own)
 
-    @property
-    def of_known_cpu(self) -> tuple[Record, ...]:
-        """The records whose CPU time per request is usable, even if other figures are not."""
-        return tuple(r for r in self.records if r.outcome == MEASURED and not causes_beside(r, HARMLESS_TO_CPU))
+    def has(self, cause: str) -> bool:
+        """Whether there is such a cause against one of the records."""
+        return any(one.cause == cause for record in self.records for one in record.causes)
 
     @property
     def cpu_per_success_s(self) -> float | None:
-        """Mean CPU time per successful response of the rounds in which it is known."""
-        known = [record.cpu_per_success_s for record in self.of_known_cpu if record.cpu_per_success_s is not None]
-        return fmean(known) if known else None
+        """Mean CPU time per successful response."""
+        return self.mean_of(lambda record: record.cpu_per_success_s)
 
     @property
     def goodput(self) -> float | None:
-        """Mean successes per second of the valid rounds."""
+        """Mean successes per second."""
         return self.mean_of(lambda record: record.goodput)
 
     @property
@@ -74,9 +74,10 @@ class Cell:
         return {cause.cause: cause.detail for record in self.records for cause in record.causes}
 
     def mean_of(self, figure: FigureOf) -> float | None:
-        """The mean of one figure over the valid rounds that have it."""
-        values = [value for record in self.valid if (value := figure(record)) is not None]
-        return fmean(values) if values else None
+        """The mean of one figure over the rounds; None unless all of them have it."""
+        values = [figure(record) for record in self.counted]
+        known = [value for value in values if value is not None]
+        return fmean(known) if known and len(known) == len(values) else None
 
 
 def in_order(services: Iterable[str], order: Sequence[str]) -> list[str]:

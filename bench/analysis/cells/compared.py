@@ -100,7 +100,7 @@ def _first_of(cells: Sequence[Cell], reference: ReferenceComparison | None) -> C
         found = _published(cell, reference)
         if found is not None and found[1] is found[0].figures[0]:
             return cell
-    return next((cell for cell in cells if cell.valid), cells[0])
+    return next((cell for cell in cells if _rounds(cell)), cells[0])
 
 
 def _published(cell: Cell, reference: ReferenceComparison | None) -> tuple[ReferenceGroup, ReferenceFigure] | None:
@@ -108,10 +108,15 @@ def _published(cell: Cell, reference: ReferenceComparison | None) -> tuple[Refer
     return None if reference is None else reference.find(cell.stack, cell.first.scenario, cell.first.level)
 
 
+def _rounds(cell: Cell) -> Sequence[Record]:
+    """The records that ratios are of."""
+    return cell.valid if is_knee(cell.first) else cell.counted
+
+
 def _ratio(base: Cell, cell: Cell, figure: FigureOf) -> Ratio | None:
     """`cell` relative to `base`; None if no round has valid figures of both."""
-    bases = {record.round: value for record in base.valid if (value := figure(record))}
-    pairs = [(bases.get(record.round), figure(record)) for record in cell.valid]
+    bases = {record.round: value for record in _rounds(base) if (value := figure(record))}
+    pairs = [(bases.get(record.round), figure(record)) for record in _rounds(cell)]
     logs = [math.log(value / reference) for reference, value in pairs if reference and value]
     if not logs:
         return None

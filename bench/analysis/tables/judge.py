@@ -7,18 +7,20 @@ A table is only judged after the rounds in `PlannedTable.looks`; later rounds do
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
-from itertools import combinations
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import takewhile
+from statistics import fmean
 from typing import Any
 
 from bench.analysis.tables.latency import NOTHING_LOADED, AtCommonRates, latencies_of
 from bench.analysis.tables.observations import (
+    Credits,
     TableRecords,
     by_table,
     causes_against,
     connections_kept,
-    credits,
+    credits_of,
     figure,
     left_out,
     limited_services,
@@ -26,6 +28,7 @@ from bench.analysis.tables.observations import (
 )
 from bench.analysis.tables.planned import PlannedTable, tables_of
 from bench.analysis.tables.ranking import (
+    Ceiling,
     Cheapest,
     Figure,
     Metric,
@@ -46,6 +49,7 @@ from bench.stats.table_family import look_levels
 from bench.stats.table_fit import TableFit, fit_table
 from bench.stats.table_verdicts import (
     FASTER,
+    LEAST,
     MARGIN,
     NO_DIFFERENCE,
     NOT_ENOUGH,
@@ -56,10 +60,13 @@ from bench.stats.table_verdicts import (
     rank,
     settled,
 )
+from bench.validity.run_rules import BUSY, least_wait_s
 
 MICROSECONDS = 1e6
 CONTRADICTED = 1.05
 """Requests/s that differ by more than this, with separate intervals, contradict a verdict by CPU time."""
+NEAR_CEILING = 0.8
+"""From this share on of what connections and wait allow, requests/s say little about the server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +77,9 @@ class _Look:
     level: float
     fit: TableFit | None
     found: Mapping[tuple[str, str], Difference]
-    credits: Mapping[str, float]
-    """For services that idle: see `credits`."""
+    credits: Credits = field(default_factory=Credits)
+    order: Sequence[str] = ()
+    """Of all services, the fastest first; by the fit's effects if empty."""
 
 
 def judge_tables(
@@ -84,8 +92,7 @@ def judge_tables(
 
     `absent`: why a service without any record was not measured. `loaded`: the loads at common rates.
     """
-    every, knobs = [*records], mapping(facts.get("knobs"))
-    tables = tables_of(facts)
+    every, tables = [*records], tables_of(facts)
     keys = {table.key for table in tables}
     at = {(table.scenario, one.level): one for table in tables for one in latencies_of(table, every, loaded)}
 
@@ -97,7 +104,7 @@ def judge_tables(
         )
 
     return tuple(
-        replace(_ranking(one, absent or {}, knobs), latencies=(*beside(table),))
+        replace(_ranking(one, absent or {}, facts), latencies=(*beside(table),))
         for one, table in zip(by_table(tables, every), tables, strict=True)
     )
 
@@ -122,18 +129,21 @@ def _look(measured: TableRecords, metric: Metric | None = None) -> _Look:
     counted = [record for record in measured.records if record.round in kept]
     seen = observations(counted, metric)
     if len({one.service for one in seen}) < 2:
-        return _Look(reached, level, None, {}, {})
+        return _Look(reached, level, None, {})
     fit = fit_table(seen)
     found = differences(fit, level)
-    given: Mapping[str, float] = {}
-    if metric is Metric.SPEED:
-        given, limited = credits(counted), limited_services(counted)
-        found = {pair: at_least(uncredited(one, given), limited) for pair, one in found.items()}
-    elif metric is Metric.CPU and metric is measured.metric:
+    if metric is not Metric.CPU:
+        given = credits_of(counted) if metric is Metric.SPEED else Credits()
+        limited = limited_services(counted)
+        found = {
+            pair: as_lower_bound(without_credit(one, *given.of_pair(*pair)), limited) for pair, one in found.items()
+        }
+        return _Look(reached, level, fit, found, given, given.in_order(fit.effects))
+    if metric is measured.metric:
         figures = {name: figure(measured.of(name), Metric.GOODPUT) for name in fit.services}
         served = {name: rate for name, rate in figures.items() if rate}
         found = {pair: uncontradicted(one, served) for pair, one in found.items()}
-    return _Look(reached, level, fit, found, given)
+    return _Look(reached, level, fit, found)
 
 
 def uncontradicted(one: Difference, served: Mapping[str, Figure]) -> Difference:
@@ -149,17 +159,18 @@ def uncontradicted(one: Difference, served: Mapping[str, Figure]) -> Difference:
     return replace(one, word=NOT_ENOUGH, more_rounds=math.inf) if opposite else one
 
 
-def uncredited(one: Difference, given: Mapping[str, float]) -> Difference:
-    """Widen the interval so that it holds whether or not idle services lost what they were credited with.
+def without_credit(one: Difference, less: float, more: float) -> Difference:
+    """The difference of what two services served, with an interval that holds if they lost the time of others, too.
 
-    `given`: the credits by service, as logarithms.
+    `less`, `more`: the credits for that time of `i` and `j`, as logarithms.
     """
-    less, more = given.get(one.i, 0.0), given.get(one.j, 0.0)
     if not less and not more:
         return one
+    estimate = one.estimate - less + more
     wide = Interval(one.interval.low - less, one.interval.high + more, one.interval.confidence)
-    kept = wide.within(MARGIN) if one.word == NO_DIFFERENCE else bool(wide.sign) or one.word == NOT_ENOUGH
-    wider = replace(one, interval=wide, detectable=one.detectable + max(less, more))
+    called = bool(wide.sign) and abs(estimate) >= LEAST
+    kept = wide.within(MARGIN) if one.word == NO_DIFFERENCE else called or one.word == NOT_ENOUGH
+    wider = replace(one, estimate=estimate, interval=wide, detectable=one.detectable + max(less, more))
     if kept:
         return wider
     # Without a verdict, its interval is the simultaneous one, as for any other pair.
@@ -168,7 +179,7 @@ def uncredited(one: Difference, given: Mapping[str, float]) -> Difference:
     return replace(wider, word=NOT_ENOUGH, interval=interval, more_rounds=math.inf)
 
 
-def at_least(one: Difference, limited: Collection[str]) -> Difference:
+def as_lower_bound(one: Difference, limited: Collection[str]) -> Difference:
     """Drop a verdict that does not hold if the speeds of `limited` services are lower bounds.
 
     Such a service may be shown to be faster than another one, but neither slower nor the same; how much faster it could
@@ -198,16 +209,17 @@ def _is_settled(measured: TableRecords, look: _Look) -> bool:
     return look.fit is not None and settled(look.found, look.fit)
 
 
-def _ranking(measured: TableRecords, absent: Mapping[str, str], knobs: Mapping[str, Any]) -> Ranking:
-    table, look = measured.table, _look(measured)
+def _ranking(measured: TableRecords, absent: Mapping[str, str], facts: Mapping[str, Any]) -> Ranking:
+    table, look, knobs = measured.table, _look(measured), mapping(facts.get("knobs"))
     cost = look if measured.metric is Metric.CPU else _look(measured, Metric.CPU)
     drift = None if measured.metric.less_is_better else drift_of(observations(measured.records, measured.metric))
     judged = look.rounds is not None
-    ranked = {one.service: one for one in rank(look.fit, look.found)} if look.fit else {}
+    ranked = {one.service: one for one in rank(look.fit, look.found, look.order)} if look.fit else {}
     rows = [
-        _row(measured, service, ranked.get(service), absent.get(service, ""), knobs, look=look, cost=cost)
+        _row(measured, service, ranked.get(service), absent.get(service, ""), facts, look=look, cost=cost)
         for service in table.services
     ]
+    rows.sort(key=lambda row: math.inf if row.rank is None else row.rank)
     best = next((row.service for row in rows if row.rank == 1), "")
     return Ranking(
         scenario=table.scenario,
@@ -220,18 +232,18 @@ def _ranking(measured: TableRecords, absent: Mapping[str, str], knobs: Mapping[s
         confidence=look.level,
         settled=_is_settled(measured, look),
         rows=tuple(
-            replace(row, smallest_visible=smallest_visible(look.found.get((row.service, best)), judged))
-            for row in sorted(rows, key=lambda row: math.inf if row.rank is None else row.rank)
+            replace(row, smallest_visible=smallest_visible(look.found.get((row.service, best)), judged)) for row in rows
         ),
         contrasts=contrasts_of(table.services, look.found, judged),
         unknown_cpu=measured.unknown_cpu,
         cheapest=_cheapest(measured, cost),
         rate=next((record.rate for record in measured.records if record.rate), None),
         bias=_bias(look.fit),
-        credit=math.expm1(max(look.credits.values(), default=0.0)),
+        credit=math.expm1(look.credits.largest),
         drift=None if drift is None else math.expm1(drift),
         connections_kept=connections_kept(measured.records),
         workers=whole(knobs.get("WORKERS")),
+        ceiling=_ceiling(measured, rows, least_wait_s(table.scenario, knobs)),
         late=any(r.mode == "turns" and r.outcome == MEASURED and not r.window_end for r in measured.records),
     )
 
@@ -247,12 +259,29 @@ def _unbiased(look: _Look, service: str) -> float:
     return math.exp(-look.fit.bias.get(service, 0.0)) if look.fit else 1.0
 
 
+def _ceiling(measured: TableRecords, rows: Iterable[RankedRow], wait_s: float) -> Ceiling | None:
+    """The first services, as far as connections and wait limit them; None if these do not limit several."""
+    connections = measured.records[0].connections if measured.records else None
+    shares, busy = list[float](), list[float]()
+    for row in rows if wait_s and connections else ():
+        used = fmean(record.server_busy_ratio or 0.0 for record in measured.of(row.service)) if row.rank else 0.0
+        share = row.goodput.mean * wait_s / (connections or 1) if row.goodput else 0.0
+        if share < NEAR_CEILING or not 0 < used < BUSY:
+            break
+        shares.append(share)
+        busy.append(used)
+    if len(shares) < 2 or not connections:
+        return None
+    enough = math.ceil(connections / min(busy))
+    return Ceiling(len(shares), connections / wait_s, connections, min(shares), max(busy), enough)
+
+
 def _row(
     measured: TableRecords,
     service: str,
     ranked: RankedService | None,
     absent: str,
-    knobs: Mapping[str, Any],
+    facts: Mapping[str, Any],
     *,
     look: _Look,
     cost: _Look,
@@ -274,21 +303,23 @@ def _row(
         memory_loaded_bytes=max(memory, default=None),
         windows=len(own) - unused,
         left_out=unused,
-        remarks=(*remarks_on(measured, service, ranked, goodput, absent=absent, knobs=knobs),),
+        remarks=(*remarks_on(measured, service, ranked, absent=absent, facts=facts),),
     )
 
 
 def _cheapest(measured: TableRecords, look: _Look) -> Cheapest | None:
-    """Which services need the least CPU per request, at a look by it: a separate question with its own intervals."""
+    """Which services need the least CPU per request, at a look by it: a separate question with its own intervals.
+
+    As in a tier, a service behind one that needs more is not among them, however wide its interval.
+    """
     if measured.metric is not Metric.SPEED or measured.table.waits:
         return None
     if look.rounds is None or look.fit is None:
         return None
     ranked = [one.service for one in rank(look.fit, look.found) if one.rank is not None]
-    best = [name for name in ranked if name == ranked[0] or look.found[name, ranked[0]].word != SLOWER]
+    best = [*takewhile(lambda name: name == ranked[0] or look.found[name, ranked[0]].word != SLOWER, ranked)]
     costs = [figure(measured.of(name), Metric.CPU, MICROSECONDS / _unbiased(look, name)) for name in best]
     means = [cost.mean for cost in costs if cost]
     if not best or len(means) < len(costs):
         return None
-    alike = all(look.found[pair].word not in (FASTER, SLOWER) for pair in combinations(best, 2))
-    return Cheapest(tuple(best), min(means), max(means), alike)
+    return Cheapest(tuple(best), min(means), max(means))

@@ -1,7 +1,8 @@
 """The windows of a table in turns: which ones count, by which metric, and the figures of each service.
 
-Validity is judged for each figure: noise of the host is in the intervals, and a load generator at its limit only spoils
-requests/s.
+Validity is judged for each figure: noise of the host is in the intervals, and a load generator at its limit makes
+requests/s a lower bound. A figure is the mean of all windows of a service, or there is none: no window is left out of a
+mean because of how it came out.
 """
 
 from __future__ import annotations
@@ -9,10 +10,10 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import fmean, stdev
 
-from bench.analysis.causes import ASKED, HARMLESS_TO_CPU, HARMLESS_TO_RATES, causes_beside
+from bench.analysis.causes import ASKED, HARMLESS_TO_MEANS, causes_beside
 from bench.analysis.tables.planned import PlannedTable
 from bench.analysis.tables.ranking import Figure, Metric
 from bench.plan.measurement import IN_BLOCKS
@@ -21,22 +22,14 @@ from bench.records.record import Cause, Record
 from bench.stats.estimates import t_quantile
 from bench.stats.table_fit import Observation
 from bench.tools import TOOLS
-from bench.validity.run_rules import BOUND, LEAST_SUCCESSES
+from bench.validity.run_rules import BOUND, BUSY, LEAST_SUCCESSES
 
 LEAST_PER_CONNECTION = 2
 """A window with fewer successes for each connection does not count, nor one with fewer than LEAST_SUCCESSES."""
 LEAST_SENT = 0.9
 """From this share of a common rate on, a request costs about as much as at the whole rate."""
-BUSY = 0.85
-"""A service that used less than this share of its CPU while it was under load was waiting for something."""
 CONFIDENCE = 0.95
 """For the interval of a single service's figure."""
-_HARMLESS: Mapping[Metric, frozenset[str]] = {
-    Metric.SPEED: HARMLESS_TO_CPU,
-    Metric.CPU: HARMLESS_TO_CPU,
-    Metric.GOODPUT: HARMLESS_TO_RATES,
-}
-"""Causes that do not affect a figure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +89,9 @@ def by_table(tables: Sequence[PlannedTable], records: Iterable[Record]) -> list[
 
 def causes_against(record: Record, metric: Metric) -> list[Cause]:
     """The causes that affect this figure of a record."""
-    harmless = _HARMLESS[metric]
-    if metric is Metric.CPU and record.mode == "rate" and (record.sent_rate or 0) >= LEAST_SENT * (record.rate or 0):
+    harmless = HARMLESS_TO_MEANS
+    means = metric in (Metric.CPU, Metric.GOODPUT)
+    if means and record.mode == "rate" and (record.sent_rate or 0) >= LEAST_SENT * (record.rate or 0):
         # Requests that were sent late change latencies, but hardly the cost of a request.
         harmless |= {ASKED}
     return causes_beside(record, harmless)
@@ -146,27 +140,55 @@ def observations(records: Iterable[Record], metric: Metric) -> list[Observation]
 
 
 def limited_services(records: Iterable[Record]) -> frozenset[str]:
-    """Services that the load generator limited, and not the CPU, in most windows that count."""
-    limited: dict[str, list[bool]] = defaultdict(list)
-    for record in records:
-        if value_of(record, Metric.SPEED) is not None:
-            limited[record.service].append(bound_by_loadgen(record) and (record.server_busy_ratio or 0) < BUSY)
-    return frozenset(service for service, windows in limited.items() if 2 * sum(windows) > len(windows))
+    """Services that the load generator limited in any window: their requests/s are a lower bound."""
+    return frozenset(record.service for record in records if bound_by_loadgen(record))
 
 
-def credits(records: Iterable[Record]) -> dict[str, float]:
-    """By how much the logarithm of an idle service's speed exceeds that of its requests/s, averaged over windows.
+@dataclass(frozen=True, slots=True)
+class Credits:
+    """By how much the logarithm of each service's speed exceeds that of its requests/s, averaged over its windows.
 
     The difference is time in which it was ready to run while other programs had the CPU. A busy server lost that time;
     one that idles may have caught up, for instance if its responses take a fixed time.
     """
+
+    by_service: Mapping[str, float] = field(default_factory=dict)
+    idle: frozenset[str] = frozenset()
+
+    def of_pair(self, a: str, b: str) -> tuple[float, float]:
+        """The credits of two services that are in doubt: none if both were always busy."""
+        return (self.by_service.get(a, 0.0), self.by_service.get(b, 0.0)) if self.idle & {a, b} else (0.0, 0.0)
+
+    @property
+    def largest(self) -> float:
+        """The largest credit of an idle service."""
+        return max((self.by_service[name] for name in self.idle), default=0.0)
+
+    def in_order(self, speeds: Mapping[str, float]) -> list[str]:
+        """The services, the fastest first, from the logarithms of their speeds.
+
+        Two that are always busy are in the order of their speeds, all others in that of the requests that they served.
+        """
+        ordered = sorted(speeds, key=lambda name: (-speeds[name], name))
+        served = {name: speeds[name] - self.by_service.get(name, 0.0) for name in speeds}
+        busy = [name for name in ordered if name not in self.idle]
+        idle = sorted((name for name in ordered if name in self.idle), key=lambda name: (-served[name], name))
+        merged = list[str]()
+        while busy and idle:
+            merged.append((busy if served[busy[0]] >= served[idle[0]] else idle).pop(0))
+        return [*merged, *busy, *idle]
+
+
+def credits_of(records: Iterable[Record]) -> Credits:
+    """The credits for CPU time that other programs took, in a table ranked by speed."""
     gained: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for record in records:
         speed = value_of(record, Metric.SPEED)
         if speed is not None and record.goodput:
             gained[record.service].append((speed - math.log(record.goodput), record.server_busy_ratio or 0.0))
     means = {service: (fmean(by for by, _ in own), fmean(busy for _, busy in own)) for service, own in gained.items()}
-    return {service: max(0.0, by) for service, (by, busy) in means.items() if busy < BUSY}
+    idle = frozenset(service for service, (_, busy) in means.items() if busy < BUSY)
+    return Credits({service: max(0.0, by) for service, (by, _) in means.items()}, idle)
 
 
 def bound_by_loadgen(record: Record) -> bool:
@@ -191,15 +213,20 @@ def left_out(records: Iterable[Record], metric: Metric) -> Counter[str]:
 
 
 def figure(records: Iterable[Record], metric: Metric, scale: float = 1.0) -> Figure | None:
-    """A metric of a service averaged over rounds, in seconds or 1/s times `scale`; None if no window has it."""
+    """A metric of a service averaged over rounds, in seconds or 1/s times `scale`; None unless all its windows have it.
+
+    Windows with few responses count here: without them the mean would be that of the fast windows.
+    """
     rounds: dict[int, list[float]] = defaultdict(list)
-    for record in records:
+    every = [*records]
+    for record in every:
         value = _read(record, metric)
-        if value is not None and not causes_against(record, metric) and not is_thin(record):
-            rounds[record.round].append(value * scale)
-    means = [fmean(values) for values in rounds.values()]
-    if not means:
+        if value is None or causes_against(record, metric):
+            return None
+        rounds[record.round].append(value * scale)
+    if all(map(is_thin, every)):
         return None
+    means = [fmean(values) for values in rounds.values()]
     if len(means) < 3:
         return Figure(fmean(means), min(means), max(means))
     half = t_quantile(CONFIDENCE, len(means)) * stdev(means) / math.sqrt(len(means))

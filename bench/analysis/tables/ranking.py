@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, takewhile
 
 from bench.plan.levels import parse_level
 from bench.records.record import Cause
@@ -83,26 +83,23 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class ByLoadgen:
-    """The load generator was the limit (`detail`): the speed is a lower bound, or there are no requests/s."""
-
-    detail: str | None
-    lower_bound: bool
-
-
-@dataclass(frozen=True, slots=True)
-class SomeByLoadgen:
-    """The load generator was the limit in `windows` windows: requests/s are those of the others."""
+    """The load generator was the limit in `windows` windows (`detail`): requests/s are a lower bound."""
 
     windows: int
     of: int
+    detail: str
 
 
 @dataclass(frozen=True, slots=True)
 class Idles:
-    """A service was busy for this share of its turns; `response_s`: how long a response took, None if unknown."""
+    """A service was busy for this share of its turns; `response_s`: how long a response took, None if unknown.
+
+    `others`: the most of its CPUs that other programs had, if they may have had all that it did not use.
+    """
 
     busy: float
     response_s: float | None
+    others: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +122,7 @@ class Throttled:
     unknown: str = ""
 
 
-Remark = Unranked | NoFigure | LeftOut | ByLoadgen | SomeByLoadgen | Idles | Spread | Throttled
+Remark = Unranked | NoFigure | LeftOut | ByLoadgen | Idles | Spread | Throttled
 """A remark on a service, beside its figures."""
 
 
@@ -134,9 +131,9 @@ class RankedRow:
     """A service of a table.
 
     `difference`: from the best, as a ratio - 1 of the metric as a speed (-0.05: 5 % less), with its simultaneous
-    `interval`. Services of one `tier` are tied with the first of it. A service without a rank has none of these, and
-    its remarks say why. `smallest_visible`: the smallest difference from the best that is detectable with 90 % power;
-    None if the difference is called. `windows` counted for the ranking, `left_out` did not.
+    `interval`. No service of a `tier` is shown to be slower than the first of it. A service without a rank has none of
+    these, and its remarks say why. `smallest_visible`: the smallest difference from the best that is detectable with
+    90 % power; None if the difference is called. `windows` counted for the ranking, `left_out` did not.
     """
 
     service: str
@@ -151,6 +148,11 @@ class RankedRow:
     left_out: int
     remarks: tuple[Remark, ...] = ()
     smallest_visible: float | None = None
+
+    @property
+    def lower_bound(self) -> bool:
+        """Whether its requests/s are a lower bound."""
+        return any(isinstance(one, ByLoadgen) for one in self.remarks)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,15 +206,8 @@ class Compared:
         return found is not None and found.called
 
     def front(self, services: Sequence[str]) -> list[str]:
-        """The first service and all that are tied with it, even if they rank behind one that is not."""
-        return [name for name in services if name == services[0] or not self.apart(services[0], name)]
-
-    def alike(self, group: Sequence[str], services: Sequence[str]) -> bool:
-        """Whether the services of a group are all tied with each other, and with no other service."""
-        rest = [name for name in services if name not in group]
-        return all(self.apart(a, b) for a in group for b in rest) and not any(
-            self.apart(a, b) for a, b in combinations(group, 2)
-        )
+        """The first service and those behind it, up to the first that is shown to differ from it."""
+        return [*takewhile(lambda name: not self.apart(services[0], name), services)]
 
     def farthest(self, pairs: Iterable[tuple[str, str]]) -> float | None:
         """The largest difference, either way, within the intervals of these pairs; None if one has no interval."""
@@ -279,15 +274,27 @@ class TableLatency:
 
 @dataclass(frozen=True, slots=True)
 class Cheapest:
-    """The service that needs the least CPU per request (µs), and those tied with it, by intervals of their own.
-
-    `alike`: no two of them differ.
-    """
+    """The service that needs the least CPU per request (µs), and those behind it that are not shown to need more."""
 
     services: tuple[str, ...]
     least: float
     most: float
-    alike: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Ceiling:
+    """The first services of a table, which serve nearly all that connections and wait allow (`rate`, 1/s), and idle.
+
+    `share`: the least that one served of that; `busy`: the most that one used of its CPUs. With `enough` connections,
+    the one that needs the least CPU would be busy.
+    """
+
+    services: int
+    rate: float
+    connections: int
+    share: float
+    busy: float
+    enough: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -325,6 +332,7 @@ class Ranking(Compared):
     drift: float | None = None
     connections_kept: bool | None = None
     workers: int | None = None
+    ceiling: Ceiling | None = None
     latencies: tuple[TableLatency, ...] = ()
 
     @property

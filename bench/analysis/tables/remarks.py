@@ -2,48 +2,46 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
 from bench.analysis.tables.observations import (
-    BUSY,
     TableRecords,
     bound_by_loadgen,
     causes_against,
     left_out,
-    limited_services,
     value_of,
 )
 from bench.analysis.tables.ranking import (
     ByLoadgen,
-    Figure,
     Idles,
     LeftOut,
     Metric,
     NoFigure,
     Remark,
-    SomeByLoadgen,
     Spread,
     Throttled,
     Unranked,
 )
 from bench.core.files import mapping
 from bench.matrix.knobs import CPU_QUOTA
+from bench.plan.cpus import server_cpus
 from bench.plan.measurement import settings_of
+from bench.records.counters import whole
 from bench.records.record import MEASURED, Record
 from bench.stats.table_verdicts import RankedService
-from bench.validity.run_rules import BOUND
+from bench.validity.run_rules import BOUND, BUSY, workers_of
 
 
 def remarks_on(
     measured: TableRecords,
     service: str,
     ranked: RankedService | None,
-    goodput: Figure | None,
     *,
     absent: str,
-    knobs: Mapping[str, Any],
+    facts: Mapping[str, Any],
 ) -> Iterator[Remark]:
     """The remarks on a service, starting with what keeps it from a rank; `absent`: why it has no record."""
     own, metric = measured.of(service), measured.metric
@@ -55,18 +53,12 @@ def remarks_on(
         if not has_rank:
             yield Unranked.ALONE if ranked is None else Unranked.THIN if ranked.thin else Unranked.APART
         yield from (LeftOut(count, len(own), cause) for cause, count in unused.most_common())
-    bound = next((cause.detail for record in own for cause in record.causes if cause.cause == BOUND), None)
-    if metric is Metric.SPEED and service in limited_services(own):
-        yield ByLoadgen(bound, lower_bound=True)
-    elif goodput is None and bound and metric is not Metric.GOODPUT:
-        yield ByLoadgen(bound, lower_bound=False)
-    elif goodput is not None and bound and metric is not Metric.GOODPUT:
-        limited = sum(any(cause.cause == BOUND for cause in record.causes) for record in own)
-        yield SomeByLoadgen(limited, len(own))
+    if bounds := [cause.detail for record in own for cause in record.causes if cause.cause == BOUND]:
+        yield ByLoadgen(len(bounds), len(own), bounds[0])
     if metric is Metric.SPEED and not measured.table.waits:
-        yield from _idles(own)
+        yield from _idles(own, facts)
     if has_rank:
-        spread = spread_of(own, knobs)
+        spread = spread_of(own, mapping(facts.get("knobs")))
         if spread is not None and spread.uneven:
             yield spread
         yield from throttled(own)
@@ -89,25 +81,30 @@ def _no_figure(own: Sequence[Record], metric: Metric, absent: str) -> NoFigure:
     return NoFigure(next((cause for record in own for cause in causes_against(record, metric)), None))
 
 
-def _idles(records: Sequence[Record]) -> Iterator[Idles]:
-    """A remark if a service idles under load and the load generator does not explain it."""
+def _idles(records: Sequence[Record], facts: Mapping[str, Any]) -> Iterator[Idles]:
+    """A remark if a service idles under load and the load generator does not explain it.
+
+    Whether it waited for its CPU is only estimated, so where other programs may have had all that it did not use, they
+    are named instead.
+    """
     seen = [record for record in records if value_of(record, Metric.SPEED) is not None]
     if not seen or any(map(bound_by_loadgen, seen)):
         return
     busy = fmean(record.server_busy_ratio or 0.0 for record in seen)
     if busy < BUSY:
         each = [record.connections / record.goodput for record in seen if record.connections and record.goodput]
-        yield Idles(busy, fmean(each) if each else None)
+        cpus = whole(mapping(facts.get("host")).get("cpus")) or 1
+        of_host = (server_cpus(mapping(facts.get("knobs"))) or cpus) / cpus
+        others = fmean((record.foreign_ratio or 0.0) + (record.steal_ratio or 0.0) for record in seen) / of_host
+        used = busy * fmean((record.goodput or 0.0) / (record.speed or math.inf) for record in seen)
+        if used + others >= BUSY:
+            yield Idles(used, None, min(others, 1 - used))
+        else:
+            yield Idles(busy, fmean(each) if each else None)
 
 
 LEAST_S = 0.1
 """Ten clock ticks: shares of less CPU time would mean nothing."""
-
-
-def workers_of(record: Record, knobs: Mapping[str, Any]) -> int:
-    """How many worker processes the service of a record was started with."""
-    text = settings_of(record.settings).get("WORKERS") or str(mapping(knobs).get("WORKERS") or "1")
-    return int(text) if text.isascii() and text.isdigit() else 1
 
 
 def spread_of(records: Iterable[Record], knobs: Mapping[str, Any]) -> Spread | None:

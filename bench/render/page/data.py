@@ -19,6 +19,7 @@ from bench.analysis.profiles.stacks import NO_PYTHON, Stack
 from bench.analysis.services import own_app_of, own_packages, service_of, waits_of
 from bench.analysis.tables.ranking import Percentile, RankedRow, Ranking
 from bench.core.files import as_object, items, mapping, read_bytes
+from bench.core.formats import capital
 from bench.core.formats import number as written
 from bench.core.groups import grouped
 from bench.plan.measurement import MODES
@@ -158,7 +159,8 @@ def _pairs(ranking: Ranking | Percentile, names: Sequence[str]) -> dict[str, Any
 def _said(found: Ranking | Percentile, a: str, b: str, names: Mapping[str, str]) -> str:
     if isinstance(found, Percentile):
         return latency.pair_words(found, a, b, names)
-    return pair_words(found, a, b, names)
+    words = pair_words(found, a, b, names)
+    return capital(words) if words.startswith("no winner") else words
 
 
 def _cells_and_places(records: Iterable[Record]) -> list[tuple[Cell, list[int]]]:
@@ -240,7 +242,8 @@ def _cells(
     rows = []
     for cell, places in groups:
         first = cell.first
-        values = [record.goodput for record in cell.valid if record.goodput is not None]
+        values = [record.goodput for record in cell.counted if record.goodput is not None]
+        valid = len(cell.valid) if values else 0
         ceiling = ceilings.of(first)
         # A single round and identical rounds have no interval.
         mean = estimate(values)
@@ -253,13 +256,13 @@ def _cells(
                 "goodput": cell.goodput,
                 "low": around and max(0.0, around.low),
                 "high": around and around.high,
-                "valid": len(values),
+                "valid": valid,
                 "rounds": len(places),
                 "p99_s": _p99(cell, latencies),
-                "cpu_s": cell.mean_of(lambda record: record.cpu_per_success_s),
+                "cpu_s": cell.cpu_per_success_s,
                 "memory_bytes": max((r.memory_loaded_bytes for r in cell.valid if r.memory_loaded_bytes), default=None),
                 "ceiling": ceiling and ceiling[0],
-                "state": words(state_words(cell)) if not values else None,
+                "state": words(state_words(cell)) if not valid else None,
                 "measurements": places,
                 **({"p50_s": _merged(cell, latencies, "p50")} if rated else {}),
                 **(_in_turns(cell, figures) if first.mode == "turns" else {}),
@@ -288,7 +291,7 @@ def _p99(cell: Cell, latencies: LatenciesByCell) -> float | None:
     """
     if cell.first.connections is None:
         return _merged(cell, latencies, "p99")
-    values = [value for record in cell.valid if (value := record.latency_s["p99"]) is not None]
+    values = [value for record in cell.counted if (value := record.latency_s["p99"]) is not None]
     return median_low(values) if values else None
 
 

@@ -26,6 +26,7 @@ from bench.words.picture import (
     estimate_words,
     load_words,
     question_words,
+    rate_words,
     requests_words,
     seen_words,
 )
@@ -109,7 +110,7 @@ class Unranked:
 
 @dataclass(frozen=True, slots=True)
 class Tier:
-    """Services that are tied with the first of them."""
+    """Services that are not shown to be slower than the first of them."""
 
     name: str
     rows: list[Place]
@@ -253,8 +254,8 @@ def _figures(told: ToldRanking, ranked: Iterable[_Ranked], unranked: Iterable[Ra
         Column("tier", lambda row: written(row.tier, str)),
         Column(column_name(told.ranking.metric, "the best"), lambda row: against.get(row.service, NOTHING)),
         Column("detectable from", lambda row: seen_words(row) or NOTHING),
-        Column("requests/s", lambda row: estimate_words(row.goodput)[0] or NOTHING),
-        Column("requests/s, interval", lambda row: estimate_words(row.goodput)[1] or NOTHING),
+        Column("requests/s", lambda row: rate_words(row)[0] or NOTHING),
+        Column("requests/s, interval", lambda row: rate_words(row)[1] or NOTHING),
         Column("CPU µs per request", lambda row: estimate_words(row.cpu_us)[0] or NOTHING),
         Column("CPU, interval", lambda row: estimate_words(row.cpu_us)[1] or NOTHING),
         Column("memory under load, MB", lambda row: written(row.memory_loaded_bytes, lambda size: number(size / 1e6))),

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from places import ROOT
 from plain_words import found_in, signs_in
+from printed_means import means_of_a_part
 
 from bench.__main__ import main
 from bench.export.judged_run import find_judged, judge_run
@@ -220,6 +221,10 @@ def test_no_verdict_says_the_opposite_of_requests_per_second(rebuilt: dict[str, 
             opposite = slower["mean"] > 1.05 * faster["mean"] and slower["low"] > faster["high"]
             assert not opposite, f"{name}: {one['a']} and {one['b']}"
     assert called > 10_000
+
+
+def test_no_printed_mean_leaves_a_window_out(rebuilt: dict[str, Path]) -> None:
+    assert not {name: found for name in RUNS if (found := [*means_of_a_part(rebuilt[name])])}
 
 
 def test_no_wait_is_answered_faster_than_it_lasts(rebuilt: dict[str, Path]) -> None:

@@ -182,8 +182,8 @@ def test_gobench_has_a_line_for_every_valid_round(a_run: Path, records: list[Rec
     lines = export("gobench", a_run, capfdbinary).decode().splitlines()
     benchmarks = [line.split("\t") for line in lines if line.startswith("Benchmark")]
     solo = [record for record in records if record.mode == "solo"]
-    # A service's two windows of a round are one line; in the third round, uvicorn has only one valid window.
-    assert len(benchmarks) == sum(record.valid for record in solo) + 2 * 3
+    # A service's two windows of a round are one line; in the third round, one of uvicorn's is not valid.
+    assert len(benchmarks) == sum(record.valid for record in solo) + 2 * 3 - 1
     assert f"# left out, not valid: {sum(not r.valid for r in records)} of {len(records)} measurements" in lines
     causes = Counter(record.causes[0].cause for record in records if not record.valid)
     assert {f"# left out, {cause}: {count}" for cause, count in causes.items()} <= set(lines)
@@ -208,14 +208,16 @@ def test_gobench_has_a_line_for_every_valid_round(a_run: Path, records: list[Rec
 
 def test_gobench_has_a_line_for_every_round_of_a_service_in_turns(a_run: Path) -> None:
     turns = measured({"aiohttp": 3000, "tornado": 2000}, 3)
-    turns[1] = replace(turns[1], valid=False, causes=(Cause("errors", "40 of 400"),))
+    late = next(n for n, one in enumerate(turns) if one.round == 2)
+    turns[late] = replace(turns[late], valid=False, causes=(Cause("errors", "40 of 400"),))
     lines = write("a-run", read_run(str(a_run)), turns).decode().splitlines()
     assert "load: wrk 4.2.0, 4 s in turns" in lines
     assert "# left out, errors: 1" in lines
     found = [line.split("\t") for line in lines if line.startswith("Benchmark")]
     stem = "server=aiohttp/framework=aiohttp/python=3.13/base=debian/level=c16/tool=wrk"
     own = [fields for name, *fields in found if name == f"BenchmarkJson/{stem}"]
-    assert (len(found), len(own)) == (6, 3)
+    # A line of one of its windows would be taken for the round.
+    assert (len(found), len(own)) == (5, 2)
     windows = [one for one in turns if one.round == 1 and one.server == "aiohttp"]
     successes = sum(one.successes or 0 for one in windows)
     values = {unit: float(value) for value, unit in map(str.split, own[0][1:])}

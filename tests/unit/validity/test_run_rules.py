@@ -96,6 +96,28 @@ def test_the_tool_gets_a_cpu_when_it_needs_one(wait: float, found: bool, plain: 
     assert causes(judged) == (["loadgen-bound"] if found else [])
 
 
+@pytest.mark.parametrize("busy, found", [(0.84, True), (0.86, False)])
+def test_the_server_is_the_limit_of_a_closed_loop_in_which_it_was_busy(busy: float, found: bool, plain: Record) -> None:
+    """However fast it is: otherwise its fastest windows would be left out."""
+    control, wanted = null(plain, 7_000), ["loadgen-bound"] if found else []
+    duration_s = plain.duration_s or 0.0
+    alone = dataclasses.replace(plain, server_cpu_s=busy * duration_s, loadgen_busy_ratio=0.99)
+    knobs = {"knobs": {"SERVER_CPUS": "0"}}
+    assert causes(apply_run_rules([alone, control], LIMITS, knobs)[0]) == wanted
+    # One worker cannot use two CPUs; two can.
+    knobs = {"knobs": {"SERVER_CPUS": "0-1", "WORKERS": "1"}}
+    assert causes(apply_run_rules([alone, control], LIMITS, knobs)[0]) == wanted
+    knobs = {"knobs": {"SERVER_CPUS": "0-1", "WORKERS": "2"}}
+    assert causes(apply_run_rules([alone, control], LIMITS, knobs)[0]) == ["loadgen-bound"]
+    nulls = {name: why for name, why in plain.nulls.items() if name != "server_busy_ratio"}
+    turns = dataclasses.replace(plain, mode="turns", server_busy_ratio=busy, nulls=nulls)
+    assert causes(apply_run_rules([turns, control], LIMITS)[0]) == wanted
+    # At a rate the tool has to be on time, whatever the server does.
+    at_rate = dataclasses.replace(turns, rate=4000.0, mode="rate")
+    assert causes(apply_run_rules([at_rate, control], LIMITS)[0]) == ["loadgen-bound"]
+    assert causes(apply_run_rules([alone, control], LIMITS)[0]) == ["loadgen-bound"]
+
+
 def unknown(record: Record, name: str) -> Record:
     return dataclasses.replace(record, **{name: None}, nulls=dict(record.nulls) | {name: "not known"})
 

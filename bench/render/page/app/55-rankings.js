@@ -107,7 +107,8 @@ function orderWords(ranking, places) {
   const [best, ...rest] = ranked;
   const last = ranked[ranked.length - 1];
   const name = (place) => ranking.labels[place];
-  const tied = rest.filter((place) => pairOf(ranking, best, place)?.tied !== false).map(name);
+  const apart = rest.findIndex((place) => pairOf(ranking, best, place)?.tied === false);
+  const tied = (apart < 0 ? rest : rest.slice(0, apart)).map(name);
   const pair = pairOf(ranking, best, last)?.words;
   if (rest.length === 1 || tied.length === rest.length) return pair ? [`${pair}.`] : [];
   const others = tied.length > 4 ? `${tied.slice(0, 4).join(", ")} and ${tied.length - 4} more` : tied.join(", ");

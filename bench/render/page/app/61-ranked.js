@@ -5,7 +5,7 @@ const MOST_ROWS = answered(20, 60);
 chart(
   "ranked",
   answered("Requests/s", "Goodput ranking"),
-  "Successful responses per second: the mean over the valid rounds with its 95 % confidence interval. Services without a valid result are listed at the bottom with the cause, and are not ranked.",
+  "Successful responses per second: the mean over all rounds with its 95 % confidence interval. Services without a valid result are listed at the bottom with the cause, and are not ranked.",
   (width) => {
     const { cells, first } = chartedCells();
     if (!first) return { missing: NO_SOLO };

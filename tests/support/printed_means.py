@@ -1,0 +1,64 @@
+"""Printed means against the records of all windows of all rounds."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from statistics import fmean
+
+from bench.analysis.cells.cell import cells_of
+from bench.analysis.cells.compared import is_knee
+from bench.analysis.tables.observations import CONFIDENCE
+from bench.plan.measurement import IN_BLOCKS
+from bench.records.outcome import NOT_RUN
+from bench.records.record import Record, load
+from bench.stats.estimates import estimate
+from bench.words.cells import rate_words
+
+FIELDS = {"goodput": ("goodput", 1.0), "cpu_us": ("cpu_per_success_s", 1e6)}
+"""The field of a record behind a figure of verdicts.jsonl, and its scale."""
+MEAN = re.compile(r"(?:at least |about )?([\d,.]+)(?! to |[\d,.])")
+"""The mean in the words on a rate; a range is none."""
+
+
+def means_of_a_part(folder: Path) -> Iterator[str]:
+    """The means of a judged run, of tables in turns and of services alone, that are not over all windows."""
+    records = [one for one in load((folder / "records.jsonl").read_text().split("\n")) if one.outcome != NOT_RUN]
+    own: dict[tuple[str, ...], list[Record]] = defaultdict(list)
+    for one in records:
+        if one.mode in IN_BLOCKS:
+            own[one.scenario, one.tool, one.level, one.service].append(one)
+    for line in map(json.loads, (folder / "verdicts.jsonl").read_text().splitlines()):
+        for name, (field, scale) in FIELDS.items() if line["kind"] == "service" else ():
+            place = tuple(line[key] for key in ("scenario", "tool", "level", "service"))
+            shown, every = line[name], estimate([scale * value for value in _rounds(own[place], field)])
+            mean = every and every.mean
+            if shown and every and every.error and any(one.steady_goodput for one in own[place]):
+                # Freed from the bias of turns, mean and interval have the same factor, which only a fit of all knows.
+                mean = every.mean * shown["high"] / every.interval(CONFIDENCE).high
+            if shown and not _is(shown["mean"], mean, 1e-9):
+                yield f"{' '.join(place)}: {name}"
+    for cell in cells_of(one for one in records if one.mode == "solo"):
+        printed = MEAN.match(rate_words(cell))
+        # As printed: with three digits or more.
+        alone = float(printed[1].replace(",", "")) if printed and not is_knee(cell.first) else None
+        every = estimate(_rounds(cell.records, "goodput"))
+        if alone is not None and not _is(alone, every and every.mean, 0.006):
+            yield f"{cell.first.scenario} {cell.first.tool} {cell.first.level} {cell.service}: alone"
+
+
+def _rounds(records: Iterable[Record], field: str) -> list[float]:
+    """The mean of each round; none if a window has no such figure."""
+    rounds: dict[int, list[float]] = defaultdict(list)
+    for one in records:
+        if (value := getattr(one, field)) is None:
+            return []
+        rounds[one.round].append(value)
+    return [*map(fmean, rounds.values())]
+
+
+def _is(mean: float, every: float | None, by: float) -> bool:
+    return every is not None and abs(mean / every - 1) <= by
