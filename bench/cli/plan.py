@@ -39,7 +39,7 @@ from bench.plan.order import measurements
 from bench.plan.profile import check_profile
 from bench.plan.profile import words as profile_words
 from bench.plan.refs import MINUTES, REFS, Refs, read_refs
-from bench.plan.selection import DEVELOPMENT, Selection, select_pythons
+from bench.plan.selection import ONLY_NAMED, Selection, select_pythons
 from bench.plan.variants import Variant
 from bench.run.folder import make_folder, read_addresses, whole_or_gone
 from bench.run.provenance import provenance
@@ -120,13 +120,13 @@ def plan_verb(argv: Sequence[str]) -> int:
 
 
 def _left_out(facts: Mapping[str, Any], *, every: bool) -> Iterator[str]:
-    """A line for all development servers, and with `every` one for each other service that is not measured at all."""
+    """A line for all servers that must be named, and with `every` one for each other service that is left out."""
     skips = [skip for skip in facts["skipped"] if skip["scenario"] is None and skip["tool"] is None]
     for skip in skips if every else []:
-        if skip["cause"] != DEVELOPMENT:
+        if skip["cause"] != ONLY_NAMED:
             yield f"left out: {skip['service']}: {skip['cause']}"
-    if servers := [skip["service"] for skip in skips if skip["cause"] == DEVELOPMENT]:
-        yield f"left out: {joined(servers)}: {DEVELOPMENT}"
+    if servers := [skip["service"] for skip in skips if skip["cause"] == ONLY_NAMED]:
+        yield f"left out: {joined(servers)}: {ONLY_NAMED}"
 
 
 def contract_verb(argv: Sequence[str]) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from bench.core.formats import markdown_table
-from bench.matrix.model import Matrix, python_label
+from bench.matrix.model import Matrix, Notes, python_label
 from bench.matrix.packages import normalised, pins_in
 
 SERVICES = Path("services")
@@ -33,9 +33,11 @@ def tables(matrix: Matrix) -> str:
         f"{len(dict.fromkeys(s.stack for s in offered))} stacks, {len(offered)} services: {counts}. "
         f"The versions below are those for Python {matrix.default_python}.",
         "## Servers",
-        "Own default: what one worker handles at once without this project's flags (`connections`: without a limit)."
-        " Widely used: the deployment guide that names it.",
-        _table(("server", "hosts", "worker model", "version", "own default", "widely used"), _servers(matrix)),
+        "Default: what one worker handles at once without this project's flags (`connections`: without a limit)."
+        " Changes: what this project adds to it or sets otherwise, and known defects; accept queue, workers and lack"
+        " of an access log are alike for all. Widely used: the deployment guide that names it. Variants and development"
+        " servers are measured only if named.",
+        _table(("server", "hosts", "worker model", "version", "default", "changes", "widely used"), _servers(matrix)),
         "## Frameworks",
         _table(("framework", "needs", "version", "does not offer"), _frameworks(matrix)),
         "## Pythons",
@@ -61,9 +63,10 @@ def _servers(matrix: Matrix) -> Iterator[Sequence[str]]:
         own = versions(matrix, "server", server.name)
         hosts = ", ".join(INTERFACES.get(i, f"{i} apps") for i in server.serves)
         model = f"{server.model}; development server: {server.development}" if server.development else server.model
-        version, notes = own or versions(matrix, "framework", server.name), server.notes
-        default, documented = (f"{notes.default} ({notes.source})", notes.documented) if notes else ("", "")
-        yield f"`{server.name}`", hosts, model, version, default, documented
+        version, notes = own or versions(matrix, "framework", server.name), server.notes or Notes("", "")
+        default = f"{notes.default} ({notes.source})" if notes.default else ""
+        changes = "; ".join(filter(None, (notes.adds, notes.sets, notes.stall, notes.stall_of_several)))
+        yield f"`{server.name}`", hosts, model, version, default, changes, notes.documented
 
 
 def _frameworks(matrix: Matrix) -> Iterator[Sequence[str]]:

@@ -56,14 +56,22 @@ class Notes:
     - `default`: how many requests can wait at once in it without our flags, according to `source`.
     - `documented`: the deployment guide of a framework that names it.
     - `command`: what starts it outside of our image, if its `start` is a program.
-    - `lacks`: what our service has and this command does not.
+    - `adds`: what the code in its `start` adds to it, and the command does not.
+    - `sets`: settings of its `start`, also in the command, that are neither its defaults nor the same for all servers.
+    - `lacks`: what else our service has and this command does not.
+    - `stall`: why its responses on kept connections wait for delayed TCP acknowledgements; `stall_of_several`: only
+      those of several workers.
     """
 
     default: str
     source: str
     documented: str = ""
     command: str = ""
+    adds: str = ""
+    sets: str = ""
     lacks: str = ""
+    stall: str = ""
+    stall_of_several: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +137,8 @@ class Server:
     """Globs of environment variables that its program reads besides those in its `start`."""
     development: str | None = None
     """The quote from its documentation, if that says that it is not meant for production."""
+    variant_of: str = ""
+    """The server that this one is, started in another way that its documentation names for some uses."""
     notes: Notes | None = None
     reload: Reload | None = None
     defaults: Mapping[str, Default] = field(default_factory=dict)

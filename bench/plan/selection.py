@@ -17,8 +17,8 @@ from bench.plan.running import RunningServer
 MODES = ("turns", "solo")
 """turns: tables are measured in turns, and alone what cannot be; solo: each service is measured alone."""
 
-DEVELOPMENT = "not meant for production, see docs/catalogue.md; --server NAME measures it"
-"""Why a development server is left out."""
+ONLY_NAMED = "not meant for production, or a variant, see docs/catalogue.md; --server NAME measures it"
+"""Why a development server, or a variant of another server, is left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +123,9 @@ def select_services(matrix: Matrix, preset: Preset, wanted: Selection, settings:
 
 
 def left_out(matrices: Iterable[Matrix], preset: Preset, wanted: Selection) -> set[str]:
-    """The development servers of these matrices that neither the command line nor the preset names."""
+    """The development servers and variants of these matrices that neither the command line nor the preset names."""
     named = (*wanted.servers, *wanted.stacks, *preset.stacks)
-    servers = {one.name for matrix in matrices for one in matrix.servers.values() if one.development}
+    servers = {s.name for one in matrices for s in one.servers.values() if s.development or s.variant_of}
     return {name for name in servers if not any(one.startswith(name) for one in named)}
 
 

@@ -31,7 +31,7 @@ from bench.matrix.model import BARE, Matrix, Preset, Service, python_label
 from bench.matrix.packages import Locked, Wheel, Wheels, locked, name_with, with_package
 from bench.plan.cells import PlannedCell, SkippedCell
 from bench.plan.measurement import Pair
-from bench.plan.selection import DEVELOPMENT, Selection, any_match, left_out, select_services, with_settings
+from bench.plan.selection import ONLY_NAMED, Selection, any_match, left_out, select_services, with_settings
 
 CLASS = "WORKER_CLASS"
 TAKEN = ("WORKERS", "BACKLOG", "DB_POOL_TOTAL", "PYTHON_JIT", "MEMORY")
@@ -78,10 +78,10 @@ class Variant:
         own, found = (self._known(one, others) for one in (preset, wanted))
         if own is None or found is None:
             return
-        # A server counts as a development server if either ref says so.
-        development = left_out((self.matrix, *(other.matrix for other in others)), own, found)
+        # A server counts as one that must be named if either ref says so.
+        unnamed = left_out((self.matrix, *(other.matrix for other in others)), own, found)
         services = [
-            replace(one, skip=DEVELOPMENT) if one.server.name in development else one
+            replace(one, skip=ONLY_NAMED) if one.server.name in unnamed else one
             for one in select_services(self.matrix, own, found, self.settings)
         ]
         if wanted.wheels is not None:
@@ -201,7 +201,7 @@ def choose(variants: Sequence[Variant], preset: Preset, wanted: Selection) -> Ch
             here = variant.named(service)
             if here.skip:
                 # A development server is skipped with every app: one entry for the server.
-                skips.append(SkippedCell(here.server.name if here.skip == DEVELOPMENT else here.name, here.skip))
+                skips.append(SkippedCell(here.server.name if here.skip == ONLY_NAMED else here.name, here.skip))
             else:
                 place = variant.place_of(service, wanted.stacks or preset.stacks)
                 places.setdefault(place, {})[variant.label, here.name] = here

@@ -85,14 +85,14 @@ def test_a_bad_value_is_refused_in_one_line(text: str, words: str) -> None:
 def test_which_servers_read_a_knob_follows_from_their_files() -> None:
     everybody = {s.server.name for s in MATRIX.services}
     pools = {"gunicorn-gthread", "granian-wsgi", "waitress", "cheroot", "cherrypy", "uwsgi"}
-    assert servers_that_read("THREADS") == pools
+    assert servers_that_read("THREADS") == pools | {"uwsgi-http-socket", "granian-wsgi-one-thread"}
     for knob in ("WORKERS", "BACKLOG", "CPU_QUOTA", "MEMORY", "PYTHONHASHSEED", "MALLOC_ARENA_MAX"):
         assert servers_that_read(knob) == everybody, knob
     assert {"gunicorn-gthread", "gunicorn-gevent", "uvicorn"} <= servers_that_read("KEEPALIVE") < everybody
     watched = {name for name, one in MATRIX.servers.items() if not one.defaults["timeout"].value.startswith("none")}
-    assert servers_that_read("TIMEOUT") == watched | {"uwsgi"}
+    assert servers_that_read("TIMEOUT") == watched | {"uwsgi", "uwsgi-http-socket"}
     assert {"granian-asgi", "aiohttp", "cherrypy", "sanic", "hypercorn"} <= servers_that_read("GRACEFUL") < everybody
-    assert servers_that_read("GRANIAN_BACKPRESSURE") == {"granian-wsgi", "granian-asgi", "granian-rsgi"}
+    assert servers_that_read("GRANIAN_BACKPRESSURE") == {n for n in MATRIX.servers if n.startswith("granian-")}
     assert servers_that_read("NOBODY_READS_THIS") == set()
 
 

@@ -119,7 +119,8 @@ def test_every_pool_of_threads_has_the_same_number_and_every_row_says_what_can_w
     hosting = {name for name, server in MATRIX.servers.items() if set(INTERFACES) & set(server.serves)}
     assert found.keys() == hosting, "every server that hosts an app of one's own"
     pools = {name for name, one in found.items() if one.threads}
-    assert pools == {"gunicorn-gthread", "waitress", "cheroot", "uwsgi", "granian-wsgi"}
+    variants = {"uwsgi-http-socket", "granian-wsgi-one-thread"}
+    assert pools == {"gunicorn-gthread", "waitress", "cheroot", "uwsgi", "granian-wsgi"} | variants
     assert {(found[name].workers, found[name].each) for name in pools} == {(int(workers), threads)}
     total = int(workers) * threads
     assert (total >= AT_ONCE and total - int(workers) < AT_ONCE) or threads == 1
