@@ -118,16 +118,27 @@ def waits_of(facts: Facts, services: Mapping[str, ServiceFacts]) -> dict[str, Wa
     """What can wait at once in each service, from its start command; none for services whose command was not saved."""
     found = {}
     for name, service in services.items():
-        entry = service_of(facts, name)
-        if service.command is not None and isinstance(entry.get("concurrent"), bool):
-            default = str(mapping(entry.get("notes")).get("default") or "")
-            found[name] = service.command.waits(default, concurrent=entry["concurrent"])
+        concurrent = service_of(facts, name).get("concurrent")
+        if service.command is not None and isinstance(concurrent, bool):
+            found[name] = service.command.waits(caveats_of(facts, name).get("default", ""), concurrent=concurrent)
     return found
 
 
-def development_servers(facts: Facts) -> set[str]:
-    """The services of a run on servers that are not meant for production."""
-    return {name for name, entry in mapping(facts.get("services")).items() if mapping(entry).get("development")}
+Caveats = Mapping[str, str]
+"""What to know about a service's server beside its figures, each missing if there is nothing:
+
+- `development`: what its documentation says, if it is not meant for production;
+- `stall`: why its responses on kept connections wait for delayed TCP acknowledgements;
+- `adds`, `sets`: what this project adds to it, and sets otherwise;
+- `default`, `source`: how many requests can wait at once in it without this project's flags, and who says so.
+"""
+
+
+def caveats_of(facts: Facts, service: str) -> Caveats:
+    """The caveats of a service, as far as run.json has them."""
+    entry = service_of(facts, service)
+    known = {**mapping(entry.get("notes")), "development": entry.get("development")}
+    return {name: str(text) for name, text in known.items() if text}
 
 
 def worker_count(facts: Facts) -> str:

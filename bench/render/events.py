@@ -32,7 +32,7 @@ def event_tables(told: ToldEvents) -> list[Table]:
 def counts_table(told: ToldEvents) -> Table:
     """Events down and services across; for many services, the other way round, and without details."""
     tested = any(row.row.contrasts for row in told.rows) and told.table.rounds >= LEAST_ROUNDS
-    notes = (HOW + TESTED * tested, *_at_once(told), *([FLOOR] if "null" in told.table.services else []))
+    notes = (HOW + TESTED * tested, *_at_once(told), *told.aside, *([FLOOR] if "null" in told.table.services else []))
     if told.services_down:
         return _services_down(told, notes)
 

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from bench.analysis.tables.grid import Grid
 from bench.analysis.tables.ranking import Percentile, RankedRow, Ranking
-from bench.core.formats import NOTHING, listed, number, plural
+from bench.core.formats import NOTHING, number, plural
 from bench.core.groups import grouped
 from bench.matrix.start_command import in_lines
 from bench.render.in_turns import grid_table
@@ -184,8 +184,6 @@ def _table(told: ToldRanking) -> Iterator[RenderableType]:
     missing = [row for row in rows if row.goodput is None or row.rank is None]
     for row in missing[:MOST_NOTES]:
         yield Padding(_text(f"{told.name(row.service)}: {told.notes[row.service] or 'no figure'}", "dim"), (0, 0, 0, 2))
-    if marked := [told.name(row.service) for row in rows if row.service in told.development]:
-        yield Padding(_text(f"Development servers, not for production: {listed(marked)}", "dim"), (0, 0, 0, 2))
     yield from _said(told.sentences, MOST_SENTENCES + bool(percentiles))
 
 

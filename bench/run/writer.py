@@ -137,21 +137,25 @@ def service_facts(
             "routes": list(routes[s.name]),
             **source_paths(s),
             **({"development": s.server.development} if s.server.development else {}),
-            **_notes(s),
+            **_notes(s, settings),
             **({"model": s.server.model, "built_as": s.built_as, "asks_for": asked(s)} if s.framework.own else {}),
         }
         for s in services
     }
 
 
-def _notes(service: Service) -> dict[str, Any]:
+_ELSEWHERE = ("documented", "command", "lacks")
+
+
+def _notes(service: Service, settings: Mapping[str, str]) -> dict[str, Any]:
     """Notes on the service's server; how to start it elsewhere only for a user's own app."""
     notes = service.server.notes
     if notes is None:
         return {}
-    found = {name: text for name, text in asdict(notes).items() if text}
-    kept = found if service.framework.own else {name: found[name] for name in ("default", "source")}
-    return {"notes": kept}
+    found = {name: text for name, text in asdict(notes).items() if service.framework.own or name not in _ELSEWHERE}
+    several = found.pop("stall_of_several")
+    found["stall"] += several if started_with(service, "WORKERS", settings) not in (None, "1") else ""
+    return {"notes": {name: text for name, text in found.items() if text}}
 
 
 def _running(service: Service) -> dict[str, Any]:

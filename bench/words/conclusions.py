@@ -6,14 +6,15 @@ report.md and the page print the same sentences.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
+from types import MappingProxyType
 from typing import Any
 
 from bench.analysis.findings import Findings
 from bench.analysis.published import ReferenceComparison, along_axes, published_beside, reference_results
-from bench.analysis.services import Places, development_servers, pairs_of, places_of, waits_of
+from bench.analysis.services import Caveats, Places, caveats_of, pairs_of, places_of, waits_of
 from bench.analysis.tables.grid import Grid, grid_of
 from bench.analysis.tables.ladder import Ladder, ladders
 from bench.analysis.tables.ranking import Cheapest, Ranking
@@ -31,8 +32,10 @@ from bench.words.latency import latency_sentences
 from bench.words.names import Question, labels_of, level_words, loaded_words, question, scenario_words, table_question
 from bench.words.order import ceiling_words
 from bench.words.remarks import (
+    CAUSES,
     ONE_CPU,
     along_sentence,
+    aside_words,
     beside_words,
     lacking_words,
     limits_words,
@@ -65,8 +68,6 @@ class ToldRanking:
     labels: Mapping[str, str]
     notes: Mapping[str, str]
     beside: tuple[str, ...] = ()
-    development: frozenset[str] = frozenset()
-    """Services on servers that are not meant for production."""
     grid: Grid | None = None
     """For services that differ in two knobs."""
     ladders: tuple[Ladder, ...] = ()
@@ -89,10 +90,9 @@ def tell(
     """The rankings of a run in words; pure."""
     places, pairs = places_of(facts, records), pairs_of(facts) if facts.get("refs") else ()
     reference, knobs = reference_results().get(str(facts.get("published"))), mapping(facts.get("knobs"))
-    development, waits = development_servers(facts), waits_of(facts, services or {})
-    told = tuple(
-        told_ranking(one, places, reference, knobs, pairs, development=development, waits=waits) for one in rankings
-    )
+    caveats = {name: caveats_of(facts, name) for name in mapping(facts.get("services"))}
+    waits = waits_of(facts, services or {})
+    told = tuple(told_ranking(one, places, reference, knobs, pairs, caveats=caveats, waits=waits) for one in rankings)
     told = tuple(
         replace(one, sentences=(*one.sentences, *lacking_words(one.labels, places, services or {}))) for one in told
     )
@@ -108,13 +108,18 @@ def told_ranking(
     knobs: Mapping[str, Any] | None = None,
     pairs: Sequence[Pair] = (),
     *,
-    development: Collection[str] = (),
+    caveats: Mapping[str, Caveats] = MappingProxyType({}),
     waits: Mapping[str, Waits] | None = None,
 ) -> ToldRanking:
     """One ranking in words. `places`: the coordinates of services; `pairs`: the services of two refs."""
     services = [row.service for row in ranking.rows]
     labels = labels_of(services, places)
-    first, *rest = ref_sentences(ranking, pairs, places) or sentences(ranking, places, labels)
+    aside = {name: caveats[name] for name in services if CAUSES.keys() & caveats.get(name, {})}
+    others = tuple(row for row in ranking.rows if row.service not in aside)
+    compared = ranking if pairs or len(others) < 2 else replace(ranking, rows=others)
+    first, *rest = ref_sentences(ranking, pairs, places) or sentences(compared, places, labels)
+    lead = "Keep in mind" if compared is ranking else "In the table only"
+    first = " ".join([first, *aside_words(aside, labels, lead)])
     grid = grid_of(services, places)
     # The machine's limits, cost and latency come before single comparisons, but after the sentences of a grid.
     told = [ceiling_words(ranking.ceiling)] if ranking.ceiling else []
@@ -135,11 +140,9 @@ def told_ranking(
         sentences=tuple(told),
         labels=labels,
         notes={
-            row.service: note_of(row, (waits or {}).get(row.service), development=row.service in development)
-            for row in ranking.rows
+            row.service: note_of(row, (waits or {}).get(row.service), caveats.get(row.service)) for row in ranking.rows
         },
         waits={name: found for name, found in (waits or {}).items() if name in services},
-        development=frozenset(development).intersection(services),
         grid=grid,
         ladders=tuple(ladders(ranking, places)),
     )

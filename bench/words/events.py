@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench.analysis.events import NOT_OF_LOSSES, NULL, EventRow, EventTable, Kind, event_table
-from bench.analysis.services import coordinates_of, pairs_of, places_of
+from bench.analysis.services import caveats_of, coordinates_of, pairs_of, places_of
 from bench.core.files import mapping
 from bench.core.formats import NOTHING, listed, plural
 from bench.core.groups import grouped
@@ -17,6 +17,7 @@ from bench.words.event_cells import CellWords, cell_words, growth_of, seconds_of
 from bench.words.event_findings import finding_sentences
 from bench.words.event_losses import counted_in, differ_words
 from bench.words.names import labels_of
+from bench.words.remarks import aside_words
 
 MOST_SENTENCES = 10
 """The findings that are shown; the rest is folded."""
@@ -61,6 +62,8 @@ class ToldEvents:
     cannot: tuple[tuple[str, str, str], ...]
     """(services, event, why they have no counts)."""
     defaults: tuple[ToldDefault, ...] = ()
+    aside: tuple[str, ...] = ()
+    """A sentence on the services whose figures have a known cause."""
 
     @property
     def findings(self) -> tuple[str, ...]:
@@ -110,6 +113,7 @@ def tell_events(records: Sequence[EventRecord], facts: Mapping[str, Any]) -> Tol
         (*_by_text(((one, one.documented) for one in records), labels),),
         (*_by_text(_reasons(table), labels),),
         (*_defaults(mapping(facts.get("defaults")), labels),),
+        tuple(aside_words({name: caveats_of(facts, name) for name in services}, labels, "Keep in mind")),
     )
 
 

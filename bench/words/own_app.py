@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from bench.analysis.services import Facts, own_app_of, service_of, worker_count
+from bench.analysis.services import Facts, caveats_of, own_app_of, service_of, worker_count
 from bench.analysis.tables.ranking import RankedRow, Ranking
 from bench.core.files import items, mapping
 from bench.core.formats import listed, megabytes, number
@@ -167,7 +167,7 @@ def own_app_choices(
 
     `events`: whether the run tested reloads, slow clients and overload.
     """
-    if not own_app_of(facts) or not any(_notes(facts, name) for name in mapping(facts.get("services"))):
+    if not own_app_of(facts) or not any(caveats_of(facts, name) for name in mapping(facts.get("services"))):
         return []
     aside = BESIDE_EVENTS if events else NOT_LOOKED_AT
     return [replace(found, notes=(*found.notes, aside)) for one in told if (found := _choices(facts, one, services))]
@@ -180,7 +180,7 @@ def _choices(facts: Facts, told: ToldRanking, services: Services) -> Choices | N
     if ranking.look is None or len(ranked) < 2 or not ours:
         return None
     best = _best(ranking, ours)
-    documented = [row for row in ours if _notes(facts, row.service).get("documented")]
+    documented = [row for row in ours if caveats_of(facts, row.service).get("documented")]
     used = _best(ranking, documented) if documented else None
     base = _compared_with(facts, ranked, best)
     front = ranking.front([row.service for row in ranked])
@@ -211,7 +211,7 @@ def _compared_with(facts: Facts, ranked: Sequence[RankedRow], best: RankedRow) -
 
 def _choice(facts: Facts, told: ToldRanking, services: Services, row: RankedRow, base: RankedRow | None) -> Choice:
     app, name = own_app_of(facts), row.service
-    known, notes = services.get(name), _notes(facts, name)
+    known, notes = services.get(name), caveats_of(facts, name)
     commands, more = [], [f"{_costs(row)}."]
     if base is not None and base is not row:
         more.append(f"Against {server_words(facts, base.service)} ({_costs(base)}): {_saved(told.ranking, row, base)}.")
@@ -233,13 +233,9 @@ def _choice(facts: Facts, told: ToldRanking, services: Services, row: RankedRow,
     return Choice(f"{words}.", tuple(commands), tuple(more), *_other_numbers(facts, app, told, name))
 
 
-def _notes(facts: Facts, service: str) -> Facts:
-    return mapping(service_of(facts, service).get("notes"))
-
-
 def elsewhere(facts: Facts, service: ServiceFacts) -> str | None:
     """The command that starts the app in the same way outside the image; None if it was not saved or no line can."""
-    template = str(_notes(facts, service.name).get("command") or "")
+    template = caveats_of(facts, service.name).get("command", "")
     app = str(own_app_of(facts).get("app"))
     return service.command.elsewhere(app, template) if service.command else None
 
@@ -284,10 +280,10 @@ def _packages(facts: Facts, known: ServiceFacts, service: str = "") -> Iterator[
 
 def _beyond(facts: Facts, told: ToldRanking, service: str, *, program: bool) -> Iterator[str]:
     """What the measured service has but the command lacks."""
-    waits, lacks = told.waits.get(service), []
-    if program and waits and waits.workers > 1 and "run({workers})" not in str(_notes(facts, service).get("command")):
+    waits, notes, lacks = told.waits.get(service), caveats_of(facts, service), []
+    if program and waits and waits.workers > 1 and "run({workers})" not in notes.get("command", ""):
         lacks.append(f"{waits.workers} processes on one socket")
-    lacks += [str(text)] if (text := _notes(facts, service).get("lacks")) else []
+    lacks += [notes[name] for name in ("adds", "lacks") if name in notes]
     if lacks:
         yield f"Not in this command, but measured: {'; '.join(lacks)}."
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, assert_never
 
 from bench.analysis.published import Along, Published, Sign
-from bench.analysis.services import Places
+from bench.analysis.services import Caveats, Places
 from bench.analysis.tables.ranking import (
     ByLoadgen,
     Contrast,
@@ -28,16 +28,34 @@ from bench.plan.cpus import server_cpus
 from bench.records.record import Cause
 from bench.run.reader import ServiceFacts
 
-DEVELOPMENT = "development server"
+CAUSES = {
+    "stall": "responses on kept connections wait up to 40 ms for delayed TCP acknowledgements, a known defect",
+    "development": "development server",
+}
+"""Caveats that explain a figure, the stronger one first: no sentence compares other services with such a one."""
 
 
-def note_of(row: RankedRow, waits: Waits | None = None, *, development: bool = False) -> str:
-    """All remarks on a service on one line; empty without any. `development`: its server is not for production.
+def note_of(row: RankedRow, waits: Waits | None = None, caveats: Caveats | None = None) -> str:
+    """All remarks on a service on one line; empty without any.
 
-    `waits`: the size of a thread pool is given, since other services of the table may have another one.
+    `waits`: how many requests it takes at once is given if that is limited, since others may take more.
     """
-    pool = [waits_words(waits)] if waits and waits.threads else []
-    return "; ".join([*([DEVELOPMENT] if development else []), *pool, *map(remark_words, row.remarks)])
+    known = caveats or {}
+    parts = [CAUSES["development"]] if "development" in known else []
+    if waits and waits.each:
+        parts.append(f"requests at once: {waits_words(waits)}, own default {known.get('default', 'unknown')}")
+    parts += [f"with {known[name]}" for name in ("adds", "sets") if name in known]
+    parts += map(remark_words, row.remarks)
+    return "; ".join(parts + ([f"{CAUSES['stall']}: {known['stall']}"] if "stall" in known else []))
+
+
+def aside_words(caveats: Mapping[str, Caveats], labels: Mapping[str, str], lead: str) -> Iterator[str]:
+    """A sentence on the services whose figures have a known cause, if there are any."""
+    known = {name: next((CAUSES[key] for key in CAUSES if key in own), "") for name, own in caveats.items()}
+    groups = grouped(filter(known.get, known), known.__getitem__)
+    if groups:
+        words = "; ".join(f"{listed([labels[name] for name in names])} ({cause})" for cause, names in groups.items())
+        yield f"{lead}: {words}."
 
 
 def waits_words(waits: Waits) -> str:

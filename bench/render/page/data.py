@@ -16,7 +16,7 @@ from bench.analysis.cells.cell import Cell, natural
 from bench.analysis.cells.latency import LatenciesByCell, latency_key
 from bench.analysis.profiles.sampled import Profile
 from bench.analysis.profiles.stacks import NO_PYTHON, Stack
-from bench.analysis.services import own_app_of, own_packages, service_of, waits_of
+from bench.analysis.services import caveats_of, own_app_of, own_packages, service_of, waits_of
 from bench.analysis.tables.ranking import Percentile, RankedRow, Ranking
 from bench.core.files import as_object, items, mapping, read_bytes
 from bench.core.formats import capital
@@ -178,9 +178,10 @@ def _cell_key(record: Record) -> tuple[str, ...]:
 def _service(source: Run, name: str, facts: ServiceFacts | None, idle: int | None) -> dict[str, Any]:
     listed = service_of(source.facts, name)
     known: dict[str, Any] = {"package": listed.get("package"), "idle_bytes": idle} | _paths(source.facts, name)
-    known |= {"development": listed["development"]} if listed.get("development") else {}
-    if notes := mapping(listed.get("notes")):
-        known["own_default"] = f"{notes.get('default')} ({notes.get('source')})"
+    caveats = caveats_of(source.facts, name)
+    known |= {key: caveats[key] for key in ("development", "stall", "adds", "sets") if key in caveats}
+    if "default" in caveats:
+        known["own_default"] = f"{caveats['default']} ({caveats.get('source')})"
     if facts is not None:
         known |= {
             **({"command": facts.command.text} if facts.command else {}),

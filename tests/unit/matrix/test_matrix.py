@@ -20,6 +20,8 @@ from bench.matrix.compose import run_services
 from bench.matrix.load import LOCAL, load_matrix, merged
 from bench.matrix.model import NAME, python_image, python_label
 from bench.matrix.packages import with_package
+from bench.matrix.settings import read_env
+from bench.run.writer import service_facts
 
 MATRIX = load_matrix(ROOT / "services/matrix.toml")
 
@@ -300,6 +302,41 @@ def test_a_start_names_the_locked_version_whose_documentation_it_follows(name: s
     main = locked.split(", ")[0].split()[1]
     major_minor = ".".join(re.findall(r"\d+", main)[:2])
     assert re.search(rf"\b{re.escape(major_minor)}\b", text), f"{name}: {locked}"
+
+
+WRAPS = re.compile(
+    r"""with_headers|date\(\)|"Server"|b"Server"|"Server: |drained:app|unquote|conn_limit = None""", re.IGNORECASE
+)
+"""How the files of a server, or the modules of `common` that they import, add something to responses or connections."""
+
+
+@pytest.mark.parametrize("name", list(MATRIX.servers))
+def test_what_a_start_adds_is_a_fact_that_reports_show(name: str) -> None:
+    folder, notes = ROOT / "services/servers" / name, MATRIX.servers[name].notes
+    texts = [path.read_text() for path in folder.rglob("*") if path.suffix != ".txt" and path.is_file()]
+    own = "cheroot_worker" in "".join(texts)
+    texts += [(ROOT / "services/common/cheroot_worker.py").read_text()] if own else []
+    assert notes and bool(WRAPS.search("".join(texts))) == bool(notes.adds or "header" in notes.sets), name
+
+
+def test_a_variant_is_of_a_server_that_serves_the_same() -> None:
+    variants = [server for server in MATRIX.servers.values() if server.variant_of]
+    assert [one.name for one in variants] == ["aiohttp-uvloop", "uwsgi-http-socket", "granian-wsgi-one-thread"]
+    assert all(MATRIX.servers[one.variant_of].serves == one.serves for one in variants)
+
+
+def test_a_stall_of_several_workers_is_none_of_one() -> None:
+    wanted = [
+        s for s in MATRIX.services if s.name in {"uvicorn-h11-asgi-py313-debian", "gevent-pywsgi-wsgi-py313-debian"}
+    ]
+
+    def stalls(workers: str) -> list[str]:
+        settings, routes = read_env(ROOT / ".env") | {"WORKERS": workers}, {one.name: [] for one in wanted}
+        facts = service_facts(MATRIX, settings, wanted, routes)
+        return [str(entry["stack"]) for entry in facts.values() if "stall" in entry["notes"]]
+
+    assert stalls("1") == ["gevent-pywsgi-wsgi"]
+    assert sorted(stalls("4")) == ["gevent-pywsgi-wsgi", "uvicorn-h11-asgi"]
 
 
 @pytest.mark.parametrize("name", sorted({f.folder for f in MATRIX.frameworks.values()}))

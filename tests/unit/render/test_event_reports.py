@@ -93,6 +93,13 @@ def test_what_was_alone_is_named_where_the_run_has_it(alone: dict[str, list[str]
     assert told and said in event_tables(told)[0].notes
 
 
+def test_a_known_cause_of_a_services_figures_is_said() -> None:
+    facts = {"services": {event("a").service: {"notes": {"stall": "it writes twice"}}, event("b").service: {}}}
+    told = tell_events([event(server) for server in "ab"], facts)
+    (said,) = [note for note in event_tables(told)[0].notes if "known defect" in note] if told else [""]
+    assert said.startswith("Keep in mind: a") and "delayed TCP acknowledgements" in said
+
+
 def test_services_one_after_the_other_are_beside_nobody() -> None:
     told = tell_events([event(server, beside=0) for server in "ab"], {})
     assert told and not [note for note in event_tables(told)[0].notes if "at once" in note]

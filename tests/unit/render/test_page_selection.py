@@ -5,6 +5,7 @@ The page is the largest published one, with 177 stacks, which must still fit a f
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -22,7 +23,12 @@ SYNC, GEVENT = "gunicorn-sync-flask-py313-debian", "gunicorn-gevent-flask-py313-
 
 @pytest.fixture(scope="module")
 def stacks(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return built(unpacked(PUBLISHED, tmp_path_factory.mktemp("published")))
+    folder = unpacked(PUBLISHED, tmp_path_factory.mktemp("published"))
+    facts = json.loads((folder / "run.json").read_text())
+    for entry in facts["services"].values():
+        entry |= {"development": "its docs"} if entry["server"] == "gevent-pywsgi" else {}
+    (folder / "run.json").write_text(json.dumps(facts))
+    return built(folder)
 
 
 def names(page: Page) -> list[str]:
@@ -65,7 +71,8 @@ def test_filters_leave_rows_out_and_change_no_tier_and_no_figure(stacks: Path, o
     page.locator("#answers li", has_text="Of these, bjoern-falcon is best").wait_for()
     told = page.locator(".findings:visible").first.inner_text()
     assert told.startswith("28 of 177 services shown. Tiers and differences are those of the whole table.")
-    assert re.search(r"Last is gevent-pywsgi-flask: bjoern-falcon served \d+ times as many requests per second", told)
+    # gevent-pywsgi, a development server, is the slowest row, and leads no sentence.
+    assert "Last is gevent" not in told and "Last is " in told and shown[-1].startswith("gevent-pywsgi")
     assert not page.get_by_text("bjoern-wsgi is fastest").is_visible()
     draw_all(page)
     chart = page.locator("#chart-ranked .plot > *").get_attribute("aria-label") or ""

@@ -104,14 +104,6 @@ def test_colors_only_where_they_are_wanted(answer: Answer) -> None:
     assert "\x1b" not in terminal(*answer)
 
 
-def test_a_development_server_is_marked(answer: Answer) -> None:
-    report, told = answer
-    service = told[0].ranking.rows[0].service
-    shown = terminal(report, [replace(told[0], development=frozenset({service, "of another table"}))])
-    assert f"  Development servers, not for production: {told[0].name(service)}\n" in shown
-    assert "Development" not in terminal(report, told)
-
-
 def test_text_of_a_service_moves_no_cursor(answer: Answer) -> None:
     report, told = answer
     hostile = replace(told[0], sentences=("\x1b[2J gone", *told[0].sentences[1:]))

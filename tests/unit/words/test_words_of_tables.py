@@ -30,6 +30,7 @@ from bench.analysis.tables.ranking import (
     Throttled,
     Unranked,
 )
+from bench.matrix.start_command import Waits
 from bench.records.record import Cause, Record
 from bench.run.reader import ServiceFacts
 from bench.words.answers import against, ref_question, ref_sentences
@@ -333,12 +334,18 @@ def remarks() -> Said:
         "throttling unknown": Throttled(None, "no such counter"),
     }
     row = replace(ranking({"a": 1}).rows[0], remarks=(Unranked.ALONE, Throttled(0.0)))
+    idle = replace(row, remarks=(Idles(0.12, 0.034),))
+    stalls = {"development": "its docs", "adds": "a Server header", "stall": "it writes twice (its code)"}
+    pool = {"default": "512 threads", "sets": "up to 4,096 connections, not 100"}
     three = ranking({"a": 3, "b": 2, "c": 1})
     three = replace(three, rows=tuple(replace(one, cpu_us=Figure(12.5, 12.5, 12.5)) for one in three.rows))
     names = {"a": "granian", "b": "uvicorn", "c": "hypercorn"}
     return {case: remark_words(remark) for case, remark in found.items()} | {
         "two remarks": note_of(row),
-        "and of a development server": note_of(row, development=True),
+        "a development server that stalls, and what is added to it": note_of(idle, None, stalls),
+        "a pool of threads beside its default, and a setting": note_of(idle, Waits(4, 64, threads=True), pool),
+        "without a pool": note_of(idle, Waits(4, 1), {"default": "1 request"}),
+        "no limit": note_of(idle, Waits(4, None), {"default": "connections"}),
         "the cheapest": cheapest_words(three, Cheapest(("a",), 12.5, 12.5), {"a": "granian"}),
         "two that are cheapest": cheapest_words(three, Cheapest(("a", "b"), 12.5, 13.1), names),
         "all are alike": cheapest_words(three, Cheapest(("a", "b", "c"), 12.5, 13.1), names),
@@ -347,6 +354,27 @@ def remarks() -> Said:
         "at a rate there are no turns": bias_words(replace(three, rate=500.0)),
         "what services that idle may have lost": credit_words(0.04),
         "next to nothing lost": credit_words(0.004),
+    }
+
+
+def aside() -> Said:
+    """Servers whose figures have a known cause lead no sentence of their table."""
+    speeds = {"bjoern-wsgi": 9000, "uvicorn-asgi": 3000, "cherrypy": 1000, "tornado": 475, "aiohttp": 60}
+
+    def told(*stacks: str, **caveats: Mapping[str, Any]) -> list[str]:
+        names = {service_of(stack): stack for stack in stacks or speeds}
+        facts = facts_of(table([*names], 12, waits=True))
+        facts["services"] = {name: caveats.get(stack, {}) for name, stack in names.items()}
+        (found,) = told_tables(facts, measured({stack: speeds[stack] for stack in names.values()}, 8))
+        return [*found.sentences, *(f"{name}: {note}" for name, note in found.notes.items() if note)]
+
+    development, stall = {"development": "its docs"}, {"notes": {"stall": "it writes twice (its code)"}}
+    return {
+        "nothing is known": told(),
+        "development servers": told(tornado=development, aiohttp=development),
+        "a development server, and one that stalls": told(tornado=stall, aiohttp=development),
+        "one that is both": told(tornado=development | stall),
+        "too few others": told("bjoern-wsgi", "tornado", tornado=stall),
     }
 
 
@@ -492,6 +520,7 @@ def conclusions_of_a_run() -> Said:
         published,
         names,
         remarks,
+        aside,
         undecided,
         latency,
         pairs,

@@ -102,7 +102,11 @@ function tellThese(one) {
 
 /** Which of these places of a ranking is best, what is tied with it, and which is last. */
 function orderWords(ranking, places) {
-  const ranked = places.filter((place) => place < ranking.ranked);
+  const all = places.filter((place) => place < ranking.ranked);
+  // Figures with a known cause lead no sentence.
+  const caused = ({ development, stall } = {}) => development || stall;
+  const usual = all.filter((place) => !caused(DATA.services[ranking.services[place]]));
+  const ranked = usual.length > 1 ? usual : all;
   if (!pairs || ranked.length < 2) return [];
   const [best, ...rest] = ranked;
   const last = ranked[ranked.length - 1];

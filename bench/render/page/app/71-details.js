@@ -49,6 +49,8 @@ function cellDetails(cell) {
       ["app", service.entry ?? service.app],
       ["versions", [...(service.versions ?? []), service.python_build ?? service.missing?.python_build].join(", ")],
       ["memory", memoryText(cell, service)],
+      ["changed here", [service.adds, service.sets].filter(Boolean).join("; ")],
+      ["known defect", service.stall && `delayed TCP acknowledgements: ${service.stall}`],
       ["production", service.development && `no, as its documentation says: ${service.development}`],
       ["base", service.base_made ?? service.missing?.base_label],
       ["image", service.image ?? service.missing?.image_id],
