@@ -26,7 +26,7 @@ def stacks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = unpacked(PUBLISHED, tmp_path_factory.mktemp("published"))
     facts = json.loads((folder / "run.json").read_text())
     for entry in facts["services"].values():
-        entry |= {"development": "its docs"} if entry["server"] == "gevent-pywsgi" else {}
+        entry["development"] = "its docs" if entry["server"] == "gevent-pywsgi" else ""
     (folder / "run.json").write_text(json.dumps(facts))
     return built(folder)
 
