@@ -23,10 +23,10 @@ function isFilteredOut(text) {
   return Boolean(cell) && !passing.has(cell.service);
 }
 
-/** The number at the beginning of a cell, by which it sorts; null if there is none. */
+/** The number at the beginning of a cell, also after "about" or "≥", by which it sorts; null if there is none. */
 function sortKey(text) {
-  const figure = /^[+−-]?[\d,]*\.?\d+/.exec(text);
-  return figure ? Number(figure[0].replaceAll(",", "").replace("−", "-")) : null;
+  const figure = /^(?:about |≥ ?)?([+−-]?[\d,]*\.?\d+)/.exec(text);
+  return figure ? Number(figure[1].replaceAll(",", "").replace("−", "-")) : null;
 }
 
 function reportTables() {
