@@ -30,13 +30,13 @@ def rate_words(cell: Cell) -> str:
     values = [record.goodput for record in cell.counted or cell.valid if record.goodput is not None]
     if not values:
         return state_words(cell)
-    over_rounds, least = span(number(min(values)), number(max(values))), "at least " * cell.has(BOUND)
+    over_rounds, of_rounds = span(number(min(values)), number(max(values))), f"{len(values)} of {len(cell.records)}"
     if mean is None:
-        return f"{over_rounds} in {len(values)} of {len(cell.records)} rounds"
-    if cell.has(HOST):
-        return f"{least or 'about '}{number(mean)} (noisy: {over_rounds})"
-    cut = len(values) < len(cell.records)
-    return least + _with_range(number(mean), over_rounds) + f" \u2020{len(values)}/{len(cell.records)}" * cut
+        return f"{over_rounds} in {of_rounds} rounds"
+    # The mean comes first, so that columns can be sorted.
+    words, least = number(mean), f"{number(mean)}{' or more' * cell.has(BOUND)}"
+    words = f"{words} (noisy: {over_rounds})" if cell.has(HOST) else _with_range(words, over_rounds)
+    return words.replace(number(mean), least, 1) + f" \u2020{of_rounds.replace(' of ', '/')}" * (len(values) < len(cell.records))
 
 
 def _with_range(mean: str, over_rounds: str) -> str:

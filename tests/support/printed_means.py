@@ -20,7 +20,7 @@ from bench.words.cells import rate_words
 
 FIELDS = {"goodput": ("goodput", 1.0), "cpu_us": ("cpu_per_success_s", 1e6)}
 """The field of a record behind a figure of verdicts.jsonl, and its scale."""
-MEAN = re.compile(r"(?:at least |about )?([\d,.]+)(?! to |[\d,.])")
+MEAN = re.compile(r"([\d,.]+)(?! to |[\d,.])")
 """The mean in the words on a rate; a range is none."""
 
 
