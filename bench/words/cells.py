@@ -30,13 +30,13 @@ def rate_words(cell: Cell) -> str:
     values = [record.goodput for record in cell.counted or cell.valid if record.goodput is not None]
     if not values:
         return state_words(cell)
-    over_rounds, of_rounds = span(number(min(values)), number(max(values))), f"{len(values)} of {len(cell.records)}"
+    over_rounds = span(number(min(values)), number(max(values)))
     if mean is None:
-        return f"{over_rounds} in {of_rounds} rounds"
+        return f"{over_rounds} in {len(values)} of {len(cell.records)} rounds"
+    cut = f" \u2020{len(values)}/{len(cell.records)}" if len(values) < len(cell.records) else ""
     # The mean comes first, so that columns can be sorted.
-    words, least = number(mean), f"{number(mean)}{' or more' * cell.has(BOUND)}"
-    words = f"{words} (noisy: {over_rounds})" if cell.has(HOST) else _with_range(words, over_rounds)
-    return words.replace(number(mean), least, 1) + f" \u2020{of_rounds.replace(' of ', '/')}" * (len(values) < len(cell.records))
+    words = f"{number(mean)} (noisy: {over_rounds})" if cell.has(HOST) else _with_range(number(mean), over_rounds)
+    return f"{words}{', or more' * cell.has(BOUND)}{cut}"
 
 
 def _with_range(mean: str, over_rounds: str) -> str:

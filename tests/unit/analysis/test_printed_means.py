@@ -72,7 +72,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Cell:
     [
         (None, "1,200 (1,000 to 1,500)"),
         ("host", "1,200 (noisy: 1,000 to 1,500)"),
-        ("loadgen-bound", "1,200 or more (1,000 to 1,500)"),
+        ("loadgen-bound", "1,200 (1,000 to 1,500), or more"),
         ("errors", "1,000 to 1,100 in 2 of 3 rounds"),
         ("not run", "1,050 (1,000 to 1,100) †2/3"),
     ],
