@@ -11,10 +11,9 @@ HOST, ASKED, ARITHMETIC = "host", "not the asked load", "arithmetic"
 HARMLESS_TO_MEANS = frozenset({HOST, BOUND})
 """The window counts all the same, since leaving it out would select by outcome. Noise affects all services of a window
 in turns equally; requests/s that the load generator limits are a lower bound. Neither changes CPU time per request."""
-HARMLESS_TO_LATENCY = frozenset({HOST})
-"""Intervals come from the differences between rounds, so they include noise."""
-HARMLESS_TO_BOUNDS = frozenset({HOST, ASKED})
-"""An upper bound counts latency from when requests were due, and requests that were never sent as above it."""
+HARMLESS_TO_LATENCY = frozenset({HOST, ASKED})
+"""Noise is in how the rounds differ. What the client sent late counts from when it was due, what it never sent as above
+all others."""
 HARMLESS_TO_KNEES = frozenset({HOST, ASKED})
 """Trials check the sent load themselves, and noise only makes a knee harder to reach."""
 HARMLESS_TO_PROFILES = frozenset({ASKED, ARITHMETIC})

@@ -108,13 +108,13 @@ def _latency_lines(table: Mapping[str, Any], found: TableLatency) -> Iterator[di
     """A line for each service and percentile, in seconds, then one for each contrast of the percentile."""
     for one in found.percentiles:
         load = {**table, "tool": found.tool, "level": found.level, "rate": found.rate, "judge": str(one.metric)}
-        load |= {"rounds": found.rounds, "confidence": found.confidence}
+        load |= {"confidence": found.confidence}
         for service in one.ordered:
             figures = {**asdict(one.figures[service]), "missing": None, "at_most": None}
-            yield {"kind": "latency", **load, "service": service, **figures}
+            yield {"kind": "latency", **load, "service": service, "rounds": found.rounds[service], **figures}
         for service, why in one.missing.items():
-            none = dict.fromkeys(("mean", "low", "high"))
-            bound = one.at_most.get(service)
-            yield {"kind": "latency", **load, "service": service, **none, "missing": why, "at_most": bound}
+            none: dict[str, Any] = dict.fromkeys(("mean", "low", "high"))
+            none |= {"rounds": found.rounds.get(service, 0), "missing": why, "at_most": one.at_most.get(service)}
+            yield {"kind": "latency", **load, "service": service, **none}
         for contrast in one.contrasts:
             yield {"kind": "latency-contrast", **load, **asdict(contrast)}

@@ -1,6 +1,5 @@
 """Loads the services of a block at a common rate: one after another, open loop, while the others are frozen.
 
-A short load at the same rate comes first and is discarded, because an idle service answers its first requests slowly.
 Results are saved after all loads, so that saving takes no CPU time from any of them.
 """
 
@@ -12,20 +11,19 @@ from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 
-from bench.load.cpu_counters import CpuCounters, limits_of
+from bench.load.cpu_counters import CpuCounters, Reading, limits_of
 from bench.load.held import Freezer
 from bench.load.kernel_counters import Facts
-from bench.load.save import Ran, run_load, run_tool, save_load
+from bench.load.save import Ran, run_load, save_load
 from bench.load.task import Step, Task, at_once, pinned
 from bench.load.turns import Turns
 from bench.plan.measurement import Measurement
 from bench.plan.running import NO_COUNTERS
 
-SETTLE_S = 0.1
 MOST_FROZEN_S = 12.0
 """Approximate limit of the time that services stay frozen: gunicorn kills workers that are silent for 30 s, and idle
 workers notify it every 15 s."""
-AROUND_S = 0.5
+AROUND_S = 0.6
 """Overhead per service, in addition to its load."""
 
 
@@ -40,7 +38,7 @@ def load_at_rate(
 ) -> None:
     """Load and save the measurements of a window, one after another; a failure only affects its own service."""
     ran: dict[str, tuple[Ran, Facts]] = {}
-    slot_s = SETTLE_S + AROUND_S + (window[0].duration_s or 0.0)
+    slot_s = AROUND_S + (window[0].duration_s or 0.0)
     order, at_most = rng.sample(window, len(window)), max(1, int(MOST_FROZEN_S / slot_s))
     names = [one.service for one in window if not one.url]
     for some in (order[first : first + at_most] for first in range(0, len(order), at_most)):
@@ -62,12 +60,10 @@ def _load(one: Measurement, task: Task, counters: CpuCounters, shared: Sequence[
     task = replace(task, load=pinned(task.load))
     task.folder.mkdir(parents=True, exist_ok=True)
     task.write_body()
-    settling = replace(task, load=replace(task.load, duration_s=max(SETTLE_S, 1 / (task.load.rate or 1.0))))
-    run_tool(settling, settling.command())
-    turns = Turns()
-    before, began = counters.read(one.service, *shared), time.monotonic_ns()
-    ran = run_load(task)
-    ended = time.monotonic_ns()
-    turns.add((began, ended, ended), before, counters.read(one.service, *shared), cut=False)
+    starts = list[tuple[Reading, int]]()
+    ran = run_load(task, lambda: starts.append((counters.read(one.service, *shared), time.monotonic_ns())))
+    ended, turns = time.monotonic_ns(), Turns()
+    for before, began in starts:
+        turns.add((began, ended, ended), before, counters.read(one.service, *shared), cut=False)
     missing = counters.missing | ({one.service: NO_COUNTERS} if one.url else {})
     return ran, {"limits": limits_of(counters), "turns": turns.told(missing)}

@@ -211,7 +211,7 @@ def load_by_vegeta(asked: Load, event: Event, rates: Sequence[tuple[float, float
     attacks, begin_ns = [], t0_ns
     with ExitStack() as stack:
         for rate, seconds in rates:
-            load = replace(asked, rate=round(rate), duration_s=seconds, timeout_s=event.timeout_s)
+            load = replace(asked, rate=round(rate), duration_s=seconds, timeout_s=event.timeout_s, leads_in=False)
             command = command_of(TOOLS["vegeta"], load)
             results = stack.enter_context(tempfile.TemporaryFile())
             time.sleep(max(0.0, (begin_ns - time.monotonic_ns()) / 1e9))

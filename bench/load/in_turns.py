@@ -146,6 +146,8 @@ def load_windows(step: Step) -> None:
     versions: dict[str, str] = {}
     # Containers that all services use: their CPU time in a turn is charged to its service.
     shared = [name for name in counters.names if name not in services]
+    if windows and not windows[0][0].held:
+        _of_each(step, _still(step, windows[0]), prepare)
     for window in windows:
         if not window[0].held:
             if rated := _still(step, window):

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,20 +48,26 @@ def run_and_save(task: Task) -> None:
     save_load(run_load(task))
 
 
-def run_load(task: Task) -> Ran:
-    """Run the load; its files have temporary names until `save_load`."""
+def run_load(task: Task, began: Callable[[], object] = lambda: None) -> Ran:
+    """Run the load; its files have temporary names until `save_load`. See `run_tool` for `began`."""
     folder, command = task.folder, task.command()
     folder.mkdir(parents=True, exist_ok=True)
     for name in FILES:
         (folder / name).unlink(missing_ok=True)
     task.write_body()
     _take_room(folder)
-    facts: Facts = {"limits": limits(), "sysctls": sysctls()}
-    facts["before"] = counters()
+    facts: Facts = {"limits": limits(), "sysctls": sysctls(), "lead_requests": task.tool.lead_requests(task.load)}
     clock = time.monotonic_ns()
-    facts["start_ns"] = time.time_ns()
-    with Watch(task.tool.name) as watch:
-        status = run_tool(task, command)
+
+    def begin() -> None:
+        nonlocal clock
+        began()
+        facts["before"] = counters()
+        clock = time.monotonic_ns()
+        facts["start_ns"] = time.time_ns()
+
+    with Watch(command.argv[0]) as watch:
+        status = run_tool(task, command, begin)
         facts |= {"end_ns": time.time_ns(), "exit_status": status, "elapsed_ns": time.monotonic_ns() - clock}
         facts["after"] = counters()
     return Ran(task, command, status, facts | {"waits": watch.facts()})
@@ -96,8 +103,11 @@ def _failure(task: Task, status: int, *, saved: bool) -> str:
     return "" if saved else f"the reports of {name} could not be saved: {words}"
 
 
-def run_tool(task: Task, command: Command) -> int:
-    """Run the tool until it ends or reaches its deadline; returns the exit status as a shell reports it."""
+def run_tool(task: Task, command: Command, began: Callable[[], object] = lambda: None) -> int:
+    """Run the tool until it ends or reaches its deadline; returns the exit status as a shell reports it.
+
+    `began` is called once, right before the requests that count: nothing is in flight then.
+    """
     output, results = (temporary(task.folder, name) for name in (OUTPUT, task.tool.results))
     with ExitStack() as stack:
         said = stack.enter_context(output.open("wb"))
@@ -107,11 +117,21 @@ def run_tool(task: Task, command: Command) -> int:
             stdin = memory_file(f"{command.stdin}\n".encode())
             stack.callback(os.close, stdin)
         words = guarded(task.deadline_s, KILL_AFTER_S, *command.argv)
+        if not task.tool.leads_in:
+            began()
         try:
-            process = subprocess.Popen(words, stdin=stdin, stdout=result, stderr=said)
+            process = subprocess.Popen(
+                words, stdin=stdin, stdout=result, stderr=said, env={**os.environ, "STOP_BEFORE_LOAD": "1"}
+            )
         except OSError as error:
             said.write(f"{words[0]}: {error.strerror}\n".encode())
             return NOT_FOUND
+        if task.tool.leads_in:
+            _, status = os.waitpid(process.pid, os.WUNTRACED)
+            began()
+            if not os.WIFSTOPPED(status):
+                return shell_status(os.waitstatus_to_exitcode(status))
+            os.killpg(process.pid, signal.SIGCONT)
         return shell_status(process.wait())
 
 

@@ -22,9 +22,11 @@ from bench.core.files import as_object, mapping, read_bytes, write_file
 from bench.core.typed import read_as
 from bench.load.failures import WRONG_USAGE, Failed, explained
 from bench.plan.event import Event
+from bench.plan.levels import parse_level
 from bench.plan.measurement import Measurement
 from bench.tools import SOCKETS, TOOLS
 from bench.tools.tool import CannotError, Command, Load, Request, Tool
+from bench.tools.vegeta import CONNECTIONS
 
 FILE, SCHEMA = "step.json", 1
 T = TypeVar("T")
@@ -62,7 +64,9 @@ class StepLoad:
     @property
     def deadline_s(self) -> float:
         """When the tool is killed, from its start."""
-        return self.duration_s + (self.planned.timeout_s or 0) + GRACE_S if self.duration_s else COUNT_DEADLINE_S
+        # An open loop also waits for the requests that open its connections, and for those that settle the service.
+        waits_s = (3 if self.planned.open_loop else 1) * (self.planned.timeout_s or 0)
+        return self.duration_s + waits_s + GRACE_S if self.duration_s else COUNT_DEADLINE_S
 
     @property
     def after_s(self) -> float:
@@ -175,6 +179,8 @@ def task_of(run: str, entry: StepLoad) -> Task:
         timeout_s=planned.timeout_s or 0,
         threads=planned.threads,
         keepalive=planned.keepalive,
+        # At a share of what a table's connections reach, no more are in use at once, on average.
+        most_connections=max(CONNECTIONS, parse_level(planned.table[2]).connections or 0) if planned.share_of else None,
         latency_s=planned.knee_p99_s or 0.0,
     )
     return Task(entry, tool, load, Path(folder), entry.deadline_s)

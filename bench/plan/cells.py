@@ -12,7 +12,7 @@ from bench.matrix.knobs import CPU_QUOTA
 from bench.matrix.model import Matrix, Preset, Route, Service
 from bench.plan.cpus import parse_list
 from bench.plan.event import OPENED_S, RECOVERED, ROLLED, SWEPT, Event
-from bench.plan.interim_looks import RATED_FROM, table_looks
+from bench.plan.interim_looks import LOOKS, RATED
 from bench.plan.levels import SEARCHED, Level, parse_level
 from bench.plan.measurement import Pair
 from bench.tools import OPEN_LOOP, TOOLS
@@ -250,12 +250,14 @@ class Plan:
     @property
     def rounds(self) -> int:
         """Rounds in total: enough for solo windows, events and the longest table."""
-        return max(self.solo_rounds, self.turn_rounds, self.event_rounds)
+        return max(self.solo_rounds, self.turn_rounds, self.event_rounds, max(self.rate_rounds, default=0))
 
     @property
     def rate_rounds(self) -> range:
-        """The rounds with loads at common rates: up to the first interim look, before which no table ends."""
-        return range(RATED_FROM, table_looks(self.turn_rounds)[0] + 1)
+        """The rounds with loads at common rates. If there are enough for verdicts, the last may have no turns."""
+        if not any(table.shares for table in self.tables):
+            return range(0)
+        return RATED if self.turn_rounds >= LOOKS[0] else range(RATED.start, self.turn_rounds + 1)
 
     @property
     def solo_rounds(self) -> int:
@@ -267,16 +269,18 @@ class Plan:
         alone = any(_shows_speed(cell) and cell.tool == null.tool for cell in self.alone)
         return max(1, self.solo_rounds) if alone else 1
 
-    def block_seconds(self, services: int, tables: Sequence[TurnsTable], *, rated: bool = False) -> float:
-        """Expected wall time of a block, in seconds; `rated`: in one of `rate_rounds`."""
-        windows = (self.preset.warmup + 1 + table.window_s(self.turn_seconds, services) for table in tables)
-        rates = services * sum(len(table.shares) for table in tables) if rated else 0
-        return BLOCK_OVERHEAD_S + sum(windows) + rates * (self.rate_seconds + RATE_OVERHEAD_S)
+    def block_seconds(self, services: int, tables: Sequence[TurnsTable], number: int = 1) -> float:
+        """Expected wall time of a block in a round, in seconds; 0 if it has no load in this round."""
+        rates = services * sum(len(table.shares) for table in tables) if number in self.rate_rounds else 0
+        windows = [table.window_s(self.turn_seconds, services) for table in tables if number <= self.turn_rounds]
+        warmed = len(windows) or min(1, rates)
+        loads = sum(windows) + rates * (self.rate_seconds + RATE_OVERHEAD_S)
+        return BLOCK_OVERHEAD_S + warmed * (self.preset.warmup + 1) + loads if warmed else 0.0
 
-    def round_seconds(self, *, rated: bool = False) -> float:
-        """Expected wall time of a round of all tables, in seconds; `rated`: in one of `rate_rounds`."""
+    def round_seconds(self, number: int = 1) -> float:
+        """Expected wall time of a round of all tables, in seconds."""
         every = ((len(block), tables) for tables in self.table_groups for block in blocks(tables))
-        return sum(self.block_seconds(services, tables, rated=rated) for services, tables in every)
+        return sum(self.block_seconds(services, tables, number) for services, tables in every)
 
     @property
     def table_groups(self) -> list[list[TurnsTable]]:
@@ -289,9 +293,8 @@ class Plan:
     def total_seconds(self, turn_rounds: int = 0) -> float:
         """Expected wall time in seconds if every table has its verdicts after `turn_rounds` rounds."""
         alone = self.solo_rounds * sum(self.seconds(cell) for cell in self.alone)
-        turn_rounds = min(turn_rounds, self.turn_rounds)
-        rated = sum(number <= turn_rounds for number in self.rate_rounds)
-        in_turns = (turn_rounds - rated) * self.round_seconds() + rated * self.round_seconds(rated=True)
+        settled = replace(self, turn_rounds=min(turn_rounds, self.turn_rounds))
+        in_turns = sum(map(settled.round_seconds, {*range(1, settled.turn_rounds + 1), *settled.rate_rounds}))
         event_blocks = (block for number in range(1, self.event_rounds + 1) for block in self.event_blocks(number))
         events = sum(map(self.event_seconds, event_blocks))
         return alone + events + in_turns + sum(self.null_rounds(null) * self.seconds(null) for null in self.nulls)

@@ -5,8 +5,9 @@ from __future__ import annotations
 LOOKS = (6, 8, 12)
 """In rounds; the last look is the end. There is no verdict before the first: if a service's containers come in two
 kinds, 5 % apart, 13 % of tables have a false verdict after four rounds, 5 % after five, 4.4 % after six (simulated)."""
-RATED_FROM = 2
-"""The first round with loads at common rates, which continue to the first look: round 1 measures the speeds."""
+RATED = range(2, LOOKS[0] + 2)
+"""The rounds with loads at common rates: round 1 measures the speeds, and verdicts need as many rounds as a first look.
+In the last of them, tables of fewer rounds have no turns any more."""
 
 
 def table_looks(most: int) -> tuple[int, ...]:

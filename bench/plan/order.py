@@ -27,7 +27,7 @@ def measurements(plan: Plan, seed: int) -> list[Measurement]:
         units: list[PlannedCell | Block | Beside] = [*plan.alone] if number <= plan.solo_rounds else []
         units += _beside(plan, number, rng)
         units += [null for null in plan.nulls if number <= plan.null_rounds(null)]
-        units += _blocks(plan, rng) if number <= plan.turn_rounds else []
+        units += _blocks(plan, rng) if number <= plan.turn_rounds or number in plan.rate_rounds else []
         rng.shuffle(units)
         if number == 1:
             units.sort(key=_needs)
@@ -107,10 +107,10 @@ def _blocks(plan: Plan, rng: random.Random) -> Iterator[Block]:
 
 def _of_block(plan: Plan, block: Block, number: int, position: int, rng: random.Random) -> Iterator[Measurement]:
     """A window for each table, with one measurement per service; then the loads at common rates."""
-    rated = number in plan.rate_rounds
-    seconds = plan.block_seconds(len(block.services), block.tables, rated=rated)
-    windows = [list(_in_turns(plan, block, table, (number, position), rng)) for table in block.tables]
-    windows += [list(_at_rates(plan, block, table, (number, position))) for table in block.tables if rated]
+    seconds, place = plan.block_seconds(len(block.services), block.tables, number), (number, position)
+    turns, rated = number <= plan.turn_rounds, number in plan.rate_rounds
+    windows = [list(_in_turns(plan, block, table, place, rng)) for table in block.tables if turns]
+    windows += [list(_at_rates(plan, block, table, place)) for table in block.tables if rated]
     yield from (replace(one, seconds=seconds) for window in windows for one in window)
 
 

@@ -56,16 +56,19 @@ def resource_figures(raw: Raw, service: ServiceFacts, evidence: Evidence) -> Fig
     if planned.database and server_s is not None:
         request_s, no_request = None if database[0] is None else server_s + database[0], database[1]
     no_rate = "the number of successes is unknown" if successes is None else "no CPU time was counted"
+    # The counters of a service alone are read before the requests that lead in.
+    lead = 0 if evidence.turns else whole(mapping(raw.tool).get("lead_requests")) or 0
+    served = None if successes is None else successes + lead
     return {
         "server_cpu_s": used[0],
         "database_cpu_s": database,
         "loadgen_cpu_s": (loadgen_s, no_tool),
         "cpu_per_success_s": (
-            request_s / successes if request_s is not None and successes else None,
+            request_s / served if request_s is not None and served else None,
             no_request if request_s is None else "the number of successes is unknown",
         ),
         "goodput_per_core": (
-            successes / request_s if request_s and successes is not None else None,
+            served / request_s if request_s and served is not None else None,
             no_request if request_s is None else no_rate,
         ),
         "memory_loaded_bytes": (whole(raw.after.get("memory_bytes")), no_counters),

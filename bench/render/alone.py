@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from bench.analysis.cells.cell import Cell
 from bench.analysis.cells.compared import Compared, compared, is_knee
 from bench.analysis.cells.knees import confirmed
-from bench.analysis.cells.latency import LatenciesByCell, latency_key
+from bench.analysis.cells.latency import LatenciesByCell, counted, latency_key
 from bench.analysis.published import ReferenceComparison
 from bench.core.formats import NOTHING, milliseconds, number, share, times
 from bench.core.groups import grouped
@@ -29,7 +29,8 @@ CLOSED_LOOP = (
 )
 OPEN_LOOP = (
     "Levels without connections (r500) are open loops: requests are sent at the target rate regardless of the"
-    " responses. The distributions of all valid rounds are merged, and a timeout counts with its full length."
+    " responses. The distributions of all rounds are merged; where some are refused, their number is given. Where the"
+    " client was late, a percentile is an upper bound. A timeout counts with its full length."
     f" A percentile needs {BEYOND} requests above it, in {ROUNDS} rounds or more together, else in each: p99 needs"
     f" {least_requests(0.99):,} requests."
 )
@@ -99,13 +100,17 @@ def _percentile(name: str, cell: Cell, latencies: LatenciesByCell) -> str:
     if cell.first.connections is not None:
         return span_words(cell.counted, lambda record: record.latency_s[name], milliseconds)
     found, _, _ = confirmed(cell.records)
-    keys = {latency_key(record) for record in ([found] if found else cell.valid)}
+    keys = {latency_key(record) for record in ([found] if found else counted(cell.records))}
     if len(keys) > 1:
         return "rates differ"
     merged = next((latencies[key] for key in keys if key in latencies), None)
     if merged is None:
         return NOTHING
-    return merged.missing.get(name) or milliseconds(merged.percentiles_s[name])
+    seconds, bound = merged.percentiles_s[name], merged.bounds_s.get(name)
+    if seconds is None and bound is None:
+        return merged.missing[name]
+    words = milliseconds(seconds) if bound is None else f"≤ {milliseconds(bound)}"
+    return words if merged.rounds == len(cell.records) else f"{words} ({merged.rounds} of {len(cell.records)} rounds)"
 
 
 def _ratio_words(row: Compared) -> str:

@@ -112,7 +112,10 @@ class Comparison:
     @property
     def rounds(self) -> int:
         """How many rounds it rests on."""
-        return self.latency[0].rounds if self.latency else self.ranking.rounds
+        if self.latency is None:
+            return self.ranking.rounds
+        of = self.latency[0].rounds
+        return min(of.get(side.service, 0) for side in (self.base, self.head))
 
     @property
     def invalid(self) -> str:

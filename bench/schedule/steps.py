@@ -35,8 +35,8 @@ class Step:
 
     @property
     def held(self) -> bool:
-        """Whether its loads take turns."""
-        return self.first.held
+        """Whether it is a block of tables: its loads take turns, at a common rate one long turn each."""
+        return self.first.mode in ("turns", "rate")
 
     @property
     def in_block(self) -> bool:
@@ -78,7 +78,8 @@ class Step:
         """The step, to show in progress."""
         if self.held:
             tables = dict.fromkeys(" ".join(line.table) for line in self.lines)
-            return f"round {self.round}, {len(self.services)} services in turns: {', '.join(tables)}"
+            how = "in turns" if self.first.held else "at common rates"
+            return f"round {self.round}, {len(self.services)} services {how}: {', '.join(tables)}"
         if len(self.lines) > 1:
             cases, event = len({line.level for line in self.lines}), self.first.event
             what = f"{cases} cases of {event.name}" if event and cases > 1 else self.first.level
@@ -136,11 +137,12 @@ def open_steps(
     """The steps that are still to be measured.
 
     - `finished`: ids of measurements and steps that need no (second) try.
-    - `settled`: tables (scenario, tool, level) that need no more rounds; blocks leave them out.
+    - `settled`: tables (scenario, tool, level) that need no more rounds in turns; blocks leave them out.
     """
     for step in steps:
         if step.held:
-            if step.id not in finished and (left := step.without({*settled, *step.tables_in(finished)})):
+            done = [line.id for line in step.lines if line.held and line.table in settled]
+            if step.id not in finished and (left := step.without(step.tables_in(finished), ids=done)):
                 yield left
         elif step.in_block:
             # Each service has its own event: one that failed is tried again without the others.
@@ -191,7 +193,7 @@ def _rounds(steps: Iterable[Step]) -> dict[Table, dict[int, float]]:
 def _shares(step: Step) -> Mapping[Table, float]:
     if not step.held:
         return {}
-    tables = [line.table for line in step.lines]
+    tables = [line.table for line in step.lines if line.held]
     return {table: tables.count(table) / len(tables) for table in dict.fromkeys(tables)}
 
 

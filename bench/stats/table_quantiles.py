@@ -16,12 +16,13 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from bench.plan.interim_looks import LOOKS
 from bench.stats.estimates import ERRORS, Interval, estimate
 from bench.stats.table_fit import Observation, fit_table
 from bench.stats.table_verdicts import FASTER, NOT_ENOUGH, SLOWER, Difference, differences
 
 LEAST_ROUNDS = 3
-"""Minimum rounds for an interval or a verdict."""
+"""Minimum rounds for an interval."""
 MARGIN, LEAST = math.log(1.1), math.log(1.05)
 """As in `table_verdicts`, but for latency: `LEAST` is the error that the self-test allows an open-loop tool."""
 
@@ -52,9 +53,9 @@ def differences_of(
 ) -> dict[tuple[str, str], Difference]:
     """The verdict on every pair of services, in both directions, in terms of speed (1 / latency).
 
-    A verdict is withheld if the merged percentiles do not agree.
+    There is none before the first look. A verdict is withheld if the merged percentiles do not agree.
     """
-    known = {name: own for name, own in rounds.items() if len(own) >= LEAST_ROUNDS and min(own.values()) > 0}
+    known = {name: own for name, own in rounds.items() if len(own) >= LOOKS[0] and min(own.values()) > 0}
     if len(known) < 2:
         return {}
     seen = [

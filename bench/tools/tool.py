@@ -35,8 +35,9 @@ class Request:
 class Load:
     """A request, sent repeatedly. Times are in seconds, `rate` is in requests/s; None means not set by the level.
 
-    `most_workers` limits the requests in flight of an open loop. `latency_s` is the highest latency (p99) at which the
-    open loop still has to keep its rate.
+    Of an open loop: `most_workers` limits the requests in flight, `most_connections` the connections. `latency_s`: the
+    highest latency (p99) at which it still has to keep its rate. `leads_in`: whether it may send requests before those
+    that count.
     """
 
     url: str
@@ -49,7 +50,9 @@ class Load:
     threads: int = 1
     keepalive: bool = True
     most_workers: int | None = None
+    most_connections: int | None = None
     latency_s: float = 0.0
+    leads_in: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +102,8 @@ class Tool(Protocol):
 
     limits_rate: bool = False
     mixes_targets: bool = False
+    leads_in: bool = False
+    """Whether it sends requests before the load that it does not count, and then stops its process group."""
     ends_frozen: bool = False
     """Whether it exits even if the service is frozen, because it does not wait for requests in flight."""
     told_status: int = 0
@@ -137,6 +142,10 @@ class Tool(Protocol):
     def keeps_alive(self, argv: Sequence[str]) -> bool:
         """Whether this command line makes it send more than one request per connection."""
         ...
+
+    def lead_requests(self, load: Load) -> int:
+        """The number of requests that it sends before the load."""
+        return 0
 
     def save(self, load: Load, folder: Path) -> bool:
         """Make reports from its results after the load; False if one could not be made.

@@ -37,9 +37,11 @@ SPARE_FILES = 256
 """File descriptors reserved for everything but connections."""
 OPENED_PER_CPU = 2_000
 """Up to this rate, in requests/s per CPU, every request may open a connection, which takes 0.5 ms of CPU time."""
-CONNECTIONS_PER_CPU = 128
-"""Limit of connections per CPU above that rate; opening all of them takes 50 ms. Without a limit, once vegeta is late,
-as it is at the start, it would open a connection for each request and stay late."""
+CONNECTIONS = 64
+"""Limit of connections above that rate, and at common rates: opening more in the middle of a load would delay it."""
+OPENED_S, SETTLE_S = 0.05, 0.1
+"""Before the load, as many connections are opened as requests are due in the first of these times, then requests are
+sent at its rate for the second: an idle service answers its first requests slowly."""
 
 _START = r"Requests +\[total, rate"
 _LABELS: dict[str, tuple[str, ...]] = {
@@ -71,7 +73,10 @@ _GOB_TIMEOUT_S = 120.0
 
 
 class Vegeta(Tool):
-    """Saves vegeta's binary results and makes reports from them after the load, because decoding is slow."""
+    """Attacks with loadgen/attack.go, which opens its connections before the load.
+
+    Saves vegeta's binary results and makes reports from them after the load, because decoding is slow.
+    """
 
     name = "vegeta"
     duration_digit_s = 0.0
@@ -81,6 +86,7 @@ class Vegeta(Tool):
     more_files = (LAG, LATENCIES)
     limits_rate = True
     mixes_targets = True
+    leads_in = True
     all_have_status = True
 
     def refusal(self, asked: Asked) -> str | None:
@@ -96,19 +102,22 @@ class Vegeta(Tool):
         rate, request = whole("rate", load.rate), load.request
         if load.duration_s is None or load.count is not None:
             raise CannotError("stop at a count: a rate and a duration only")
-        most, timeout = str(workers(load)), f"{plain(load.timeout_s)}s"
-        words = ["vegeta", "attack", "-rate", rate, "-duration", f"{plain(load.duration_s)}s", "-timeout", timeout]
-        at_once = str(connections(load))
-        words += ["-max-workers", most, "-connections", at_once, "-max-connections", at_once]
-        words += ["-redirects=-1", "-prometheus-addr=", *([] if load.keepalive else ["-keepalive=false"])]
+        words = ["vegeta-attack", "-rate", rate, "-duration", f"{plain(load.duration_s)}s"]
+        words += ["-settle", f"{plain(settle_s(load))}s", "-open", str(opened(load))]
+        words += ["-max-connections", str(connections(load)), "-max-workers", str(workers(load))]
+        words += ["-timeout", f"{plain(load.timeout_s)}s", *([] if load.keepalive else ["-keepalive=false"])]
         if request.requests:
             origin = load.url.removeprefix("http://").partition("/")[0]
             targets = Path(request.requests, "targets.txt").read_text()
             here = re.sub(r"^([A-Z]* http://)ORIGIN/", lambda line: f"{line[1]}{origin}/", targets, flags=re.MULTILINE)
             return Command(tuple(words), here.rstrip("\n"))
         if request.body_file:
-            words += ["-header", "Content-Type: application/json", "-body", request.body_file]
+            words += ["-body", request.body_file]
         return Command(tuple(words), f"{request.method} {load.url}")
+
+    def lead_requests(self, load: Load) -> int:
+        """One on each connection that is opened, then those of the time in which the service settles."""
+        return opened(load) + round((load.rate or 0) * settle_s(load))
 
     def save(self, load: Load, folder: Path) -> bool:
         """Make both reports, lag.json and latencies.json; if one fails, the others are still made."""
@@ -158,16 +167,29 @@ def workers(load: Load) -> int:
     return min(*limits, limits[0] if load.most_workers is None else load.most_workers)
 
 
+def settle_s(load: Load) -> float:
+    """How long requests are sent before the load, in seconds: at least one of them, if any."""
+    return max(SETTLE_S, 1 / (load.rate or 1.0)) if load.leads_in else 0.0
+
+
+def opened(load: Load) -> int:
+    """The number of connections that are opened before the load."""
+    most = min(CONNECTIONS, connections(load), math.ceil(OPENED_S * (load.rate or 0)))
+    return most if load.keepalive and load.leads_in else 0
+
+
 def connections(load: Load) -> int:
-    """The number of connections: as many as workers, or at high rates, enough for the rate.
+    """The highest number of connections: as many as workers, or at high rates, enough for the rate.
 
     A load with a p99 of `latency_s` has a mean latency of at most half of that, so it needs `rate * latency_s / 2`
     connections. A request that has to wait for a connection counts as late.
     """
     most, rate, cpus = workers(load), load.rate or 0, len(os.sched_getaffinity(0))
+    if load.most_connections:
+        return min(most, load.most_connections)
     if rate <= OPENED_PER_CPU * cpus:
         return most
-    return min(most, max(CONNECTIONS_PER_CPU * cpus, math.ceil(rate * load.latency_s / 2)))
+    return min(most, max(CONNECTIONS, math.ceil(rate * load.latency_s / 2)))
 
 
 def _reported(kind: str, results: Path, *, stdout: IO[bytes], stderr: IO[bytes]) -> bool:

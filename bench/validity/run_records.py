@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from bench.core.files import mapping
-from bench.plan.interim_looks import RATED_FROM
+from bench.plan.interim_looks import RATED
 from bench.plan.measurement import Measurement
 from bench.records.counters import whole
 from bench.records.make import as_loaded, evidence_of, make_record
@@ -63,7 +63,7 @@ def build_records(source: Run, services: Mapping[str, ServiceFacts], seen: Seen 
 
 def _is_spare(planned: Measurement, solo_rounds: int) -> bool:
     """Whether the measurement only serves verdicts still missing, so that it needs no record if it never started."""
-    spare_from = {"turns": 2, "rate": RATED_FROM + 1, "null": solo_rounds + 1}
+    spare_from = {"turns": 2, "rate": RATED.start + 1, "null": solo_rounds + 1}
     return planned.round >= spare_from.get(planned.mode, planned.round + 1)
 
 

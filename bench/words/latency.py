@@ -116,7 +116,7 @@ def notes(found: TableLatency, labels: Mapping[str, str]) -> Iterator[str]:
     needs = "" if core is None else f" {found.tool} needs {100 * core:.1f} % of a core per 1,000 requests/s."
     yield (
         f"Latency ({', '.join(names)}): {found.tool} loads the services one at a time with {rate_words(found, labels)},"
-        f" on schedule regardless of the responses (open loop); {plural(found.rounds, 'round')} merged, while"
+        f" on schedule regardless of the responses (open loop); {_rounds(found, labels)} merged, while"
         f" differences compare the percentiles of each round.{needs} Tied: no"
         f" significant difference from the lowest ({100 * found.confidence:.3g} % confidence, corrected for all"
         " comparisons of a percentile)."
@@ -125,12 +125,19 @@ def notes(found: TableLatency, labels: Mapping[str, str]) -> Iterator[str]:
     yield from _none_of(found.percentiles, labels)
 
 
+def _rounds(found: TableLatency, labels: Mapping[str, str]) -> str:
+    """`all 6 rounds`, or `all 6 rounds (5 of aiohttp)` if some services have fewer."""
+    most = max(found.rounds.values(), default=0)
+    fewer = [f"{count} of {labels[name]}" for name, count in found.rounds.items() if 0 < count < most]
+    return f"all {plural(most, 'round')}{f' ({listed(fewer)})' if fewer else ''}"
+
+
 def _bounds(percentiles: Iterable[Percentile], labels: Mapping[str, str]) -> Iterator[str]:
     """`p99 is at most 5.80 ms for aiohttp: ...`, for each percentile with upper bounds."""
     for one in percentiles:
         if one.at_most:
             each = [f"{milliseconds(bound)} for {labels[name]}" for name, bound in one.at_most.items()]
-            yield f"{one.metric} is at most {listed(each)}: an upper bound, including the delay of requests sent late"
+            yield f"{one.metric} is at most {listed(each)}: an upper bound, because the client was late"
 
 
 def _none_of(
@@ -170,4 +177,5 @@ def _with_interval(figure: Figure) -> str:
 
 def _why_none(found: TableLatency) -> str:
     reasons = dict.fromkeys(why for one in found.percentiles for why in one.missing.values())
-    return f" ({next(iter(reasons))})" if reasons else f" ({plural(found.rounds, 'round')} of at least 3)"
+    few = f"{plural(max(found.rounds.values(), default=0), 'round')} of at least 3"
+    return f" ({next(iter(reasons), few)})"

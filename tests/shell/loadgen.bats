@@ -21,10 +21,10 @@ setup() {
 	pretend vegeta <<-'EOS'
 		case $1 in
 		-version) echo "Version: v12.13.0" ;;
-		attack) echo "target: $(cat)" && echo "attack err" >&2 ;;
 		report) echo "report ${2#-type=}" ;;
 		esac
 	EOS
+	pretend vegeta-attack <<<'echo "target: $(cat)" && echo "attack err" >&2'
 	answer '' 200 '{"message":"Hello, World!"}'
 }
 
@@ -79,7 +79,7 @@ tool_json() { jq -r "$1" "${2:-$dir}/tool.json"; }
 	local post='"method":"POST","path":"/echo","body":"{\"a\":1}"'
 	[[ $(command_of "{\"tool\":\"ab\",$post}") == *" -p $dir/request-body -T application/json "* ]]
 	[[ $(command_of "{\"tool\":\"hey\",$post}") == *" -m POST -T application/json -D $dir/request-body "* ]]
-	[[ $(command_of "{\"tool\":\"vegeta\",\"rate\":5,$post}") == *"-header Content-Type:\ application/json -body $dir/request-body <<<'POST http://svc:8080/echo'" ]]
+	[[ $(command_of "{\"tool\":\"vegeta\",\"rate\":5,$post}") == *" -body $dir/request-body <<<'POST http://svc:8080/echo'" ]]
 	[[ ! -e $dir ]]
 	"$measure" run "$run_dir"
 	[[ $(<"$dir/request-body") == '{"a":1}' ]]
@@ -95,7 +95,7 @@ tool_json() { jq -r "$1" "${2:-$dir}/tool.json"; }
 @test "BENCH_DEBUG=1 traces, and changes no result" {
 	plan "{$knee}"
 	BENCH_DEBUG=1 run -0 --separate-stderr "$measure" command "$run_dir"
-	[[ $output == 'vegeta attack -rate 500 '* && ${#lines[@]} -eq 1 ]]
+	[[ $output == 'vegeta-attack -rate 500 '* && ${#lines[@]} -eq 1 ]]
 	# shellcheck disable=SC2154 # bats sets it
 	[[ $stderr == *'+ task.py:'* ]]
 	BENCH_DEBUG=1 run -12 "$measure" run "$run_dir"
@@ -155,10 +155,8 @@ tool_json() { jq -r "$1" "${2:-$dir}/tool.json"; }
 # pretend_capacity CAPACITY: a fake vegeta, whose server answers in 2 ms up to CAPACITY requests/s, and in 80 ms above.
 pretend_capacity() {
 	pretend vegeta <<-EOS
-		option() { local words=" \$* "; words=\${words#* \$name }; echo "\${words%% *}"; }
 		case \$1 in
 		-version) echo "Version: v12.13.0" ;;
-		attack) name=-rate rate=\$(name=-rate option "\$@") seconds=\$(name=-duration option "\$@") && echo "\$rate \${seconds%s}" ;;
 		*)
 			read -r rate seconds <"\${!#}"
 			took=\$((rate <= $1 ? 2000000 : 80000000))
@@ -173,6 +171,7 @@ pretend_capacity() {
 				 rate: \$rate, throughput: \$rate, success: 1, status_codes: {"200": \$n}, errors: []}' ;;
 		esac
 	EOS
+	pretend vegeta-attack <<<'echo "$2 ${4%s}"'
 }
 
 knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"raw/r01/0001/json/vegeta-knee-p99-50ms/w1/svc"'
@@ -186,7 +185,7 @@ knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"r
 	[[ $(jq -c '[.rate, .seconds, .reason, (.trials | length)]' "$found/knee.json") == '[677,8,null,9]' ]]
 	[[ $(cd "$found/trials/01-500-10" && echo *) == 'host.json lag.json latencies.json output.json output.txt results.bin' ]]
 	run -0 "$measure" run "$run_dir"
-	[[ $(tool_json '.argv | join(" ")' "$found") == 'vegeta attack -rate 677 -duration 8s '* && -e $found/trials/08-677-8/results.bin ]]
+	[[ $(tool_json '.argv | join(" ")' "$found") == 'vegeta-attack -rate 677 -duration 8s '* && -e $found/trials/08-677-8/results.bin ]]
 }
 
 @test "prepare: a later round uses the rate of the first one, and ignores trials of an interrupted search" {
@@ -210,7 +209,7 @@ knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"r
 	plan "{$knee,\"knee_share\":0.5}"
 	run -12 "$measure" prepare "$run_dir"
 	[[ ${lines[-1]} == 'measure: this level is a share of a knee, but none of json was found in this run' ]]
-	pretend vegeta <<<"[[ \$1 != attack ]]"
+	pretend vegeta-attack <<<"exit 1"
 	plan "{$knee}"
 	run -12 "$measure" prepare "$run_dir"
 	[[ ${lines[-1]} == 'measure: vegeta ended with status 1 in a trial of 500/s' ]]

@@ -143,9 +143,24 @@ healthy() { [[ $(jq -c '[.exit_status, .health_after.status]' "$dir/tool.json") 
 	healthy
 	((sent > 20 && sent <= 100))
 	[[ $(jq -c '[.status_codes, .success]' "$dir/output.json") == "[{\"200\":$sent},1]" ]]
-	[[ $(seen /vegeta) == $((sent + 2)) ]]
+	[[ $(seen /vegeta) == $((sent + 2 + $(jq .lead_requests "$dir/tool.json"))) ]]
 	grep -q "Status Codes .*200:$sent" "$dir/output.txt"
 	[[ $(vegeta report -type=json "$dir/results.bin") == $(<"$dir/output.json") ]]
+}
+
+# share_of is that of a load at a common rate, which has at most 64 connections.
+@test "vegeta opens its connections before the load, and a stall of the client opens no more" {
+	opened() { awk '/^Tcp: [0-9]/ { print $6 }' /proc/net/snmp; }
+	local before pid
+	before=$(opened)
+	run_entry '{"tool":"vegeta","connections":null,"rate":1500,"duration_s":2,"mode":"rate","share":0.5,"share_of":"wrk c16"}' &
+	until pid=$(pgrep --exact vegeta-attack); do sleep 0.05; done
+	sleep 1
+	kill -STOP "$pid" && sleep 0.3 && kill -CONT "$pid"
+	wait $!
+	# The first answer and the health check open one each.
+	(($(opened) - before <= 64 + 2))
+	jq --exit-status '.lag_s.max > 0.25' "$dir/lag.json"
 }
 
 @test "vegeta keeps to its rate while the server stalls" {

@@ -19,7 +19,7 @@ from statistics import median
 
 import numpy as np
 
-from bench.analysis.cells.latency import Distribution, upper_bound
+from bench.analysis.cells.latency import Distribution, due_percentile
 from bench.tools.send_lag import Attack, lag_facts, latency_facts, quantile
 
 RATE, REQUESTS, ROUNDS = 1800.0, 1440, 5
@@ -92,15 +92,16 @@ def load(rng: np.random.Generator, server: Server, stop_s: float, often: float) 
     lag, saved = lag_facts(attack, RATE, 10_000), latency_facts(attack, RATE)
     counts, own = (dict(zip(one["ns"], one["counts"], strict=True)) for one in (saved, saved["due"]))
     behind = round(1e9 * lag["lag_s"]["p50"])
-    return truth, Distribution(REQUESTS, saved["max_ns"], counts, due=own, behind_ns=behind)
+    return truth, Distribution(REQUESTS, saved["max_ns"], counts, own, behind, REQUESTS)
 
 
 def bounds(rng: np.random.Generator, server: Server, stop_s: float, often: float) -> dict[str, tuple[float, float]]:
     """The true percentile of all rounds together and its bound, by name."""
     rounds = [load(rng, server, stop_s, often) for _ in range(ROUNDS)]
     truth = sorted(value for one, _ in rounds for value in one)
-    known = [(one, REQUESTS) for _, one in rounds]
-    return {name: (quantile(truth, share), upper_bound(known, share) or 0.0) for name, share in SHARES.items()}
+    known = [one for _, one in rounds]
+    found = {name: (quantile(truth, share), due_percentile(known, share, bound=True)) for name, share in SHARES.items()}
+    return {name: (true, bound or 0.0) for name, (true, bound) in found.items()}
 
 
 def ratios(server: str, client: str, loads: int, seed: int = 1) -> dict[str, list[float]]:

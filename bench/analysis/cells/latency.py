@@ -1,5 +1,7 @@
 """Latency over the rounds of a cell: merged distributions, and percentiles if there are enough requests.
 
+Every round in which the load ran is part of them. If the client was late, what is known is an upper bound.
+
 Computed exactly, from latencies.json of each round. `vegeta report` can merge results too, but it interpolates
 percentiles between few points of the distribution: it gave a p90 of 96 ms although nine in ten took 92 ms or less.
 """
@@ -8,20 +10,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import PurePath
 from typing import Any
 
+from bench.analysis.causes import ASKED, causes_beside
 from bench.core.files import as_object, items, mapping, read_bytes
-from bench.records.record import Record
+from bench.records.record import MEASURED, Record
 from bench.tools.send_lag import ROUNDS, SHARES, is_moved, least_requests, quantile_of, read_lag
 
 DRAWN = tuple(round(1 - 10 ** (-step / 8), 6) for step in range(1, 33))
 """Shares at which a distribution is drawn: eight per decade of the tail, up to 99.99 %."""
 
-LATE = "sent too late"
+LATE = "the client was late"
 """Why a percentile that send lag distorted is missing."""
+LOOSE = 3
+"""An upper bound above this many times the percentile as sent is about the client, not the service."""
 
 LatencyKey = tuple[str, str, str, float | None]
 """Service, scenario, level and rate: rounds at different rates are not merged."""
@@ -31,9 +36,10 @@ LatencyKey = tuple[str, str, str, float | None]
 class Latencies:
     """Latency of all rounds together, in seconds; `missing` says why a value is None.
 
-    `least`: the smallest number of requests in a round. `curve`: (share, seconds) up to the highest share that the
-    rounds support, for drawing only. From three rounds on, all of them together need enough requests for a percentile;
-    with fewer rounds, each needs enough.
+    `bounds_s`: the most that percentiles can be that are missing because the client was late. `least`: the smallest
+    number of requests in a round. `curve`: (share, seconds) up to the highest share that the rounds support, for
+    drawing only. From three rounds on, all of them together need enough requests for a percentile; with fewer rounds,
+    each needs enough.
     """
 
     rounds: int
@@ -43,22 +49,23 @@ class Latencies:
     max_s: float | None
     missing: Mapping[str, str]
     curve: tuple[tuple[float, float], ...] = ()
+    bounds_s: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """One round: the number of requests by latency in ns; `late`: the percentiles that send lag distorted.
+    """One round: the number of requests by latency in ns, and how many were due according to the plan.
 
-    `due`: the same, counted from when requests were due on a schedule shifted by the median send lag, `behind_ns`. Both
-    are None in runs made before they were saved.
+    `scheduled`: the same, counted from when requests were due on a schedule that is shifted by the median send lag,
+    `behind_ns`. Runs made before these were saved count as punctual.
     """
 
     requests: int
     max_ns: int
     counts: Mapping[int, int]
-    late: frozenset[str] = frozenset()
-    due: Mapping[int, int] | None = None
-    behind_ns: int | None = None
+    scheduled: Mapping[int, int]
+    behind_ns: int = 0
+    due: int = 0
 
 
 LatenciesByCell = Mapping[LatencyKey, Latencies]
@@ -70,22 +77,23 @@ def latency_key(record: Record) -> LatencyKey:
 
 
 def merged_latencies(path: str, records: Iterable[Record]) -> dict[LatencyKey, Latencies]:
-    """The latencies of every open-loop cell with a valid round; reads the run's folder, one cell at a time."""
-    wanted = [record for record in records if record.valid and record.connections is None]
-    wanted.sort(key=lambda record: (*latency_key(record)[:3], record.rate or 0))
+    """The latencies of every open-loop cell with a round that counts; reads the run's folder, one cell at a time."""
+    wanted = sorted(counted(records), key=lambda record: (*latency_key(record)[:3], record.rate or 0))
     return {
-        key: merge(found for record in group if (found := read_distribution(folder_of(path, record))))
+        key: merge(found for record in group if (found := read_distribution(path, record)))
         for key, group in groupby(wanted, key=latency_key)
     }
 
 
-def folder_of(path: str, record: Record) -> str:
-    """Where a measurement of the run at `path` left its files."""
-    return f"{path}/{PurePath(record.raw_file).parent}"
+def counted(records: Iterable[Record]) -> list[Record]:
+    """The open-loop loads that ran as planned, or would have if the client had been on time."""
+    loads = (record for record in records if record.connections is None and record.outcome == MEASURED)
+    return [record for record in loads if not causes_beside(record, {ASKED})]
 
 
-def read_distribution(folder: str) -> Distribution | None:
-    """The distribution from latencies.json and lag.json of a measurement; None if the first is missing or malformed."""
+def read_distribution(path: str, record: Record) -> Distribution | None:
+    """A round of the run at `path`, from its latencies.json and lag.json; None if the first is missing or malformed."""
+    folder = f"{path}/{PurePath(record.raw_file).parent}"
     facts = as_object(read_bytes(f"{folder}/latencies.json") or b"")
     if facts is None:
         return None
@@ -98,9 +106,9 @@ def read_distribution(folder: str) -> Distribution | None:
         int(requests or 0),
         int(max_ns or 0),
         counts,
-        frozenset(lag.moved(SHARES) if lag else ()),
-        _counts(mapping(facts.get("due")), requests),
-        round(1e9 * lag.lag_s["p50"]) if lag else None,
+        _counts(mapping(facts.get("due")), requests) or counts,
+        round(1e9 * lag.lag_s["p50"]) if lag else 0,
+        round((record.rate or 0) * (record.asked_s or 0)),
     )
 
 
@@ -118,43 +126,41 @@ def merge(rounds: Iterable[Distribution]) -> Latencies:
     if not every:
         reason = "no latencies.json was saved"
         return Latencies(0, 0, 0, dict.fromkeys(SHARES), None, dict.fromkeys((*SHARES, "max"), reason))
-    counts, due = together(one.counts for one in every), together(one.due or {} for one in every)
+    counts = together(one.counts for one in every)
     least = min(one.requests for one in every)
     enough = sum(counts.values()) if len(every) >= ROUNDS else least
-    percentiles: dict[str, float | None] = {}
+    percentiles, bounds = dict[str, float | None](), dict[str, float]()
     missing = {}
     for name, share in SHARES.items():
+        sent_s = quantile_of(counts, share) / 1e9
+        due_s, most_s = due_percentile(every, share), due_percentile(every, share, bound=True)
         if enough < least_requests(share):
             missing[name] = f"too few: {enough:,} of {least_requests(share):,}"
-        elif any(name in one.late for one in every) or _is_late(counts, due, share):
+        elif due_s is None or is_moved(sent_s, due_s):
             missing[name] = LATE
-        percentiles[name] = None if name in missing else quantile_of(counts, share) / 1e9
+            if most_s is not None and most_s <= LOOSE * sent_s:
+                bounds[name] = most_s
+        percentiles[name] = None if name in missing else sent_s
     longest = max(one.max_ns for one in every) / 1e9
     # Send lag may have distorted everything above the lowest percentile that it distorted.
     most = min((share for name, share in SHARES.items() if missing.get(name) == LATE), default=1.0)
     shares = [share for share in DRAWN if share < most and enough >= least_requests(share)]
     curve = _quantiles(counts, shares)
-    return Latencies(len(every), sum(one.requests for one in every), least, percentiles, longest, missing, curve)
+    sent = sum(one.requests for one in every)
+    return Latencies(len(every), sent, least, percentiles, longest, missing, curve, bounds)
 
 
-def upper_bound(rounds: Iterable[tuple[Distribution, int]], share: float) -> float | None:
-    """The most that a percentile can be, in seconds, had every request been sent when it was due; None if unknown.
+def due_percentile(rounds: Iterable[Distribution], share: float, *, bound: bool = False) -> float | None:
+    """A percentile of all rounds, in seconds, counted from when requests were due; None if too few of them were sent.
 
-    `rounds`: each round, and how many requests were due in it. Latency counts from the schedule of the most punctual
-    request: sent on time, a request would have been answered no later. Requests never sent count as above all others.
+    Requests never sent count as above all others. `bound`: the most that it can be, had every request been sent when it
+    was due. It counts from the schedule of the most punctual request: sent on time, a request would have been answered
+    no later.
     """
     every = [*rounds]
-    bounds, due = dict[int, int](), 0
-    for one, wanted in every:
-        if one.due is None or one.behind_ns is None:
-            return None
-        due += max(wanted, one.requests)
-        for value, count in one.due.items():
-            bounds[value + one.behind_ns] = bounds.get(value + one.behind_ns, 0) + count
-    sent = sum(bounds.values())
-    if sent < least_requests(share) or share * due > sent:
-        return None
-    return quantile_of(bounds, share * due / sent) / 1e9
+    late = together({value + one.behind_ns * bound: count for value, count in one.scheduled.items()} for one in every)
+    sent, due = sum(late.values()), sum(max(one.due, one.requests) for one in every)
+    return quantile_of(late, share * due / sent) / 1e9 if share * due <= sent else None
 
 
 def together(rounds: Iterable[Mapping[int, int]]) -> dict[int, int]:
@@ -164,12 +170,6 @@ def together(rounds: Iterable[Mapping[int, int]]) -> dict[int, int]:
         for value, count in one.items():
             counts[value] = counts.get(value, 0) + count
     return counts
-
-
-def _is_late(counts: Mapping[int, int], due: Mapping[int, int], share: float) -> bool:
-    """Whether lag moved a percentile of all rounds together; a single round may have too few requests to tell."""
-    whole = sum(due.values()) == sum(counts.values())
-    return whole and is_moved(quantile_of(counts, share) / 1e9, quantile_of(due, share) / 1e9)
 
 
 def _quantiles(counts: Mapping[int, int], shares: Sequence[float]) -> tuple[tuple[float, float], ...]:

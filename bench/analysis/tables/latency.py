@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any
 
-from bench.analysis.causes import HARMLESS_TO_BOUNDS, HARMLESS_TO_LATENCY, causes_beside
-from bench.analysis.cells.latency import Distribution, folder_of, merge, read_distribution, together, upper_bound
+from bench.analysis.causes import HARMLESS_TO_LATENCY, causes_beside
+from bench.analysis.cells.latency import Distribution, merge, read_distribution
 from bench.analysis.tables.planned import PlannedTable, tables_of
 from bench.analysis.tables.ranking import PERCENTILES, Figure, Metric, Percentile, TableLatency, contrasts_of
 from bench.core.files import as_object, read_bytes
@@ -22,8 +22,6 @@ from bench.tools.send_lag import SHARES, quantile_of
 
 CONFIDENCE = 0.95
 """For the interval of a single service's percentile."""
-LOOSE = 3
-"""An upper bound above this many times the percentile as sent is about the client, not the service."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +41,7 @@ def read_at_common_rates(path: str, facts: Mapping[str, Any], records: Iterable[
     if not tables:
         return NOTHING_LOADED
     decided = {one.key: common_rates(as_object(read_bytes(f"{path}/{path_of(one.key)}") or b"")) for one in tables}
-    found = {one.id: read_distribution(folder_of(path, one)) for one in records if one.mode == "rate"}
+    found = {one.id: read_distribution(path, one) for one in records if one.mode == "rate"}
     return AtCommonRates(
         {name: one for name, one in found.items() if one}, {key: rates for key, rates in decided.items() if rates}
     )
@@ -73,22 +71,18 @@ def _at(
     distributions: Mapping[str, Distribution],
 ) -> TableLatency:
     rounds: dict[str, dict[int, Distribution]] = defaultdict(dict)
-    bounding: dict[str, list[tuple[Distribution, int]]] = defaultdict(list)
     why: dict[str, str] = {}
     needs: list[float] = []
     for record in records:
         needs += [] if record.client_core_ratio is None else [record.client_core_ratio]
-        against = causes_beside(record, HARMLESS_TO_LATENCY)
         found = distributions.get(record.id)
-        there = found is not None and found.requests and record.outcome == MEASURED
-        if there and found and not causes_beside(record, HARMLESS_TO_BOUNDS):
-            bounding[record.service].append((found, round((record.rate or 0) * (record.asked_s or 0))))
-        if there and found and not against:
+        against = causes_beside(record, HARMLESS_TO_LATENCY)
+        if found and found.requests and not against:
             rounds[record.service][record.round] = found
-        elif record.service not in why:
-            why[record.service] = f"{against[0].cause}: {against[0].detail}" if against else "no latencies were saved"
-    percentiles = [_percentile(metric, table, rounds, why, rates.left_out) for metric in PERCENTILES]
-    percentiles = [replace(one, at_most=_bounds_of(one, bounding)) for one in percentiles]
+        elif record.outcome == MEASURED:
+            cause = f"{against[0].cause}: {against[0].detail}" if against else "no latencies were saved"
+            why.setdefault(record.service, f"round {record.round}: {cause}")
+    percentiles = [_percentile(metric, table, rounds, {**why, **rates.left_out}) for metric in PERCENTILES]
     known = [one for one in percentiles if one.figures or one.at_most]
     # Common rates that are not ranked as tables of their own share the 5 % of this one.
     levels = 1 if any(table.at_rates) else len(table.shares)
@@ -98,7 +92,7 @@ def _at(
         level=level,
         share=parse_level(level).share or parse_level(level).knee_share or math.nan,
         rate=rates.rates.get(level),
-        rounds=max(map(len, [*rounds.values(), *bounding.values()]), default=0),
+        rounds={name: len(rounds.get(name, ())) for name in table.services if name not in rates.left_out},
         slowest=rates.knees.get(level, rates.slowest),
         by_client=level in rates.capped,
         left_out=rates.left_out,
@@ -114,38 +108,24 @@ def _percentile(
     table: PlannedTable,
     rounds: Mapping[str, Mapping[int, Distribution]],
     why: Mapping[str, str],
-    left_out: Mapping[str, str],
 ) -> Percentile:
-    """The merged figures, without verdicts."""
-    figures, missing = dict[str, Figure](), dict[str, str]()
+    """The merged figures and bounds, without verdicts. They have every round in which the load ran; or `why` not."""
+    figures, missing, at_most = dict[str, Figure](), dict[str, str](), dict[str, float]()
     for service in table.services:
         own = rounds.get(service, {})
-        if service in left_out:
-            missing[service] = left_out[service]
-        elif len(own) < LEAST_ROUNDS:
-            few = f"{len(own)} of at least {LEAST_ROUNDS} rounds"
-            missing[service] = f"{few}: {why[service]}" if service in why else few
-        else:
-            merged = merge(own.values())
-            seconds = merged.percentiles_s[metric]
-            if seconds is None:
-                missing[service] = merged.missing[metric]
-                continue
-            interval = merged_interval(seconds, _values(metric, own).values(), CONFIDENCE)
-            low, high = (interval.low, interval.high) if interval else (seconds, seconds)
-            figures[service] = Figure(seconds, low, high)
-    return Percentile(metric=metric, figures=figures, missing=missing, contrasts=())
-
-
-def _bounds_of(one: Percentile, rounds: Mapping[str, Sequence[tuple[Distribution, int]]]) -> dict[str, float]:
-    """Upper bounds for services without a figure, if that is because requests were sent late."""
-    share, found = SHARES[one.metric], dict[str, float]()
-    for service in one.missing:
-        own = rounds.get(service, ())
-        bound = upper_bound(own, share) if len(own) >= LEAST_ROUNDS else None
-        if bound is not None and bound <= LOOSE * quantile_of(together(one.counts for one, _ in own), share) / 1e9:
-            found[service] = bound
-    return found
+        if service in why or len(own) < LEAST_ROUNDS:
+            missing[service] = why.get(service, f"{len(own)} of at least {LEAST_ROUNDS} rounds")
+            continue
+        merged = merge(own.values())
+        seconds = merged.percentiles_s[metric]
+        if seconds is None:
+            missing[service] = merged.missing[metric]
+            at_most |= {service: merged.bounds_s[metric]} if metric in merged.bounds_s else {}
+            continue
+        interval = merged_interval(seconds, _values(metric, own).values(), CONFIDENCE)
+        low, high = (interval.low, interval.high) if interval else (seconds, seconds)
+        figures[service] = Figure(seconds, low, high)
+    return Percentile(metric=metric, figures=figures, missing=missing, contrasts=(), at_most=at_most)
 
 
 def _values(metric: Metric, rounds: Mapping[int, Distribution]) -> dict[int, float]:

@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Any
 
 from bench.core.files import items, mapping
-from bench.plan.interim_looks import LOOKS, RATED_FROM
+from bench.plan.interim_looks import LOOKS, RATED
 from bench.tools import OPEN_LOOP, TOOLS
 
 _DELAY = re.compile(r"delay-(\d+)\Z")
@@ -61,7 +61,7 @@ class PlannedTable:
     def at_rates(self) -> Iterator[PlannedTable]:
         """A table for each common rate, ranked by CPU per request, if there are enough rounds for verdicts."""
         # From the second round to the first look.
-        rounds = self.looks[0] - RATED_FROM + 1
+        rounds = self.looks[0] - RATED.start + 1
         if rounds >= LOOKS[0]:
             for level in self.shares:
                 yield replace(self, tool=OPEN_LOOP, level=level, waits=False, rounds=rounds, looks=(rounds,), shares=())

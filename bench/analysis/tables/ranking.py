@@ -239,7 +239,8 @@ class TableLatency:
     """Latency of a table's services at one rate (open loop, 1/s), each loaded alone while the others were stopped.
 
     The rate is `share` of the speed of `slowest`, or with `by_client` the most that the load tool is asked for. It is
-    None if there is none; `reason` says why. `left_out`: services that would drag the rate down, or have no speed.
+    None if there is none; `reason` says why. `rounds`: of each service, in every figure and bound of it. `left_out`:
+    services that would drag the rate down, or have no speed.
     `confidence`: of all intervals of a percentile's differences together. `client_core_ratio`: the share of a core that
     the tool needs for 1,000 requests/s, on average.
     """
@@ -248,7 +249,7 @@ class TableLatency:
     level: str
     share: float
     rate: float | None
-    rounds: int
+    rounds: Mapping[str, int]
     slowest: str | None = None
     by_client: bool = False
     left_out: Mapping[str, str] = field(default_factory=dict)

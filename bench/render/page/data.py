@@ -13,7 +13,7 @@ from statistics import median_low
 from typing import Any
 
 from bench.analysis.cells.cell import Cell, natural
-from bench.analysis.cells.latency import LatenciesByCell, latency_key
+from bench.analysis.cells.latency import LatenciesByCell, counted, latency_key
 from bench.analysis.profiles.sampled import Profile
 from bench.analysis.profiles.stacks import NO_PYTHON, Stack
 from bench.analysis.services import caveats_of, own_app_of, own_packages, service_of, waits_of
@@ -298,7 +298,7 @@ def _p99(cell: Cell, latencies: LatenciesByCell) -> float | None:
 
 def _merged(cell: Cell, latencies: LatenciesByCell, percentile: str) -> float | None:
     """A percentile of the merged rounds of an open loop."""
-    keys = list(dict.fromkeys(map(latency_key, cell.valid)))
+    keys = list(dict.fromkeys(map(latency_key, counted(cell.records))))
     known = cell.first.connections is None and cell.first.mode != "null" and len(keys) == 1
     found = latencies.get(keys[0]) if known else None
     return None if found is None else found.percentiles_s[percentile]
@@ -343,7 +343,7 @@ def _curves(groups: Iterable[tuple[Cell, list[int]]], latencies: LatenciesByCell
     """By cell number: the merged distribution as [share, seconds], if all rounds had the same rate."""
     found: Columns = {}
     for number, (cell, _) in enumerate(groups):
-        keys = list(dict.fromkeys(map(latency_key, cell.valid)))
+        keys = list(dict.fromkeys(map(latency_key, counted(cell.records))))
         if cell.first.mode in ("solo", "rate") and len(keys) == 1 and keys[0] in latencies and latencies[keys[0]].curve:
             found[str(number)] = [[brief(share), brief(s)] for share, s in latencies[keys[0]].curve]
     return found

@@ -74,18 +74,27 @@ def told(step: Step, service: str) -> dict[str, Any]:
     return dict(json.loads((step.run / f"raw/r02/b1/json/vegeta-share50/w1/{service}/tool.json").read_text()))
 
 
-def test_each_is_loaded_alone_after_a_load_that_is_not_kept(step: Step, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_is_loaded_alone(step: Step, monkeypatch: pytest.MonkeyPatch) -> None:
     freezer = Pretending()
     loaded = loads(step, monkeypatch, freezer)
     assert sorted({service for service, *_ in loaded}) == sorted(NAMES)
-    for settling, kept in zip(loaded[::2], loaded[1::2], strict=True):
-        assert settling[0] == kept[0] and (settling[1], kept[1]) == (module.SETTLE_S, 1.0)
-        assert settling[2] == kept[2] == frozenset(NAMES) - {kept[0]}, "the others are frozen"
+    for service, seconds, frozen in loaded:
+        assert seconds == 1.0 and frozen == frozenset(NAMES) - {service}, "the others are frozen"
     assert freezer.frozen_now == set()
     for name in NAMES:
         facts = told(step, name)
         assert (facts["tool"], facts["exit_status"], facts["turns"]["count"]) == ("vegeta", 0, 1)
         assert facts["turns"]["load_ns"] > 0 and step.status(name) == 0
+
+
+def test_what_leads_in_is_no_part_of_the_load(step: Step, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Like vegeta-attack, the tool stops itself before the load.
+    loads(step, monkeypatch, Pretending(), script="sleep 0.4; kill -STOP 0; sleep 0.1")
+    for name in NAMES:
+        facts = told(step, name)
+        assert 0.1e9 <= facts["turns"]["load_ns"] < 0.4e9 and 0.1e9 <= facts["elapsed_ns"] < 0.4e9
+        # Of 500/s: 25 connections, and 0.1 s.
+        assert facts["lead_requests"] == 75
 
 
 def test_what_fails_is_its_services_alone_and_nothing_stays_frozen(step: Step, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,13 +119,6 @@ def test_nobody_is_frozen_for_long(step: Step, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(freezer, "_tell", counted)
     loads(step, monkeypatch, freezer)
     assert thaws == [set(NAMES)] * 2, "two loads at most take 3.5 s with all that is around them"
-
-
-def test_a_slow_rate_settles_for_a_request(step: Step, monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = [line | {"rate": 2} for line in at_rate(block(2, STACKS))]
-    write_step(step.run, one_step(lines))
-    loaded = loads(read_step(str(step.run)), monkeypatch, Pretending())
-    assert {seconds for _, seconds, _ in loaded[::2]} == {0.5}
 
 
 def test_without_a_freezer_all_are_loaded_too(step: Step, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -351,12 +351,12 @@ def test_the_search_goes_from_trial_to_trial(tmp_path: Path) -> None:
     assert [trial["rate"] for trial in facts["trials"]][:4] == [500, 1000, 2000, 2000]
     assert facts["trials"][2]["faults"] == ["p99 80 ms"]
     found = at_knee(task(folder))
-    assert (found.load.rate, found.load.duration_s, found.deadline_s) == (int(rate), 5, 17)
+    assert (found.load.rate, found.load.duration_s, found.deadline_s) == (int(rate), 5, 21)
 
 
 def test_a_trial_has_the_grace_of_the_load(tmp_path: Path) -> None:
-    assert step_of(cell(tmp_path)) == "try 500 10 264 22"
-    assert step_of(cell(tmp_path), 5, 0.5) == "try 500 10 264 20.5"
+    assert step_of(cell(tmp_path)) == "try 500 10 264 26"
+    assert step_of(cell(tmp_path), 5, 0.5) == "try 500 10 264 21.5"
 
 
 def test_a_later_round_takes_what_an_earlier_one_found(tmp_path: Path) -> None:
@@ -405,7 +405,8 @@ def test_a_trial_waits_for_the_ports_that_the_one_before_it_took(
     folder, slept = cell(tmp_path), list[float]()
     ports = iter([9000] * 4)
 
-    def run_tool(trial: Task, _command: object) -> int:
+    def run_tool(trial: Task, _command: object, began: Callable[[], None]) -> int:
+        began()
         rate, seconds = int(trial.load.rate or 0), int(trial.load.duration_s or 0)
         for name, text in vegeta_output(rate, seconds, p99_ms=9 if rate <= 700 else 80).items():
             (trial.folder / f".{name}.tmp").write_text(text)

@@ -173,4 +173,4 @@ def test_the_address_is_the_first_that_is_known(pretend: Pretend, tmp_path: Path
 def test_the_command_of_a_load(tmp_path: Path) -> None:
     assert command(task(tmp_path)).argv[0] == "wrk"
     knee = task(tmp_path, tool="vegeta", connections=None, knee_p99_s=0.05)
-    assert command(knee).argv[:4] == ("vegeta", "attack", "-rate", "500")
+    assert command(knee).argv[:4] == ("vegeta-attack", "-rate", "500", "-duration")

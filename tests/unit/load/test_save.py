@@ -58,6 +58,7 @@ def test_tool_json_has_every_key_with_the_type_that_its_readers_know(task: Calla
         "stdin": "str",
         "limits": "dict",
         "sysctls": "dict",
+        "lead_requests": "int",
         "before": "dict",
         "start_ns": "int",
         "end_ns": "int",

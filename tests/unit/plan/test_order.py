@@ -101,7 +101,7 @@ def test_after_their_turns_the_services_of_a_block_have_their_common_rate() -> N
     stacks = ("*-wsgi", "aiohttp")
     lines = measurements(plan(stacks=stacks, rounds=8), 1)
     rated = [m for m in lines if m.mode == "rate"]
-    assert {m.round for m in rated} == {2, 3, 4, 5, 6}, "the first round tells the speeds; a table may end after six"
+    assert {m.round for m in rated} == {2, 3, 4, 5, 6, 7}, "the first round tells the speeds; verdicts need six"
     assert {(m.level, m.share, m.share_of, m.rate, m.turn_s) for m in rated} == {
         ("share50", 0.5, "wrk c16", None, None)
     }
@@ -112,6 +112,19 @@ def test_after_their_turns_the_services_of_a_block_have_their_common_rate() -> N
         assert turns == rates
         assert {m.table for m in block} == {("json", "wrk", "c16")}
     assert len({m.dir for m in lines}) == len({m.id for m in lines}) == len(lines)
+
+
+def test_the_last_round_at_common_rates_may_have_no_turns() -> None:
+    made = plan(stacks=("*-wsgi", "aiohttp"), rounds=6)
+    lines = measurements(made, 1)
+    assert made.rounds == 7
+    assert {m.mode for m in lines if m.round == 7} == {"rate"}
+    assert {m.service for m in lines if m.round == 7} == {m.service for m in lines if m.round == 2}
+    turns, rates = ({m.round for m in lines if m.mode == mode} for mode in ("turns", "rate"))
+    assert turns == {1, 2, 3, 4, 5, 6} and rates == {2, 3, 4, 5, 6, 7}
+    # Too few rounds for verdicts: as many as there are.
+    few = measurements(plan(stacks=("*-wsgi", "aiohttp"), rounds=4), 1)
+    assert {m.round for m in few if m.mode == "rate"} == {2, 3, 4}
 
 
 def test_without_latency_a_plan_is_what_it_is_without_its_common_rates() -> None:

@@ -191,7 +191,7 @@ def test_a_regression_of_p99_is_a_change_like_others() -> None:
     text, violations = comment(*slower, policies=["slower:50%", "not-enough-data"])
     assert violations == 1
     (line,) = [line for line in text.splitlines() if "p99" in line]
-    assert "`json vegeta 1,800/s, p99` | slower | has a p99 " in line and "| 5 |" in line
+    assert "`json vegeta 1,800/s, p99` | slower | has a p99 " in line and "| 6 |" in line
     assert re.search(r"has a p99 (\d\.\d times as high|\d\d % higher) \(", line)
     text, violations = comment(*of_latency("faster", 0.5), policies=["slower"])
     assert violations == 0

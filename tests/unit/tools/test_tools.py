@@ -15,7 +15,7 @@ import pytest
 from bench.tools import TOOLS, parse
 from bench.tools.parsed import Errors, Parsed
 from bench.tools.tool import Asked, CannotError, Load, Request
-from bench.tools.vegeta import connections, workers
+from bench.tools.vegeta import connections, opened, settle_s, workers
 
 CLOSED = Load(url="http://a:80/x", request=Request(), connections=8, duration_s=5, timeout_s=10)
 OPEN = replace(CLOSED, connections=None, rate=50)
@@ -26,10 +26,7 @@ URL = CLOSED.url
 WRK = "wrk -t 1 -c 8 -d 5s --timeout 10s --latency"
 AB, AB_TIME = "ab -q -l -r -s 10 -c 8 -k", "-t 5 -n 10000000"
 HEY = "hey -c 8 -t 10 -disable-redirects"
-VEGETA = (
-    "vegeta attack -rate 50 -duration 5s -timeout 10s -max-workers 7 -connections 7 -max-connections 7"
-    " -redirects=-1 -prometheus-addr="
-)
+VEGETA = "vegeta-attack -rate 50 -duration 5s -settle 0.1s -open 3 -max-connections 7 -max-workers 7 -timeout 10s"
 OWN_HEADERS = "-H X-A: 1 -T text/x"
 
 Pretend = Callable[[str, str], None]
@@ -73,7 +70,7 @@ def words(tool: str, load: Load) -> str:
         (
             "vegeta",
             replace(OPEN, most_workers=7, keepalive=False, request=POST),
-            f"{VEGETA} -keepalive=false -header Content-Type: application/json -body /body < POST {URL}",
+            f"{VEGETA} -keepalive=false -body /body < POST {URL}".replace("-open 3", "-open 0"),
         ),
     ],
 )
@@ -150,7 +147,7 @@ def test_vegetas_workers(
 
 @pytest.mark.parametrize(
     ("rate", "latency_s", "cpus", "expected"),
-    [(2000, 0, 1, 22000), (2001, 0, 1, 128), (8000, 0.05, 1, 200), (8000, 2, 1, 8000), (9000, 0, 4, 512)],
+    [(2000, 0, 1, 22000), (2001, 0, 1, 64), (8000, 0.05, 1, 200), (8000, 2, 1, 8000), (9000, 0, 4, 64)],
 )
 def test_vegeta_opens_no_more_connections_than_its_rate_needs(
     rate: int, latency_s: float, cpus: int, expected: int, monkeypatch: pytest.MonkeyPatch
@@ -158,6 +155,23 @@ def test_vegeta_opens_no_more_connections_than_its_rate_needs(
     monkeypatch.setattr(resource, "getrlimit", lambda _: (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(cpus)))
     assert connections(replace(OPEN, rate=rate, timeout_s=10, latency_s=latency_s)) == expected
+
+
+@pytest.mark.parametrize(
+    ("rate", "how", "expected"),
+    [
+        (5, {}, (1, 0.2, 2)),
+        (190, {}, (10, 0.1, 29)),
+        (5000, {}, (64, 0.1, 564)),
+        (5000, {"keepalive": False}, (0, 0.1, 500)),
+        (5000, {"leads_in": False}, (0, 0, 0)),
+    ],
+)
+def test_vegeta_opens_connections_and_settles_before_the_load(
+    rate: int, how: dict[str, Any], expected: tuple[int, float, int]
+) -> None:
+    load = replace(OPEN, rate=rate, **how)
+    assert (opened(load), settle_s(load), TOOLS["vegeta"].lead_requests(load)) == expected
 
 
 def test_the_version_is_what_a_tool_says_of_itself(pretend: Pretend) -> None:

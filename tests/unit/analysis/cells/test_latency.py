@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 from make_run import entry, output_of, sent_on_time, write_measurement, write_run
+from turns_runs import record
 
 from bench.analysis.cells.latency import Distribution, merge, merged_latencies, read_distribution
 from bench.cli.report import build_verb
-from bench.records.record import load
+from bench.records.record import Record, load
 from bench.render.alone import CLOSED_LOOP, OPEN_LOOP
 from bench.tools.send_lag import SHARES, Attack, latency_facts, quantile
 
@@ -27,7 +28,7 @@ def distribution(took_ms: list[float], sent_ms: Iterable[float] = ()) -> Distrib
     sent = [*sent_ms] or range(len(took_ms))
     facts = latency_facts(Attack(*(array("q", (round(v * MS) for v in values)) for values in (sent, took_ms))), 1000)
     counts, due = (dict(zip(own["ns"], own["counts"], strict=True)) for own in (facts, facts["due"]))
-    return Distribution(facts["requests"], facts["max_ns"], counts, due=due)
+    return Distribution(facts["requests"], facts["max_ns"], counts, due)
 
 
 def test_rounds_are_merged_and_not_averaged() -> None:
@@ -70,15 +71,32 @@ def test_lag_is_judged_over_all_rounds_where_each_has_too_few_requests_for_that(
     # The last 30 of 2,000 (1.5 %) were sent up to 30 ms late, so p99 counted from the due times is much longer.
     sent = [float(number + max(0, 30 - abs(1969 - number) if number > 1969 else 0)) for number in range(2000)]
     rounds = [distribution([1.0] * 2000, sent)] * 3
-    assert merge(rounds).missing["p99"] == "sent too late"
-    assert merge([replace(one, due=None) for one in rounds]).percentiles_s["p99"] == 0.001
+    assert merge(rounds).missing["p99"] == "the client was late"
+    assert merge([replace(one, scheduled=one.counts) for one in rounds]).percentiles_s["p99"] == 0.001
     assert merge(rounds).curve[-1][0] < 0.99
 
 
-def test_a_percentile_that_the_clients_lag_moved_is_not_told() -> None:
-    late = distribution([1.0] * 60_000)
-    merged = merge([late, Distribution(late.requests, late.max_ns, late.counts, frozenset({"p99.9"}))])
-    assert merged.missing == {"p99.9": "sent too late"} and merged.percentiles_s["p99"] == 0.001
+def test_a_late_round_stays_in_and_makes_the_percentile_a_bound() -> None:
+    quiet = distribution([1.0] * 2000)
+    # The client stalled for 40 ms in one of four rounds; the server answered what came then in 2 ms.
+    sent = [float(max(number, 1040) if number >= 1000 else number) for number in range(2000)]
+    stalled = distribution([2.0 if 1000 <= number < 1040 else 1.0 for number in range(2000)], sent)
+    merged = merge([quiet, quiet, quiet, stalled])
+    assert merged.rounds == 4 and merged.percentiles_s["p50"] == 0.001
+    assert merged.percentiles_s["p99"] == 0.001 and merged.percentiles_s["p99.9"] is None
+    twice = merge([quiet, stalled, stalled])
+    assert twice.percentiles_s["p99"] is None and twice.missing["p99"] == "the client was late"
+    # A bound that is far above what was seen would describe the client.
+    assert twice.bounds_s == {}
+    slow = replace(stalled, counts={15 * MS: 2000})
+    assert merge([slow] * 3).bounds_s["p99"] == 0.022
+
+
+def test_requests_that_were_never_sent_are_above_all_others() -> None:
+    one = replace(distribution([1.0] * 2000), due=2020)
+    assert merge([one] * 3).percentiles_s["p99"] == 0.001
+    late = merge([replace(one, due=2021)] * 3)
+    assert late.percentiles_s["p99"] is None and "p99" not in late.bounds_s
 
 
 def test_nothing_saved_is_null_with_that_reason() -> None:
@@ -91,12 +109,16 @@ def lines_of(count: int, level: str = "r2000") -> list[dict[str, Any]]:
     return [entry(tool="vegeta", level=level, round=number) for number in range(1, count + 1)]
 
 
+def measured_record(line: dict[str, Any]) -> Record:
+    return replace(record("aiohttp"), raw_file=f"{line['dir']}/output.json")
+
+
 def build(folder: Path, lines: list[dict[str, Any]]) -> str:
     assert build_verb([str(folder)]) == 0
     return (folder / "report.md").read_text()
 
 
-def test_only_valid_rounds_are_merged_and_the_table_says_how_many(tmp_path: Path) -> None:
+def test_a_refused_round_is_not_merged_and_the_table_says_how_many_are(tmp_path: Path) -> None:
     lines = lines_of(3)
     write_run(tmp_path, lines)
     for line in lines:
@@ -105,7 +127,7 @@ def test_only_valid_rounds_are_merged_and_the_table_says_how_many(tmp_path: Path
     slow = sent_on_time(10_000, 2000, tail_ns=900 * MS)["latencies.json"]
     (tmp_path / lines[1]["dir"] / "latencies.json").write_text(slow)
     report = build(tmp_path, lines)
-    assert "| r2000 | 2,000 in 2 of 3 rounds | 1.90 ms | 9.00 ms | errors: 500 of 10000 attempts" in report
+    assert "| r2000 | 2,000 in 2 of 3 rounds | 1.90 ms (2 of 3 rounds) | 9.00 ms (2 of 3 rounds) | errors: 500 of" in report
 
 
 def test_a_cell_without_a_valid_round_has_its_cause(tmp_path: Path) -> None:
@@ -159,13 +181,13 @@ def test_what_is_no_such_file_is_no_distribution(text: str, tmp_path: Path) -> N
     write_run(tmp_path, lines)
     write_measurement(tmp_path, line, output_of(line, 2000))
     (tmp_path / line["dir"] / "latencies.json").write_text(text)
-    assert read_distribution(str(tmp_path / line["dir"])) is None
+    assert read_distribution(str(tmp_path), measured_record(line)) is None
     assert "no latencies.json was saved" in build(tmp_path, lines)
 
 
 def test_an_empty_attack_merges(tmp_path: Path) -> None:
     (tmp_path / "latencies.json").write_text('{"ns":[],"counts":[],"requests":0,"max_ns":null}')
-    assert read_distribution(str(tmp_path)) is None
+    assert read_distribution(str(tmp_path), measured_record(lines_of(1)[0] | {"dir": "."})) is None
 
 
 def test_cells_are_found_by_their_records(tmp_path: Path) -> None:

@@ -1,0 +1,119 @@
+// vegeta-attack is vegeta's attack on connections that are already open, with evenly spaced requests.
+//
+// vegeta opens connections as it needs them: once it is late, it opens one for each overdue request, which makes it
+// later still. So this program first opens its connections, with a request on each, and then sends requests at the
+// load's rate for a moment. Results of neither are written; those of the load are, to standard output. With
+// STOP_BEFORE_LOAD in the environment, it stops its process group in between, until SIGCONT.
+//
+// A timer of the kernel wakes it for each request: Go's timers have steps of 1 ms, in which requests would be bunched.
+package main
+
+import (
+	"encoding/binary"
+	"flag"
+	"io"
+	"log"
+	"net/http"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	vegeta "github.com/tsenart/vegeta/v12/lib"
+	"golang.org/x/sys/unix"
+)
+
+type pacer struct {
+	timer *os.File
+	fd    int
+	began time.Time
+	rate  float64
+	most  uint64
+}
+
+func (p *pacer) Rate(time.Duration) float64 { return p.rate }
+
+// Pace waits until the next request is due. It leaves vegeta nothing to wait for, because that would use Go's timers.
+func (p *pacer) Pace(_ time.Duration, sent uint64) (time.Duration, bool) {
+	if sent == 0 {
+		p.began = time.Now()
+	}
+	due := time.Duration(float64(sent) / p.rate * float64(time.Second))
+	if left := due - time.Since(p.began); left > 0 && sent < p.most {
+		once := unix.ItimerSpec{Value: unix.NsecToTimespec(int64(left))}
+		check(unix.TimerfdSettime(p.fd, 0, &once, nil))
+		check(binary.Read(p.timer, binary.NativeEndian, new(uint64)))
+	}
+	return 0, sent >= p.most
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal("vegeta-attack: ", err)
+	}
+}
+
+func main() {
+	rate := flag.Float64("rate", 0, "requests per second")
+	duration := flag.Duration("duration", 0, "how long to send them")
+	settle := flag.Duration("settle", 0, "how long to send them beforehand, without results")
+	open := flag.Int("open", 0, "number of connections to open beforehand")
+	connections := flag.Int("max-connections", 0, "highest number of connections")
+	workers := flag.Uint64("max-workers", 0, "highest number of requests in flight")
+	timeout := flag.Duration("timeout", 0, "how long to wait for a response")
+	keepalive := flag.Bool("keepalive", true, "send several requests on a connection")
+	file := flag.String("body", "", "file with the JSON body of each request")
+	flag.Parse()
+
+	body, header := []byte(nil), http.Header{}
+	if *file != "" {
+		var err error
+		body, err = os.ReadFile(*file)
+		check(err)
+		header.Set("Content-Type", "application/json")
+	}
+	targets, err := vegeta.ReadAllTargets(vegeta.NewHTTPTargeter(os.Stdin, body, header))
+	check(err)
+	client := &http.Client{
+		Timeout: *timeout,
+		Transport: &http.Transport{
+			MaxIdleConnsPerHost: *connections,
+			MaxConnsPerHost:     *connections,
+			DisableKeepAlives:   !*keepalive,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
+	check(err)
+	timer := os.NewFile(uintptr(fd), "timer")
+	attack := func(during time.Duration) <-chan *vegeta.Result {
+		attacker := vegeta.NewAttacker(vegeta.Client(client), vegeta.MaxWorkers(*workers))
+		pace := &pacer{timer: timer, fd: fd, rate: *rate, most: uint64(*rate*during.Seconds() + 0.5)}
+		return attacker.Attack(vegeta.NewStaticTargeter(targets...), pace, during, "")
+	}
+
+	var opening sync.WaitGroup
+	for i := range *open {
+		request, err := targets[i%len(targets)].Request()
+		check(err)
+		opening.Add(1)
+		go func() {
+			defer opening.Done()
+			// What fails here also fails in the load, where it counts.
+			if response, err := client.Do(request); err == nil {
+				_, _ = io.Copy(io.Discard, response.Body)
+				_ = response.Body.Close()
+			}
+		}()
+	}
+	opening.Wait()
+	for range attack(*settle) {
+	}
+	if os.Getenv("STOP_BEFORE_LOAD") != "" {
+		check(syscall.Kill(0, syscall.SIGSTOP))
+	}
+	results := vegeta.NewEncoder(os.Stdout)
+	for result := range attack(*duration) {
+		check(results.Encode(result))
+	}
+}
