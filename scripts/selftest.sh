@@ -7,9 +7,9 @@
 # each figure. The run stays under results/, with the table in its selftest.md. Exit status 1 if an error is larger
 # than allowed.
 #
-#   latency     percentiles at a fixed rate (open loop), over all rounds, of an app that stalls for 1 s in every 10 s and
-#               of one that takes 1 ms for 98 % of its requests and 50 ms for the rest; and the knee of an app that
-#               can answer 900 requests/s
+#   latency     percentiles at a fixed rate (open loop), over all rounds, of apps that stall for 1 s in every 10 s, take
+#               50 ms for 2 % of their requests, or wait for exactly 0.2, 1 and 10 ms; the knee of an app that can
+#               answer 900 requests/s; and whether loads are called late in which the load generator is paused
 #   tables      a table of eight services that take turns, three of them identical to another one, the others slower by
 #               3 to 15 %: how many differences are detected, and how many tables have a false verdict
 #   truths      tables whose answers are known: the most that each service can serve; which one serves more, whatever
@@ -46,12 +46,30 @@ judge)
 esac
 shift
 
+beside=()
 if [[ ${1:-} == --hog ]]; then
 	shift
 	python3 "$root/calibration/busy.py" &
-	hog=$!
-	trap 'kill "$hog"' EXIT
+	beside+=($!)
 fi
+# stall_client: pauses the load generator for a moment in loads of 501 requests/s (STALLED in calibration/latency.py).
+stall_client() {
+	local id
+	while sleep 2; do
+		pgrep --full -- 'vegeta-attack -rate 501 ' >/dev/null || continue
+		for id in $("$docker" ps --quiet --filter name=-loadgen-); do
+			"$docker" top "$id" | grep --quiet -- '-rate 501 ' || continue
+			"$docker" pause "$id" && sleep 0.1
+			"$docker" unpause "$id"
+		done
+	done &>/dev/null
+}
+if [[ $kind == latency ]]; then
+	find_docker
+	stall_client &
+	beside+=($!)
+fi
+[[ ! ${beside[*]} ]] || trap 'kill "${beside[@]}"' EXIT
 status=0
 # The self-test of events does not need the null server's losses.
 [[ $kind != events ]] || set -- --controls none "$@"

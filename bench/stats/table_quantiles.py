@@ -24,7 +24,7 @@ from bench.stats.table_verdicts import FASTER, NOT_ENOUGH, SLOWER, Difference, d
 LEAST_ROUNDS = 3
 """Minimum rounds for an interval."""
 MARGIN, LEAST = math.log(1.1), math.log(1.05)
-"""As in `table_verdicts`, but for latency: `LEAST` is the error that the self-test allows an open-loop tool."""
+"""As in `table_verdicts`, but for latency."""
 
 Values = Mapping[int, float]
 """One service's percentile in each round, in seconds."""

@@ -4,6 +4,7 @@ It has the contract's basic routes and `/synthetic?...`, where each parameter is
 
     busy_us=N               N microseconds of CPU, by the thread's own clock
     sleep=MS:SHARE,...      waits, each for a share of the requests (`1:98,50:2`: 1 ms for 98 in 100, 50 ms for 2)
+    exact=MS:SHARE,...      as sleep, but exact to a few microseconds: the event loop spins until the time has come
     stall=MS:EVERY_MS       no response in the first MS of every EVERY_MS, by the machine's monotonic clock
     errors=PERCENT          this share of the responses is a 500
     capacity=N              each worker serves at most N requests per second, in the order of their arrival
@@ -20,7 +21,8 @@ It has the contract's basic routes and `/synthetic?...`, where each parameter is
 service of a table its own behaviour. SLOWER_US in the environment adds that many microseconds of CPU to `busy_us`, and
 to nothing else.
 
-`app` is ASGI, or WSGI if INTERFACE is wsgi. WSGI has no `body` and `database_ms`; `nagle` works only on gunicorn.
+`app` is ASGI, or WSGI if INTERFACE is wsgi. WSGI has no `exact`, `body` and `database_ms`; `nagle` works only on
+gunicorn.
 
 Two settings replace the server that imports this module, which then never starts: with OWN_BIND=cheroot, the import
 serves on a socket that Cheroot binds itself; with BAD_DAY, the process becomes the server of bad_day.py.
@@ -60,9 +62,11 @@ ROLE = os.environ.get("ROLE", "")
 INTERFACE = os.environ.get("INTERFACE", "asgi")
 OWN_BIND = os.environ.get("OWN_BIND") == "cheroot"
 COMMON = {"busy_us", "sleep", "stall", "errors", "capacity", "hang", "alone", "at_least", "group", "coin_us"}
-OFFERED = COMMON | ({"nagle"} if INTERFACE == "wsgi" else {"body", "database_ms"})
+OFFERED = COMMON | ({"nagle"} if INTERFACE == "wsgi" else {"exact", "body", "database_ms"})
 # Event loops round shorter waits to 0, and would spin.
 SHORTEST_S = 0.001
+# Longer than an iteration of an event loop.
+LAST_S = 0.00005
 # Uses the database's CPU: a DO block is one transaction, and now() is when it began.
 STATEMENT = "DO $$ BEGIN WHILE clock_timestamp() < now() + interval '{} ms' LOOP END LOOP; END $$"
 
@@ -79,7 +83,7 @@ class Behaviour:
         if "coin_us" in words:
             self.busy_ns += 1000 * int(random.SystemRandom().choice(_pairs(words["coin_us"])[0]))
         self.errors = float(words.get("errors", 0)) / 100
-        self.sleeps = _pairs(words.get("sleep", ""))
+        self.sleeps, self.exact = _pairs(words.get("sleep", "")), _pairs(words.get("exact", ""))
         stalls = _pairs(words.get("stall", ""))
         self.stall_s, self.every_s = (stalls[0][0] / 1000, stalls[0][1] / 1000) if stalls else (0.0, 1.0)
         self.slot_s = 1 / float(words["capacity"]) if "capacity" in words else 0.0
@@ -104,13 +108,7 @@ class Behaviour:
 
     def wait_s(self, place: float, now: float) -> float:
         """Seconds to wait for the request at this place that arrived at `now`."""
-        wait = self.at_least_s
-        mark = place * sum(share for _, share in self.sleeps)
-        for ms, share in self.sleeps:
-            if mark < share:
-                wait += ms / 1000
-                break
-            mark -= share
+        wait = self.at_least_s + _drawn_s(self.sleeps, place)
         if self.hang_s and self.asked % 2 and is_the_hanging_worker():
             wait += self.hang_s
         if self.slot_s:
@@ -135,6 +133,16 @@ def _pairs(text: str) -> list[tuple[float, float]]:
     """`1:98,50:2` -> [(1.0, 98.0), (50.0, 2.0)]."""
     pairs = [part.partition(":") for part in text.split(",") if part]
     return [(float(one), float(other)) for one, _, other in pairs]
+
+
+def _drawn_s(waits: list[tuple[float, float]], place: float) -> float:
+    """The wait of the request at this place, in seconds; 0 if there are none."""
+    mark = place * sum(share for _, share in waits)
+    for ms, share in waits:
+        if mark < share:
+            return ms / 1000
+        mark -= share
+    return 0.0
 
 
 @cache
@@ -162,6 +170,13 @@ async def pause(seconds: float) -> None:
         await asyncio.sleep(max(left, SHORTEST_S))
 
 
+async def spin(until: float) -> None:
+    """Wait by letting the event loop run, whose timers have steps of a millisecond; at the end not even that."""
+    while (left := until - time.monotonic()) > 0:
+        if left > LAST_S:
+            await asyncio.sleep(0)
+
+
 class Answer(NamedTuple):
     """A response; `body_s`: the seconds from sending its head to sending its body."""
 
@@ -176,8 +191,10 @@ async def synthetic(query: str) -> Answer:
         asked = behaviour(query)
     except (ValueError, ArithmeticError, IndexError) as fault:
         return error(HTTPStatus.BAD_REQUEST, str(fault))
-    place = asked.next()
-    if wait := asked.wait_s(place, time.monotonic()):
+    place, now = asked.next(), time.monotonic()
+    if asked.exact:
+        await spin(now + _drawn_s(asked.exact, place))
+    if wait := asked.wait_s(place, now):
         await (pause if asked.never_early else asyncio.sleep)(wait)
     if asked.alone_s:
         async with asked.turn:

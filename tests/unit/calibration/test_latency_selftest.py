@@ -23,7 +23,7 @@ from bench.records.record import Cause, Record
 from bench.run.reader import read_run, read_service
 from bench.validity.run_records import build_records, service_names
 from calibration.__main__ import judge_verb
-from calibration.latency import LATENCY, Promise, from_csv, percentile, result_of
+from calibration.latency import LATENCY, STALLED, Promise, from_csv, percentile, result_of, stalls_caught
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def records(tmp_path: Path) -> list[Record]:
     lines = [
         entry("uvicorn-asgi", scenario, "vegeta", "r500", number=number, round=round)
         for round in (1, 2)
-        for number, scenario in enumerate(("stall", "mix"), 1)
+        for number, scenario in enumerate(("stall", "mix", "exact"), 1)
     ]
     folder = write_run(tmp_path / "run", lines)
     for line in lines:
@@ -46,7 +46,8 @@ def true_latencies(query: str, rate: int = 500, requests: int = 10_000) -> list[
     app = runpy.run_path(str(ROOT / "services/frameworks/synthetic/app.py"))
     sys.path.remove(str(ROOT / "services"))
     asked = app["Behaviour"](query)
-    return [asked.wait_s(asked.next(), 1234.5 + number / rate) for number in range(requests)]
+    places = [asked.next() for _ in range(requests)]
+    return [app["_drawn_s"](asked.exact, one) + asked.wait_s(one, 1234.5 + i / rate) for i, one in enumerate(places)]
 
 
 def latencies_of(record: Record) -> list[float]:
@@ -76,12 +77,33 @@ def test_the_truth_is_what_the_app_does(promise: Promise, records: list[Record])
     ],
 )
 def test_what_hides_or_invents_latency_is_missed(change: Callable[[float], float], records: list[Record]) -> None:
-    """For p99 of both scenarios; a p90 of 1 ms has a tolerance of 1 ms."""
     for promise in PERCENTILES:
         if promise.percentile == 0.99:
             found = result_of(promise, records, lambda r: [change(latency) for latency in latencies_of(r)])
             assert not found.holds
             assert "MISSED" in found.row()
+
+
+@pytest.mark.parametrize("truth", [0.0002, 0.001, 0.010])
+def test_a_tenth_more_is_missed_and_what_all_requests_take_is_not(truth: float, records: list[Record]) -> None:
+    (promise,) = (one for one in PERCENTILES if one.truth == truth)
+    for share, holds in ((0.09, True), (0.11, False), (-0.09, True), (-0.11, False)):
+        # Server and client themselves take 0.3 ms.
+        found = result_of(promise, records, lambda r, s=share: [0.0003 + w * (1 + s) for w in latencies_of(r)])  # type: ignore[misc]
+        assert found.holds == holds
+
+
+def test_a_stall_of_the_client_has_to_be_called_in_every_round(records: list[Record]) -> None:
+    late = (Cause("not the asked load", "the client was late by 90 ms (p99)"),)
+    stalled = [replace(one, level="r501", valid=False, causes=late) for one in records if one.scenario == "exact"]
+    row, holds = stalls_caught([*records, *stalled])
+    assert holds and row[2:4] == ["2", "2"] and "holds" in row
+    row, holds = stalls_caught([stalled[0], replace(stalled[1], valid=True, causes=())])
+    assert not holds and row[2:4] == ["2", "1"] and "MISSED" in row
+    assert not stalls_caught(records)[1]
+    # They are no part of the percentiles.
+    exact = next(one for one in PERCENTILES if one.scenario == "exact")
+    assert result_of(exact, [*records, *stalled], latencies_of).holds
 
 
 def test_too_few_requests_are_no_measurement(records: list[Record]) -> None:
@@ -168,7 +190,8 @@ def test_the_preset_has_whole_stalls_and_requests_enough() -> None:
     assert {s.stack for s in made.services} == {"uvicorn-synthetic"}
     assert {cell.scenario for cell in made.cells} == {promise.scenario for promise in LATENCY}
     assert made.preset.duration % 10 == 0
-    percentiles, knees = made.cells[:2], made.cells[2:]
+    percentiles, knees = made.cells[:4], made.cells[4:]
+    assert [cell.level.name for cell in percentiles].count(STALLED) == 1
     assert all((cell.level.rate or 0) * made.preset.duration >= 5000 for cell in percentiles)
     assert [cell.level.name for cell in knees] == [KNEE_LEVEL]
     assert made.preset.rounds > CONFIRMATIONS
