@@ -54,10 +54,11 @@ if [[ ${1:-} == --hog ]]; then
 fi
 # stall_client: pauses the load generator for a moment in loads of 501 requests/s (STALLED in calibration/latency.py).
 stall_client() {
-	local id
+	local id ids
 	while sleep 2; do
 		pgrep --full -- 'vegeta-attack -rate 501 ' >/dev/null || continue
-		for id in $("$docker" ps --quiet --filter name=-loadgen-); do
+		ids=$("$docker" ps --quiet --filter name=-loadgen-)
+		for id in $ids; do
 			"$docker" top "$id" | grep --quiet -- '-rate 501 ' || continue
 			"$docker" pause "$id" && sleep 0.1
 			"$docker" unpause "$id"

@@ -24,7 +24,10 @@ setup() {
 		report) echo "report ${2#-type=}" ;;
 		esac
 	EOS
-	pretend vegeta-attack <<<'echo "target: $(cat)" && echo "attack err" >&2'
+	pretend vegeta-attack <<-'EOS'
+		echo "target: $(cat)"
+		echo "attack err" >&2
+	EOS
 	answer '' 200 '{"message":"Hello, World!"}'
 }
 
@@ -171,6 +174,7 @@ pretend_capacity() {
 				 rate: \$rate, throughput: \$rate, success: 1, status_codes: {"200": \$n}, errors: []}' ;;
 		esac
 	EOS
+	# shellcheck disable=SC2016 # expanded in it
 	pretend vegeta-attack <<<'echo "$2 ${4%s}"'
 }
 
@@ -287,10 +291,10 @@ knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"r
 	pretend vegeta <<-'EOS'
 		case $1 in
 		-version) echo "Version: v12.13.0" ;;
-		attack) cat ;;
 		report) [[ $2 == *text ]] && echo "report text" || { echo "no space left" >&2 && exit 1; } ;;
 		esac
 	EOS
+	pretend vegeta-attack <<<cat
 	plan '{"tool":"vegeta","rate":5,"connections":null}'
 	run -12 "$measure" run "$run_dir"
 	[[ ${lines[-1]} == 'measure: the reports of vegeta could not be saved: '* ]]

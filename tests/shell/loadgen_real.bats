@@ -153,8 +153,11 @@ healthy() { [[ $(jq -c '[.exit_status, .health_after.status]' "$dir/tool.json") 
 	opened() { awk '/^Tcp: [0-9]/ { print $6 }' /proc/net/snmp; }
 	local before pid
 	before=$(opened)
-	run_entry '{"tool":"vegeta","connections":null,"rate":1500,"duration_s":2,"mode":"rate","share":0.5,"share_of":"wrk c16"}' &
-	until pid=$(pgrep --exact vegeta-attack); do sleep 0.05; done
+	run_entry '{"tool":"vegeta","connections":null,"rate":1500,"duration_s":2,"share_of":"wrk c16"}' &
+	for _ in {1..100}; do
+		pid=$(pgrep --exact vegeta-attack) && break
+		sleep 0.05
+	done
 	sleep 1
 	kill -STOP "$pid" && sleep 0.3 && kill -CONT "$pid"
 	wait $!
@@ -197,7 +200,7 @@ healthy() { [[ $(jq -c '[.exit_status, .health_after.status]' "$dir/tool.json") 
 	run_entry '{"tool":"hey","count":8,"duration_s":null}'
 	[[ $(jq -r .tool_version "$dir/tool.json") =~ ^0\.[0-9]+\.[0-9]+ ]]
 	run_entry '{"tool":"vegeta","connections":null,"rate":5}'
-	grep -q "vegeta/v12 v$(jq -r .tool_version "$dir/tool.json") " "$BATS_TEST_DIRNAME/../../loadgen/go.mod"
+	grep -q "vegeta/v12 v$(jq -r .tool_version "$dir/tool.json")\$" "$BATS_TEST_DIRNAME/../../loadgen/go.mod"
 }
 
 @test "the kernel's counters increase while a tool runs" {
