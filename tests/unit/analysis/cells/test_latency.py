@@ -127,7 +127,10 @@ def test_a_refused_round_is_not_merged_and_the_table_says_how_many_are(tmp_path:
     slow = sent_on_time(10_000, 2000, tail_ns=900 * MS)["latencies.json"]
     (tmp_path / lines[1]["dir"] / "latencies.json").write_text(slow)
     report = build(tmp_path, lines)
-    assert "| r2000 | 2,000 in 2 of 3 rounds | 1.90 ms (2 of 3 rounds) | 9.00 ms (2 of 3 rounds) | errors: 500 of" in report
+    assert (
+        "| r2000 | 2,000 in 2 of 3 rounds | 1.90 ms (2 of 3 rounds) | 9.00 ms (2 of 3 rounds) | errors: 500 of"
+        in report
+    )
 
 
 def test_a_cell_without_a_valid_round_has_its_cause(tmp_path: Path) -> None:
