@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from bench.core.formats import number, printable
+from bench.plan.measurement import IN_BLOCKS
 from bench.records.event import EventRecord
 from bench.records.record import Record
 from bench.schedule.steps import Step
@@ -34,7 +35,7 @@ NOT_LOADED = LiveStatus(False, "not loaded", "not loaded")
 def live_status(records: Iterable[Record]) -> LiveStatus:
     """Pure: the goodput of one measurement, or how many windows of a block are valid."""
     every = list(records)
-    if every and every[0].mode == "turns":
+    if every and every[0].mode in IN_BLOCKS:
         return _of_block(every)
     (record,) = every
     if not record.valid:

@@ -45,3 +45,10 @@ def test_nothing_that_was_measured_controls_the_terminal(tmp_path: Path) -> None
     found = status_of(tmp_path)
     assert found.words.startswith("invalid: died: ?[2J tab line ?back")
     assert len(found.words) == LONGEST
+
+
+def test_a_block_that_is_only_loaded_at_common_rates_counts_its_windows() -> None:
+    lines = block(7, ("aiohttp", "tornado"))
+    rated = [replace(one, mode="rate") for one in measured({"aiohttp": 100, "tornado": 100}, 1)]
+    assert len(rated) == len(lines) == 2
+    assert live_status(rated).words == "2 of 2 windows valid"
