@@ -21,17 +21,17 @@ from bench.stats.event_counts import (
     NOT_ENOUGH,
     Counts,
     Slope,
-    Spread,
     corrected,
     rounds_needed,
     share,
     slope,
-    spread_of,
 )
 
 NULL = "null"
 """The null server (nginx), whose losses are the floor: no service can be expected to lose fewer."""
 MORE, LESS = "loses more", "loses less"
+OTHERS = "others"
+"""In a contrast, all other services together."""
 FOR_GOOD = frozenset({"stop", "idle-close"})
 """Events that stop the service for good, or do nothing to it: it is not expected to come back."""
 NOT_OF_LOSSES = frozenset({"memory"})
@@ -130,6 +130,12 @@ class EventCell:
         return sum(map(is_gone, self.counted))
 
     @property
+    def silent_s(self) -> list[float]:
+        """For each of these rounds, the seconds from the event to the last request that was answered."""
+        gone = [(one, one.actions[0].at_s if one.actions else 0.0) for one in self.counted if is_gone(one)]
+        return [max(0.0, *(bin.at_s - at_s for bin in one.timeline if bin.good)) for one, at_s in gone]
+
+    @property
     def disturbed(self) -> int:
         """How many rounds ended with the service answering, but not as before."""
         return sum(not is_back(one) and not is_gone(one) for one in self.counted)
@@ -140,7 +146,9 @@ class EventCell:
         if not any(record.points for record in self.counted):
             return None
         rounds = [[(point.done, point.held) for point in record.points] for record in self.counted]
-        return slope(rounds, LEAST_DESCRIPTORS if self.figures("reloads") else NEGLIGIBLE)
+        if self.figures("reloads"):
+            return slope(rounds, LEAST_DESCRIPTORS)
+        return slope(rounds, NEGLIGIBLE, min(self.figures("parts_s"), default=0.0))
 
     @cached_property
     def p_even(self) -> float:
@@ -196,12 +204,16 @@ class EventContrast:
 
 @dataclass(frozen=True, slots=True)
 class EventRow:
-    """An event and its case; `cells` in the order of the table's services."""
+    """An event and its case; `cells` in the order of the table's services.
+
+    `apart`: the services that lose more than all others together, which may show where no two services differ.
+    """
 
     event: str
     case: str
     cells: Mapping[str, EventCell]
     contrasts: tuple[EventContrast, ...] = ()
+    apart: tuple[EventContrast, ...] = ()
 
     @property
     def name(self) -> str:
@@ -257,20 +269,15 @@ def event_table(records: Sequence[EventRecord], pairs: Sequence[Pair] = (), orde
         for (event, case), own in sorted(groups.items(), key=lambda group: _place(*group[0]))
     ]
     compared = [*pairs] or [*combinations([name for name in services if name != NULL], 2)]
-    judged = [
-        [(a, b) for a, b in compared if event not in NOT_OF_LOSSES and _comparable(cells, a, b)]
-        for event, _, cells in rows
-    ]
-    spreads = [spread_of(cell.counts for name, cell in cells.items() if name != NULL) for _, _, cells in rows]
-    tested = [*zip(rows, judged, spreads, strict=True)]
-    values, tests = corrected(
-        [(*_alike(cells[a], cells[b]), spread) for (_, _, cells), chosen, spread in tested for a, b in chosen]
-    )
+    tested = [(row, _sides(row[2], compared, alone=not pairs) if row[0] not in NOT_OF_LOSSES else []) for row in rows]
+    values, tests = corrected([side[2:] for _, sides in tested for side in sides])
     adjusted = iter(values)
     made = []
-    for (event, case, cells), chosen, spread in tested:
-        contrasts = (_contrast(cells[a], cells[b], next(adjusted), tests, spread) for a, b in chosen)
-        made.append(EventRow(event, case, cells, tuple(contrasts)))
+    for (event, case, cells), sides in tested:
+        judged = [_contrast(side, next(adjusted), tests) for side in sides]
+        contrasts = tuple(one for one in judged if one.a != OTHERS)
+        apart = tuple(one for one in judged if one.a == OTHERS and one.verdict == MORE)
+        made.append(EventRow(event, case, cells, contrasts, apart))
     rounds = max((len(cell.records) for row in made for cell in row.cells.values()), default=0)
     return EventTable(tuple(services), tuple(made), rounds, tests, (*pairs,))
 
@@ -289,14 +296,29 @@ def _comparable(cells: Mapping[str, EventCell], a: str, b: str) -> bool:
     return all(name in cells and cells[name].counted for name in (a, b))
 
 
-def _alike(a: EventCell, b: EventCell) -> tuple[Counts, Counts]:
-    """The counts of both, in windows of the same length."""
-    window_s = max(a.window_s, b.window_s)
-    return a.counts_in(window_s), b.counts_in(window_s)
+Side = tuple[str, str, Counts, Counts, bool]
+"""(a, b, the counts of both in windows of the same length, whether they are one server's)."""
 
 
-def _contrast(a: EventCell, b: EventCell, p: float, tests: int, spread: Spread) -> EventContrast:
-    one, other = _alike(a, b)
+def _sides(cells: Mapping[str, EventCell], compared: Sequence[Pair], *, alone: bool) -> list[Side]:
+    """What is tested in a row: the pairs, and if `alone`, each service that lost something against all others."""
+    sides: list[Side] = []
+    for a, b in compared:
+        if _comparable(cells, a, b):
+            window_s = max(cells[name].window_s for name in (a, b))
+            one_server = cells[a].records[0].server == cells[b].records[0].server
+            sides.append((a, b, cells[a].counts_in(window_s), cells[b].counts_in(window_s), one_server))
+    known = {name: cell for name, cell in cells.items() if name != NULL and cell.counted}
+    window_s = max((cell.window_s for cell in known.values()), default=0.0)
+    for name, cell in known.items() if alone and len(known) > 2 else ():
+        others = tuple(one for other in known if other != name for one in known[other].counts_in(window_s))
+        if share(own := cell.counts_in(window_s)) > share(others):
+            sides.append((OTHERS, name, others, own, False))
+    return sides
+
+
+def _contrast(side: Side, p: float, tests: int) -> EventContrast:
+    a, b, one, other, alike = side
     if p <= ERRORS:
-        return EventContrast(a.service, b.service, MORE if share(other) > share(one) else LESS, p)
-    return EventContrast(a.service, b.service, NOT_ENOUGH, p, rounds_needed(one, other, tests, spread))
+        return EventContrast(a, b, MORE if share(other) > share(one) else LESS, p)
+    return EventContrast(a, b, NOT_ENOUGH, p, rounds_needed(one, other, tests, alike=alike))

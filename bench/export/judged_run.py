@@ -80,13 +80,13 @@ def verdict_lines(told: ToldRanking) -> Iterator[dict[str, Any]]:
 
 
 def event_lines(told: ToldEvents | None) -> Iterator[dict[str, Any]]:
-    """The lines of verdicts.jsonl on events: the cells of each row, then its pairs."""
+    """The lines of verdicts.jsonl on events: the cells of each row, then what is compared."""
     for row in told.rows if told else ():
         place = {"event": row.row.event, "case": row.row.case}
         for name, cell in row.row.cells.items():
             words = {"kind_of_cell": cell.kind, "words": row.cells[name].line(), "reason": cell.reason or None}
             yield {"kind": "event", **place, "service": name, **_event_figures(cell), **words}
-        for one in row.row.contrasts:
+        for one in (*row.row.contrasts, *row.row.apart):
             yield {"kind": "event-contrast", **place, **asdict(one)}
 
 

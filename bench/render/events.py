@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from bench.analysis.events import EventCell, Kind
 from bench.core.formats import NOTHING, listed, megabytes, milliseconds, number
 from bench.render.table import Column, Table, table_of
-from bench.stats.event_counts import LEAST_ROUNDS
+from bench.stats.event_counts import LEAST_ROUNDS, UNSEEN, UNSEEN_SHARE, unseen_one_in
 from bench.words.event_cells import outcome_words, seconds_words, span
 from bench.words.event_losses import counted_in
 from bench.words.events import ToldDefault, ToldEvents, ToldRow
@@ -20,7 +20,11 @@ FLOOR = (
     " from the worker itself if that is killed or hung."
 )
 HOW = "Each cell counts requests without a correct response within the client's timeout, of all sent in all rounds."
-TESTED = " Whether services differ is tested over the rounds, and corrected for the whole table (docs/measuring.md)."
+TESTED = (
+    " Whether services differ is tested over the rounds, and corrected for the whole table (docs/measuring.md). With {}"
+    " rounds, half of all runs miss what happens in one of {} events; a burst of losses that no round has shown is"
+    " presumed to take at most {} requests, and at most {:.0f} % of those of an event."
+)
 
 
 def event_tables(told: ToldEvents) -> list[Table]:
@@ -31,8 +35,10 @@ def event_tables(told: ToldEvents) -> list[Table]:
 
 def counts_table(told: ToldEvents) -> Table:
     """Events down and services across; for many services, the other way round, and without details."""
-    tested = any(row.row.contrasts for row in told.rows) and told.table.rounds >= LEAST_ROUNDS
-    notes = (HOW + TESTED * tested, *_at_once(told), *told.aside, *([FLOOR] if "null" in told.table.services else []))
+    rounds = told.table.rounds
+    tested = any(row.row.contrasts for row in told.rows) and rounds >= LEAST_ROUNDS
+    how = HOW + TESTED.format(rounds, unseen_one_in(rounds), UNSEEN, 100 * UNSEEN_SHARE) * tested
+    notes = (how, *_at_once(told), *told.aside, *([FLOOR] if "null" in told.table.services else []))
     if told.services_down:
         return _services_down(told, notes)
 

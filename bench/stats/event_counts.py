@@ -1,163 +1,85 @@
 """Tests whether two services lose different shares of their requests, from counts of a few events each.
 
-The losses of one event are correlated: a worker that ends loses all the requests it was serving. So the unit is the
-round's event, not the request. With enough rounds, a difference must be significant in two exact tests:
+Losses come in bursts: a worker that ends takes along all that it was serving. So a service's losses, and what it was
+sent, are counted in bursts instead of requests, and the two counts are compared by the binomial test of one given the
+sum of both. How large a service's bursts are is taken from its own rounds only:
 
-- the rank sum of the rounds' shares (permutation test): valid however the losses of a round cluster;
-- one total given the sum of both (binomial): accounts for one service having sent more requests and therefore being
-  more likely to lose any.
+- from how much they differ (Pearson's statistic divided by its degrees of freedom);
+- at least a third of its worst round, less with many rounds: a few that look alike do not show regular losses;
+- the service that loses less may have bursts of `UNSEEN` requests that no round has shown, since rounds without one
+  look calm. Two releases or settings of one server (`alike`) are presumed to have bursts of the same size instead.
 
-Both must agree on which one loses more. With fewer rounds, where ranks could never be significant, the variation
-between rounds is estimated from all services under the same event: the quasi-likelihood F test of the totals (McCullagh
-and Nelder, Generalized Linear Models, 4.5 and 9.2; for few repetitions and many rows Lund et al., Stat. Appl. Genet.
-Mol. Biol. 11(5), 2012). It is valid as long as no service's losses vary far more from round to round than those of the
-others.
-
-Holm's correction keeps the probability of any false difference in a table below `ERRORS`. Pairs of services that both
-lost nothing cannot differ, so they do not count as tests.
+So the test is valid for bursts of up to `UNSEEN` requests, however rare; not for a service that loses far more at once
+in rare rounds. Holm's correction keeps the probability of any false difference in a table below `ERRORS`. Pairs of
+services that both lost nothing cannot differ, so they do not count as tests.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from itertools import cycle, islice, pairwise
-from math import comb, gcd, log
+from itertools import pairwise
 from typing import Any
 
 from bench.stats.estimates import ERRORS, t_quantile
 
-LEAST_ROUNDS = 2
+LEAST_ROUNDS = 3
 """Minimum rounds of each service for a verdict."""
-LEAST_OF_SPREAD = 3
-"""Minimum rounds of each service for the F test. If two equal services lose much in every second event and nothing in
-the others, then one loses in all rounds and the other in none by chance: with two rounds in one run of eight, with
-three in one of 32.
-"""
 MOST_ROUNDS = 40
 """The highest number of rounds that is suggested to reach a verdict."""
+UNSEEN, UNSEEN_SHARE = 40, 0.04
+"""The largest burst that may have stayed unseen: this many requests, and this share of those of one event."""
+OF_WORST = 1 / 3
+"""The smallest burst, as a share of the losses in a service's worst round; from six rounds on, two by their number."""
 
 Counts = tuple[tuple[float, float], ...]
 """(lost, sent) of each round."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """The variation between the rounds of each service under one event: Pearson's statistic, its degrees of freedom,
-    and the number of services.
+def p_differ(a: Counts, b: Counts, *, alike: bool = False) -> float:
+    """The p value of "both lose the same share on average"; 1 with too few rounds.
+
+    `alike`: both have bursts of the same size, such as two releases of one server.
     """
-
-    x2: float = 0.0
-    freedom: int = 0
-    services: int = 0
-
-    def repeated(self, before: int, rounds: int) -> Spread:
-        """The expected value for `rounds` rounds, if they vary like the `before` rounds so far."""
-        return Spread(self.x2 * rounds / before, self.services * (rounds - 1), self.services)
-
-
-def spread_of(services: Iterable[Counts]) -> Spread:
-    """The spread of the services that lost some of their requests; it cannot be seen in those that lost all."""
-    x2, freedom, known = 0.0, 0, 0
-    for counts in services:
-        if 0 < (part := share(counts)) < 1:
-            known += 1
-            freedom += len(counts) - 1
-            x2 += sum((lost - sent * part) ** 2 / (sent * part * (1 - part)) for lost, sent in counts if sent)
-    return Spread(x2, freedom, known)
-
-
-def p_differ(a: Counts, b: Counts, tests: int = 1, spread: Spread = Spread(), limit: float = 1.0) -> float:
-    """The p value of "both lose the same share"; 1 with too few rounds.
-
-    `tests` is the number of tests in the table; it decides whether the rounds are enough for the rank sum. A p value
-    above `limit` may be given too low, but still above it, which takes less time.
-    """
-    if min(len(a), len(b)) < LEAST_ROUNDS or not all(sent for _, sent in (*a, *b)):
+    if min(len(a), len(b)) < LEAST_ROUNDS or not all(sent for _, sent in (*a, *b)) or share(a) == share(b):
         return 1.0
-    one, other = (tuple(lost / sent for lost, sent in side) for side in (a, b))
-    # Totals and ranks can disagree: a single round with many losses makes a large total but not large ranks.
-    if _more_often(one, other) * (share(a) - share(b)) <= 0:
-        return 1.0
-    if 2 / comb(len(a) + len(b), len(a)) * tests > ERRORS:
-        return _spread_p(a, b, spread)
-    ranked = rank_sum_p(one, other)
-    return ranked if ranked > limit else max(ranked, _totals_p(a, b, limit))
+    return float(_p_after(a, b, 1.0, alike=alike))
 
 
-def _spread_p(a: Counts, b: Counts, spread: Spread) -> float:
-    """The p value of the quasi-likelihood F test of both totals."""
-    from scipy.stats import f
+def _p_after(a: Counts, b: Counts, times: Any, *, alike: bool) -> Any:
+    """The p value of unequal shares after so many times the rounds, if further ones are like these."""
+    from scipy.special import betainc
 
-    if min(len(a), len(b)) < LEAST_OF_SPREAD or not spread.freedom:
-        return 1.0
-    both = _deviance((*a, *b)) - _deviance(a) - _deviance(b)
-    # Never below 1, the dispersion of independent losses.
-    return float(f.sf(both / max(1.0, spread.x2 / spread.freedom), 1, spread.freedom))
-
-
-def _deviance(counts: Counts) -> float:
-    """Twice the negative log likelihood of the total, at its own share."""
-    lost, sent = (sum(parts) for parts in zip(*counts, strict=True))
-    return -2.0 * float(sum(part * log(part / sent) for part in (lost, sent - lost) if part > 0))
-
-
-def _more_often(one: Sequence[float], other: Sequence[float]) -> int:
-    """The number of pairs of rounds in which `one` loses more, minus those in which `other` does."""
-    return sum((x > y) - (x < y) for x in one for y in other)
+    more, less = (a, b) if share(a) > share(b) else (b, a)
+    size, fewer = _burst(more), _burst(less)
+    (lost, sent), (lost_less, sent_less) = _sums(more), _sums(less)
+    if alike:
+        size = fewer = max(size, fewer)
+    else:
+        fewer = max(fewer, min(UNSEEN, UNSEEN_SHARE * sent_less / len(less)))
+    exposed = sent / size / (sent / size + sent_less / fewer)
+    # The binomial tail, for numbers of bursts that are not whole.
+    return 2 * betainc(times * lost / size, times * lost_less / fewer + 1, exposed)
 
 
-def rank_sum_p(a: Sequence[float], b: Sequence[float]) -> float:
-    """The exact two-sided p value of the rank sum, with mean ranks for ties (scipy's exact test cannot handle ties)."""
-    import numpy as np
-    from scipy.stats import rankdata
-
-    # Doubled, because mean ranks can be half-integers. Only their distances matter, and small numbers take less time.
-    doubled = (2 * rankdata([*a, *b])).astype(int)
-    above: list[int] = (doubled - doubled.min()).tolist()
-    step = max(1, gcd(*above))
-    ranks = [rank // step for rank in above]
-    ways = _rank_sums(tuple(sorted(ranks)), len(a))
-    middle = len(a) * sum(ranks) / len(ranks)
-    found = abs(sum(ranks[: len(a)]) - middle)
-    return float(ways[abs(np.arange(len(ways)) - middle) >= found - 1e-9].sum() / ways.sum())
+def _burst(counts: Counts) -> float:
+    """How many requests a burst of losses takes, from one service's rounds; at least 1, as if each was lost alone."""
+    part = share(counts) or 1.0
+    differ = sum((lost - sent * part) ** 2 / (sent * part) for lost, sent in counts) / max(1, len(counts) - 1)
+    worst = max(lost for lost, _ in counts)
+    # Shares near 1 cannot vary much: a service that is gone after each event loses all the rest each time.
+    return max(1.0, differ, worst * (1 - part) * min(OF_WORST, 2 / len(counts))) if worst else 1.0
 
 
-@cache
-def _rank_sums(ranks: tuple[int, ...], count: int) -> Any:
-    """In how many ways `count` of the ranks have each sum. Few sets of ranks occur, however many pairs a table has."""
-    import numpy as np
-
-    ways = np.zeros((count + 1, sum(ranks) + 1))
-    ways[0, 0] = 1
-    highest = 0  # sum so far
-    for before, rank in enumerate(ranks):
-        most = min(before + 1, count)
-        ways[1 : most + 1, rank : highest + rank + 1] += ways[:most, : highest + 1].copy()
-        highest += rank
-    return ways[-1]
+def _sums(counts: Counts) -> tuple[float, float]:
+    """(lost, sent) of all rounds."""
+    return sum(lost for lost, _ in counts), sum(sent for _, sent in counts)
 
 
-@cache
-def _totals_p(a: Counts, b: Counts, limit: float) -> float:
-    """The exact p value of the first total given the sum of both: binomial if both lose the same share.
-
-    Above `limit`, only the tail on its own side, which is smaller and takes little time.
-    """
-    from scipy.special import bdtr, bdtrc
-    from scipy.stats import binomtest
-
-    lost, both = round(sum(one for one, _ in a)), round(sum(one for one, _ in (*a, *b)))
-    sent = sum(one for _, one in a) / sum(one for _, one in (*a, *b))
-    tail = min(bdtr(lost, both, sent), bdtrc(lost - 1, both, sent)) if lost else bdtr(lost, both, sent)
-    return float(tail if tail > limit else binomtest(lost, both, sent).pvalue) if both else 1.0
-
-
-def corrected(pairs: Sequence[tuple[Counts, Counts, Spread]]) -> tuple[list[float], int]:
-    """(p value of each pair, corrected for the whole table by Holm's method; number of tests)."""
-    tested = [place for place, (a, b, _) in enumerate(pairs) if _testable(a, b)]
-    values = {place: p_differ(*pairs[place][:2], len(tested), pairs[place][2]) for place in tested}
+def corrected(pairs: Sequence[tuple[Counts, Counts, bool]]) -> tuple[list[float], int]:
+    """(p value of each pair (a, b, alike), corrected for the whole table by Holm's method; number of tests)."""
+    values = {place: p_differ(a, b, alike=alike) for place, (a, b, alike) in enumerate(pairs) if _testable(a, b)}
     found, last = [1.0] * len(pairs), 0.0
     for rank, place in enumerate(sorted(values, key=values.__getitem__)):
         found[place] = last = max(last, min(1.0, values[place] * (len(values) - rank)))
@@ -168,27 +90,32 @@ def _testable(a: Counts, b: Counts) -> bool:
     return min(len(a), len(b)) >= LEAST_ROUNDS and any(lost for lost, _ in (*a, *b))
 
 
-@cache
-def rounds_needed(a: Counts, b: Counts, tests: int, spread: Spread = Spread()) -> int | None:
+def rounds_needed(a: Counts, b: Counts, tests: int, *, alike: bool = False) -> int | None:
     """The number of rounds needed for a verdict if new rounds resemble the old; None if more than `MOST_ROUNDS`."""
     if not a or not b or share(a) == share(b):
         return None
-    first = max(LEAST_ROUNDS, len(a), len(b))
-    for rounds in range(first, MOST_ROUNDS + 1):
-        more = (tuple(islice(cycle(a), rounds)), tuple(islice(cycle(b), rounds)))
-        limit = ERRORS / max(1, tests)
-        if p_differ(*more, tests, spread.repeated(len(a), rounds), limit) <= limit:
-            return rounds
-    return None
+    import numpy as np
+
+    so_far = max(len(a), len(b))
+    rounds = np.arange(max(LEAST_ROUNDS, so_far), MOST_ROUNDS + 1)
+    enough = rounds[_p_after(a, b, rounds / so_far, alike=alike) <= ERRORS / max(1, tests)]
+    return int(enough[0]) if len(enough) else None
+
+
+def unseen_one_in(rounds: int) -> int:
+    """What happens in one of this many events is missed by every second run of `rounds` rounds."""
+    return round(1 / (1 - math.pow(0.5, 1 / rounds)))
 
 
 def share(counts: Counts) -> float:
     """The share of the requests sent that was lost."""
-    sent = sum(one for _, one in counts)
-    return sum(lost for lost, _ in counts) / sent if sent else 0.0
+    lost, sent = _sums(counts)
+    return lost / sent if sent else 0.0
 
 
-GROWS, STEADY, NOT_ENOUGH = "grows", "steady", "not enough data"
+GROWS, STEADY, NOT_ENOUGH, TOO_SHORT = "grows", "steady", "not enough data", "too short to tell"
+LEAST_S, LEAST_WORK = 120, 25_000
+"""The seconds of load, and the requests from sample to sample, from which growth is no heap that still fills."""
 LEAST_STEPS = 4
 """Minimum steps between samples for a slope."""
 NEGLIGIBLE = 16.0
@@ -209,19 +136,18 @@ class Slope:
     high: float | None = None
 
 
-def slope(rounds: Sequence[Sequence[tuple[float, float]]], negligible: float = NEGLIGIBLE) -> Slope:
+def slope(
+    rounds: Sequence[Sequence[tuple[float, float]]], negligible: float = NEGLIGIBLE, seconds: float | None = None
+) -> Slope:
     """The growth over the samples (amount of work so far, figure) of each round.
 
+    `seconds`: how long the shortest round's load took; None if the figure is none that fills at first.
     It is the mean of the steps between samples. A heap that has grown stays large, so samples depend on earlier ones,
     and the interval of a fitted line would be too narrow.
     """
     kept = [[*one][int(WARM * len(one)) :] for one in rounds]
-    steps = [
-        (after[1] - before[1]) / (after[0] - before[0])
-        for one in kept
-        for before, after in pairwise(one)
-        if after[0] > before[0]
-    ]
+    taken = [(after[0] - before[0], after[1] - before[1]) for one in kept for before, after in pairwise(one)]
+    steps = [more / work for work, more in taken if work > 0]
     if len(steps) < LEAST_STEPS:
         return Slope(NOT_ENOUGH)
     mean = sum(steps) / len(steps)
@@ -229,4 +155,6 @@ def slope(rounds: Sequence[Sequence[tuple[float, float]]], negligible: float = N
     reach = error * t_quantile(0.95, len(steps))
     low, high = mean - reach, mean + reach
     word = GROWS if low > 0 and mean >= negligible else STEADY if max(abs(low), abs(high)) < negligible else NOT_ENOUGH
+    if word == GROWS and seconds is not None and (seconds < LEAST_S or min(taken)[0] < LEAST_WORK):
+        word = TOO_SHORT
     return Slope(word, mean, low, high)

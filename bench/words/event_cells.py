@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from bench.analysis.events import NOT_OF_LOSSES, EventCell, Kind
+from bench.analysis.events import NOT_OF_LOSSES, EventCell, Kind, is_gone
 from bench.core import formats
 from bench.core.formats import megabytes, milliseconds, number, plural
 from bench.plan.events.growth import MILLION, RELOADS
@@ -56,7 +56,7 @@ def cell_words(cell: EventCell) -> CellWords:
         return CellWords(heads[cell.kind], (*more,))
     if own := growth_words(cell) or balance_words(cell):
         return _with_losses(own, cell)
-    counts = f"lost {cell.lost:,} of {cell.sent:,}{COUNTED.get(cell.counted[0].event, '')}"
+    counts = lost_words(cell)
     more = [*([] if cell.gone else _outage(cell)), *_figures(cell), *_not_as_before(cell), *_not_counted(cell)]
     if cell.gone:
         head = "no good response at the end" if cell.counted[0].event == "overload" else "never came back"
@@ -66,11 +66,33 @@ def cell_words(cell: EventCell) -> CellWords:
 
 def _with_losses(own: CellWords, cell: EventCell) -> CellWords:
     """The words of an event with a figure of its own, plus its losses and the rounds that are not counted."""
-    more = [f"lost {cell.lost:,} of {cell.sent:,}", *_outage(cell), *own.more, *_not_as_before(cell)]
+    more = [lost_words(cell), *_outage(cell), *own.more, *_not_as_before(cell)]
     if cell.gone:
         more.append(f"no good response at the end{in_rounds(cell.gone, len(cell.counted))}")
     lost = cell.lost and cell.counted[0].event not in NOT_OF_LOSSES
     return replace(own, more=(*more, *_not_counted(cell)), mark="bad" if lost else own.mark)
+
+
+def lost_words(cell: EventCell) -> str:
+    """`lost 3 of 1,486`, `lost all requests from then on`."""
+    found = gone_words(cell)
+    what = COUNTED.get(cell.counted[0].event, "")
+    return f"lost {found}" if found else f"lost {cell.lost:,} of {cell.sent:,}{what}"
+
+
+def gone_words(cell: EventCell) -> str:
+    """`all requests from then on`, if it never came back; empty for others.
+
+    Its share of the window's requests would only say when the window ended. After an overload, the queue may only take
+    longer than the window.
+    """
+    if not cell.gone or cell.counted[0].event == "overload":
+        return ""
+    after = cell.silent_s
+    words = f"all requests from {'then' if max(after) < GAP_S else f'{seconds_of(after)} later'} on"
+    rest = [one for one in cell.counted if not is_gone(one)]
+    lost, sent = (sum(figures) for figures in ([one.lost for one in rest], [one.sent or 0 for one in rest]))
+    return f"{words}, {f'{lost:,}' if lost else 'none'} of {sent:,} in the other rounds" if rest else words
 
 
 def _outage(cell: EventCell) -> list[str]:

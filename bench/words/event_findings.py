@@ -81,7 +81,7 @@ def _findings(table: EventTable, labels: Labels) -> Iterator[Finding]:
     yield from (Finding("", GONE, words) for words in _gone(table, labels))
     for event, rows in grouped(table.rows, lambda row: row.event).items():
         for row in rows if event not in NOT_OF_LOSSES else ():
-            if event not in OTHERWISE or row.differing:
+            if event not in OTHERWISE or row.differing or row.apart:
                 weight = _weight_of_losses(row)
                 yield from (Finding(event, weight, words) for words in loss_sentences(row, rows, labels))
         named = [(row, {labels[name]: cell for name, cell in counted_in(row).items()}) for row in rows]
@@ -100,7 +100,7 @@ def _weight_of_losses(row: EventRow) -> int:
         return KNOWN
     cells = counted_in(row).values()
     few = all(share(cell.counts) < FEW for cell in cells)
-    return OPEN if few and len(cells) > 1 and not row.differing else LOST
+    return OPEN if few and len(cells) > 1 and not (row.differing or row.apart) else LOST
 
 
 def _gone(table: EventTable, labels: Labels) -> Iterator[str]:

@@ -8,8 +8,8 @@ from bench.analysis.events import NULL, EventCell, EventContrast, EventRow
 from bench.core.formats import NOTHING, capital, joined, listed, plural
 from bench.core.groups import grouped
 from bench.stats.estimates import ERRORS
-from bench.stats.event_counts import LEAST_ROUNDS, Counts, p_differ, share
-from bench.words.event_cells import whole
+from bench.stats.event_counts import LEAST_ROUNDS, p_differ, share
+from bench.words.event_cells import gone_words, whole
 
 Labels = Mapping[str, str]
 SUBJECTS: Mapping[str, str] = {
@@ -59,22 +59,28 @@ def loss_sentences(row: EventRow, rows: Sequence[EventRow], labels: Labels) -> l
 
 def differ_words(row: EventRow, labels: Labels) -> str:
     """Whether the services of a row differ; with several pairs that do, how many."""
-    differing = row.differing
-    if len(differing) == 1:
-        worse, better = ordered(differing[0])
-        return f"{labels[worse]} loses more than {labels[better]}"
-    if differing:
-        return f"{len(differing)} of {len(row.contrasts)} pairs differ"
+    if row.differing or row.apart:
+        return _differ(row, labels)
     if not row.contrasts:
         return NOTHING
     named = {name for one in row.contrasts for name in (one.a, one.b)}
     if not any(row.cells[name].lost for name in named):
         return "no losses"
-    if min(len(row.cells[name].counted) for name in named) < LEAST_ROUNDS:
-        return "no verdict from one round"
+    if (rounds := min(len(row.cells[name].counted) for name in named)) < LEAST_ROUNDS:
+        return f"no verdict from {'one round' if rounds == 1 else 'two rounds'}"
     needed = [one.needed for one in row.contrasts if one.needed is not None]
     words = "not enough data"
     return f"{words}: {plural(min(needed), 'round')} would probably decide" if needed else words
+
+
+def _differ(row: EventRow, labels: Labels) -> str:
+    if len(row.differing) > 1:
+        return f"{len(row.differing)} of {len(row.contrasts)} pairs differ"
+    if row.differing:
+        worse, better = ordered(row.differing[0])
+        return f"{labels[worse]} loses more than {labels[better]}"
+    verb = "loses" if len(row.apart) == 1 else "each lose"
+    return f"{listed([labels[one.b] for one in row.apart])} {verb} more than the others together"
 
 
 def ordered(one: EventContrast) -> tuple[str, str]:
@@ -116,9 +122,7 @@ def _loses_more(row: EventRow, worse: str, better: Sequence[str], labels: Labels
     told = f"{capital(_subject(row, labels[worse]))} loses {_loses(row, worse)}"
     if len(better) == 1:
         verb = "; {} loses" if cells[better[0]].lost else ", {}"
-        return (
-            f"{told}{verb.format(_shorter(labels[better[0]], labels[worse]))} {loses_words(cells[better[0]].counts)}."
-        )
+        return f"{told}{verb.format(_shorter(labels[better[0]], labels[worse]))} {loses_words(cells[better[0]])}."
     names = listed([labels[name] for name in better])
     return f"{told}; {names} lose {'less' if any(cells[name].lost for name in better) else 'none'}."
 
@@ -139,7 +143,7 @@ def _not_called(row: EventRow, labels: Labels) -> Iterator[str]:
         told = [f"{len(losers)} services lose{_what(row)}, from {' down to '.join(ends)}"]
     else:
         told = [f"{labels[first]} loses {_loses(row, first)}"]
-        told += [f"{labels[name]} {loses_words(cells[name].counts)}" for name in losers[1:]]
+        told += [f"{labels[name]} {loses_words(cells[name])}" for name in losers[1:]]
     told += _spared(row, worst[len(losers) :], labels)
     verdict = differ_words(row, labels)
     why = "" if verdict == NOTHING else f"; {verdict}"
@@ -150,11 +154,11 @@ def _spared(row: EventRow, names: Sequence[str], labels: Labels) -> list[str]:
     """`c none of 3,000`; of more than two, `5 others none of 15,000`."""
     if len(names) > 2:
         return [f"{len(names)} others none of {sum(row.cells[name].sent for name in names):,}"]
-    return [f"{labels[name]} {loses_words(row.cells[name].counts)}" for name in names]
+    return [f"{labels[name]} {loses_words(row.cells[name])}" for name in names]
 
 
 def _loses(row: EventRow, name: str) -> str:
-    return loses_words(row.cells[name].counts, _what(row))
+    return loses_words(row.cells[name], _what(row))
 
 
 def _what(row: EventRow) -> str:
@@ -164,11 +168,16 @@ def _what(row: EventRow) -> str:
 def _sum_words(row: EventRow, name: str, what: str = "") -> str:
     """`7 of 10,053`, over all rounds."""
     cell = row.cells[name]
+    if gone := gone_words(cell):
+        return gone
     return f"{f'{cell.lost:,}' if cell.lost else 'none'} of {cell.sent:,}{what}"
 
 
-def loses_words(counts: Counts, what: str = "") -> str:
+def loses_words(cell: EventCell, what: str = "") -> str:
     """`3 to 7 of 1,000 each time`; `none of 24,000`, in total; `7 of 10,053 (0 to 2 each time)`."""
+    if gone := gone_words(cell):
+        return gone
+    counts = cell.counts
     lost, sent = [one for one, _ in counts], [one for _, one in counts]
     each = " each time" if len(counts) > 1 else ""
     if not any(lost):
@@ -184,7 +193,7 @@ def loses_words(counts: Counts, what: str = "") -> str:
 def _floor(row: EventRow) -> str:
     """What the null server loses: the client or the machine is the reason."""
     cell = row.cells.get(NULL)
-    return f" The null server (nginx) loses {loses_words(cell.counts)}." if cell and cell.counted and cell.lost else ""
+    return f" The null server (nginx) loses {loses_words(cell)}." if cell and cell.counted and cell.lost else ""
 
 
 def relief_of(row: EventRow, rows: Sequence[EventRow]) -> EventRow | None:
@@ -201,7 +210,7 @@ def relief_words(row: EventRow, rows: Sequence[EventRow]) -> str:
     words = RELIEFS[row.event, row.case][1]
     both = [name for name in counted_in(row) if name in counted_in(other)]
     with_it, without = (tuple(pair for name in both for pair in one.cells[name].counts) for one in (other, row))
-    if not both or share(with_it) >= share(without) or p_differ(without, with_it) > ERRORS / len(RELIEFS):
+    if not both or share(with_it) >= share(without) or p_differ(without, with_it, alike=True) > ERRORS / len(RELIEFS):
         return ""
     lost = sum(one for one, _ in with_it)
     sent = sum(one for _, one in with_it)

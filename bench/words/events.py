@@ -12,7 +12,7 @@ from bench.core.files import mapping
 from bench.core.formats import NOTHING, listed, plural
 from bench.core.groups import grouped
 from bench.records.event import EventRecord
-from bench.stats.event_counts import NOT_ENOUGH
+from bench.stats.event_counts import LEAST_S, NOT_ENOUGH, TOO_SHORT
 from bench.words.event_cells import CellWords, cell_words, growth_of, seconds_of
 from bench.words.event_findings import finding_sentences
 from bench.words.event_losses import counted_in, differ_words
@@ -157,12 +157,12 @@ def _advice(table: EventTable) -> Iterable[str]:
 
 
 def _growth_advice(table: EventTable, labels: Mapping[str, str]) -> Iterable[str]:
-    """The services whose memory growth is undecided."""
+    """The services whose growth is undecided."""
     cells = [
         (labels[name], cell) for row in table.rows for name, cell in counted_in(row).items() if row.event == "memory"
     ]
-    if names := list(dict.fromkeys(label for label, cell in cells if growth_of(cell).word == NOT_ENOUGH)):
-        yield f"Not enough data on memory growth for {listed(names)}; a longer `--duration` would help."
+    if names := list(dict.fromkeys(label for label, cell in cells if growth_of(cell).word in (NOT_ENOUGH, TOO_SHORT))):
+        yield f"The load was too short to tell whether memory grows: {listed(names)} (`--duration {LEAST_S}` or more)."
 
 
 def _by_text(found: Iterable[tuple[EventRecord, str]], labels: Mapping[str, str]) -> Iterable[tuple[str, str, str]]:

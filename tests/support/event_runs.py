@@ -189,7 +189,7 @@ def every_event() -> list[EventRecord]:
         "overload": {"actions": phases, "timeout_s": 1.0},
         "rolling": {"actions": swaps, "extras": behind, "lost": 4},
         "slow": {"actions": slow, "timeout_s": 1.0, "extras": CUT | {"smallest_k": 8}},
-        "memory": {"points": grown, "extras": {"requests": 10**6, "parts_s": 30.0}},
+        "memory": {"points": grown, "extras": {"requests": 10**6, "parts_s": 130.0}},
         "idle-close": {"actions": (), "extras": {"idle_s": 5.0, "lost_to_ms": 20.0}},
     }
     return [

@@ -84,7 +84,7 @@ def of_app(event: Event, route: Route) -> Event | str:
 
 def lasting(event: Event, seconds: float | None) -> Event:
     """The event with its load lasting `seconds`, if it sends as many requests as fit the time; otherwise unchanged."""
-    return replace(event, phases=(Phase(1.0, seconds),)) if event.most_requests and seconds else event
+    return replace(event, phases=(Phase(1.0, seconds),), most_requests=0) if event.most_requests and seconds else event
 
 
 def with_signal(event: Event) -> Event:

@@ -57,6 +57,7 @@ def _against(told: ToldEvents, row: EventRow, service: str) -> Iterable[str]:
             other = told.labels[one.b if service == one.a else one.a]
             more = (one.verdict == "loses more") == (service == one.b)
             yield f"loses {'more' if more else 'less'} than {other} (p = {one.p:.2g}, corrected)"
+    yield from (f"{one.verdict} than all others together (p = {one.p:.2g})" for one in row.apart if one.b == service)
 
 
 def _round(record: EventRecord, *, drawn: bool) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from bench.plan.event import Event, Phase
 from bench.plan.events import EVENTS, kind_of
 from bench.records.event import EventRecord, Fate
 from bench.records.event_window import end_of, read_log
-from bench.stats.event_counts import GROWS, STEADY
+from bench.stats.event_counts import STEADY, TOO_SHORT
 from bench.tools.sockets import REQUESTS
 from bench.words.event_cells import cell_words
 from calibration.events import Check, Known, checks
@@ -48,7 +48,7 @@ SHORT = replace(case("memory-requests"), phases=(Phase(1.0, 7.0),), parts=7, poo
 """With the fewest parts from which a slope is estimated."""
 
 
-@pytest.mark.parametrize(("known", "word"), [(LEAKS, GROWS), (KNOWN, STEADY)])
+@pytest.mark.parametrize(("known", "word"), [(LEAKS, TOO_SHORT), (KNOWN, STEADY)])
 def test_a_leak_is_what_the_server_leaks_and_none_is_steady(tmp_path: Path, known: Known, word: str) -> None:
     record, told = happened(tmp_path, SHORT, known)
     assert not wrong(checks(record, known)), checks(record, known)

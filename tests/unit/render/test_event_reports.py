@@ -173,7 +173,7 @@ def test_verdicts_have_the_figures_of_each_event(tmp_path: Path) -> None:
         [
             event("a", "killed", "", round=1, extras={"restored_s": 0.3}),
             event("a", "killed", "", round=2, recovered_s=None, extras={"restored_s": None}),
-            event("a", "memory", "requests", timeline=(), points=grows, extras={"requests": 1_000_000}),
+            event("a", "memory", "requests", timeline=(), points=grows, extras={"requests": 10**6, "parts_s": 120.3}),
             event("a", "balance", "8 pooled", extras={"workers": 2, "worst_share": 1.0, "connections_1": 64}),
         ],
     )

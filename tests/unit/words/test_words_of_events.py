@@ -30,7 +30,7 @@ def growth(bytes_each: float, requests: int, noise: float = 0.0, **more: float) 
     """The record of memory that grows by `bytes_each` per request."""
     done = [requests * (part + 0.5) / 10 for part in range(10)]
     points = tuple(Point(at, 4e7 + at * bytes_each + noise * (place % 2)) for place, at in enumerate(done))
-    extras = {"requests": requests, "parts_s": 30.1, **more}
+    extras = {"requests": requests, "parts_s": 130.1, **more}
     return event("uvicorn", "memory", "requests", points=points, extras=extras, timeline=(), sent=requests)
 
 
@@ -98,6 +98,8 @@ def cells_of_events() -> Said:
             },
         ),
         "memory that grows": growth(100, 1_000_000),
+        "memory that may still fill": growth(100, 1_000_000, parts_s=10.1),
+        "memory that may still fill, with few requests": growth(100, 200_000),
         "memory that does not": growth(0, 240_000),
         "memory of which too little is known": growth(40, 20_000, noise=800_000),
         "large bodies that are given back": growth(
@@ -526,9 +528,9 @@ def test_gone_is_who_answers_nothing_in_the_last_second(end: str) -> None:
 
 
 def test_a_service_that_takes_longer_does_not_lose_less() -> None:
-    """Both lose ten requests per reload; the one with windows twice as long only answers more other requests."""
-    quick = [event("uvicorn", round=number, sent=1000, lost=10) for number in range(1, 11)]
-    slow = [event("granian", round=number, sent=2000, lost=10) for number in range(1, 11)]
+    """Both lose 200 requests per reload; the one with windows twice as long only answers more other requests."""
+    quick = [event("uvicorn", round=number, sent=1000, lost=200) for number in range(1, 11)]
+    slow = [event("granian", round=number, sent=2000, lost=200) for number in range(1, 11)]
     (row,) = event_table([*quick, *slow]).rows
     (one,) = row.contrasts
     assert one.verdict == NOT_ENOUGH and one.p == 1.0
