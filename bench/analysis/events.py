@@ -220,11 +220,10 @@ class EventRow:
         """`reload, keep-alive`."""
         return f"{self.event}, {self.case}" if self.case else self.event
 
-    @property
-    def timeouts_s(self) -> list[float]:
-        """The client's timeouts: a count of losses means nothing without them."""
-        found = {one.timeout_s for cell in self.cells.values() for one in cell.records if one.timeout_s is not None}
-        return sorted(found)
+    def figures(self, name: str) -> list[float]:
+        """The load of all services, without which losses mean nothing: `rate`, `share`, `timeout_s`; sorted."""
+        records = (one for cell in self.cells.values() if cell.service != NULL for one in cell.records)
+        return sorted(value for one in records if (value := getattr(one, name)) is not None)
 
     @property
     def differing(self) -> list[EventContrast]:
@@ -292,10 +291,6 @@ def _own(service: str, records: Iterable[EventRecord]) -> tuple[EventRecord, ...
     return tuple(sorted((one for one in records if one.service == service), key=lambda one: one.round))
 
 
-def _comparable(cells: Mapping[str, EventCell], a: str, b: str) -> bool:
-    return all(name in cells and cells[name].counted for name in (a, b))
-
-
 Side = tuple[str, str, Counts, Counts, bool]
 """(a, b, the counts of both in windows of the same length, whether they are one server's)."""
 
@@ -304,7 +299,7 @@ def _sides(cells: Mapping[str, EventCell], compared: Sequence[Pair], *, alone: b
     """What is tested in a row: the pairs, and if `alone`, each service that lost something against all others."""
     sides: list[Side] = []
     for a, b in compared:
-        if _comparable(cells, a, b):
+        if all(name in cells and cells[name].counted for name in (a, b)):
             window_s = max(cells[name].window_s for name in (a, b))
             one_server = cells[a].records[0].server == cells[b].records[0].server
             sides.append((a, b, cells[a].counts_in(window_s), cells[b].counts_in(window_s), one_server))

@@ -23,7 +23,10 @@ BAD_DAY = "bad-day"
 WORKERS = 4
 """Workers of a service under an event, unless the preset or --vary says otherwise."""
 EASY, MOST_EASY = 0.3, 100.0
-"""An easy load: this share of a service's capacity, and at most this many requests/s."""
+"""An easy load: at most this share of a service's capacity, and this many requests/s."""
+ONE_AT_A_TIME, OF_POOL = 5.0, 60.0
+"""What is easy if each response waits 50 ms: requests/s for a worker that serves one at a time (30 % of 19), and for
+four workers with a few threads each. All services under an event get the lowest rate of any."""
 POOL = 16
 """Kept connections of a load, unless the event says otherwise."""
 MOST_BESIDE = 8

@@ -8,8 +8,8 @@ from dataclasses import replace
 from bench.core.errors import UserError, unknown
 from bench.plan.cells import RATE_SECONDS, ROOM, Plan, PlannedCell, null_cells, turn_tables
 from bench.plan.cpus import parse_list
-from bench.plan.event import BAD_DAY
-from bench.plan.events.cells import event_cells, null_events
+from bench.plan.event import BAD_DAY, MOST_EASY, WORKERS
+from bench.plan.events.cells import at_rate, easy_rate, event_cells, null_events
 from bench.plan.interim_looks import LOOKS
 from bench.plan.levels import parse_level
 from bench.plan.loads import Shares, load_cells
@@ -40,9 +40,11 @@ def make_plan(here: Variant, wanted: Selection, refs: Sequence[Variant] = ()) ->
         # A published comparison has no variants of a stack.
         preset = replace(preset, published=None)
     shares: Shares = {}
-    seconds = wanted.duration
+    seconds, easy = wanted.duration, MOST_EASY
     if preset.events:
+        easy = easy_rate(services, here.reads, preset.workers or WORKERS)
         cells = [c for one in services for c in event_cells(matrix, one, preset, here.reads, skips, seconds=seconds)]
+        cells = [at_rate(cell, easy) for cell in cells]
     else:
         cells, shares = load_cells(matrix, preset, wanted, services, skips, settings=[one.settings for one in variants])
     every = in_pairs(cells, chosen.pairs, skips)
@@ -66,6 +68,7 @@ def make_plan(here: Variant, wanted: Selection, refs: Sequence[Variant] = ()) ->
     if wanted.controls != "none":
         # The null server's cells, for the run's events or for its loads.
         nulls = null_events(matrix, preset.events, seconds) if preset.events else null_cells(matrix, kept, tables)
+        nulls = tuple(at_rate(cell, easy) for cell in nulls)
     turn_rounds = (wanted.rounds or preset.turn_rounds or LOOKS[-1]) if tables else 0
     return Plan(
         preset,

@@ -130,6 +130,7 @@ def _slow(window: Window) -> Figures:
         "opened": len(window.slow),
         "most_k": max((one["k"] for one in window.slow), default=0),
         "smallest_k": _smallest_k(window),
+        "slow_answered": sum(one["status"] == 200 for one in window.slow),
         "cut": len(ended),
         "cut_after_s": median(ended) if ended else None,
         "cut_status": status[0][0] if status else None,

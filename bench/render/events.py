@@ -12,7 +12,7 @@ from bench.words.event_cells import outcome_words, seconds_words, span
 from bench.words.event_losses import counted_in
 from bench.words.events import ToldDefault, ToldEvents, ToldRow
 
-DIFFER, TIMEOUT = "do they differ?", "client timeout"
+DIFFER, LOAD = "do they differ?", "load, client timeout"
 AT_ONCE = "Up to {} windows of the same event ran at once, on the same CPUs{}."
 ALONE = "; only one at a time under {}"
 FLOOR = (
@@ -47,7 +47,7 @@ def counts_table(told: ToldEvents) -> Table:
 
     columns: list[Column[ToldRow]] = [
         Column("event", lambda row: row.name, left=True),
-        Column(TIMEOUT, lambda row: row.timeout),
+        Column(LOAD, lambda row: row.load),
         *(Column(told.labels[name], cell(name), left=True) for name in told.table.services),
         Column(DIFFER, lambda row: row.differ, left=True),
     ]
@@ -59,7 +59,7 @@ def _services_down(told: ToldEvents, notes: Sequence[str]) -> Table:
         return lambda line: line[1][place]
 
     lines = [(told.labels[name], [row.cells[name].head for row in told.rows]) for name in told.table.services]
-    lines += [(DIFFER, [row.differ for row in told.rows]), (TIMEOUT, [row.timeout for row in told.rows])]
+    lines += [(DIFFER, [row.differ for row in told.rows]), (LOAD, [row.load for row in told.rows])]
     columns: list[Column[tuple[str, list[str]]]] = [
         Column("service", lambda line: line[0], left=True),
         *(Column(row.name, event(place), left=True) for place, row in enumerate(told.rows)),

@@ -261,7 +261,7 @@ def events_comment(run: str, events: ToldEvents, policies: Sequence[Policy]) -> 
 
     columns: list[Column[EventComparison]] = [
         Column("event", lambda row: code(row.told.name)),
-        Column("client timeout", lambda row: row.told.timeout),
+        Column("load, client timeout", lambda row: row.told.load),
         Column("verdict on the head", lambda row: row.kind),
         Column("head", cell("head")),
         Column("base", lambda row: "" if row.base == row.head else cell("base")(row)),

@@ -109,14 +109,14 @@ def _events(told: ToldEvents, width: int) -> Iterator[RenderableType]:
 
 
 def _event_tables(told: ToldEvents, width: int) -> Iterator[RenderableType]:
-    names = {row.name: f"{row.name} ({row.timeout})" if row.timeout != NOTHING else row.name for row in told.rows}
+    names = {row.name: f"{row.name} ({row.load})" if row.load != NOTHING else row.name for row in told.rows}
     name_width = max(map(len, names.values()))
     in_a_row = max(1, (width - name_width) // CELL_WIDTH)
     services = told.table.services
     for first in range(0, len(services), in_a_row):
         shown = services[first : first + in_a_row]
         table = _plain_table()
-        table.add_column("event (client timeout)", overflow="fold")
+        table.add_column("event (load, client timeout)", overflow="fold")
         for name in shown:
             table.add_column(_text(told.labels[name]), overflow="fold")
         # The null server has one case of some events.

@@ -272,7 +272,10 @@ def _signalled(cell: EventCell) -> Iterable[str]:
 
 
 def _beside_slow(cell: EventCell, kind: str) -> Iterable[str]:
-    """How many slow connections the server closed, and how it answered others meanwhile."""
+    """How many slow connections the server answered or closed, and how it answered others meanwhile."""
+    held, opened = sum(cell.figures("slow_answered")), sum(cell.figures("opened"))
+    if kind == "idle" and 0 < held < opened:
+        yield f"answers {held:,.0f} of {opened:,.0f} {kind} connections"
     if after := cell.figures("cut_after_s"):
         many = f"{sum(cell.figures('cut')):,.0f} of {sum(cell.figures('opened')):,.0f} {kind} connections"
         status = cell.figures("cut_status")

@@ -14,6 +14,7 @@ from bench.core.groups import grouped
 from bench.plan.event import SLOWER_S
 from bench.plan.events.dependencies import AFTER_S
 from bench.plan.events.growth import RELOADS
+from bench.plan.events.load import OWN_BACKLOG
 from bench.plan.events.proxies import IDLE_OF_PROXIES
 from bench.records.event import Fate
 from bench.stats.even_shares import UNEVEN
@@ -264,8 +265,9 @@ def _worker(row: EventRow, cells: Named) -> Told:
         yield BAD if slow else KNOWN, f"A {row.event} worker is replaced {_grouped_names(words)}."
 
 
-def _overload(_: EventRow, cells: Named) -> Told:
+def _overload(row: EventRow, cells: Named) -> Told:
     """How much is answered in time under overload, and which services are slow to recover."""
+    own = " with the server's own backlog" if row.case.endswith(OWN_BACKLOG) else ""
     found = {name: goodput_shares(cell) for name, cell in cells.items()}
     worst = sorted((min(own), name, f"{whole(own)} %", times) for name, (times, own) in found.items() if own)
     if worst:
@@ -273,7 +275,7 @@ def _overload(_: EventRow, cells: Named) -> Told:
         told = [f"{much} with {listed([name for _, name, _, _ in own])}" for much, own in groups.items()]
         if len(told) > MOST_NAMES:
             told = [*told[:3], f"{plural(len(told) - 5, 'share')} in between", *told[-2:]]
-        yield BAD, f"At {worst[0][3]} times the capacity, this much of it is answered in time: {', '.join(told)}."
+        yield BAD, f"At {worst[0][3]} times the capacity{own}, this much of it is answered in time: {', '.join(told)}."
     times_of = {
         name: back
         for name, cell in cells.items()
@@ -283,11 +285,11 @@ def _overload(_: EventRow, cells: Named) -> Told:
     silent = [_some(name, cell.gone, cell) for name, cell in cells.items() if cell.gone]
     never = [_some(name, cell.disturbed, cell) for name, cell in cells.items() if cell.disturbed]
     if silent:
-        yield GONE, f"After an overload, no good response by the end of the window: {listed(silent)}."
+        yield GONE, f"After an overload{own}, no good response by the end of the window: {listed(silent)}."
     if never:
-        yield BAD, f"After an overload, p99 is not back to normal by the end of the window: {listed(never)}."
+        yield BAD, f"After an overload{own}, p99 is not back to normal by the end of the window: {listed(never)}."
     if late:
-        yield BAD, f"Time until p99 is back to normal after an overload: {_grouped_names(late)}."
+        yield BAD, f"Time until p99 is back to normal after an overload{own}: {_grouped_names(late)}."
 
 
 def _limits(cells: Named, fails: tuple[str, str], holds: tuple[str, str]) -> tuple[str, str]:

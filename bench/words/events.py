@@ -13,7 +13,7 @@ from bench.core.formats import NOTHING, listed, plural
 from bench.core.groups import grouped
 from bench.records.event import EventRecord
 from bench.stats.event_counts import LEAST_S, NOT_ENOUGH, TOO_SHORT
-from bench.words.event_cells import CellWords, cell_words, growth_of, seconds_of
+from bench.words.event_cells import CellWords, cell_words, growth_of, seconds_of, span
 from bench.words.event_findings import finding_sentences
 from bench.words.event_losses import counted_in, differ_words
 from bench.words.names import labels_of
@@ -21,6 +21,7 @@ from bench.words.remarks import aside_words
 
 MOST_SENTENCES = 10
 """The findings that are shown; the rest is folded."""
+SAME_SHARE = 0.01
 MOST_ACROSS = 12
 """The most services in the columns of a table; more are in its rows."""
 
@@ -38,11 +39,11 @@ class ToldDefault:
 
 @dataclass(frozen=True, slots=True)
 class ToldRow:
-    """A row in words; `differ`: whether its services differ."""
+    """A row in words; `load`: its rate and the client's timeout; `differ`: whether its services differ."""
 
     row: EventRow
     name: str
-    timeout: str
+    load: str
     cells: Mapping[str, CellWords]
     differ: str
 
@@ -130,14 +131,22 @@ def _title(table: EventTable) -> str:
 
 
 def _row(row: EventRow, table: EventTable, labels: Mapping[str, str]) -> ToldRow:
-    timeouts = row.timeouts_s
     return ToldRow(
         row,
         row.name,
-        seconds_of(timeouts) if timeouts else NOTHING,
+        _load(row),
         {name: cell_words(row.cells[name]) if name in row.cells else CellWords(NOTHING) for name in table.services},
         differ_words(row, labels),
     )
+
+
+def _load(row: EventRow) -> str:
+    """`20/s, 5 s`; a share where that is the same for all services and the rate is not."""
+    rates, shares, timeouts = (row.figures(name) for name in ("rate", "share", "timeout_s"))
+    words = [f"{span(rates, '{:g}'.format)}/s"] if rates else []
+    if words and rates[0] < rates[-1] and len(shares) == len(rates) and shares[-1] - shares[0] < SAME_SHARE:
+        words = [f"{100 * shares[0]:.0f} % of capacity"]
+    return ", ".join([*words, *([seconds_of(timeouts)] if timeouts else [])]) or NOTHING
 
 
 def _advice(table: EventTable) -> Iterable[str]:

@@ -126,7 +126,7 @@ def heap(
 def errors(tables: int) -> None:
     for name in CASES:
         for count in (2, 8):
-            for rounds in (3, 6, 12):
+            for rounds in (3, 6, 8, 12):
                 ours = false_share(tables, name, count, rounds)
                 alike = false_share(tables, name, count, rounds, alike=True)
                 pooled = false_share(tables, name, count, rounds, pooled=True)

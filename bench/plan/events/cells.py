@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from bench.matrix.knobs import Reads
+from bench.matrix.knobs import THREADS, Reads
 from bench.matrix.model import Matrix, Preset, Route, Service
 from bench.plan.cells import NULL, NULL_ROUTES, NULL_WORKER, PlannedCell, SkippedCell
-from bench.plan.event import WORKERS, Event, Kind
+from bench.plan.event import MOST_EASY, OF_POOL, ONE_AT_A_TIME, WORKERS, Event, Kind
 from bench.plan.events import kinds_of, lasting, of_app, with_signal
 from bench.plan.levels import Level
 from bench.tools import SOCKETS
@@ -66,6 +66,23 @@ def _asked(matrix: Matrix, service: Service, preset: Preset, kind: Kind) -> tupl
     """Route, path and scenario of the load under an event; for a user's own app, its first request."""
     scenario = preset.loads[0].scenarios[0] if service.framework.own and preset.loads else kind.scenario
     return *matrix.route_of(scenario), scenario
+
+
+def easy_rate(services: Iterable[Service], reads: Reads, workers: int) -> float:
+    """The requests/s that all of these services sustain easily while each response waits."""
+    found = [MOST_EASY]
+    for one in services:
+        if not one.concurrent:
+            found.append(ONE_AT_A_TIME * int(dict(one.settings).get("WORKERS", workers)))
+        elif not reads(one, THREADS):
+            found.append(OF_POOL)
+    return min(found)
+
+
+def at_rate(cell: PlannedCell, rate: float) -> PlannedCell:
+    """The cell with this rate, if its event has an easy load."""
+    event = cell.event
+    return replace(cell, event=replace(event, most_rate=rate)) if event and event.most_rate == MOST_EASY else cell
 
 
 def null_events(matrix: Matrix, names: Iterable[str], seconds: float | None = None) -> tuple[PlannedCell, ...]:

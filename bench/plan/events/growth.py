@@ -20,7 +20,7 @@ RELOADS, RELOAD_RATE = 20, 20.0
 """Reloads, and new connections per second beside them: so few that hardly any is open when descriptors are counted."""
 RELOADED_BESIDE = 4
 """Services side by side, because each of them reloads all the time."""
-BALANCE, BALANCE_RATE = 0.6, 100.0
+BALANCE, BALANCE_RATE = 0.6, 80.0
 """The share of the capacity and the most requests/s: more than easy, so that an overloaded worker gets a queue."""
 AS_IT_COMES_S, BETWEEN_S = 5.0, 1.0
 HEAVY_MS = 5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from bench.matrix.knobs import Reads
@@ -12,6 +13,8 @@ from bench.plan.event import BEFORE_S, MOST_BESIDE, RECOVERED, Event, Kind, Phas
 SLOW_STEPS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 OPENED_APART_S = 2.0
 """Seconds between services side by side that each get thousands of connections."""
+MOST_HELD = {"CONNECTIONS": "4096"}
+"""What each worker may hold of idle connections, where its server has a limit: as much as waitress is given."""
 MOST_IDLE = 10_000
 """Idle connections of all services side by side: opening more keeps the client too busy to send its load in time."""
 SEEN_S = 42.0
@@ -19,6 +22,9 @@ SEEN_S = 42.0
 LARGE_MB = 10
 _AFTER = 0.5
 """The share of the capacity that is asked for after an overload."""
+OWN_BACKLOG, MOST_SHORT = "own backlog", 128
+"""A backlog up to MOST_SHORT is worked off within a second, for which the clients of an overload wait."""
+LONG = (Phase(0.5, 4.0), Phase(1.5, 6.0), Phase(3.0, 20.0))
 _SLOW: tuple[tuple[str, str, str], ...] = (
     ("silent", "silent", ""),
     ("a header byte a second", "header", ""),
@@ -47,6 +53,16 @@ def _overload(case: str, *phases: Phase) -> Event:
     )
 
 
+def _with_own_backlog(event: Event, service: Service, _: Reads) -> Event | str:
+    """In the case of their own, servers whose backlog is worked off before the clients leave."""
+    own = service.server.defaults.get("backlog")
+    if not event.case.endswith(OWN_BACKLOG):
+        return event
+    if own is None or int(own.value) > MOST_SHORT:
+        return f"its default backlog is not short: see `{event.name}, 20 s`"
+    return replace(event, environment={**event.environment, "BACKLOG": own.value})
+
+
 def _slowed(event: Event, service: Service, reads: Reads) -> Event | str:
     if event.slow == "read" and (service.framework.own or reads(service, "LARGE_MB")):
         return f"{service.framework.name} has no response of {LARGE_MB} MB"
@@ -59,9 +75,11 @@ LOADS: Mapping[str, Kind] = MappingProxyType(
             "0.5, 1.5 and 3 times the capacity, then 0.5 again; each request takes 5 ms of CPU, the client waits 1 s",
             "plaintext",
             (
-                _overload("20 s", Phase(0.5, 4.0), Phase(1.5, 6.0), Phase(3.0, 20.0)),
+                _overload("20 s", *LONG),
+                _overload(f"20 s, {OWN_BACKLOG}", *LONG),
                 _overload("10 s", Phase(0.5, 4.0), Phase(1.5, 3.0), Phase(3.0, 10.0)),
             ),
+            _with_own_backlog,
             floor=False,
         ),
         "slow": Kind(
@@ -96,6 +114,7 @@ LOADS: Mapping[str, Kind] = MappingProxyType(
                     slow_steps=(count,),
                     most_beside=min(MOST_BESIDE, MOST_IDLE // count),
                     slow_step_s=10.0,
+                    environment=MOST_HELD,
                     apart_s=OPENED_APART_S,
                 )
                 for count in (1000, 5000)

@@ -177,6 +177,7 @@ def test_services_are_under_the_same_event_side_by_side_but_where_it_takes_all_o
     assert sizes == [
         *[("connections-5000-idle", n, 2) for n in (1, 2) for _ in range(10)],
         *[("overload-20-s", n, 1) for n in (1, 2) for _ in range(20)],
+        *[("overload-20-s-own-backlog", n, 1) for n in (1, 2) for _ in range(6)],
         *[("slow-silent", n, size) for n in (1, 2) for size in (6, 7, 7)],
         *[("stop", n, size) for n in (1, 2) for size in (6, 7, 7)],
     ]
@@ -242,7 +243,7 @@ def test_cases_are_joined_as_far_as_the_connections_of_all_allow() -> None:
 
 def test_what_is_compared_has_the_same_neighbours() -> None:
     stacks = ("uvicorn-asgi", "hypercorn-asgi", "gunicorn-sync-wsgi")
-    made = replace(plan(preset="bad-day", events=("stop",), rounds=20, stacks=stacks, controls="none"), room=200.0)
+    made = replace(plan(preset="bad-day", events=("stop",), rounds=20, stacks=stacks, controls="none"), room=40.0)
     first, _, last = (one.name for one in made.services)
     blocks: dict[str, set[str]] = {}
     for line in measurements(replace(made, pairs=((first, last),)), 1):

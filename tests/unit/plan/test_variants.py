@@ -198,7 +198,7 @@ def test_the_loop_knows_whose_image_a_service_runs_and_its_settings() -> None:
 
 def test_under_an_event_a_stack_with_other_settings_has_the_same_neighbours() -> None:
     made = plan("GRACEFUL=1,5", preset="bad-day", events=("stop",), stacks=("uvicorn-asgi", "gunicorn-sync-wsgi"))
-    blocks = replace(made, room=200.0).event_blocks(1)
+    blocks = replace(made, room=40.0).event_blocks(1)
     assert [len({cell.service.stack for cell in block}) for block in blocks] == [1, 1]
 
 
@@ -211,3 +211,28 @@ def test_a_run_of_events_has_the_defaults_of_its_servers_and_what_is_given_in_th
         "keepalive": ("2 s", "5"),
         "backlog": ("2048", "2048"),
     }
+
+
+@pytest.mark.parametrize(
+    ("stacks", "vary", "rate"),
+    [
+        (("uvicorn-asgi", "granian-asgi-asgi"), (), 100.0),
+        (("uvicorn-asgi", "gunicorn-gthread-wsgi"), (), 60.0),
+        (("uvicorn-asgi", "gunicorn-gthread-wsgi", "gunicorn-sync-wsgi"), (), 20.0),
+        (("gunicorn-gthread-wsgi",), ("THREADS=1,4",), 20.0),
+        (("gunicorn-sync-wsgi",), ("WORKERS=2,4",), 10.0),
+    ],
+)
+def test_all_services_under_an_event_get_the_rate_of_the_slowest(
+    stacks: tuple[str, ...], vary: tuple[str, ...], rate: float
+) -> None:
+    made = plan(*vary, preset="bad-day", events=("reload-keep-alive", "overload", "slow-silent"), stacks=stacks)
+    rates = {(cell.event.name, cell.event.most_rate) for cell in (*made.cells, *made.nulls) if cell.event}
+    assert rates == {("reload", rate), ("overload", None), ("slow", 50.0)}
+
+
+def test_a_short_backlog_of_its_own_is_measured_beside_ours() -> None:
+    stacks = ("uwsgi-wsgi", "waitress-wsgi")
+    made = plan(preset="bad-day", events=("overload",), stacks=stacks, controls="none")
+    given = [(cell.service.stack, cell.event.environment.get("BACKLOG")) for cell in made.cells if cell.event]
+    assert given == [("uwsgi-wsgi", None), ("uwsgi-wsgi", "100"), ("waitress-wsgi", None)]

@@ -59,7 +59,7 @@ def test_many_services_are_in_rows_without_details_and_not_on_the_terminal(tmp_p
     assert told and told.services_down
     table = event_tables(told)[0]
     assert table.columns == ("service", "reload, keep-alive", "stop")
-    assert [row[0] for row in table.rows] == [*names, "do they differ?", "client timeout"]
+    assert [row[0] for row in table.rows] == [*names, "do they differ?", "load, client timeout"]
     assert {row[1:] for row in table.rows[:-2]} == {("lost 0 of 1,000",) * 2}
     shown = terminal(Report(read_run(str(folder)), {}, findings_of([], {}), (), {}, events=told), ())
     assert "lost 0 of" not in shown and "The table of 13 services is in report.md." in shown

@@ -123,7 +123,7 @@ def test_more_servers_than_fit_across_are_in_rows(tmp_path: Path, opened: Opened
     records = [event(name, one, case, lost=lost) for name in names for one, case, lost in cases]
     page = opened(built(write_events(tmp_path / "every-server", records)), width=width)
     table = page.locator("table.events")
-    assert table.locator("tbody th").all_inner_texts() == [*names, "do they differ?", "client timeout"]
+    assert table.locator("tbody th").all_inner_texts() == [*names, "do they differ?", "load, client timeout"]
     assert table.locator("thead th").all_inner_texts() == ["service", "reload, keep-alive", "killed", "hung"]
     row = table.locator("tbody tr").filter(has=page.get_by_role("rowheader", name="server-3", exact=True))
     row.get_by_role("button", name="lost 4 of").click()

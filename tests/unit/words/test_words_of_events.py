@@ -171,6 +171,9 @@ def cells_of_events() -> Said:
             "1000 idle",
             extras={"kb_per_connection": 12.41, "most_k": 1000, "opened": 1000, "cut": 40, "cut_after_s": 5.0},
         ),
+        "idle connections beyond a server's limit": event(
+            "uvicorn", "connections", "5000 idle", extras={"most_k": 5000, "opened": 5000, "slow_answered": 2048}
+        ),
         "slow clients are cut": event(
             "uvicorn",
             "slow",
@@ -386,6 +389,9 @@ def findings_of_events() -> Said:
             ),
             lost=480,
             recovered_s=12.0,
+        ),
+        "not as before after an overload with its own backlog": rounds_of(
+            event("a", "overload", "20 s, own backlog", lost=480, recovered_s=None)
         ),
         "not as before after an overload": rounds_of(event("a", "overload", "", lost=480, recovered_s=None)),
         "slow clients": beside(
