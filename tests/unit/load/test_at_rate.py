@@ -13,6 +13,7 @@ from loop_runs import at_rate, block, one_step
 from make_run import write_run
 
 from bench.load import at_rate as module
+from bench.load import in_turns
 from bench.load.at_rate import load_at_rate
 from bench.load.cpu_counters import CpuCounters
 from bench.load.held import Freezer
@@ -119,6 +120,14 @@ def test_nobody_is_frozen_for_long(step: Step, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(freezer, "_tell", counted)
     loads(step, monkeypatch, freezer)
     assert thaws == [set(NAMES)] * 2, "two loads at most take 3.5 s with all that is around them"
+
+
+def test_a_step_without_turns_is_warmed_up_first(step: Step, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = list[str]()
+    monkeypatch.setattr(in_turns, "prepare", lambda task, _: done.append(task.planned.service))
+    monkeypatch.setattr(in_turns, "load_at_rate", lambda *_, **__: done.append("loaded"))
+    in_turns.load_windows(step)
+    assert sorted(done[:3]) == sorted(NAMES) and done[3:] == ["loaded"]
 
 
 def test_without_a_freezer_all_are_loaded_too(step: Step, monkeypatch: pytest.MonkeyPatch) -> None:
