@@ -21,7 +21,7 @@ from bench.core.groups import grouped
 from bench.core.templates import environment
 from bench.render.report import Report
 from bench.render.text import short
-from bench.words.conclusions import LATE, ToldRanking
+from bench.words.conclusions import ToldRanking
 from bench.words.names import level_words, wait_words
 
 ANSWERS = "answers.json"
@@ -43,7 +43,6 @@ class Answer:
     sentence: str
     services: int
     waits: bool
-    late: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,11 +82,6 @@ class Found:
     def services(self) -> int:
         """How many services it compared."""
         return max(one.services for one in self.answers)
-
-    @property
-    def late(self) -> str:
-        """A warning, if late responses were counted."""
-        return LATE if any(one.late for one in self.answers) else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +149,6 @@ def _answer(told: ToldRanking, facts: Mapping[str, Any], requests: str, own: str
         sentence=capital(own) if own else told.sentences[0],
         services=len(ranking.rows),
         waits=bool(waits),
-        late=ranking.late,
     )
 
 

@@ -45,12 +45,7 @@ from bench.words.remarks import (
 
 LEAST_CREDIT = 0.01
 """From this share on, requests that services may have lost to other programs are mentioned."""
-LATE = (
-    "This run was made by a version that also counted late responses, after a service's turn: its requests/s are 1.5"
-    " to 9 % too high, by a different amount for each service. Measure again before you rely on a difference of that"
-    " size."
-)
-GENERAL = frozenset({LATE, ONE_CPU})
+GENERAL = frozenset({ONE_CPU})
 """Sentences that are the same for every table of a run."""
 
 
@@ -129,7 +124,6 @@ def told_ranking(
     told = [first, *rest, *told] if grid else [first, *told, *rest]
     if ranking.unknown_cpu:
         told.append(f"CPU per request is unknown ({ranking.unknown_cpu}), so requests/s are compared.")
-    told += [LATE] if ranking.late else []
     told += [drift_words(ranking.drift, ranking.rounds)] if ranking.drift is not None else []
     beside = published_beside(ranking, reference, {name: place.stack for name, place in places.items()})
     told += [published_sentence(beside, labels)] if beside else []

@@ -42,7 +42,7 @@ from bench.analysis.tables.ranking import (
 from bench.analysis.tables.remarks import remarks_on
 from bench.core.files import mapping
 from bench.records.counters import whole
-from bench.records.record import MEASURED, Record
+from bench.records.record import Record
 from bench.stats.drift import drift_of
 from bench.stats.estimates import Interval
 from bench.stats.table_family import look_levels
@@ -244,7 +244,6 @@ def _ranking(measured: TableRecords, absent: Mapping[str, str], facts: Mapping[s
         connections_kept=connections_kept(measured.records),
         workers=whole(knobs.get("WORKERS")),
         ceiling=_ceiling(measured, rows, least_wait_s(table.scenario, knobs)),
-        late=any(r.mode == "turns" and r.outcome == MEASURED and not r.window_end for r in measured.records),
     )
 
 

@@ -50,10 +50,7 @@ def test_a_rate_is_a_table_where_its_rounds_are_enough_for_a_look() -> None:
 
 def test_a_rate_is_ranked_by_what_a_request_costs() -> None:
     records = measured(dict.fromkeys(COSTS_US, 4000.0), 7) + windows("share10", range(2, 8))
-    records = [replace(one, window_end=None) if one.mode == "rate" else one for one in records]
     found = judged(records, facts(7))["share10"]
-    # Services loaded alone have no turns, so no response is counted after the end of one.
-    assert not found.late
     assert (found.metric, found.rate, found.look) == (Metric.CPU, 250.0, 6)
     cheap, alike, dear = map(service_of, COSTS_US)
     assert found.rows[-1].service == dear and found.apart(cheap, dear) and not found.apart(cheap, alike)
