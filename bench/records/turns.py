@@ -28,6 +28,8 @@ MAX_LATE = 0.1
 """The largest accepted share of turns whose responses came late, during the turns of other services."""
 LEAST_RAN = 0.9
 """`WAITED` counts as the service's wait only if these threads used at least this share of its CPU time."""
+LEAST_LONGER = 0.5
+"""Long turns have to take this share of the difference in load longer than short ones, or noise decides their rest."""
 NO_LATENCY = "measured in turns: the tool was stopped between turns, so its latencies are not the service's"
 
 
@@ -129,6 +131,9 @@ def steady_part(turns: Turns, each: Sequence[Turn]) -> Turns | None:
 
     A turn begins with cold caches, and ends with fewer connections in flight than the level says. What that costs is
     the same in a long and a short turn, so it cancels in their difference, which is the service under steady load.
+
+    There is none either if long turns hardly took longer: a service that serves one request at a time answers all
+    connections even after a short turn, and then its turns consist of whole rounds of them.
     """
     long, short = ([turn for turn in each if turn.long is kind] for kind in (True, False))
     if not long or not short:
@@ -136,7 +141,8 @@ def steady_part(turns: Turns, each: Sequence[Turn]) -> Turns | None:
 
     octets = fmean(turn.octets for turn in long) - fmean(turn.octets for turn in short)
     ns = fmean(turn.load_ns + turn.drain_ns for turn in long) - fmean(turn.load_ns + turn.drain_ns for turn in short)
-    if octets <= 0 or ns <= 0:
+    load_ns = fmean(turn.load_ns for turn in long) - fmean(turn.load_ns for turn in short)
+    if octets <= 0 or ns < LEAST_LONGER * load_ns:
         return None
     names = set[str].intersection(*({*turn.cpu_ns} for turn in each))
     cpu_ns = {

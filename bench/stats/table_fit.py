@@ -246,6 +246,9 @@ def _turn_bias(data: Data) -> TurnBias:
     real = shrinkage(effects.tolist(), noise)
     apart = effects[:, None] - effects
     still = 2 * noise * real.share * (1 - real.share) * (1 - np.eye(data.count)) + real.variance * apart**2
+    # A service without any steady part may have a bias like the others.
+    unknown = np.where(seen, 0.0, noise * real.share / max(1 - real.share, SINGULAR))
+    still += (unknown[:, None] + unknown) * (1 - np.eye(data.count))
     return TurnBias(real.share * excess, mean + real.share * effects, still, known=True)
 
 

@@ -98,6 +98,8 @@ def test_the_steady_part_of_a_window_is_free_of_the_begin_and_the_end_of_turns(t
         [one | {"long": True} for one in TWO_LENGTHS],
         [one | {"long": None} for one in TWO_LENGTHS],
         [one | {"octets": -1} for one in TWO_LENGTHS],
+        # One request at a time: the last responses of a short turn take as long as a long turn.
+        [one | {"drain_ns": 0 if one["long"] else 100 * MS} for one in TWO_LENGTHS],
         [one | {"octets": 100} for one in TWO_LENGTHS],
         [{name: value for name, value in one.items() if name != "octets"} for one in TWO_LENGTHS],
     ],

@@ -182,6 +182,12 @@ def test_intervals_hold_whatever_the_bias_of_turns_is(services: int, bias: float
     assert false <= 18, f"{false} of {tables} tables of equal services have a false difference"
 
 
+def test_the_bias_of_a_service_without_any_steady_part_is_as_uncertain_as_those_of_the_others() -> None:
+    seen = turned(3, [0.2, -0.2, 0.1, -0.1])
+    fit, known = fit_table([o._replace(steady=None) if o.service == "s03" else o for o in seen]), fit_table(seen)
+    assert fit.errors[0, 3] > 0.1 > known.errors[0, 3] and fit.errors[0, 1] < 0.1
+
+
 def test_a_window_without_a_steady_part_is_corrected_like_the_others_of_its_service() -> None:
     seen = turned(2, [0.3, -0.3, 0.0])
     gaps = [o._replace(steady=None) if o.round == 2 or (o.round == 3 and o.service == "s01") else o for o in seen]
