@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -268,7 +268,7 @@ def event_table(records: Sequence[EventRecord], pairs: Sequence[Pair] = (), orde
         for (event, case), own in sorted(groups.items(), key=lambda group: _place(*group[0]))
     ]
     compared = [*pairs] or [*combinations([name for name in services if name != NULL], 2)]
-    tested = [(row, _sides(row[2], compared, alone=not pairs) if row[0] not in NOT_OF_LOSSES else []) for row in rows]
+    tested = [(row, [*_sides(row[2], compared, alone=not pairs)] * (row[0] not in NOT_OF_LOSSES)) for row in rows]
     values, tests = corrected([side[2:] for _, sides in tested for side in sides])
     adjusted = iter(values)
     made = []
@@ -295,21 +295,17 @@ Side = tuple[str, str, Counts, Counts, bool]
 """(a, b, the counts of both in windows of the same length, whether they are one server's)."""
 
 
-def _sides(cells: Mapping[str, EventCell], compared: Sequence[Pair], *, alone: bool) -> list[Side]:
-    """What is tested in a row: the pairs, and if `alone`, each service that lost something against all others."""
-    sides: list[Side] = []
-    for a, b in compared:
-        if all(name in cells and cells[name].counted for name in (a, b)):
-            window_s = max(cells[name].window_s for name in (a, b))
-            one_server = cells[a].records[0].server == cells[b].records[0].server
-            sides.append((a, b, cells[a].counts_in(window_s), cells[b].counts_in(window_s), one_server))
+def _sides(cells: Mapping[str, EventCell], compared: Sequence[Pair], *, alone: bool) -> Iterator[Side]:
+    """What is tested in a row: the pairs, and if `alone`, all other services together against each."""
     known = {name: cell for name, cell in cells.items() if name != NULL and cell.counted}
-    window_s = max((cell.window_s for cell in known.values()), default=0.0)
-    for name, cell in known.items() if alone and len(known) > 2 else ():
-        others = tuple(one for other in known if other != name for one in known[other].counts_in(window_s))
-        if share(own := cell.counts_in(window_s)) > share(others):
-            sides.append((OTHERS, name, others, own, False))
-    return sides
+    sides = [(known[a], known[b]) for a, b in compared if a in known and b in known]
+    for own in known.values() if alone and len(known) > 2 else ():
+        others = (record for other in known.values() if other is not own for record in other.records)
+        sides.append((EventCell(OTHERS, tuple(others)), own))
+    for a, b in sides:
+        window_s = max(a.window_s, b.window_s)
+        one_server = len({record.server for record in (*a.records, *b.records)}) == 1
+        yield a.service, b.service, a.counts_in(window_s), b.counts_in(window_s), one_server
 
 
 def _contrast(side: Side, p: float, tests: int) -> EventContrast:

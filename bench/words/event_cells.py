@@ -75,9 +75,8 @@ def _with_losses(own: CellWords, cell: EventCell) -> CellWords:
 
 def lost_words(cell: EventCell) -> str:
     """`lost 3 of 1,486`, `lost all requests from then on`."""
-    found = gone_words(cell)
     what = COUNTED.get(cell.counted[0].event, "")
-    return f"lost {found}" if found else f"lost {cell.lost:,} of {cell.sent:,}{what}"
+    return f"lost {gone_words(cell) or f'{cell.lost:,} of {cell.sent:,}{what}'}"
 
 
 def gone_words(cell: EventCell) -> str:

@@ -168,18 +168,15 @@ def _what(row: EventRow) -> str:
 def _sum_words(row: EventRow, name: str, what: str = "") -> str:
     """`7 of 10,053`, over all rounds."""
     cell = row.cells[name]
-    if gone := gone_words(cell):
-        return gone
-    return f"{f'{cell.lost:,}' if cell.lost else 'none'} of {cell.sent:,}{what}"
+    return gone_words(cell) or f"{f'{cell.lost:,}' if cell.lost else 'none'} of {cell.sent:,}{what}"
 
 
 def loses_words(cell: EventCell, what: str = "") -> str:
     """`3 to 7 of 1,000 each time`; `none of 24,000`, in total; `7 of 10,053 (0 to 2 each time)`."""
+    lost, sent = [one for one, _ in cell.counts], [one for _, one in cell.counts]
+    each = " each time" if len(lost) > 1 else ""
     if gone := gone_words(cell):
         return gone
-    counts = cell.counts
-    lost, sent = [one for one, _ in counts], [one for _, one in counts]
-    each = " each time" if len(counts) > 1 else ""
     if not any(lost):
         return f"none of {sum(sent):,.0f}{what}"
     if max(sent) > MOST_SPREAD * min(sent):
