@@ -192,6 +192,8 @@ def _data(observations: Sequence[Observation], place: Mapping[str, int]) -> Data
     )
 
 
+OF_OTHERS = 2.0
+"""The noise of a service's excess counts the others' with the weight of this many windows."""
 SINGULAR = 1e-8
 """Eigenvalues below this share of the largest count as 0."""
 
@@ -231,25 +233,26 @@ def _turn_bias(data: Data) -> TurnBias:
     import numpy as np
 
     known = np.isfinite(data.excess)
-    if not known.any():
-        return TurnBias(np.zeros(len(known)), np.zeros(data.count), np.zeros((data.count, data.count)), known=False)
     seen = np.bincount(data.service[known], minlength=data.count)
+    if (seen > 1).sum() < 2:
+        return TurnBias(np.zeros(len(known)), np.zeros(data.count), np.zeros((data.count, data.count)), known=False)
     means = np.bincount(data.service[known], data.excess[known], data.count) / np.maximum(seen, 1)
-    mean = float(data.excess[known].mean())
-    means = np.where(seen, means, mean)
     excess = np.where(known, data.excess, means[data.service])
-    fitted = least_squares(data, excess)
-    degrees = known.sum() - len(data.window_names) - data.count + 1
-    effects = fitted.effects - fitted.effects.mean()
-    each = float(np.diag(fitted.inverse).mean()) * data.count / max(1, data.count - 1)
-    noise = float((fitted.residuals**2).sum()) / max(1, degrees) * each
-    real = shrinkage(effects.tolist(), noise)
-    apart = effects[:, None] - effects
-    still = 2 * noise * real.share * (1 - real.share) * (1 - np.eye(data.count)) + real.variance * apart**2
-    # A service without any steady part may have a bias like the others.
-    unknown = np.where(seen, 0.0, noise * real.share / max(1 - real.share, SINGULAR))
-    still += (unknown[:, None] + unknown) * (1 - np.eye(data.count))
-    return TurnBias(real.share * excess, mean + real.share * effects, still, known=True)
+    residuals = least_squares(data, excess).residuals
+    squares = np.bincount(data.service[known], residuals[known] ** 2, data.count) / np.maximum(seen - 1, 1)
+    told = seen > 1
+    usual = np.median(squares[told])
+    # Services that answer slowly are measured worse than others: each has its own noise, estimated from a few windows.
+    noise = ((seen - 1) * squares + OF_OTHERS * usual) / (seen - 1 + OF_OTHERS) / np.maximum(seen, 1)
+    real = shrinkage(means[told].tolist(), np.maximum(noise[told], LEAST_SPREAD**2).tolist())
+    share, open_ = np.zeros(data.count), np.full(data.count, real.spread**2)
+    share[told] = real.share
+    open_[told] = noise[told] * real.share * (1 - real.share) + real.variance * (means[told] - real.mean) ** 2
+    still = (open_[:, None] + open_) * (1 - np.eye(data.count))
+    of_service = real.mean + share * (np.where(told, means, real.mean) - real.mean)
+    return TurnBias(
+        of_service[data.service] + share[data.service] * (excess - means[data.service]), of_service, still, known=True
+    )
 
 
 @dataclass(frozen=True, eq=False)

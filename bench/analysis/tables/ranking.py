@@ -306,9 +306,9 @@ class Ranking(Compared):
     intervals together. `unknown_cpu`: why requests/s are compared although servers do not wait; empty otherwise.
     `bias`: by how much taking turns shifts the ratio of two of its services at most, as a ratio - 1, as measured in the
     run; figures are corrected by it; None if it was not measured. `credit`: how many more requests/s idle services may
-    have served without other programs, at most, as a ratio - 1. `drift`: how requests/s of all services changed from the
-    first to the last round, as a ratio - 1; None if no change is shown. `connections_kept`: whether the load tool asked
-    for persistent connections; `workers`: how many each service has; None if unknown.
+    have served without other programs, at most, as a ratio - 1. `drift`: how requests/s of all services changed from
+    the first to the last round, as a ratio - 1; None if no change is shown. `connections_kept`: whether the load tool
+    asked for persistent connections; `workers`: how many each service has; None if unknown.
     `latencies`: at each of the common rates of its services.
     """
 
