@@ -65,19 +65,19 @@ teardown() { rm -rf results/20000101-*; }
 	"$docker" rm --force "$id"
 }
 
-# Six rounds of two services, five of them also at a common rate, three cells in solo mode, and a window of the null server per tool.
-# A service without a common rate has one record for all five.
+# Six rounds of two services in turns, six at a common rate, three cells in solo mode, and a window of the null server per tool.
+# A service without a common rate has one record for all six.
 @test "every cell and control is measured, with all files" {
 	local measured file
 	metas "$run_folder" | grep -v '"outcome": "measured"' || true
 	measured=$(metas "$run_folder" | grep -c '"outcome": "measured"')
 	echo "$measured measured; not run:"
 	grep -oE '"id": *"[^"]*"|"cause": *"not run", *"detail": *"[^"]*"' "$run_folder/records.jsonl" | grep -B1 'not run' || true
-	[[ $(count . "$run_folder/plan.jsonl") == 29 && $((measured + 5 * $(grep -cE "$rate_unknown" "$run_folder/records.jsonl" || true))) == 29 ]]
+	[[ $(count . "$run_folder/plan.jsonl") == 31 && $((measured + 6 * $(grep -cE "$rate_unknown" "$run_folder/records.jsonl" || true))) == 31 ]]
 	for file in tool.json output.txt; do
 		diff <(find "$run_folder/raw" -name "$file" -printf '%h\n' | sort) <(grep -rl '"outcome": "measured"' "$run_folder/raw" --include=meta.json | xargs dirname | sort)
 	done
-	[[ $(find "$run_folder/raw" -path '*/b[0-9]*/services/*-py*.after' | wc -l) == 12 ]]
+	[[ $(find "$run_folder/raw" -path '*/b[0-9]*/services/*-py*.after' | wc -l) == 14 ]]
 }
 
 @test "every row of the ranking has figures, although another program uses the server's CPU for 40 % of the time" {
@@ -127,7 +127,8 @@ teardown() { rm -rf results/20000101-*; }
 
 # turns_of WINDOW: prints begin and end of all turns of both services in ns, sorted by time.
 turns_of() {
-	cat "$1"/*/tool.json | grep -oE '"each_ns": *\[(\[[0-9]+, *[0-9]+\](, *)?)*' | grep -oE '[0-9]+, *[0-9]+' | sort -n
+	cat "$1"/*/tool.json | grep -oE '"began_ns": *[0-9]+, *"load_ns": *[0-9]+, *"drain_ns": *[0-9]+' |
+		awk -F '[:,]' '{ printf "%.0f, %.0f\n", $2, $2 + $4 + $6 }' | sort -n
 }
 
 @test "the run can be exported to all formats" {

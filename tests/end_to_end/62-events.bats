@@ -96,7 +96,7 @@ print(eval(sys.argv[2]))' "$run_folder" "$1"
 @test "terminal and report have a table with a row for each event" {
 	local event
 	for event in stop killed; do
-		grep -qE "^ *$event \\([0-9]+ s\\)  +[a-z]" "$BATS_FILE_TMPDIR/log"
+		grep -qE "^ *$event \\((at [^,]*|[^,]*, )?[0-9]+ s\\)  +[a-z]" "$BATS_FILE_TMPDIR/log"
 		grep -qE "^\\| $event \\| [^|]+ \\| [^|]+ \\|" "$run_folder/report.md"
 	done
 }

@@ -81,7 +81,7 @@ def test_eight_servers_under_every_event_are_read_in_a_box_of_their_own(
 OPEN_ALL = """async (rows) => {
     const found = [], panel = document.getElementById("event");
     for (const row of rows) {
-        const name = row.querySelector("th").innerText, until = performance.now() + 5000;
+        const name = row.querySelector("th").innerText, until = performance.now() + 30000;
         row.querySelector("button").click();
         while (panel.querySelector("h3")?.innerText !== `${name}: gunicorn` && performance.now() < until)
             await new Promise((ready) => setTimeout(ready));
