@@ -125,7 +125,7 @@ def fit_table(observations: Sequence[Observation]) -> TableFit:
     data = replace(data, value=data.value - bias.of_value)
     fitted = least_squares(data, data.value)
     errors, dfs = clustered_errors(data, fitted)
-    errors = np.sqrt(errors**2 + bias.open)
+    errors = np.sqrt(errors**2 + bias.variance)
     diagonal = np.diag(fitted.inverse)
     return TableFit(
         services=services,
@@ -225,7 +225,7 @@ class TurnBias:
 
     of_value: Any
     of_service: Any
-    open: Any
+    variance: Any
     known: bool
 
 
@@ -240,18 +240,20 @@ def _turn_bias(data: Data) -> TurnBias:
     excess = np.where(known, data.excess, means[data.service])
     residuals = least_squares(data, excess).residuals
     squares = np.bincount(data.service[known], residuals[known] ** 2, data.count) / np.maximum(seen - 1, 1)
-    told = seen > 1
-    usual = np.median(squares[told])
+    measured = seen > 1
+    usual = np.median(squares[measured])
     # Services that answer slowly are measured worse than others: each has its own noise, estimated from a few windows.
     noise = ((seen - 1) * squares + OF_OTHERS * usual) / (seen - 1 + OF_OTHERS) / np.maximum(seen, 1)
-    real = shrinkage(means[told].tolist(), np.maximum(noise[told], LEAST_SPREAD**2).tolist())
-    share, open_ = np.zeros(data.count), np.full(data.count, real.spread**2)
-    share[told] = real.share
-    open_[told] = noise[told] * real.share * (1 - real.share) + real.variance * (means[told] - real.mean) ** 2
-    still = (open_[:, None] + open_) * (1 - np.eye(data.count))
-    of_service = real.mean + share * (np.where(told, means, real.mean) - real.mean)
+    real = shrinkage(means[measured].tolist(), np.maximum(noise[measured], LEAST_SPREAD**2).tolist())
+    share, variance = np.zeros(data.count), np.full(data.count, real.spread**2)
+    share[measured] = real.share
+    variance[measured] = (
+        noise[measured] * real.share * (1 - real.share) + real.variance * (means[measured] - real.mean) ** 2
+    )
+    pairs = (variance[:, None] + variance) * (1 - np.eye(data.count))
+    of_service = real.mean + share * (np.where(measured, means, real.mean) - real.mean)
     return TurnBias(
-        of_service[data.service] + share[data.service] * (excess - means[data.service]), of_service, still, known=True
+        of_service[data.service] + share[data.service] * (excess - means[data.service]), of_service, pairs, known=True
     )
 
 
