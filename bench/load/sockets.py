@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 TABLE = Path("/proc/net/tcp")
-COUNTS = Path("/proc/net/netstat")
+COUNTS, PACKETS = Path("/proc/net/netstat"), Path("/proc/net/snmp")
+HEADERS_BYTES = 52
+"""Of a packet: IPv4 and TCP with timestamps."""
 _SOCK_DIAG = 4
 _SOCK_DIAG_BY_FAMILY, _DONE, _ERROR = 20, 3, 2
 _REQUEST_DUMP = 0x301
@@ -74,12 +76,18 @@ def unread_connections(peer: tuple[str, int]) -> int:
         return 0
 
 
-def received_octets(counts: Path = COUNTS) -> int:
-    """The bytes of all IP packets that this network namespace has received; unlike a connection's own count, it keeps
-    those of connections that were closed.
+def received_octets(counts: Path = COUNTS, packets: Path = PACKETS) -> int:
+    """The bytes of data in all packets that this network namespace has received, without their headers.
+
+    Unlike a connection's own count it keeps those of connections that were closed, and packets without data
+    (acknowledgements, opened and closed connections) hardly add to it.
     """
-    names, values = (line.split() for line in counts.read_text().splitlines() if line.startswith("IpExt:"))
-    return int(values[names.index("InOctets")])
+    return _counted(counts, "IpExt:", "InOctets") - HEADERS_BYTES * _counted(packets, "Ip:", "InReceives")
+
+
+def _counted(file: Path, group: str, name: str) -> int:
+    names, values = (line.split() for line in file.read_text().splitlines() if line.startswith(group))
+    return int(values[names.index(name)])
 
 
 def _by_proc(peer: tuple[str, int], table: Path = TABLE) -> Connections:

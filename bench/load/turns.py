@@ -246,7 +246,7 @@ def _take_turn(runner: Runner, turns: Turns, turn_s: float, watch: _Watch, *, lo
     after = watch.read(runner.service)
     if turns.rest_s and not cut:
         done, cut, after = _wait_for_the_rest(runner, turns.rest_s, watch, (held, done), after)
-    turns.add((began, held, done), before, after, cut=cut, octets=received_octets() - octets, long=long)
+    turns.add((began, held, done), before, after, cut=cut, octets=max(0, received_octets() - octets), long=long)
     turns.received = connections_to(runner.peer).received
 
 
@@ -264,7 +264,7 @@ def _take_last_turn(runner: Runner, turns: Turns, turn_s: float, watch: _Watch) 
     runner.tool.interrupt()
     runner.tool.end()
     ended = watch.clock()
-    turns.add((began, told, ended), before, watch.read(runner.service), octets=received_octets() - octets)
+    turns.add((began, told, ended), before, watch.read(runner.service), octets=max(0, received_octets() - octets))
     turns.end = INTERRUPTED
     _settle(runner, watch.counters, ended, watch.clock)
 

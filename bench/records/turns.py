@@ -42,8 +42,8 @@ class Turn:
 
     - `long`: whether it is one of the window's long turns or one of the short ones; None if it lasted until the tool's
       exit.
-    - `octets`: bytes that the load generator received in it; `cpu_ns`: CPU time by container. All are read while the
-      service has nothing to do, so nothing is divided between two turns.
+    - `octets`: bytes of data that the load generator received in it; `cpu_ns`: CPU time by container. All are read
+      while the service has nothing to do, so nothing is divided between two turns.
     """
 
     began_ns: Count

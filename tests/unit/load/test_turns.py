@@ -20,7 +20,7 @@ from bench.load import sockets as sockets_module
 from bench.load import turns as turns_module
 from bench.load.cpu_counters import CpuCounters, Reading
 from bench.load.held import HeldTool
-from bench.load.sockets import Connections, connections_to
+from bench.load.sockets import Connections, connections_to, received_octets
 from bench.load.turns import FROZEN, INTERRUPTED, LEAST_REST_S, LONG, SHORT, Runner, Turns, run_window
 from bench.records.turns import RAN, WAITED
 
@@ -276,6 +276,19 @@ def test_a_request_is_under_way_until_its_answer_has_come(server: tuple[socket.s
             assert connections_to(peer).waiting == 1
             accepted.sendall(b"200")
             assert connections_to(peer).waiting == 0, "the answer waits in the stopped tool's queue"
+
+
+def test_what_arrived_is_counted_without_the_packets_headers(server: tuple[socket.socket, tuple[str, int]]) -> None:
+    listener, peer = server
+    before = received_octets()
+    for _ in range(20):
+        with socket.create_connection(peer) as client, listener.accept()[0] as accepted:
+            client.sendall(bytes(100))
+            accepted.recv(100)
+            accepted.sendall(bytes(900))
+            client.recv(900)
+    # Opening and closing take seven packets of 52 to 60 bytes, which would be a third more.
+    assert 20_000 <= received_octets() - before < 21_000
 
 
 def test_a_kernel_without_sock_diag_tells_it_too(
