@@ -33,6 +33,7 @@ from bench.load.save import TOOL_JSON, publish, tool_json
 from bench.load.task import Say, Step, Task, at_address, at_once, command_of
 from bench.load.turns import Runner, Turns, is_spoiled, run_window
 from bench.load.verbs import prepare, ready
+from bench.plan.cells import CYCLE_S
 from bench.plan.cpus import parse_list
 from bench.plan.measurement import Measurement, settings_of
 from bench.plan.running import NO_COUNTERS
@@ -81,6 +82,9 @@ PORT = 8080
 ENOUGH_PER_CONNECTION, ENOUGH, MOST_LONGER = 4, 1.5 * LEAST_SUCCESSES, 4.0
 """A window aims at this many responses per connection, and in all: more than it needs to count. Slow services are
 loaded longer to reach it, up to `MOST_LONGER` times the planned duration."""
+ROUNDS = 2.0
+"""A turn takes at least as long as the slowest service takes to answer all of the tool's connections this many times,
+or most of it would be spent waiting for responses."""
 HEALTH_S = "5"
 """Timeout for the first good response after the load, in seconds."""
 CLOCK_RETRIES = 2
@@ -228,7 +232,7 @@ def _load_window(
     """The turns by service, and whether the system clock was set meanwhile."""
     first, run = loads[0].planned, step.run
     with ExitStack() as stack:
-        runners = []
+        runners, slowest_s = [], 0.0
         for load in loads:
             one, folder = load.planned, run / load.planned.dir
             folder.mkdir(parents=True, exist_ok=True)
@@ -237,13 +241,15 @@ def _load_window(
             # The requests of an own app are a list, whose first one says nothing about the others.
             asked = None if one.requests else one_answer(one, load.peer)
             answer = asked.all_s if asked else said.get("answer")
-            seconds = seconds_for(one, said.get("warmed"), len(loads))
+            rate = rate_of(one, said.get("warmed"), len(loads))
+            slowest_s = max(slowest_s, (one.connections or 1) / rate if rate else 0.0)
             quiet = (quiet_s(answer, one.connections or 1), quiet_s(answer, 1))
             frozen = TOOLS[one.tool].ends_frozen and not one.url
             rest = max(rest_s(asked), rests_s.get(one.service, 0.0))
-            runners.append(Runner(one.service, tool, load.peer, *quiet, seconds, frozen, rest))
+            runners.append(Runner(one.service, tool, load.peer, *quiet, seconds_for(one, rate), frozen, rest))
         began, clock = time.time_ns(), time.monotonic_ns()
-        taken = run_window(runners, counters, shared, turn_s=first.turn_s or 0.1, rng=rng, freezer=freezer)
+        turn_s = turn_s_for(first.turn_s or 0.1, slowest_s, len(loads))
+        taken = run_window(runners, counters, shared, turn_s=turn_s, rng=rng, freezer=freezer)
         span = Span(began, time.time_ns(), time.monotonic_ns() - clock)
         check_room(run)
     health = _health(step, [load.planned for load in loads])
@@ -278,18 +284,25 @@ def _exit_status(tool: HeldTool, name: str) -> int | None:
     return status if status >= 0 else 128 - status
 
 
-def seconds_for(one: Measurement, warmed: float | None, services: int) -> float:
-    """Seconds of load for enough responses to count, at most `MOST_LONGER` times the planned duration.
+def rate_of(one: Measurement, warmed: float | None, services: int) -> float | None:
+    """About how many responses per second the service serves alone; None if it was not warmed up.
 
     `warmed` is the number of responses in the warm-up, when all services shared the CPU. Alone, a service is faster; it
     is assumed to gain half of what an even share of the CPU would imply.
     """
+    return warmed / one.warmup_s * max(1.0, services / 2) if warmed and one.warmup_s else None
+
+
+def seconds_for(one: Measurement, rate: float | None) -> float:
+    """Seconds of load for enough responses to count, at most `MOST_LONGER` times the planned duration."""
     planned = one.duration_s or 1.0
-    if not warmed or not one.warmup_s:
-        return planned
-    rate = warmed / one.warmup_s * max(1.0, services / 2)
     enough = max(ENOUGH, ENOUGH_PER_CONNECTION * (one.connections or 1))
-    return min(MOST_LONGER * planned, max(planned, enough / rate))
+    return min(MOST_LONGER * planned, max(planned, enough / rate)) if rate else planned
+
+
+def turn_s_for(planned: float, slowest_s: float, services: int) -> float:
+    """The average length of a turn, in s: `slowest_s` is how long the slowest takes to answer all connections once."""
+    return max(planned, min(ROUNDS * slowest_s, CYCLE_S / services))
 
 
 def _health(step: Step, window: Sequence[Measurement]) -> dict[str, dict[str, Any]]:

@@ -30,8 +30,9 @@ SLOWEST_S, SLOWEST_BOOTS = 16.0, 8.0
 SEARCH_S = 40.0
 """Seconds of a search for a knee: about nine trials of 2 to 6 s, including reading their results."""
 
-TURN_S, LONGEST_TURN_S = 0.2, 0.5
-"""The longest average length of turns, in seconds, and the longest on a route that waits."""
+TURN_S, LONGEST_TURN_S = 0.04, 0.5
+"""The average length of turns in seconds, and on a route that waits. The load generator lengthens them for services
+that answer slowly."""
 EACH_S = 1.2
 """Seconds to start, poll and stop each service of a block under an event, and sometimes to find its capacity."""
 QUOTA_TURN_S, QUOTA_TURNS, QUOTA_CYCLE_S = 1.0, 2, 4.0
@@ -131,7 +132,7 @@ class TurnsTable:
 
     @property
     def turn_s(self) -> float:
-        """The average length of a turn, in s. Longer ones are less biased, shorter ones see noise more equally."""
+        """The planned average length of a turn, in s. Longer ones are less biased, shorter ones see noise more equally."""
         side_by_side = min(len(self.cells), MOST_IN_BLOCK)
         if self.has_quotas:
             return round(min(QUOTA_TURN_S, QUOTA_CYCLE_S / side_by_side), 3)

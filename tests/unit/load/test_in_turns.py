@@ -18,7 +18,7 @@ from bench.load import in_turns as block_module
 from bench.load import turns as turns_module
 from bench.load.answers import quiet_s
 from bench.load.failures import Failed
-from bench.load.in_turns import CONTAINERS, load_windows, seconds_for, wait_for_all
+from bench.load.in_turns import CONTAINERS, load_windows, rate_of, seconds_for, turn_s_for, wait_for_all
 from bench.load.sockets import Connections
 from bench.load.task import Task, read_step
 from bench.load.turns import SHORT, Runner, Turns
@@ -291,7 +291,15 @@ def slow_line(connections: int = 16) -> Measurement:
     ids=["quick", "just enough", "slow", "few connections", "at the limit", "not known", "none"],
 )
 def test_a_slow_service_is_loaded_for_longer(warmed: float | None, connections: int, seconds: float) -> None:
-    assert seconds_for(slow_line(connections), warmed, services=4) == pytest.approx(seconds)
+    line = slow_line(connections)
+    assert seconds_for(line, rate_of(line, warmed, services=4)) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(("slowest_s", "turn_s"), [(0.0, 0.04), (0.01, 0.04), (0.1, 0.2), (9.0, 0.36)])
+def test_turns_span_the_answers_of_the_slowest_service_but_gunicorn_waits_two_seconds(
+    slowest_s: float, turn_s: float
+) -> None:
+    assert turn_s_for(0.04, slowest_s, services=4) == pytest.approx(turn_s)
 
 
 @pytest.mark.parametrize(("answer_s", "seconds"), [(None, 0.02), (0.001, 0.02), (0.1, 0.3), (9.0, 0.5)])
