@@ -25,7 +25,7 @@ from bench.records.resource_usage import foreign_ratio
 from bench.records.turns import ALL_TASKS, MAX_LATE, NOT_CONTAINERS, RAN, WAITED, Turn
 from bench.validity.run_rules import NoiseLimits
 
-LONG, SHORT = 1.5, 0.5
+LONG, SHORT = 1.6, 0.4
 """The lengths of the two kinds of turns, relative to the average. Their difference tells the steady part of a window
 from the begin and the end of its turns (`bench.records.turns.steady_part`)."""
 LONGEST_DRAIN_S = 1.0
