@@ -28,7 +28,7 @@ VERBS = {verb: module for module, verbs in _MODULES.items() for verb in verbs.sp
 def main(argv: Sequence[str]) -> int:
     """Run one verb and return the exit status.
 
-    0: done; 1: something failed; 2: an error that the user can fix, printed in one line; 130: Ctrl-C.
+    0: done; 1: something failed; 2: an error that the user can fix, printed in one line; 3: equal sides; 130: Ctrl-C.
     """
     if not argv or argv[0] not in VERBS:
         print(f"bench: unknown verb; there are: {', '.join(VERBS)}", file=sys.stderr)
@@ -39,7 +39,7 @@ def main(argv: Sequence[str]) -> int:
         status: int = function(words)
     except UserError as error:
         print(f"bench: {one_line(error)}", file=sys.stderr)
-        return 2
+        return error.status
     except KeyboardInterrupt:
         return 130
     except OSError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import re
+import selectors
 import shlex
 import signal
 import subprocess
@@ -23,6 +24,8 @@ LOCK = 9
 """File descriptor of the run's lock; every process that a run starts inherits it (driver/lifecycle/writer.py)."""
 TIMEOUT_S = 600.0
 SET_UP = "run scripts/setup.sh --setup as root on Debian"
+MOST_OUTPUT = 32 << 20
+"""A command that prints more bytes than this, where its output is kept in memory, is killed."""
 KEPT = 65536
 """Bytes kept of the end of a command's output."""
 CONFINED = (
@@ -217,12 +220,61 @@ def start_docker(*words: str) -> Callable[[str], Done]:
 
 def _done(process: subprocess.Popen[bytes], argv: Sequence[str], stdin: bytes | None, timeout: float) -> Done:
     try:
-        out, err = process.communicate(stdin, timeout)
-    except subprocess.TimeoutExpired as error:
+        out, err = _communicate(process, stdin or b"", time.monotonic() + timeout)
+        process.wait(timeout)
+    except (TimeoutError, subprocess.TimeoutExpired) as error:
         raise DockerError(f"{' '.join(argv[:4])} took longer than {timeout:g} s") from error
+    except OverflowError as error:
+        raise DockerError(f"{' '.join(argv[:4])} printed more than {MOST_OUTPUT >> 20} MiB") from error
     finally:
         end(process)
-    return Done(process.returncode, *((text or b"").decode(errors="replace") for text in (out, err)))
+        for pipe in filter(None, (process.stdin, process.stdout, process.stderr)):
+            with suppress(OSError):
+                pipe.close()
+    return Done(process.returncode, out.decode(errors="replace"), err.decode(errors="replace"))
+
+
+def _communicate(process: subprocess.Popen[bytes], stdin: bytes, until: float) -> tuple[bytes, bytes]:
+    """What the command prints; TimeoutError, or OverflowError if that is more than MOST_OUTPUT.
+
+    As `Popen.communicate`, which keeps all that comes: a service's image can print forever.
+    """
+    found: dict[Any, bytearray] = {pipe: bytearray() for pipe in (process.stdout, process.stderr) if pipe}
+    pipes = {pipe.fileno(): pipe for pipe in (process.stdin, *found) if pipe}
+    with selectors.DefaultSelector() as open_pipes:
+        for pipe in found:
+            open_pipes.register(pipe, selectors.EVENT_READ)
+        if process.stdin and stdin:
+            os.set_blocking(process.stdin.fileno(), False)
+            open_pipes.register(process.stdin, selectors.EVENT_WRITE)
+        elif process.stdin:
+            process.stdin.close()
+        while open_pipes.get_map():
+            ready = open_pipes.select(until - time.monotonic())
+            if time.monotonic() > until:
+                raise TimeoutError
+            for key, _ in ready:
+                if key.fileobj is process.stdin:
+                    with suppress(BlockingIOError):
+                        stdin = stdin[_write(key.fd, stdin) :]
+                    more = stdin
+                else:
+                    more = os.read(key.fd, 1 << 16)
+                    found[key.fileobj] += more
+                if not more:
+                    open_pipes.unregister(key.fileobj)
+                    pipes[key.fd].close()
+            if sum(map(len, found.values())) > MOST_OUTPUT:
+                raise OverflowError
+    return bytes(found.get(process.stdout, b"")), bytes(found.get(process.stderr, b""))
+
+
+def _write(descriptor: int, data: bytes) -> int:
+    """How much was written; all of it if nobody reads it any more."""
+    try:
+        return os.write(descriptor, data)
+    except BrokenPipeError:
+        return len(data)
 
 
 @contextmanager

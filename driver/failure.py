@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 from contextlib import suppress
@@ -10,9 +11,14 @@ from dataclasses import dataclass
 
 USER, RUN = 2, 1
 """Exit statuses: the user can fix it; anything else failed."""
+EQUAL = 3
+"""Exit status of a comparison whose two sides are the same."""
 INTERRUPTED = 130
 SCRIPT, NOTE = "BENCH_SCRIPT", "BENCH_NOTE"
 """Environment variables: the script that the user called, and how to resume after a failure."""
+_OBEYED = re.compile(r"\x1b\[(?:31|0)m|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Control characters but tab and newline, and those that turn the direction of text; red, which progress uses."""
+_COLOURS = ("\x1b[31m", "\x1b[0m")
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Signals that end the driver."""
 
@@ -58,15 +64,20 @@ def say(words: str) -> None:
         warn(words)
 
 
+def plain(words: str) -> str:
+    """The words without what a terminal obeys: they may quote a build or a container."""
+    return _OBEYED.sub(lambda found: found[0] if found[0] in _COLOURS else repr(found[0])[1:-1], words)
+
+
 def warn(words: str) -> None:
     """Prints a line even if BENCH_QUIET is set; it replaces a progress line."""
-    _write(("\r\033[K" if _Drawn.now else "") + words + "\n")
+    _write(("\r\033[K" if _Drawn.now else "") + plain(words) + "\n")
     _Drawn.now = False
 
 
 def draw(line: str) -> None:
     """Draws a progress line in place of the previous one."""
-    _write("\r\033[K" + line)
+    _write("\r\033[K" + plain(line))
     _Drawn.now = True
 
 

@@ -41,6 +41,8 @@ esac
 run=$1 published=$root/results/published/$2
 [[ -d $run ]] || run=$root/results/$1
 [[ -s $run/run.json && -s $run/report.md ]] || fail 2 "'$1' is not a run with a report: build one with scripts/report.sh"
+# A link would be followed here, on the host: the run may be somebody else's.
+[[ ! -L $run && -z $(find "$run/" ! -type f ! -type d -print -quit) ]] || fail 2 "'$1' has files that are links or no files"
 [[ ! -e $published ]] || fail 2 "$published exists already: remove it, or choose another name"
 
 need_tools

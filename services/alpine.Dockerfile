@@ -22,13 +22,13 @@ RUN python3 -m venv /opt/venv
 # Drivers, then framework, then server: each lock is complete and consistent with those before it.
 ARG LOCKS=py313
 ARG STYLE
-RUN --mount=type=cache,target=/root/.cache/pip,id=pip-musl \
+RUN --mount=type=cache,target=/root/.cache/pip,id=bench-pip-musl \
     --mount=type=bind,source=locks/${LOCKS}/musl.txt,target=/musl.txt \
     --mount=type=bind,source=locks/${LOCKS}/common-${STYLE}.txt,target=/lock.txt \
     pip install --quiet --no-deps --require-hashes --requirement /musl.txt --requirement /lock.txt
 
 ARG FRAMEWORK
-RUN --mount=type=cache,target=/root/.cache/pip,id=pip-musl \
+RUN --mount=type=cache,target=/root/.cache/pip,id=bench-pip-musl \
     --mount=type=bind,source=locks/${LOCKS}/musl.txt,target=/musl.txt \
     --mount=type=bind,source=locks/${LOCKS}/framework-${FRAMEWORK}.txt,target=/lock.txt \
     pip install --quiet --no-deps --require-hashes --requirement /musl.txt --requirement /lock.txt
@@ -40,7 +40,7 @@ ARG PACKAGE=""
 ARG BUILD_PACKAGES=""
 ARG RUN_PACKAGES=""
 # hadolint ignore=DL3013,DL3018
-RUN --mount=type=cache,target=/root/.cache/pip,id=pip-musl --mount=type=bind,source=locks/${LOCKS},target=/locks <<'INSTALL'
+RUN --mount=type=cache,target=/root/.cache/pip,id=bench-pip-musl --mount=type=bind,source=locks/${LOCKS},target=/locks <<'INSTALL'
 if [ ! -f "/locks/server-$SERVER.txt" ]; then
     echo "ERROR: there is no server '$SERVER': set WORKER_CLASS in .env to sync or gevent" >&2
     exit 2

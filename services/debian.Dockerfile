@@ -39,10 +39,10 @@ RUN python3 -m venv /opt/venv
 # only its own lock, so that a change in another lock does not invalidate it.
 ARG LOCKS=py313
 ARG STYLE
-RUN --mount=type=cache,target=/root/.cache/pip \
+RUN --mount=type=cache,id=bench-pip,target=/root/.cache/pip \
     --mount=type=bind,source=locks/${LOCKS}/common-${STYLE}.txt,target=/lock.txt \
-    --mount=type=cache,target=/var/cache/apt,sharing=locked \
-    --mount=type=cache,target=/var/lib/apt/lists,sharing=locked <<'DRIVERS'
+    --mount=type=cache,id=bench-apt,target=/var/cache/apt,sharing=locked \
+    --mount=type=cache,id=bench-apt-lists,target=/var/lib/apt/lists,sharing=locked <<'DRIVERS'
 locked=(pip install --quiet --no-deps --require-hashes --requirement /lock.txt)
 if [[ $LOCKS-$STYLE != pypy*-sync ]]; then
     "${locked[@]}"
@@ -64,7 +64,7 @@ echo 'import psycopg2cffi.compat; psycopg2cffi.compat.register()' >"$site/psycop
 DRIVERS
 
 ARG FRAMEWORK
-RUN --mount=type=cache,target=/root/.cache/pip \
+RUN --mount=type=cache,id=bench-pip,target=/root/.cache/pip \
     --mount=type=bind,source=locks/${LOCKS}/framework-${FRAMEWORK}.txt,target=/lock.txt \
     pip install --quiet --no-deps --require-hashes --requirement /lock.txt
 
@@ -75,9 +75,9 @@ ARG PYTHON
 ARG PACKAGE=""
 ARG BUILD_PACKAGES=""
 ARG RUN_PACKAGES=""
-RUN --mount=type=cache,target=/root/.cache/pip --mount=type=bind,source=locks/${LOCKS},target=/locks \
-    --mount=type=cache,target=/var/cache/apt,sharing=locked \
-    --mount=type=cache,target=/var/lib/apt/lists,sharing=locked <<'INSTALL'
+RUN --mount=type=cache,id=bench-pip,target=/root/.cache/pip --mount=type=bind,source=locks/${LOCKS},target=/locks \
+    --mount=type=cache,id=bench-apt,target=/var/cache/apt,sharing=locked \
+    --mount=type=cache,id=bench-apt-lists,target=/var/lib/apt/lists,sharing=locked <<'INSTALL'
 if [[ ! -f /locks/server-$SERVER.txt ]]; then
     echo "ERROR: there is no server '$SERVER': set WORKER_CLASS in .env to sync or gevent" >&2
     exit 2
@@ -141,9 +141,10 @@ RUN --mount=type=bind,from=app-source,target=/from \
  && mv /srv /layer \
  && find /layer -exec touch --no-dereference --date=1980-01-02 {} +
 
+# In this stage and those below, code of others runs (setup.py), so they get no cache that other images install from.
 FROM service AS own-app
 USER 0:0
-RUN --mount=type=cache,target=/root/.cache/pip --mount=type=bind,from=app-locks,target=/locks <<'REQUIREMENTS'
+RUN --mount=type=bind,from=app-locks,target=/locks <<'REQUIREMENTS'
 pip install --quiet --no-deps --require-hashes --requirement /locks/requirements.txt
 pip check
 pip freeze >/app/packages.txt
@@ -157,7 +158,7 @@ USER 65534:65534
 # A package's wheel instead of the version that the locks pin. Additional dependencies come from the package index.
 FROM service AS with-wheel
 USER 0:0
-RUN --mount=type=cache,target=/root/.cache/pip --mount=type=bind,from=package-wheel,target=/wheel <<'WHEEL'
+RUN --mount=type=bind,from=package-wheel,target=/wheel <<'WHEEL'
 file=(/wheel/*.whl)
 IFS=- read -r name version _ <<<"${file[0]##*/}"
 install=(pip install --quiet --find-links /wheel)
@@ -174,11 +175,11 @@ USER 65534:65534
 # The lock of an app's requirements.in or pyproject.toml, for driver/planning/own_app.py.
 FROM ${PYTHON_IMAGE}:${PYTHON}-slim AS resolved
 ARG UV
-RUN --mount=type=cache,target=/root/.cache/pip python3 -m venv /opt/uv && /opt/uv/bin/pip install --quiet "$UV"
+RUN --mount=type=cache,id=bench-pip,target=/root/.cache/pip python3 -m venv /opt/uv && /opt/uv/bin/pip install --quiet "$UV"
 ARG PYTHON
 WORKDIR /requirements
-RUN --mount=type=cache,target=/root/.cache/uv --mount=type=bind,from=app-requirements,target=/requirements \
-    /opt/uv/bin/uv pip compile --quiet --no-progress --color never --generate-hashes --no-header --no-annotate \
+RUN --mount=type=bind,from=app-requirements,target=/requirements \
+    UV_NO_CONFIG=1 UV_NO_CACHE=1 /opt/uv/bin/uv pip compile --quiet --no-progress --color never --generate-hashes --no-header --no-annotate \
     --no-python-downloads --output-file /requirements.txt ./*
 FROM scratch AS app-lock
 COPY --from=resolved /requirements.txt /

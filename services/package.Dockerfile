@@ -22,8 +22,8 @@ ENV PATH=/opt/venv/bin:$PATH \
     SOURCE_DATE_EPOCH=1577836800
 ARG PYTHON
 ARG BUILD_PACKAGES=""
-RUN --mount=type=cache,target=/var/cache/apt,sharing=locked \
-    --mount=type=cache,target=/var/lib/apt/lists,sharing=locked <<'TOOLS'
+RUN --mount=type=cache,id=bench-apt,target=/var/cache/apt,sharing=locked \
+    --mount=type=cache,id=bench-apt-lists,target=/var/lib/apt/lists,sharing=locked <<'TOOLS'
 read -ra build <<<"$BUILD_PACKAGES"
 build+=(gcc g++ git libc6-dev make)
 if ! python3 -c 'import sys, sysconfig, pathlib
@@ -38,11 +38,10 @@ git config --system --add safe.directory '*'
 python3 -m venv /opt/venv
 TOOLS
 
-# A new value asks the package index again, whose content changes with time.
+# A new value asks the package index again, whose content changes with time. Foreign code runs here (setup.py), so it gets no
+# cache that other images install from.
 ARG ASKED_AT
-RUN --mount=type=cache,target=/root/.cache/pip --mount=type=bind,target=/items \
-    --mount=type=cache,target=/var/cache/apt,sharing=locked \
-    --mount=type=cache,target=/var/lib/apt/lists,sharing=locked <<'WHEELS'
+RUN --mount=type=bind,target=/items <<'WHEELS'
 echo "asked at $ASKED_AT" >/asked
 
 # wheel FOLDER WHAT: make the wheel of WHAT; fails if there is none, with pip's output in error.txt.

@@ -53,7 +53,6 @@ def own_app_verb(argv: Sequence[str]) -> int:
     parser.add_argument("--before", default="")
     parser.add_argument("--compose", default="")
     parser.add_argument("--compose-resolved", type=Path)
-    parser.add_argument("--compose-links", default="")
     parser.add_argument("--python", action="append", default=[])
     options = parser.parse_args(argv)
     services = _services(options) if options.compose_resolved else {}
@@ -98,7 +97,7 @@ def _given(options: argparse.Namespace) -> Iterator[str]:
 def _services(options: argparse.Namespace) -> dict[str, Any]:
     """The user's services as the run starts them; prints which keys are ignored."""
     resolved = json.loads(options.compose_resolved.read_text())
-    services = own_services(resolved, str(Path(options.compose).parent), options.compose_links.splitlines())
+    services = own_services(resolved)
     if names := left_out(resolved):
         print(f"--compose: ignored: {', '.join(names)}", file=sys.stderr)
     return services

@@ -61,10 +61,8 @@ def again_verb(argv: Sequence[str]) -> int:
 
 def repeated(command: Sequence[str], seed: int, otherwise: Sequence[str]) -> list[str]:
     """The words of the repeated selection; options in `otherwise` replace the old ones."""
-    asked = {flag for flag, _ in _options(otherwise)}
-    if "--target" in asked:
-        # Owning the old server does not mean owning the new one.
-        asked.add(OWNED)
+    # That they own the target is for users to state each time: the run may be somebody else's.
+    asked = {flag for flag, _ in _options(otherwise)} | {OWNED}
     kept = [(flag, words) for flag, words in _options(command) if flag not in asked]
     words = [word for _, words in kept for word in words] + list(otherwise)
     return words if any(flag == "--seed" for flag, _ in _options(words)) else [*words, "--seed", str(seed)]

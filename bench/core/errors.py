@@ -30,6 +30,17 @@ NEAR = 0.5
 class UserError(Exception):
     """An error that the user can fix; its text is one line that says how. The exit status is 2."""
 
+    status = 2
+
+
+class EqualSides(UserError):
+    """The two sides of a comparison are the same, so there is nothing to measure.
+
+    The status tells CI and a bisection, which must not look for it in texts: these may quote a package.
+    """
+
+    status = 3
+
 
 LONGEST = 1000
 

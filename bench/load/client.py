@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import re
 import socket
 import time
 from collections import Counter, deque
@@ -25,7 +26,10 @@ CALM_S = 2.0
 """How far back requests must have been answered well for the service to count as calm, in seconds."""
 READ_BYTES, READ_BUFFER = 1024, 4096
 """Bytes that a slow reader reads per second, and its receive buffer: the rest of the response stays at the server."""
-LONGEST_HEAD = 1 << 16
+LONGEST_HEAD, MOST_BODY = 1 << 16, 16 << 20
+"""In bytes; a longer line, head or body is a wrong response."""
+CHUNK = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\r\n]*)?$")
+"""The line before a chunk: its size, and what may follow it."""
 AS_EXPECTED = frozenset({"", OPEN, KEPT})
 """The kinds of requests that get the expected body."""
 OWN_FAULTS = (errno.EMFILE, errno.ENFILE, errno.EADDRNOTAVAIL, errno.ENOBUFS)
@@ -100,9 +104,15 @@ class _Answer:
     chunked: bool = False
     close: bool = False
     worker: int = 0
+    body: bytearray = field(default_factory=bytearray)
+    at: int = 0
+    """The offset of the next chunk; those before it are in `body`."""
 
     def feed(self, data: bytes) -> bytes | None:
-        """Add data; return the body once complete, or None if more is needed (or only EOF ends the body)."""
+        """Add data; return the body once complete, or None if more is needed (or only EOF ends the body).
+
+        ValueError if it is no HTTP, or has more than MOST_BODY.
+        """
         self.data += data
         while not self.start:
             end = self.data.find(b"\r\n\r\n")
@@ -113,8 +123,10 @@ class _Answer:
                 del self.data[: end + 4]
             else:
                 self.start = end + 4
+        if len(self.data) - self.start > MOST_BODY or (self.length or 0) > MOST_BODY:
+            raise ValueError("a body that is too long")
         if self.chunked:
-            return _unchunked(self.data, self.start)
+            return self._unchunked()
         if self.length is None or len(self.data) - self.start < self.length:
             return None
         return bytes(self.data[self.start : self.start + self.length])
@@ -143,19 +155,26 @@ class _Answer:
         if self.status in (204, 304):
             self.length = 0
 
-
-def _unchunked(data: bytearray, at: int) -> bytes | None:
-    """Decode a chunked body that starts at `at`; None if it is not complete yet."""
-    body = b""
-    while (end := data.find(b"\r\n", at)) >= 0:
-        size = int(bytes(data[at:end]).partition(b";")[0] or b"0", 16)
-        at = end + 2 + size + 2
-        if len(data) < at:
-            return None
-        if not size:
-            return body
-        body += data[end + 2 : end + 2 + size]
-    return None
+    def _unchunked(self) -> bytes | None:
+        """Read the chunks that are complete; the body after the last one, or None."""
+        self.at = max(self.at, self.start)
+        while (end := self.data.find(b"\r\n", self.at, self.at + LONGEST_HEAD)) >= 0:
+            size = CHUNK.match(self.data, self.at, end)
+            if size is None:
+                raise ValueError("a chunk without a size")
+            last = end + 2 + int(size[1], 16)
+            if last == end + 2:
+                # Trailers may follow.
+                return bytes(self.body) if self.data.find(b"\r\n\r\n", end) >= 0 else None
+            if len(self.data) < last + 2:
+                return None
+            if self.data[last : last + 2] != b"\r\n":
+                raise ValueError("a chunk that does not end")
+            self.body += self.data[end + 2 : last]
+            self.at = last + 2
+        if len(self.data) - self.at > LONGEST_HEAD:
+            raise ValueError("a chunk without a size")
+        return None
 
 
 class Connection(asyncio.Protocol):

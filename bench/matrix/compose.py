@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from bench.matrix.knobs import LIMITS, REF, THREADS
@@ -12,6 +12,8 @@ from bench.matrix.settings import SETTINGS
 
 HEADER = "# Generated from services/matrix.toml by scripts/generate.sh: do not edit.\n"
 WORKER = ("$WORKER_CLASS", "${WORKER_CLASS:-sync}", "sync")
+PORT, KNOBS = "8080", {"WORKERS": "1", "BACKLOG": "2048"}
+"""What every server gets, with its default, as in services/template.yml."""
 # As in services/template.yml and services/common.yml, for CPU sets that .env leaves empty.
 CPU_DEFAULTS = {"SERVER_CPUS": "0", "LOADGEN_CPUS": "1", "DATABASE_CPUS": "1"}
 
@@ -124,11 +126,22 @@ def _environment(service: Service) -> dict[str, str | None]:
     return dict(service.framework.environment) | ({THREADS: service.threads} if service.threads else {})
 
 
+def environment_of(service: Service, settings: Mapping[str, str]) -> dict[str, str]:
+    """The variables that its server may read: those of every server, its own and the varied ones."""
+    common = {"PORT": PORT, **{name: settings.get(name) or default for name, default in KNOBS.items()}}
+    own = _environment(service) | _settings(service)
+    return common | {name: value for name, value in own.items() if value is not None}
+
+
+def _settings(service: Service) -> dict[str, str]:
+    """Its varied settings that are environment variables."""
+    return {name: value for name, value in service.settings if name not in {*LIMITS, REF}}
+
+
 def _varied(service: Service) -> str:
     """The YAML of a service with varied settings, which uses the image of the service without them."""
     limits = {key: value for name, value in service.settings if (key := LIMITS.get(name))}
-    environment = _environment(service)
-    environment |= {name: value for name, value in service.settings if name not in {*LIMITS, REF}}
+    environment = _environment(service) | _settings(service)
     lines = [
         f"  {service.name}:",
         "    extends: {file: services/template.yml, service: app}",

@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from bench.core.errors import UserError
+from bench.core.errors import EqualSides, UserError
 from bench.core.files import write_file
 from bench.core.typed import typed
 from bench.matrix.model import Matrix, Service, python_image, python_label, suffix
@@ -291,7 +291,7 @@ def _check_equal(asked: Sequence[Asked], wheels: Sequence[Wheel]) -> None:
         first = None if wheel.cause else seen.setdefault((wheel.name, wheel.content), wheel)
         if first is not None and first is not wheel:
             both = " and ".join(dict.fromkeys(asked[number].spec for number in (first.asked, wheel.asked)))
-            raise UserError(f"--package: equal sides: {both} give the same files ({wheel.package})")
+            raise EqualSides(f"--package: equal sides: {both} give the same files ({wheel.package})")
 
 
 def _cause(log: str, version: str) -> str:

@@ -18,6 +18,7 @@ FACTORY = ("uvicorn", "granian")
 """Programs that need --factory to call a function that makes the app; others take `main:create_app()`."""
 INSTANCE = ("daphne",)
 """Programs that cannot call such a function."""
+NUMBER = re.compile(r"\d{1,9}", re.ASCII)
 OF_THE_IMAGE = ("--config", "--binary-path")
 """Options whose value is a file of our image."""
 
@@ -68,17 +69,21 @@ class StartCommand:
         `concurrent`: whether one worker can answer a second request while the first one waits.
         """
         program = START in self.argv
-        workers = int(self._flag(WORKERS) or self.environment.get("WORKERS") or 1)
-        threads = self._flag(THREADS) or (self.environment.get("THREADS") if program else None)
+        workers = int(self._flag(WORKERS) or self._number("WORKERS") or 1)
+        threads = self._flag(THREADS) or (self._number("THREADS") if program else None)
         if threads is None and program and (found := re.match(r"(\d+) threads?\b", default)):
             threads = found[1]
         if threads is not None:
             return Waits(workers, int(threads), threads=True)
         return Waits(workers, None if concurrent else 1)
 
+    def _number(self, name: str) -> str | None:
+        found = self.environment.get(name, "")
+        return found if NUMBER.fullmatch(found) else None
+
     def _flag(self, names: Sequence[str]) -> str | None:
         pairs = zip(self.argv, [*self.argv[1:], ""], strict=True)
-        return next((value for word, value in pairs if word in names and value.isdigit()), None)
+        return next((value for word, value in pairs if word in names and NUMBER.fullmatch(value)), None)
 
     def elsewhere(self, app: str, template: str = "") -> str | None:
         """The command that starts `app` (MODULE:CALLABLE) without this project's files; None if no one-liner can.
@@ -93,7 +98,8 @@ class StartCommand:
         if START in self.argv:
             known = {key.lower(): value for key, value in self.environment.items()}
             words = {"threads": "1", **known, "app": target, "module": module, "name": name}
-            return template.format(**words, call="--call " if called else "") or None
+            words["call"] = "--call " if called else ""
+            return re.sub(r"\{(\w+)\}", lambda part: words.get(part[1], part[0]), template) or None
         factory = called and program in FACTORY
         words_of_app = [*(["--factory"] if factory else []), target if factory else app]
         argv: list[str] = []

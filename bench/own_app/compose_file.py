@@ -1,13 +1,13 @@
 """A user's Compose file as part of a run: what is refused, and its services as the run starts them.
 
-The input is the output of `docker compose config --format json`, with anchors, extends and variables resolved. The
-services join only the internal network, under their own names; their Compose names are `own-NAME`.
+The input is the output of `docker compose config --format json`, with anchors, extends and variables resolved, whose
+paths `driver.planning.compose_file` has followed and checked. The services join only the internal network, under their
+own names; their Compose names are `own-NAME`, and images that are built get names of the run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import PurePosixPath
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bench.core.errors import UserError
@@ -18,7 +18,7 @@ OURS = ("loadgen", "null", "bench")
 KEPT = frozenset(
     {"image", "build", "command", "entrypoint", "environment", "working_dir", "user", "volumes", "tmpfs", "healthcheck"}
     | {"shm_size", "mem_limit", "hostname", "read_only", "ulimits", "sysctls", "stop_signal", "stop_grace_period"}
-    | {"platform", "pull_policy", "secrets", "configs", "expose", "annotations", "labels"}
+    | {"platform", "secrets", "configs", "expose"}
 )
 REFUSED = {
     "privileged": "is privileged",
@@ -40,28 +40,25 @@ REFUSED = {
     "use_api_socket": "asks for the Docker socket",
 }
 """Keys that a service may not have unless they are empty, and what they do."""
-BUILD_REFUSED = ("privileged", "entitlements", "network", "ssh", "secrets", "extra_hosts")
+BUILD_KEPT = frozenset({"context", "dockerfile", "dockerfile_inline", "args", "target"})
+"""All that a build may say; the others read from the host, share caches with it, or name images."""
 # The entrypoints of databases need them to chown their files and to switch users.
 CAPABILITIES = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID")
 
 
-def own_services(resolved: Mapping[str, Any], folder: str, links: Sequence[str] = ()) -> dict[str, Any]:
-    """The Compose file with the user's services for a run; UserError if one asks for something that is refused.
-
-    `folder` is the folder of the user's file, the only part of the host that may be mounted; `links` are the symbolic
-    links in it.
-    """
+def own_services(resolved: Mapping[str, Any]) -> dict[str, Any]:
+    """The Compose file with the user's services for a run; UserError if one asks for something that is refused."""
     services = resolved.get("services") or {}
     if not services:
         raise UserError("--compose: the file has no services")
     for name, service in services.items():
         if name in OURS:
             raise UserError(f"--compose: the name '{name}' is taken by the benchmark: rename the service")
-        for fault in _faults(service, folder, links):
+        for fault in _faults(service):
             raise UserError(f"--compose: service '{name}' {fault}; remove that")
     for kind in ("secrets", "configs", "volumes"):
         for name, entry in (resolved.get(kind) or {}).items():
-            for fault in _shared_faults(entry or {}, folder, links):
+            for fault in _shared_faults(entry or {}):
                 raise UserError(f"--compose: the {kind[:-1]} '{name}' {fault}; remove that")
     found: dict[str, Any] = {"services": {PREFIX + name: _hardened(name, one) for name, one in services.items()}}
     for kind in ("secrets", "configs", "volumes"):
@@ -83,7 +80,7 @@ def left_out(resolved: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _faults(service: Mapping[str, Any], folder: str, links: Sequence[str]) -> Iterator[str]:
+def _faults(service: Mapping[str, Any]) -> Iterator[str]:
     if service.get("ports"):
         yield "publishes a port: the app reaches it by its name, on the internal network"
     for key, what in REFUSED.items():
@@ -96,37 +93,34 @@ def _faults(service: Mapping[str, Any], folder: str, links: Sequence[str]) -> It
         if (rule or {}).get("condition") == "service_completed_successfully":
             yield f"waits for {other} to end, which is not supported (give the command of {other} with --before)"
     build = service.get("build") or {}
-    for key in BUILD_REFUSED:
-        if build.get(key):
+    for key, value in build.items():
+        if value and key not in BUILD_KEPT:
             yield f"asks for more than a build needs (build.{key})"
     for volume in service.get("volumes") or ():
-        if volume.get("type") == "bind":
-            yield from _path_fault(volume.get("source", ""), folder, links)
-        elif volume.get("type") not in ("volume", "tmpfs"):
+        if volume.get("type") not in ("bind", "volume", "tmpfs"):
             yield f"mounts a {volume.get('type')}"
 
 
-def _shared_faults(entry: Mapping[str, Any], folder: str, links: Sequence[str]) -> Iterator[str]:
+def _shared_faults(entry: Mapping[str, Any]) -> Iterator[str]:
     if entry.get("external"):
         yield "is one of the host's own (external)"
     if entry.get("driver_opts") or entry.get("driver") not in (None, "", "local"):
         yield "has a driver of its own, which may mount anything"
-    if entry.get("file"):
-        yield from _path_fault(entry["file"], folder, links)
+    if entry.get("environment"):
+        yield "takes a variable of the shell"
 
 
-def _path_fault(source: str, folder: str, links: Sequence[str]) -> Iterator[str]:
-    path = PurePosixPath(source)
-    if path.name.endswith("docker.sock"):
-        yield "mounts the Docker socket, which is control over the host"
-    elif ".." in path.parts or not path.is_relative_to(folder):
-        yield f"mounts {source}, which is outside of the file's own folder"
-    elif any(path == PurePosixPath(link) or PurePosixPath(link) in path.parents for link in links):
-        yield f"mounts {source} through a symbolic link"
+def _with_values(variables: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {name: value for name, value in (variables or {}).items() if value is not None}
 
 
 def _hardened(name: str, service: Mapping[str, Any]) -> dict[str, Any]:
     kept = {key: value for key, value in service.items() if key in KEPT and value not in (None, "", [], {})}
+    # A variable without a value would take that of the shell which starts the run.
+    kept["environment"] = _with_values(service.get("environment"))
+    if build := service.get("build"):
+        kept.pop("image", None)
+        kept["build"] = build | {"args": _with_values(build.get("args"))}
     kept["volumes"] = [
         volume | {"read_only": True} if volume.get("type") == "bind" else volume
         for volume in service.get("volumes") or ()

@@ -132,7 +132,7 @@ class TurnsTable:
 
     @property
     def turn_s(self) -> float:
-        """The planned average length of a turn, in s. Longer ones are less biased, shorter ones see noise more equally."""
+        """The planned average length of a turn, in s. Longer ones are less biased, shorter ones share more noise."""
         side_by_side = min(len(self.cells), MOST_IN_BLOCK)
         if self.has_quotas:
             return round(min(QUOTA_TURN_S, QUOTA_CYCLE_S / side_by_side), 3)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from bench.core.errors import UserError, unknown
+from bench.core.errors import EqualSides, UserError, unknown
 from bench.matrix.knobs import (
     ALLOWED,
     MOST_VALUES,
@@ -131,7 +131,7 @@ class Variant:
         elif len(working) == 1:
             found = [wheel if wheel.cause else replace(wheel, cause=ALONE) for wheel in found]
         if len(found) == 1 and wheels.asked[found[0].asked].is_release and found[0].version == pins[found[0].name]:
-            raise UserError(f"--package {found[0].package}: equal sides: it is the version that the lock pins")
+            raise EqualSides(f"--package {found[0].package}: equal sides: it is the version that the lock pins")
         for wheel in found:
             yield self._with_version(service, wheel, release=wheels.asked[wheel.asked].is_release)
 

@@ -7,6 +7,7 @@ import lzma
 import shutil
 import tarfile
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from bench.core.errors import UserError
@@ -15,6 +16,7 @@ PACKED = "raw.tar.xz"
 SUMS = "records.sha256"
 """Beside the archive: the sha256 of what is made from it, as sha256sum prints it, so that a change of it is seen."""
 SUMMED = ("records.jsonl", "events.jsonl")
+MOST_BYTES, BLOCK = 2 << 30, 512
 MARK = ".archive.sha256"
 """In the unpacked folder: hashes of the files that it was unpacked from."""
 
@@ -35,9 +37,9 @@ def unpacked(published: Path, cache: Path) -> Path:
         made.chmod(0o755)
         try:
             with tarfile.open(published / PACKED) as files:
-                files.extractall(made, filter="data")
+                files.extractall(made, filter=_limited())
             for file in published.iterdir():
-                if file.name != PACKED:
+                if file.name != PACKED and file.is_file() and not file.is_symlink():
                     shutil.copy(file, made)
             (made / MARK).write_text(content)
             shutil.rmtree(folder, ignore_errors=True)
@@ -53,6 +55,20 @@ def unpacked(published: Path, cache: Path) -> Path:
         words = f"cannot unpack {published} into {cache}: {error.strerror}; free some space or fix its owner"
         raise UserError(words) from error
     return folder
+
+
+def _limited() -> Callable[[tarfile.TarInfo, str], tarfile.TarInfo | None]:
+    """A filter of members that ends an archive which unpacks to more than MOST_BYTES."""
+    left = MOST_BYTES
+
+    def check(member: tarfile.TarInfo, folder: str) -> tarfile.TarInfo | None:
+        nonlocal left
+        left -= member.size + BLOCK
+        if left < 0:
+            raise tarfile.TarError(f"it has more than {MOST_BYTES >> 30} GiB")
+        return tarfile.data_filter(member, folder)
+
+    return check
 
 
 def sums_of(folder: Path) -> str:

@@ -26,7 +26,7 @@ from bench.run.retries import SPOILED
 
 RUNNING_ANSWERS = "answers.json"
 """The expected answers of a server that is already running; only such servers have this file."""
-SOURCES = "sources.json"
+SOURCES, COMMAND = "sources.json", "command.json"
 """The text of start scripts and apps, by path; missing in earlier runs."""
 Ends = tuple[Mapping[str, str], Mapping[str, str]]
 """A container's counters (before, after) a window."""
@@ -215,7 +215,7 @@ def read_service(run: str, name: str) -> ServiceFacts:
     limits = None if (text := read_bytes(f"{run}/{folder}/limits.txt")) is None else _counters(text)
     if not limits or "null" in limits:
         missing["limits"] = (limits or {}).get("null") or f"{folder}/limits.txt is missing or empty"
-    command, unknown = _command(as_object(read_bytes(f"{run}/{folder}/command.json") or b""))
+    command, unknown = _command(as_object(read_bytes(f"{run}/{folder}/{COMMAND}") or b""))
     missing |= {"command": unknown} if unknown else {}
     failed = read_bytes(f"{run}/{folder}/failure.json")
     return ServiceFacts(
@@ -295,7 +295,7 @@ def _packages(frozen: bytes) -> dict[str, str]:
 def _command(value: Mapping[str, Any] | None) -> tuple[StartCommand | None, str | None]:
     """(start command, reason if unknown), from command.json; both None if that was not saved."""
     argv = [str(word) for word in items(mapping(value).get("argv"))]
-    if not argv:
+    if not argv or not argv[0]:
         unknown = mapping(value).get("missing")
         return None, unknown if isinstance(unknown, str) else None
     environment = {key: str(own) for key, own in mapping(mapping(value).get("environment")).items()}

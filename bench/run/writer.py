@@ -10,19 +10,21 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from bench.core.errors import UserError
 from bench.core.files import write_file
-from bench.matrix.compose import run_services
-from bench.matrix.knobs import started_with
+from bench.matrix.compose import KNOBS, environment_of, run_services
+from bench.matrix.knobs import THREADS, started_with
 from bench.matrix.model import Matrix, Service
 from bench.matrix.packages import FOLDER as PACKAGES
 from bench.matrix.packages import asked
+from bench.matrix.start_script import start_words
 from bench.own_app.app import LOCKS
 from bench.plan.cells import Plan
 from bench.plan.interim_looks import table_looks
 from bench.plan.measurement import Measurement
 from bench.run.provenance import provenance
 from bench.run.raw_files import ABOUT_RAW, README
-from bench.run.reader import SOURCES
+from bench.run.reader import COMMAND, SOURCES
 
 
 def write_run(
@@ -44,7 +46,11 @@ def write_run(
     write_file(folder / "knobs.env", "".join(f"{k}={v}\n" for k, v in (facts["knobs"] | limits).items()))
     write_file(folder / "plan.jsonl", "".join(f"{one.to_line()}\n" for one in planned))
     write_file(folder / SOURCES, json.dumps(sources_of(services), indent=1) + "\n")
-    (folder / README).parent.mkdir(exist_ok=True)
+    for service in services:
+        place = folder / "raw/services" / service.name
+        place.mkdir(parents=True, exist_ok=True)
+        command = start_command(service, facts["knobs"])
+        write_file(place / COMMAND, json.dumps(command, ensure_ascii=False) + "\n")
     write_file(folder / README, ABOUT_RAW)
     names = ("services.yml", "knobs.env", "plan.jsonl", SOURCES)
     hashes = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names}
@@ -163,6 +169,17 @@ def _running(service: Service) -> dict[str, Any]:
     names = {"stack": service.stack, "server": service.server.name, "framework": service.framework.name}
     made = {"python": service.python, "base": service.base, "package": None, "settings": None}
     return names | made | {"url": service.url, "owned": service.owned, "model": service.server.model}
+
+
+def start_command(service: Service, settings: Mapping[str, str]) -> dict[str, Any]:
+    """How its container starts the server: `argv`, and the `environment` that it may read; or why it is `missing`."""
+    known = environment_of(service, settings)
+    try:
+        argv = start_words(Path(source_paths(service)["start"]).read_text(encoding="utf-8"), known)
+    except (OSError, UserError) as error:
+        return {"missing": f"its start script: {error}"}
+    names = dict.fromkeys(["PORT", *KNOBS, THREADS, *dict(service.settings)])
+    return {"argv": argv, "environment": {name: known[name] for name in names if name in known}}
 
 
 def sources_of(services: Iterable[Service]) -> dict[str, str]:

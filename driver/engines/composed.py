@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from socket import create_connection
 from time import monotonic, sleep
-from typing import Any
 
 from driver.docker import Done, run
 from driver.engines.engine import Engine, Started, State
@@ -52,9 +51,6 @@ class Composed(Engine):
 
     def limits(self, service: str) -> str:
         return NO_SOCKET.format("limits")
-
-    def command(self, service: str) -> Mapping[str, Any]:
-        return {"missing": NO_SOCKET.format("processes").removeprefix("null ").strip()}
 
     def log(self, service: str) -> str:
         return f"see: docker-compose logs {service}\n"

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from driver.docker import DockerError, Done
 from driver.failure import RUN, USER, Failure
@@ -173,10 +172,6 @@ class Engine(ABC):
     @abstractmethod
     def limits(self, service: str) -> str:
         """The limits in effect inside the container, as lines."""
-
-    @abstractmethod
-    def command(self, service: str) -> Mapping[str, Any]:
-        """command.json: the server's `argv` and its `environment` of knobs, or why they are `missing`."""
 
     def save_provenance(self, service: str) -> None:
         """Saves what the image is made of; Failure if the image of a resumed run has changed."""

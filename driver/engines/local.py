@@ -42,18 +42,8 @@ FACTS = "|".join(
 TARGET_STATE = "null no counters: not a container of this project\n"
 """The raw file of a target."""
 LIMITS = 'echo "nofile $(ulimit -n)"; echo "net.core.somaxconn $(cat /proc/sys/net/core/somaxconn)"'
-COMMAND = """case $(tr '\\0' ' ' </proc/1/cmdline) in
-*' -- '*) read -r pid _ </proc/1/task/1/children ;;
-*) pid=1 ;;
-esac
-cat "/proc/$pid/cmdline" || exit
-for name in "$0" "$@"; do value=$(printenv "$name") && printf '\\f%s' "$name=$value"; done
-exit 0"""
-"""Prints the arguments of the server's process, which may be the child of an init, and the given variables."""
 DESCRIPTORS = 'for pid; do ls "/proc/$pid/fd" 2>/dev/null || [ ! -e "/proc/$pid" ] || echo unreadable; done'
 """Prints the open file descriptors of the given processes, one per line."""
-KNOBS = ("PORT", "WORKERS", "BACKLOG", "THREADS")
-"""Variables that all servers get, besides those of --vary."""
 UP = ("up", "--detach", "--no-build")
 TRIES, WAIT_S = 100, 0.1
 CONTAINERS = 2
@@ -212,19 +202,11 @@ class LocalDocker(Engine):
 
     def limits(self, service: str) -> str:
         container, context = self.run.container(service), self.context_of(service)
-        done = docker("exec", container, "sh", "-c", LIMITS, context=context, check=False)
+        try:
+            done = docker("exec", container, "sh", "-c", LIMITS, context=context, check=False, timeout=20)
+        except DockerError as error:
+            return f"null {error}\n"
         return done.out + ("null the container ended\n" if done.status else "")
-
-    def command(self, service: str) -> Mapping[str, Any]:
-        container, context = self.run.container(service), self.context_of(service)
-        varied = [setting.partition("=")[0] for setting in self.run.services[service].settings.split()]
-        names = dict.fromkeys([*KNOBS, *varied])
-        done = docker("exec", container, "sh", "-c", COMMAND, *names, context=context, check=False)
-        words, *settings = done.out.split("\f")
-        if done.status or not words:
-            return {"missing": "the arguments of its process cannot be read"}
-        environment = dict(setting.split("=", 1) for setting in settings)
-        return {"argv": words.removesuffix("\0").split("\0"), "environment": environment}
 
     def freezer(self, services: Sequence[str]) -> AbstractContextManager[None]:
         pids = {} if self._why_not() else {name: self.pid_of(name) for name in self._ours(services)}

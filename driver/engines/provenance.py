@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from driver.docker import CONFINED, docker
+from driver.docker import CONFINED, DockerError, docker
 from driver.failure import USER, Failure
 from driver.files import save, text_of
 from driver.run import Run
@@ -25,7 +25,14 @@ ASKED = {
     "os-release": "cat /etc/os-release",
     "jit": 'python3 -c "$0"',
 }
+ASKED_S = 60.0
 APART = "\f"
+
+
+class ImageError(DockerError):
+    """What runs in a service's image does not end, or prints too much."""
+
+
 NO_BASE = '"missing": "the base that it was built on is not here under this name"'
 
 
@@ -40,13 +47,31 @@ def save_provenance(run: Run, service: str) -> None:
             raise Failure(USER, f"the image of {service} has changed since {run.name} began: start a new run")
         return
     settings = f"PYTHON_JIT={run.setting('PYTHON_JIT', '0')} {facts.settings}".split()
-    argv = ["run", "--rm", "--label", f"bench.run={run.project}", "--network", "none", *CONFINED, "--memory", "512m"]
+    name = f"{run.project}-{service}-provenance"
+    argv = [
+        "run",
+        "--rm",
+        "--name",
+        name,
+        "--label",
+        f"bench.run={run.project}",
+        "--network",
+        "none",
+        *CONFINED,
+        "--memory",
+        "512m",
+    ]
     argv += ["--ulimit", f"nofile={run.setting('NOFILE', '16384')}", "--tmpfs", "/tmp:mode=1777", "--entrypoint", ""]
     argv += [f"--env={setting}" for setting in settings]
     # One container for all questions; form feeds separate the answers.
     script = ' && printf "\\f" && '.join(ASKED.values())
-    for name, part in zip(ASKED, docker(*argv, image, "sh", "-c", script, JIT).out.split(APART)):
-        save(folder / f"{name}.txt", part.removesuffix("\n") + "\n")
+    try:
+        answers = docker(*argv, image, "sh", "-c", script, JIT, timeout=ASKED_S).out.split(APART)
+    except DockerError as error:
+        docker("rm", "--force", name, check=False)
+        raise ImageError(str(error)) from error
+    for asked, part in zip(ASKED, answers):
+        save(folder / f"{asked}.txt", part.removesuffix("\n") + "\n")
     save(folder / "image.json", docker("image", "inspect", image).out)
     save(folder / "base.json", describe_base(facts.base, image))
     save(folder / "image.id", f"{found}\n")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from driver.docker import answers, end_group
-from driver.failure import RUN, USER, Failure, ignore_signals, say
+from driver.failure import EQUAL, RUN, USER, Failure, ignore_signals, say
 from driver.planning.tools import asked, bench, commit_of, done_by_git, git
 from driver.run import ROOT
 
@@ -188,10 +188,10 @@ def _judge(bisection: Bisection, commit: str) -> str:
             judged = bench(ROOT, "bisect", measured.run, f"--whole={bisection.whole}").strip()
         except (Failure, SystemExit) as error:
             raise Failure(NOT_MEASURED, f"the bisection stopped: {error}") from error
-    elif measured.status != USER or ": the wheels cannot be built: " in words:
-        judged = f"abort: {words}"
-    elif ": equal sides: " in words:
+    elif measured.status == EQUAL:
         judged = "good: the same files"
+    elif measured.status != USER:
+        judged = f"abort: {words}"
     else:
         judged = f"skip: {words.rpartition(f'@{commit}: ')[2]}"
     if measured.status == USER and not answers():

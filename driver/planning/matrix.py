@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pwd
+import shlex
 import stat
 import subprocess
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from driver.docker import docker
-from driver.failure import USER, Failure, Interrupted
+from driver.failure import USER, Failure, Interrupted, say
 from driver.lifecycle import hold
 from driver.lifecycle.writer import in_the_way
 from driver.nodes import contexts
@@ -31,6 +32,8 @@ SETUP_ENDS_S = 10.0
 TWO_REFS = "BENCH_REFS"
 """Environment variable, set by scripts/compare.sh: the run's two refs are checked out."""
 REFS = "refs.json"
+CAN_HARM = ("env-file", "before", "compose")
+"""Options of an own app that read files or run commands: a repetition names those that it takes over."""
 """The file of a run of two refs from which they are checked out again."""
 
 
@@ -229,6 +232,8 @@ def repeat(request: Request) -> tuple[str, str]:
             raise Failure(USER, f"{request.again}: '{words[0]}' is no longer an option for your own app")
         del words[:taken]
     request.own = {**was, **request.own}
+    if taken_over := " ".join(f"--{name} {shlex.quote(was[name])}" for name in CAN_HARM if name in was):
+        say(f"as in {request.again}: {taken_over}")
     if then["own_app"] and not request.own.get("app"):
         again = f"give --app FOLDER {then['own_app']} and its other options again"
         raise Failure(USER, f"{request.again} was planned before the options of --app were saved: {again}")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from driver.docker import docker
 from driver.failure import USER, Failure, say
+from driver.planning.compose_file import read_compose
 from driver.planning.tools import bench, build, python_base
 
 OPTIONS = ("interface", "requirements", "targets", "expect", "env-file", "before", "compose", "head")
@@ -18,7 +19,6 @@ READ = ("requirements", "targets", "expect", "env-file")
 """Options that name a file for the description to read."""
 UV = "uv==0.13.8"
 """Resolves and pins requirements; a test compares it with scripts/lock.sh."""
-NOT_SOURCE = (".venv", "node_modules")
 
 
 def prepare_own_app(
@@ -62,7 +62,9 @@ def _describe(root: Path, own: Mapping[str, str], selection: Sequence[str], file
     out = Path(tempfile.mkdtemp(prefix=".app-", dir=root / "results"))
     files.callback(shutil.rmtree, out, ignore_errors=True)
     if compose:
-        words += _resolve(compose, out)
+        resolved = read_compose(compose, _file("env-file", own["env-file"]) if own.get("env-file") else None)
+        (out / "compose.json").write_text(json.dumps(resolved))
+        words += ["--compose", str(compose), "--compose-resolved", f"results/{out.name}/compose.json"]
     for name, value in zip(selection, [*selection[1:], ""]):
         words += ["--python", value] if name == "--python" else [name] if name.startswith("--python=") else []
     return out, bench(root, "own-app", f"results/{out.name}", *words, docker_options=mounts)
@@ -78,19 +80,6 @@ def _mount(folder: Path, place: str) -> list[str]:
     """Options for a read-only mount, quoted so that any file name works."""
     source = str(folder).replace('"', '""')
     return ["--mount", f'type=bind,"source={source}",target={place},readonly']
-
-
-def _resolve(file: Path, out: Path) -> list[str]:
-    """Resolves the user's Compose file and lists symbolic links beside it, for `bench own-app` to check."""
-    words = ("compose", "--project-directory", str(file.parent), "--file", str(file), "config", "--format", "json")
-    done = docker(*words, check=False)
-    if done.status:
-        raise Failure(USER, f"--compose: {done.last_line}")
-    (out / "compose.json").write_text(done.out)
-    found = (path for path in file.parent.rglob("*") if path.is_symlink() and not {*path.parts} & {*NOT_SOURCE})
-    links = [str(path) for path, _ in zip(found, range(1000))]
-    resolved = f"results/{out.name}/compose.json"
-    return ["--compose", str(file), "--compose-resolved", resolved, "--compose-links", "\n".join(links)]
 
 
 def _lock(root: Path, out: Path, pythons: str, again_folder: str) -> None:

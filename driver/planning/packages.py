@@ -45,7 +45,7 @@ def prepare_packages(root: Path, packages: Sequence[str], selection: Sequence[st
         ]
         words += ["--build-arg", f"BUILD_PACKAGES={_build_packages(root)}"]
         words += ["--output", f"type=local,dest={folder / 'out' / label}", str(folder / "items")]
-        build("--package: the wheels cannot be built", *words, log=folder / "build.log")
+        build("--package: the wheels cannot be built", *words, log=folder / "build.log", status=RUN)
     place = f"results/{folder.name}"
     bench(root, "packages", f"{place}/items", f"{place}/out", *(label for label, _ in pythons))
     return f"--packages-in={place}/out"
@@ -120,11 +120,20 @@ def _take_folder(folder: Path, path: Path) -> None:
         elif name and there.is_dir():
             shutil.copytree(there, here, symlinks=True, dirs_exist_ok=True)
     if (top / ".git").is_dir():
-        shutil.copytree(top / ".git", source / ".git", symlinks=True)
+        shutil.copytree(top / ".git", source / ".git", symlinks=True, ignore=_private)
+        kept = r"^(core\.(repositoryformatversion|bare)|extensions\..*)$"
+        for line in asked(top, "config", "--local", "--get-regexp", kept).splitlines():
+            done_by_git(source, "config", "--file", str(source / ".git/config"), *line.split(" ", 1))
     _describe_source(folder, path, commit)
     if asked(path, "status", "--porcelain", "--", "."):
         (folder / "changed").write_text("yes")
         say(f"--package {path}: with uncommitted changes")
+
+
+def _private(folder: str, names: list[str]) -> set[str]:
+    """What a git folder has besides its history: addresses with tokens, hooks, and who did what."""
+    private = {"config", "config.worktree", "hooks", "logs", "FETCH_HEAD"}
+    return private.intersection(names) if "objects" in names else set()
 
 
 def _not_source(folder: str, names: list[str]) -> set[str]:

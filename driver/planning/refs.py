@@ -31,6 +31,7 @@ PROJECT = ("services", ".env")
 NEEDED = "services/matrix.toml"
 WORKTREE = "WORKTREE"
 """The ref that stands for the uncommitted state."""
+MARK = re.compile(r"[a-z0-9-]{7,40}")
 LABEL = re.compile(r"[A-Za-z0-9._/@%+~^-]{1,60}")
 ENDS_S = 60.0
 """Seconds that scripts/matrix.sh has to remove its containers after a signal."""
@@ -267,9 +268,12 @@ def _check_out(source: Source, folder: Path) -> None:
 
 def remove_refs(folder: Path) -> None:
     """Removes the images, worktrees and files of its sides; keeps images that another folder's sides use too."""
-    repository = _repository(folder)
+    repository, ours = _repository(folder), Path(os.path.realpath(folder))
     others = {side.mark for other in (ROOT / "results").glob(".refs-*") if other != folder for side in _sides(other)}
     for side in _sides(folder):
+        place = ROOT / side.place
+        if not (Path(os.path.realpath(place)).is_relative_to(ours) and MARK.fullmatch(side.mark)):
+            raise Failure(USER, f"{folder.relative_to(ROOT)} was not made by this script: remove it")
         if side.mark not in others:
             images = (
                 "image",
@@ -282,15 +286,15 @@ def remove_refs(folder: Path) -> None:
             names = docker(*images, check=False).out.split()
             if names:
                 docker("image", "rm", "--force", *names, check=False)
-        shutil.rmtree(ROOT / side.place, ignore_errors=True)
-        git(repository, "worktree", "remove", "--force", "--force", str(ROOT / side.place))
+        shutil.rmtree(place, ignore_errors=True)
+        git(repository, "worktree", "remove", "--force", "--force", str(place))
     shutil.rmtree(folder, ignore_errors=True)
 
 
 def remove_left_refs() -> None:
     """Removes leftovers of killed calls: folders whose lock nobody holds."""
     for folder in sorted((ROOT / "results").glob(".refs-*")):
-        if folder.is_dir() and not _is_in_use(folder):
+        if folder.is_dir() and not folder.is_symlink() and not _is_in_use(folder):
             say(f"removing what is left of two refs: {folder.relative_to(ROOT)}")
             remove_refs(folder)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from driver.compose import in_tools, setting, tools_words
 from driver.docker import Done, client, docker, engine_environment, kind_words, run
-from driver.failure import INTERRUPTED, RUN, USER, Failure, Interrupted
+from driver.failure import EQUAL, INTERRUPTED, RUN, USER, Failure, Interrupted
 from driver.files import text_of
 from driver.lifecycle import hold
 from driver.run import ROOT
@@ -33,7 +33,7 @@ def bench(root: Path, verb: str, *words: str, stdin: bytes | None = None, docker
         raise
     sys.stderr.write(done.err)
     sys.stderr.flush()
-    if done.status in (USER, INTERRUPTED):
+    if done.status in (USER, EQUAL, INTERRUPTED):
         raise SystemExit(done.status)
     if done.status:
         raise Failure(RUN, f"'python3 -m bench {verb}' ended with status {done.status}")
@@ -83,13 +83,13 @@ def described_engine() -> str:
     return version if lacks in ("", "docker") else f"{version} ({lacks})"
 
 
-def build(what: str, *words: str, log: Path) -> None:
+def build(what: str, *words: str, log: Path, status: int = USER) -> None:
     """Builds with BuildKit; Failure with `what` and the message of the program that failed in the build."""
     environment = {**os.environ, **engine_environment()}
     argv = ("buildx", "build", *words, "--progress", "plain")
     done = docker(*argv, check=False, timeout=LONGEST_S, log=log, env=environment)
     if done.status:
-        raise Failure(USER, f"{what}: {words_of_build(done.out) or done.last_line}")
+        raise Failure(status, f"{what}: {words_of_build(done.out) or done.last_line}")
 
 
 def words_of_build(text: str) -> str:
@@ -111,7 +111,18 @@ def python_base(root: Path, python: str) -> list[str]:
 
 def git(folder: Path, *words: str, env: Mapping[str, str] | None = None) -> Done:
     """Runs git in a folder, without hooks."""
-    argv = ["git", "-C", str(folder), "-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false", *words]
+    argv = [
+        "git",
+        "-C",
+        str(folder),
+        "-c",
+        "core.hooksPath=/dev/null",
+        "-c",
+        "core.fsmonitor=false",
+        "-c",
+        "core.quotePath=false",
+        *words,
+    ]
     return run(argv, check=False, env=env)
 
 

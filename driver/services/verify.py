@@ -15,6 +15,7 @@ from driver.counters import PROC
 from driver.docker import docker
 from driver.engines.engine import Engine
 from driver.engines.of_run import engine_of
+from driver.engines.provenance import ImageError
 from driver.failure import RUN, USER, Failure, say, warn
 from driver.files import save, save_json, text_of
 from driver.parallel import together
@@ -109,8 +110,8 @@ def verify_service(engine: Engine, service: str, crowd: bool, contract: bool) ->
     """Verifies one service. `crowd`: others are verified at the same time."""
     run, folder = engine.run, engine.run.service_folder(service)
     folder.mkdir(parents=True, exist_ok=True)
-    if not contract:
-        engine.save_provenance(service)
+    if not contract and not save_provenance(engine, service):
+        return
     if (folder / "verify.json").exists():
         return
     found = started(engine, service)
@@ -129,7 +130,6 @@ def verify_service(engine: Engine, service: str, crowd: bool, contract: bool) ->
         if not contract:
             save_idle(engine, service)
             save(folder / "limits.txt", engine.limits(service))
-            save_json(folder / "command.json", engine.command(service))
         if run.host.own_app:
             check_own_answers(engine, service)
         else:
@@ -138,6 +138,18 @@ def verify_service(engine: Engine, service: str, crowd: bool, contract: bool) ->
             check_sockets(engine, service)
             end_under_load(engine, service, crowd)
     engine.stop([service])
+
+
+def save_provenance(engine: Engine, service: str) -> bool:
+    """Saves what its image is made of; leaves it out, and returns False, if its image does not tell."""
+    try:
+        engine.save_provenance(service)
+    except ImageError as error:
+        engine.check(step_failed=True)
+        save(engine.run.service_folder(service) / "start.log", f"{error}\n")
+        leave_out(engine, service, "start")
+        return False
+    return True
 
 
 def save_idle(engine: Engine, service: str) -> None:

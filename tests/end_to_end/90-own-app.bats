@@ -51,7 +51,7 @@ load own_app
 	printf 'services: {db: {image: x, ports: ["5432:5432"]}}\n' >"$BATS_TEST_TMPDIR/c.yml"
 	refused_at_once "publishes a port" measure --compose "$BATS_TEST_TMPDIR/c.yml"
 	printf 'services: {db: {image: x, volumes: ["/var/run/docker.sock:/s"]}}\n' >"$BATS_TEST_TMPDIR/c.yml"
-	refused_at_once "mounts the Docker socket" measure --compose "$BATS_TEST_TMPDIR/c.yml"
+	refused_at_once "which is outside of the file's own folder" measure --compose "$BATS_TEST_TMPDIR/c.yml"
 	echo 'no-such-package-anywhere==1' >"$BATS_TEST_TMPDIR/bad/requirements.txt"
 	refused_at_once "no-such-package-anywhere" measure --server waitress
 }

@@ -68,7 +68,9 @@ use() { run_folder=$(<"$BATS_FILE_TMPDIR/$1") && cat "$run_folder/report.md"; }
 
 # refused WORDS OPTION...: status 2, and the last line has WORDS; nothing is measured and nothing is left.
 refused() {
-	run -2 env BENCH_QUIET=1 scripts/matrix.sh "${@:2}"
+	local status=2
+	[[ $1 != "equal sides"* ]] || status=3
+	run "-$status" env BENCH_QUIET=1 scripts/matrix.sh "${@:2}"
 	echo "$output"
 	[[ ${lines[-1]} == *"$1"* ]]
 	[[ $(compgen -G 'results/2*' | wc -l) == 1 && -z $(compgen -G 'results/.packages-*') ]]

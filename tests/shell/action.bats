@@ -15,7 +15,7 @@ setup_file() {
 		#!/usr/bin/env bash
 		set -Eeuo pipefail
 		printf '%s\n' "\$@" >"\$FAKE/words"
-		[[ ! -e \$FAKE/refusal ]] || { cat "\$FAKE/refusal" >&2 && exit 2; }
+		[[ ! -e \$FAKE/refusal ]] || { read -r status words <"\$FAKE/refusal" && echo "\$words" >&2 && exit "\$status"; }
 		cd "$BATS_FILE_TMPDIR/project"
 		python3 $support/compared_runs.py "results/\$(<"\$FAKE/head")" 4000 "\$(<"\$FAKE/head")"
 		echo "results/\$(<"\$FAKE/head")/report.md"
@@ -73,12 +73,14 @@ verdict=slower" ]]
 }
 
 @test "a head that gives the same package passes, and what cannot be measured does not" {
-	echo 'bench: --package: equal sides: a@1 and a@2 give the same files (a==1)' >"$FAKE/refusal"
+	echo '3 bench: --package: equal sides: a@1 and a@2 give the same files (a==1)' >"$FAKE/refusal"
 	action 0
 	[[ $(<"$FAKE/results") == $'run=\nreport=\ncomment=\nverdict=no difference shown' ]]
 	grep -q 'give the same package' "$FAKE/summary"
-	echo 'bench: --package: the wheels cannot be built' >"$FAKE/refusal"
+	echo '2 bench: --package a@2: RuntimeError: cannot build: equal sides: nothing to see' >"$FAKE/refusal"
 	action 2
+	echo '1 bench: --package: the wheels cannot be built' >"$FAKE/refusal"
+	action 1
 	# shellcheck disable=SC2154 # bats sets it
 	[[ $(tail -n1 "$FAKE/results") == verdict= && $stderr == *'the wheels cannot be built'* ]]
 }

@@ -67,8 +67,8 @@ setup() {
 	mkdir "$FAKE" "$TMPDIR"
 	echo 'table in turns: json  wrk  c16  2 services' >"$FAKE/listed"
 	echo '2 bench: --package NEWER: it does not build: error in setup.py' >"$FAKE/unbuilt"
-	echo '2 bench: --package: equal sides: a@1 and NEWER give the same files (a==1)' >"$FAKE/equal"
-	echo '2 matrix.sh: --package: the wheels cannot be built: no space left' >"$FAKE/full"
+	echo '3 bench: --package: equal sides: a@1 and NEWER give the same files (a==1)' >"$FAKE/equal"
+	echo '1 matrix.sh: --package: the wheels cannot be built: no space left' >"$FAKE/full"
 	echo '1 matrix.sh: the engine is gone' >"$FAKE/gone"
 	cd "$BATS_FILE_TMPDIR/project" || return
 	pkg=$BATS_FILE_TMPDIR/pkg

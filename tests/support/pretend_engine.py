@@ -76,9 +76,6 @@ class NotingEngine(Engine):
     def limits(self, service: str) -> str:
         return "nofile 1024\n"
 
-    def command(self, service: str) -> Mapping[str, Any]:
-        return {"argv": ["serve", service], "environment": {"WORKERS": "1"}}
-
     def stop(self, services: Sequence[str]) -> None:
         self._note("stop", *services)
 

@@ -29,7 +29,7 @@ def first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     services = {service.name: service for service in load_matrix().services}
     for name in facts_of(folder)["services"]:
         place = folder / "raw/services" / name
-        place.mkdir(parents=True)
+        place.mkdir(parents=True, exist_ok=True)
         pins = pins_of(services[name]).versions.items()
         (place / "packages.txt").write_text("".join(f"{key}=={value}\n" for key, value in pins))
         (place / "image.json").write_text('[{"RootFS": {"Layers": ["sha256:1", "sha256:2"]}}]')
@@ -181,7 +181,7 @@ COMMAND = ["--stack", "aiohttp,tornado", "--scenario=json", "--stack", "sanic", 
         (
             ["--target", "http://a", "--i-own-this-target", "--rounds", "2"],
             ["--rounds", "4"],
-            ["--target", "http://a", "--i-own-this-target", "--rounds", "4", "--seed", "7"],
+            ["--target", "http://a", "--rounds", "4", "--seed", "7"],
         ),
     ],
 )

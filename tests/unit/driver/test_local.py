@@ -244,18 +244,6 @@ def test_the_last_words_of_a_container_and_its_limits(engine: LocalDocker, docke
     assert engine.limits("a") == "nofile 1\nnull the container ended\n"
 
 
-def test_what_serves_is_read_in_its_container(engine: LocalDocker, docker: Docker) -> None:
-    docker.says("exec p-a-1", "/opt/bin/python3\0/opt/bin/serve\0--name\0two words\0\fPORT=8080\fWORKERS=1")
-    assert engine.command("a") == {
-        "argv": ["/opt/bin/python3", "/opt/bin/serve", "--name", "two words"],
-        "environment": {"PORT": "8080", "WORKERS": "1"},
-    }
-    docker.says("exec p-a-1", "", status=1)
-    assert engine.command("a") == {"missing": "the arguments of its process cannot be read"}
-    unseen = "no Docker socket is mounted: the processes of other containers cannot be read"
-    assert Composed(engine.run).command("a") == {"missing": unseen}
-
-
 def test_a_daemon_that_has_ended_is_named(engine: LocalDocker, docker: Docker) -> None:
     engine.check(step_failed=True)
     docker.says("version", status=1)

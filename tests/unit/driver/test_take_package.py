@@ -103,8 +103,15 @@ def test_what_is_not_there_is_refused_by_name(repository: Path, spec: str, words
 
 
 def test_a_folder_is_copied_without_what_git_ignores_and_with_what_is_not_committed(repository: Path) -> None:
+    git(repository, "config", "remote.origin.url", "https://me:ghp_token@example.org/x")
+    git(repository, "config", "http.https://example.org/.extraheader", "AUTHORIZATION: basic token")
+    (repository / ".git/FETCH_HEAD").write_text("https://me:ghp_token@example.org/x")
     item = taken(repository)
     assert (text(item, "kind"), text(item, "commit")) == ("folder", git(repository, "rev-parse", "HEAD"))
+    assert [
+        path for path in (item / "source/.git").rglob("*") if path.is_file() and b"token" in path.read_bytes()
+    ] == []
+    assert not (item / "source/.git/hooks").exists() and not (item / "source/.git/logs").exists()
     assert text(item, "source/pkg/code.py") == "3"
     assert not (item / "changed").exists() and not (item / "source/build").exists()
     assert git(item / "source", "describe", "--tags").startswith("v1-1-g")

@@ -63,7 +63,6 @@ def test_a_run_verifies_once_with_what_figures_need(tmp_path: Path, capfd: pytes
     folder = engine.run.service_folder("a")
     assert (folder / "idle.txt").read_text() == "memory_bytes 7\n"
     assert (folder / "limits.txt").read_text() == "nofile 1024\n"
-    assert (folder / "command.json").read_text() == '{"argv": ["serve", "a"], "environment": {"WORKERS": "1"}}\n'
     assert not (folder / "answer.txt").exists()
     assert capfd.readouterr().err == "a: verified (5 passed)\n"
     verified(engine)

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from bench.load.client import Asked, Client, Request
+from bench.load.client import MOST_BODY, Asked, Client, Request, _Answer
 from bench.load.event import attempts, due_times, load_by_vegeta, rates_of, rows
 from bench.load.idle_close import Keeper
 from bench.plan.event import Phase
@@ -115,6 +115,23 @@ CASES = {
     "a chunk without its end": (
         some(answers(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", stays=False), 10),
         {"answered": 18, "cut_short": 2},
+    ),
+    **{
+        f"a chunk of {size.decode()!r}": (
+            some(
+                answers(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + size + b"\r\nhello\r\n0\r\n\r\n"), 10
+            ),
+            {"answered": 18, "wrong": 2},
+        )
+        for size in (b"-6", b"+5", b"0x5", b"5_0", b" 5", b"", b"3", b"fffffffffffffffff")
+    },
+    "a trailer": (
+        answers(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;a=b\r\nhello\r\n0\r\nX: y\r\n\r\n"),
+        {"answered": 20},
+    ),
+    "10 GB": (
+        some(answers(b"HTTP/1.1 200 OK\r\nContent-Length: 10737418240\r\n\r\nhello"), 10),
+        {"answered": 18, "wrong": 2},
     ),
     "503": (some(answers(b"HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n"), 2), {"answered": 10, "status_503": 10}),
     "500": (some(answers(b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n"), 2), {"answered": 10, "other_status": 10}),
@@ -384,3 +401,17 @@ def test_what_vegeta_says_of_an_attempt_is_one_of_the_fates() -> None:
     found = [*attempts(lines, 0, 100.0)]
     assert [one.fate.value for one in found if one.fate] == [fate for _, fate in texts.values()]
     assert all(one.end_ns - one.sent_ns == 5_000_000 for one in found)
+
+
+@pytest.mark.parametrize("chunked", [True, False])
+def test_a_body_without_an_end_is_wrong_and_small_chunks_take_time_only_once(chunked: bool) -> None:
+    head = b"HTTP/1.1 200 OK\r\n" + (b"Transfer-Encoding: chunked\r\n\r\n" if chunked else b"\r\n")
+    answer, part = _Answer(), b"1\r\nx\r\n" * 1000
+    assert answer.feed(head) is None
+    for _ in range(100):
+        assert answer.feed(part) is None
+    assert not chunked or answer.body == b"x" * 100_000
+    with pytest.raises(ValueError, match="too long"):
+        for _ in range(MOST_BODY // len(part) + 1):
+            answer.feed(part)
+    assert len(answer.data) < 2 * MOST_BODY

@@ -11,23 +11,13 @@ FOLDER = "/home/me/my shop"
 
 
 def merged(service: dict[str, Any], name: str = "db", **more: Any) -> dict[str, Any]:
-    return own_services({"services": {name: service}, **more}, FOLDER, [f"{FOLDER}/link"])
-
-
-def bind(source: str) -> dict[str, Any]:
-    return {"volumes": [{"type": "bind", "source": source, "target": "/x"}]}
+    return own_services({"services": {name: service}, **more})
 
 
 @pytest.mark.parametrize(
     ("service", "words"),
     [
         ({"ports": [{"target": 5432, "published": "5432"}]}, "publishes a port"),
-        (bind("/var/run/docker.sock"), "mounts the Docker socket"),
-        (bind(f"{FOLDER}/docker.sock"), "mounts the Docker socket"),
-        (bind("/etc"), "outside of the file's own folder"),
-        (bind(f"{FOLDER}/../other"), "outside of the file's own folder"),
-        (bind(f"{FOLDER}-other/x"), "outside of the file's own folder"),
-        (bind(f"{FOLDER}/link/x"), "through a symbolic link"),
         ({"volumes": [{"type": "npipe", "source": "x"}]}, "mounts a npipe"),
         ({"privileged": True}, "is privileged"),
         ({"network_mode": "host"}, "leaves the internal network"),
@@ -38,7 +28,18 @@ def bind(source: str) -> dict[str, Any]:
         ({"devices": ["/dev/sda"]}, "devices of the host"),
         ({"security_opt": ["seccomp:unconfined"]}, "weakens its confinement"),
         ({"extra_hosts": ["x=host-gateway"]}, "outside of the internal network"),
-        ({"build": {"context": FOLDER, "network": "host"}}, "more than a build needs"),
+        *(
+            ({"build": {"context": FOLDER, key: value}}, rf"more than a build needs \(build.{key}\)")
+            for key, value in {
+                "network": "host",
+                "additional_contexts": {"etc": "/etc"},
+                "tags": ["bench/loadgen"],
+                "cache_from": ["x"],
+                "cache_to": ["type=local,dest=/root"],
+                "secrets": ["key"],
+                "ssh": ["default"],
+            }.items()
+        ),
         ({"depends_on": {"seed": {"condition": "service_completed_successfully"}}}, "waits for seed to end"),
     ],
 )
@@ -52,7 +53,7 @@ def test_refused(service: dict[str, Any], words: str) -> None:
     [
         ({"volumes": {"data": {"external": True}}}, "the volume 'data' is one of the host's own"),
         ({"volumes": {"data": {"driver_opts": {"device": "/", "o": "bind"}}}}, "driver of its own"),
-        ({"secrets": {"key": {"file": "/etc/shadow"}}}, "the secret 'key' mounts /etc/shadow"),
+        ({"secrets": {"key": {"environment": "GITHUB_TOKEN"}}}, "the secret 'key' takes a variable of the shell"),
     ],
 )
 def test_refused_of_what_services_share(more: dict[str, Any], words: str) -> None:
@@ -64,7 +65,7 @@ def test_names_of_the_run_and_an_empty_file() -> None:
     with pytest.raises(UserError, match="the name 'loadgen' is taken"):
         merged({"image": "x"}, name="loadgen")
     with pytest.raises(UserError, match="no services"):
-        own_services({"services": {}}, FOLDER)
+        own_services({"services": {}})
 
 
 def test_what_is_left_is_hardened_and_on_the_internal_network_alone() -> None:
@@ -81,7 +82,7 @@ def test_what_is_left_is_hardened_and_on_the_internal_network_alone() -> None:
         "container_name": "db",
     }
     resolved = {"services": {"db": service}, "volumes": {"data": {"name": "shop_data"}}}
-    found = own_services(resolved, FOLDER)
+    found = own_services(resolved)
     [(name, one)] = found["services"].items()
     assert name == "own-db"
     assert one["networks"] == {"bench": {"aliases": ["db", "sql", "database"]}}
@@ -94,3 +95,17 @@ def test_what_is_left_is_hardened_and_on_the_internal_network_alone() -> None:
     assert "container_name" not in one
     assert found["volumes"] == {"data": {}}
     assert left_out(resolved) == ["db.restart", "db.container_name"]
+
+
+def test_what_is_built_has_a_name_of_the_run_and_no_variable_of_the_shell() -> None:
+    build = {"context": FOLDER, "args": {"A": "1", "GITHUB_TOKEN": None}}
+    given = {
+        "image": "bench/loadgen",
+        "build": build,
+        "environment": {"B": "2", "GITHUB_TOKEN": None},
+        "labels": {"x": "y"},
+    }
+    [one] = merged(given)["services"].values()
+    assert one["build"] == {"context": FOLDER, "args": {"A": "1"}}
+    assert one["environment"] == {"B": "2"}
+    assert "image" not in one and "labels" not in one

@@ -1,0 +1,86 @@
+#!/usr/bin/env bats
+# What a Compose file that somebody else wrote may not read: real folders, real links, and Docker Compose itself.
+
+load common
+
+setup() {
+	folder=$BATS_TEST_TMPDIR/app
+	mkdir -p "$folder/init" "$BATS_TEST_TMPDIR/outside"
+	echo secret >"$BATS_TEST_TMPDIR/outside/token"
+	cd "$BATS_TEST_DIRNAME/../.."
+}
+
+# compose_file LINES...: writes a file with one service, which has these lines.
+compose_file() {
+	printf '%s\n' 'services:' '  db:' '    image: x' "${@/#/    }" >"$folder/compose.yml"
+}
+
+# read_it: the file as the run would use it.
+read_it() {
+	python3 - "$folder/compose.yml" <<-'EOF'
+		import json
+		import sys
+		from pathlib import Path
+
+		from driver.failure import Failure
+		from driver.planning.compose_file import read_compose
+
+		try:
+		    print(json.dumps(read_compose(Path(sys.argv[1]).resolve(), None)))
+		except Failure as failure:
+		    print(failure)
+		    sys.exit(failure.status)
+	EOF
+}
+
+# outside WHAT: the file is refused, because of this.
+outside() {
+	run read_it
+	echo "$1: $output"
+	((status == 2))
+	[[ $output == "--compose: "*"$1"* ]]
+}
+
+@test "a mount, build, secret or env_file outside of the file's folder is refused, also through links wherever they are" {
+	local link
+	for link in link node_modules/link .venv/link $'new\nline'; do
+		mkdir -p "$(dirname "$folder/$link")"
+		ln -s "$BATS_TEST_TMPDIR/outside" "$folder/$link"
+		compose_file "volumes: [{type: bind, source: \"./${link/$'\n'/\\n}\", target: /x}]"
+		outside "outside of the file's own folder"
+	done
+	compose_file 'volumes: ["./link/token:/x"]'
+	outside "outside of the file's own folder"
+	compose_file 'volumes: ["../outside:/x"]'
+	outside "outside of the file's own folder"
+	compose_file 'volumes: ["/var/run/docker.sock:/x"]'
+	outside "mounts /var/run/docker.sock"
+	compose_file 'build: ../outside'
+	outside "is built from"
+	compose_file 'build: {context: ., dockerfile: link/token}'
+	outside "is built by"
+	compose_file 'build: {context: "https://example.com/x.git"}'
+	outside "which is not there"
+	compose_file 'env_file: link/token'
+	outside "reads"
+	compose_file 'env_file: [{path: ../outside/token}]'
+	outside "reads"
+	compose_file 'secrets: [key]'
+	printf '%s\n' 'secrets: {key: {file: ../outside/token}}' >>"$folder/compose.yml"
+	outside "the secret 'key' reads"
+	compose_file 'command: $X'
+	ln -s ../outside/token "$folder/.env"
+	outside "reads .env"
+}
+
+@test "no variable of the shell reaches the file, and what is below its folder is read" {
+	echo 'OWN=own' >"$folder/own.env"
+	echo 'GIVEN=given' >"$folder/.env"
+	ln -s init "$folder/inside"
+	compose_file 'env_file: own.env' 'environment: {A: "${GITHUB_TOKEN:-none}", B: "${GIVEN}", HOME: }' 'volumes: ["./inside:/x"]'
+	GITHUB_TOKEN=ghs_token run read_it
+	echo "$output"
+	((status == 0))
+	[[ $output == *'"A": "none"'*'"B": "given"'*'"OWN": "own"'* ]]
+	[[ $output == *"\"source\": \"$(realpath "$folder/init")\""* ]]
+}
