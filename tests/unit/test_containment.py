@@ -159,7 +159,7 @@ def test_a_users_own_services_are_confined_but_for_what_is_listed() -> None:
         "volumes": [{"type": "bind", "source": "/shop/init", "target": "/init"}],
         "platform": "x",
     }
-    own = own_services({"services": {"db": asked | {"tmpfs": ["/x"], "expose": ["5432"]}}}, "/shop")["services"]
+    own = own_services({"services": {"db": asked | {"tmpfs": ["/x"], "expose": ["5432"]}}})["services"]
     assert not list(unexempted(own.items(), CLOSED, "/shop"))
     kept = {fault for one in own.values() for fault in faults(one, CLOSED, "/shop")}
     assert kept == {one.fault for one in EXEMPTIONS if one.container == "own-*"}
