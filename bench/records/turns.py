@@ -132,8 +132,8 @@ def steady_part(turns: Turns, each: Sequence[Turn]) -> Turns | None:
     A turn begins with cold caches, and ends with fewer connections in flight than the level says. What that costs is
     the same in a long and a short turn, so it cancels in their difference, which is the service under steady load.
 
-    There is none either if long turns hardly took longer: a service that serves one request at a time answers all
-    connections even after a short turn, and then its turns consist of whole rounds of them.
+    If long turns hardly took longer, the whole window is steady: a service that serves one request at a time answers
+    all connections even after a short turn, so it works all the time, and its turns consist of whole rounds of them.
     """
     long, short = ([turn for turn in each if turn.long is kind] for kind in (True, False))
     if not long or not short:
@@ -142,8 +142,10 @@ def steady_part(turns: Turns, each: Sequence[Turn]) -> Turns | None:
     octets = fmean(turn.octets for turn in long) - fmean(turn.octets for turn in short)
     ns = fmean(turn.load_ns + turn.drain_ns for turn in long) - fmean(turn.load_ns + turn.drain_ns for turn in short)
     load_ns = fmean(turn.load_ns for turn in long) - fmean(turn.load_ns for turn in short)
-    if octets <= 0 or ns < LEAST_LONGER * load_ns:
+    if octets <= 0:
         return None
+    if ns < LEAST_LONGER * load_ns:
+        return turns
     names = set[str].intersection(*({*turn.cpu_ns} for turn in each))
     cpu_ns = {
         name: fmean(turn.cpu_ns[name] for turn in long) - fmean(turn.cpu_ns[name] for turn in short) for name in names

@@ -98,8 +98,6 @@ def test_the_steady_part_of_a_window_is_free_of_the_begin_and_the_end_of_turns(t
         [one | {"long": True} for one in TWO_LENGTHS],
         [one | {"long": None} for one in TWO_LENGTHS],
         [one | {"octets": -1} for one in TWO_LENGTHS],
-        # One request at a time: the last responses of a short turn take as long as a long turn.
-        [one | {"drain_ns": 0 if one["long"] else 100 * MS} for one in TWO_LENGTHS],
         [one | {"octets": 100} for one in TWO_LENGTHS],
         [{name: value for name, value in one.items() if name != "octets"} for one in TWO_LENGTHS],
     ],
@@ -108,6 +106,14 @@ def test_without_turns_of_two_lengths_there_is_no_steady_part(tmp_path: Path, ea
     record = judged(tmp_path, turns={"each": each})
     assert record.goodput == 3000
     assert record.steady_goodput is record.steady_speed is record.steady_cpu_per_success_s is None
+
+
+def test_a_service_that_answers_whole_rounds_one_at_a_time_is_steady_all_the_time(tmp_path: Path) -> None:
+    # The last responses of a short turn take as long as a long turn.
+    each = [one | {"drain_ns": 0 if one["long"] else 100 * MS} for one in TWO_LENGTHS]
+    record = judged(tmp_path, turns={"each": each})
+    assert (record.steady_goodput, record.steady_speed) == (record.goodput, record.speed) == (3000, 3000)
+    assert record.steady_cpu_per_success_s == record.cpu_per_success_s
 
 
 def speed_of(folder: Path, used_s: float, others_s: float, ran_s: float | None = None, waited_s: float = 0.0) -> Record:
