@@ -13,7 +13,7 @@ from bench.core.formats import printable
 from bench.plan.measurement import Measurement
 from bench.records.record import MEASURED
 from bench.run import retries
-from bench.run.reader import RUNNING_ANSWERS, Run, read_run
+from bench.run.reader import COMMAND, RUNNING_ANSWERS, Run, read_run
 from bench.schedule.finished import last_words
 from bench.schedule.steps import steps_of
 from bench.validity.measurement_rules import OUT_OF_MEMORY
@@ -180,7 +180,9 @@ def _set_aside(folder: Path) -> None:
     """
     passed = mapping(as_object(read_bytes(str(folder / VERIFIED)) or b"")).get("failed") == 0
     passed = passed or (folder / RUNNING_ANSWERS).exists()
-    names = [FAILURE] if passed else [path.name for path in folder.iterdir() if not path.name.startswith("failed-")]
+    # Its command is part of the plan.
+    names = [path.name for path in folder.iterdir() if not path.name.startswith("failed-") and path.name != COMMAND]
+    names = [FAILURE] if passed else names
     kept = folder / f"failed-{1 + sum(1 for _ in folder.glob('failed-*'))}"
     kept.mkdir()
     # failure.json last: after an interruption, everything is set aside again.
