@@ -18,6 +18,8 @@ FRESH = ("up", "--detach", "--no-deps", "--no-build", "--force-recreate", "--tim
 TOOLS = "bench/loadgen"
 FILE = "compose.yml"
 """The run's resolved Compose file, in the folder of the run or lane."""
+TOOLS_MEMORY = "4g"
+"""The most memory that reading a run may take, whatever files it has."""
 
 
 def run_compose(run: Run, *words: str, context: str = "", files: Sequence[Path] = (), **options: Any) -> Done:
@@ -84,7 +86,8 @@ def tools_words(
         raise Failure(USER, f"NOFILE='{nofile}' is not a number above 0; fix it in .env or the environment")
     argv = ["run", "--rm", "--interactive", "--label", f"bench.run={project}", "--network", "none"]
     argv += ["--ulimit", f"nofile={nofile}", "--user", results_user(), "--workdir", "/bench", *CONFINED]
-    argv += ["--tmpfs", "/tmp:exec", "--volume", f"{root}:/bench:ro", "--volume", f"{root}/results:/bench/results"]
+    argv += ["--volume", f"{root}:/bench:ro", "--volume", f"{root}/results:/bench/results"]
+    argv += ["--tmpfs", "/tmp:exec", "--memory", TOOLS_MEMORY]
     return (*argv, *docker_options, image, *words)
 
 

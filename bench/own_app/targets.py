@@ -154,17 +154,21 @@ def _target(lines: Sequence[tuple[int, str]], folder: Path, where: str) -> Targe
 def _path(url: str, where: str) -> str:
     parts = urlsplit(url)
     path = parts.path + (f"?{parts.query}" if parts.query else "")
-    if (parts.scheme and parts.scheme not in ("http", "https")) or not path.startswith("/") or not path.isascii():
+    sendable = path.startswith("/") and path.isascii() and path.isprintable() and " " not in path
+    if (parts.scheme and parts.scheme not in ("http", "https")) or not sendable:
         raise UserError(f"{where}: '{url[:80]}' is not a URL path: it must begin with '/' and be percent-encoded")
     return path
 
 
 def _body(path: Path, line: str, where: str) -> bytes:
     try:
-        body = path.read_bytes()
+        size = path.stat().st_size
+        if not path.is_file():
+            raise UserError(f"{where}: the body {line} is no file")
+        body = path.read_bytes() if size <= MOST_BODY else b""
     except OSError as error:
         raise UserError(f"{where}: cannot read the body {line}: {error.strerror}") from error
-    if len(body) > MOST_BODY:
+    if size > MOST_BODY:
         raise UserError(f"{where}: the body {line} has more than {MOST_BODY >> 20} MiB")
     return body
 

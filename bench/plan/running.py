@@ -83,7 +83,7 @@ def parse_running(text: str, *, owned: bool) -> RunningServer:
             f"--target {text!r}: {host} is not this machine (127.0.0.0/8, ::1, localhost), and loading someone else's"
             f" server is an attack: if you own it, add {OWNED}"
         )
-    path = url.path + (f"?{url.query}" if url.query else "")
+    path = (url.path or "/") + (f"?{url.query}" if url.query else "")
     return RunningServer(host, port or 80, "" if path == "/" else path, owned=not here)
 
 

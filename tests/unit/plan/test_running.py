@@ -47,6 +47,7 @@ def plan(*urls: str, **wanted: Any) -> Plan:
         (HERE, HERE, NAME, ""),
         (f"{HERE}/", HERE, NAME, ""),
         (f"{HERE}/some/path?a=1", HERE, NAME, "/some/path?a=1"),
+        (f"{HERE}?a=1", HERE, NAME, "/?a=1"),
         ("http://localhost:8000/x", HERE, NAME, "/x"),
         ("http://127.5.6.7", "http://127.5.6.7:80", "target-127.5.6.7-80", ""),
         ("http://[::1]:8000/x", "http://[::1]:8000", "target-ipv6--1-8000", "/x"),

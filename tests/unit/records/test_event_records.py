@@ -1,9 +1,11 @@
 """The record of an event: every request is accounted for, and its line equals the record."""
 
+import gzip
 from dataclasses import replace
 
 import pytest
 
+from bench.records import event_window
 from bench.records.event import Action, Bin, Ended, EventRecord, Fate, dump, from_line, load, to_line
 from bench.records.record import BadRecord
 
@@ -59,3 +61,10 @@ def test_a_reload_that_was_not_seen_to_happen_is_not_compared() -> None:
 def test_another_line_is_no_record(line: str) -> None:
     with pytest.raises(BadRecord):
         from_line(line)
+
+
+def test_a_log_that_unpacks_to_more_than_any_of_ours_is_damaged(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = gzip.compress(b"kind\tdue\tbegun\tend\tconnection\tnth\tfate\tworker\tclose\n")
+    assert event_window.read_log(log) == []
+    monkeypatch.setattr(event_window, "MOST_LOG", 10)
+    assert event_window.read_log(log) is None
