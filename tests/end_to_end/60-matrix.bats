@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Part of the preset quick, from the build to the report: real servers, real database, all four tools.
+# A small preset, from the build to the report: real servers, real database, all four tools.
 
 load common
 
@@ -22,6 +22,19 @@ setup_file() {
 	copy_project "$BATS_FILE_TMPDIR/project"
 	any_host
 	local hog events inspecting status=0
+	cat >>services/matrix.local.toml <<-'TOML'
+		[presets.four-tools-of-two]
+		title = "Two services in turns, and one of them alone with three tools"
+		stacks = ["gunicorn-sync-flask", "uvicorn-asgi"]
+		rounds = 1
+		turn_rounds = 6
+		rate_seconds = 0.5
+		duration = 2
+		loads = [
+		  { scenarios = ["db-raw"], tools = ["wrk"], levels = ["c16", "share50"] },
+		  { stacks = ["gunicorn-sync-flask"], scenarios = ["db-raw"], tools = ["wrk", "ab", "hey"], levels = ["c32"], alone = true },
+		]
+	TOML
 	python3 "$BATS_TEST_DIRNAME/../../calibration/busy.py" 3>&- &
 	hog=$!
 	mkfifo "$BATS_FILE_TMPDIR/started"
@@ -29,7 +42,7 @@ setup_file() {
 	events=$!
 	inspect_started <"$BATS_FILE_TMPDIR/started" >"$BATS_FILE_TMPDIR/inspected" 3>&- &
 	inspecting=$!
-	scripts/matrix.sh --preset quick --stack gunicorn-sync-flask,uvicorn-asgi --scenario db-raw 2>"$BATS_FILE_TMPDIR/log" || status=$?
+	scripts/matrix.sh --preset four-tools-of-two 2>"$BATS_FILE_TMPDIR/log" || status=$?
 	kill "$hog" "$events"
 	wait "$inspecting"
 	((status == 0)) || {
