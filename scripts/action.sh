@@ -59,7 +59,7 @@ measure() {
 	made=$(mktemp -d)
 	trap 'rm -rf -- "$made"' EXIT
 	"$root/scripts/matrix.sh" --package "$folder@$base" --package "$folder@$head" \
-		--max-time "${MAX_TIME:-30}" "${split[@]}" X
+		--max-time "${MAX_TIME:-30}" "${split[@]}" >"$made/out" || status=$?
 	if ((status == 3)); then
 		# Such as a pull request that only changes tests.
 		output verdict "no difference shown"
