@@ -46,6 +46,7 @@ def write_run(
     write_file(folder / "knobs.env", "".join(f"{k}={v}\n" for k, v in (facts["knobs"] | limits).items()))
     write_file(folder / "plan.jsonl", "".join(f"{one.to_line()}\n" for one in planned))
     write_file(folder / SOURCES, json.dumps(sources_of(services), indent=1) + "\n")
+    (folder / README).parent.mkdir(exist_ok=True)
     for service in services:
         place = folder / "raw/services" / service.name
         place.mkdir(parents=True, exist_ok=True)
