@@ -86,8 +86,8 @@ def tools_words(
         raise Failure(USER, f"NOFILE='{nofile}' is not a number above 0; fix it in .env or the environment")
     argv = ["run", "--rm", "--interactive", "--label", f"bench.run={project}", "--network", "none"]
     argv += ["--ulimit", f"nofile={nofile}", "--user", results_user(), "--workdir", "/bench", *CONFINED]
+    argv += ["--memory", TOOLS_MEMORY, "--tmpfs", "/tmp:exec"]
     argv += ["--volume", f"{root}:/bench:ro", "--volume", f"{root}/results:/bench/results"]
-    argv += ["--tmpfs", "/tmp:exec", "--memory", TOOLS_MEMORY]
     return (*argv, *docker_options, image, *words)
 
 

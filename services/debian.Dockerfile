@@ -145,7 +145,7 @@ RUN --mount=type=bind,from=app-source,target=/from \
 FROM service AS own-app
 USER 0:0
 RUN --mount=type=bind,from=app-locks,target=/locks <<'REQUIREMENTS'
-pip install --quiet --no-deps --require-hashes --requirement /locks/requirements.txt
+pip install --quiet --no-cache-dir --no-deps --require-hashes --requirement /locks/requirements.txt
 pip check
 pip freeze >/app/packages.txt
 REQUIREMENTS

@@ -64,6 +64,7 @@ def test_the_tools_container_is_confined_and_the_users(
     in_tools(run, "python3", "-m", "bench", "plan")
     (call,) = docker.calls
     assert call.startswith("run --rm --interactive --label bench.run=p --network none --ulimit nofile=1024 --user ")
+    assert " --memory 4g " in call
     assert call.endswith(f"--volume {run.root}/results:/bench/results bench/loadgen python3 -m bench plan")
     monkeypatch.delenv("NOFILE", raising=False)
     (run.root / ".env").write_text("NOFILE=77\n")
