@@ -53,19 +53,9 @@ def longest_s() -> str:
 def ask(task: Task, body: int | None = None) -> Answer:
     """Send the load's request once; the response's body goes to the file descriptor `body`."""
     load, text = task.load, task.planned.body
-    words = [
-        "curl",
-        "--globoff",
-        "--path-as-is",
-        "--silent",
-        "--show-error",
-        "--noproxy",
-        "*",
-        "--max-time",
-        longest_s(),
-        "--max-filesize",
-        "64M",
-    ]
+    words = ["curl", "--silent", "--show-error", "--noproxy", "*", "--max-time", longest_s(), "--max-filesize", "64M"]
+    # The path as it is: no patterns in brackets, no `..`.
+    words += ["--globoff", "--path-as-is"]
     words += ["--output", "/dev/null" if body is None else f"/dev/fd/{body}"]
     words += ["--write-out", "%{stderr}\n%{http_code} %{time_total}"]
     words += ["--head"] if load.request.method == "HEAD" else ["--request", load.request.method]

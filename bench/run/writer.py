@@ -177,7 +177,8 @@ def start_command(service: Service, settings: Mapping[str, str]) -> dict[str, An
     known = environment_of(service, settings)
     try:
         argv = start_words(Path(source_paths(service)["start"]).read_text(encoding="utf-8"), known)
-    except (OSError, UserError) as error:
+    except (OSError, UserError, ValueError, ZeroDivisionError) as error:
+        # That of a ref may be anybody's: what its text does not tell ends no run.
         return {"missing": f"its start script: {error}"}
     names = dict.fromkeys(["PORT", *KNOBS, THREADS, *dict(service.settings)])
     return {"argv": argv, "environment": {name: known[name] for name in names if name in known}}
