@@ -48,19 +48,8 @@ def save_provenance(run: Run, service: str) -> None:
         return
     settings = f"PYTHON_JIT={run.setting('PYTHON_JIT', '0')} {facts.settings}".split()
     name = f"{run.project}-{service}-provenance"
-    argv = [
-        "run",
-        "--rm",
-        "--name",
-        name,
-        "--label",
-        f"bench.run={run.project}",
-        "--network",
-        "none",
-        *CONFINED,
-        "--memory",
-        "512m",
-    ]
+    argv = ["run", "--rm", "--name", name, "--label", f"bench.run={run.project}"]
+    argv += ["--network", "none", *CONFINED, "--memory", "512m"]
     argv += ["--ulimit", f"nofile={run.setting('NOFILE', '16384')}", "--tmpfs", "/tmp:mode=1777", "--entrypoint", ""]
     argv += [f"--env={setting}" for setting in settings]
     # One container for all questions; form feeds separate the answers.

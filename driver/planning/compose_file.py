@@ -31,6 +31,8 @@ def read_compose(file: Path, env_file: Path | None) -> dict[str, Any]:
     # Docker Compose puts the contents of env_file into `environment`, so only the unresolved file names it.
     for name, service in _services(_config(file, "--no-interpolate")):
         for given in _env_files(service.get("env_file")):
+            if "$" in given:
+                raise Failure(USER, f"--compose: service '{name}' reads {given}: name its env_file without a variable")
             below(folder, given, f"service '{name}' reads {given}")
     values = [path for path in (folder / VARIABLES, env_file) if path and path.exists()]
     if folder / VARIABLES in values:

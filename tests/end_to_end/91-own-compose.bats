@@ -65,6 +65,10 @@ outside() {
 	outside "reads"
 	compose_file 'env_file: [{path: ../outside/token}]'
 	outside "reads"
+	echo 'X=../outside' >"$folder/.env"
+	compose_file 'env_file: ${X}/token'
+	outside "without a variable"
+	rm "$folder/.env"
 	compose_file 'secrets: [key]'
 	printf '%s\n' 'secrets: {key: {file: ../outside/token}}' >>"$folder/compose.yml"
 	outside "the secret 'key' reads"
