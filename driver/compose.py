@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 from driver.docker import CONFINED, Done, docker, engine_environment, results_user
@@ -47,7 +48,7 @@ def resolved(run: Run, form: str = "yaml") -> str:
         files.append(own)
     built = [service.build for service in run.services.values() if service.build]
     # With targets, the load generator is on the host's network, and must reach the other services from there.
-    env = {**environment(run), "WITHOUT_HOST": "false" if run.host.targets else "true"}
+    env = {**environment(run), "WITHOUT_HOST": "false" if run.host.targets else "true", "UPSTREAM_TOKEN": token_hex(16)}
     words = ["--project-name", run.project, *_files(files), "--profile", "*", "config", "--format", form]
     return project_compose(run, *words, *run.dependencies, "null", *run.host.containers, *built, env=env).out
 

@@ -36,8 +36,10 @@ CREATE TABLE data (
 );
 
 -- Each start sets the password from the secret; until then, nobody can log in over the network.
+-- All services share the role, so it must not let one of them stop the others: who may update only a column cannot lock the
+-- table, and backends of one's own role could be ended by anyone.
 CREATE ROLE bench LOGIN;
-GRANT SELECT, UPDATE ON world TO bench;
+GRANT SELECT, UPDATE (randomnumber) ON world TO bench;
 GRANT SELECT ON fortune TO bench;
 GRANT SELECT, INSERT ON data TO bench;
 
@@ -45,3 +47,4 @@ GRANT SELECT, INSERT ON data TO bench;
 CREATE EXTENSION pg_stat_statements;
 GRANT pg_read_all_stats TO bench;
 GRANT EXECUTE ON FUNCTION pg_stat_statements_reset TO bench;
+REVOKE EXECUTE ON FUNCTION pg_terminate_backend, pg_cancel_backend FROM PUBLIC;

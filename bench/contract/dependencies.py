@@ -1,6 +1,7 @@
 """The verifier's access to the database and upstream: tables, statement counters, upstream's control port."""
 
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -126,7 +127,7 @@ class Upstream:
 
     def count(self) -> int:
         """Number of requests that the service has sent so far."""
-        body = self._ask(Request(f"/count?of={self._address}"))
+        body = self._ask(f"/count?of={self._address}")
         try:
             return int(json.loads(body)["requests"])
         except (ValueError, KeyError, TypeError) as error:
@@ -136,9 +137,11 @@ class Upstream:
 
     def set_mode(self, mode: Mode) -> None:
         """Set how upstream answers the service from now on."""
-        self._ask(Request(f"/mode/{mode}?of={self._address}", "PUT"))
+        self._ask(f"/mode/{mode}?of={self._address}", "PUT")
 
-    def _ask(self, request: Request) -> bytes:
+    def _ask(self, path: str, method: str = "GET") -> bytes:
+        authorization = ("Authorization", f"Bearer {os.environ.get('UPSTREAM_TOKEN', '')}")
+        request = Request(path, method, headers=(authorization,))
         try:
             answer = self._client.ask(request)
         except NoAnswer as error:

@@ -31,7 +31,8 @@ ONLY_LATE = 3
 FOUND = ("verify.json", "verify.txt", "stop.json", "failure.json")
 """Files with the result of a verification."""
 KILLED = 128 + SIGKILL
-FORGET = ("curl", "--silent", "--show-error", "--fail", "--max-time", "5", "-X", "PUT", "http://upstream:8081/mode/ok")
+_CONTROL = 'exec curl -sSf --max-time 5 --header "Authorization: Bearer $UPSTREAM_TOKEN" --request PUT "$0"'
+FORGET = ("bash", "-c", _CONTROL, "http://upstream:8081/mode/ok")
 LOAD = 'curl --silent --max-time 3 "$0/?duration=500" & exec hey -z 2s -c 8 -q 25 -t 2 "$0/json"'
 
 

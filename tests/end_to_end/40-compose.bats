@@ -152,6 +152,43 @@ for address in sys.argv[1:]: socket.create_connection((address, 48999), timeout=
 	remove_listeners
 }
 
+@test "a service can neither tell the upstream to fail others, nor lock their tables or end their connections" {
+	local own=bench-up-uvicorn-asgi-py313-debian-1
+	run -0 "$docker" exec --interactive "$own" python3 - <<-'PYTHON'
+		import http.client
+
+		for method, path in ("PUT", "/mode/error?of=198.18.0.9"), ("PUT", "/mode/ok"), ("GET", "/count?of=198.18.0.9"):
+		    for token in "Bearer ", "Bearer x", "":
+		        connection = http.client.HTTPConnection("upstream", 8081)
+		        connection.request(method, path, headers={"Authorization": token} if token else {})
+		        print(connection.getresponse().status)
+	PYTHON
+	[[ $(sort <<<"$output" | uniq -c | tr -s ' ') == ' 9 403' ]]
+	run -0 "$docker" exec --interactive "$own" python3 - <<-'PYTHON'
+		import asyncio
+
+		import asyncpg
+
+
+		async def main():
+		    with open("/run/secrets/database_password") as file:
+		        password = file.read()
+		    database = await asyncpg.connect(host="postgres", user="bench", database="bench", password=password)
+		    print(await database.fetchval("SELECT count(*) FROM world"), await database.execute("UPDATE world SET randomnumber = 1 WHERE id = 1"))
+		    tables = [f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE" for table in ("world", "fortune", "data")]
+		    for statement in *tables, "SELECT pg_terminate_backend(1)", "SELECT pg_cancel_backend(1)", "TRUNCATE data", "DROP TABLE world":
+		        try:
+		            async with database.transaction():
+		                await database.execute(statement)
+		        except asyncpg.InsufficientPrivilegeError:
+		            print("refused")
+
+
+		asyncio.run(main())
+	PYTHON
+	[[ ${lines[0]} == '10000 UPDATE 1' && $(grep -cx refused <<<"$output") == 7 ]]
+}
+
 @test "two branches differ in one line, and Compose follows it" {
 	git config user.name t && git config user.email t@example.org
 	scripts/branches.sh
