@@ -89,8 +89,8 @@ def list_verb(argv: Sequence[str]) -> int:
         + f"{len(plan.skips)} skipped, about {_minutes(least)}"
         + (f" to {_minutes(most)}" if most > least else "")
     )
-    facts = facts_of("", plan, matrix, settings, options)
-    for line in [*facts["again"]["words"], *expectations(UNKNOWN, wanted_of(plan, options.max_time, present))]:
+    again = facts_of("", plan, matrix, settings, options)["again"]["words"] if options.again else ()
+    for line in [*again, *expectations(UNKNOWN, wanted_of(plan, options.max_time, present))]:
         print(line, file=sys.stderr)
     return 0
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import os
 import platform
@@ -10,6 +9,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 from bench import __version__
@@ -122,11 +122,11 @@ def _part_hash(top: Path) -> str:
 
 
 def content(path: Path) -> bytes:
-    """What is hashed of a file: for Python, the syntax tree without docstrings; else all lines except comments."""
+    """What is hashed of a file: for Python, what it compiles to without docstrings; else all lines except comments."""
     data = path.read_bytes()
     if path.suffix == ".py":
         try:
-            return _without_docstrings(data).encode()
+            return _compiled(data).encode()
         except SyntaxError:
             return data
     lines = data.splitlines(keepends=True)
@@ -134,13 +134,22 @@ def content(path: Path) -> bytes:
 
 
 @cache
-def _without_docstrings(text: bytes) -> str:
-    tree = ast.parse(text)
-    for node in ast.walk(tree):
-        body = getattr(node, "body", None)
-        if isinstance(body, list):
-            node.body = [one for one in body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))]  # type: ignore[attr-defined]
-    return ast.dump(tree)
+def _compiled(text: bytes) -> str:
+    return _code(compile(text, "", "exec", dont_inherit=True, optimize=2))
+
+
+def _code(code: CodeType) -> str:
+    """All that a code object does, without the lines that it came from."""
+    names = (code.co_name, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
+    counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)
+    return repr((names, counts, code.co_code, code.co_exceptiontable, [_constant(one) for one in code.co_consts]))
+
+
+def _constant(value: object) -> str:
+    if isinstance(value, CodeType):
+        return _code(value)
+    # The order within a set differs from process to process.
+    return repr(sorted(map(repr, value))) if isinstance(value, frozenset) else repr(value)
 
 
 def provenance() -> dict[str, Any]:

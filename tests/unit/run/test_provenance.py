@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -104,6 +106,14 @@ def test_words_and_what_only_shows_figures_do_not_change_the_hash(
     write(tmp_path / "bench/render/report.py", "title = 'b'\n")
     write(tmp_path / "bench/cli/report.py", "title = 'b'\n")
     assert harness_hash() == before
+
+
+def test_the_hash_is_the_same_in_each_process(tmp_path: Path) -> None:
+    write(tmp_path / "bench/stats/words.py", "found = word in {'one', 'two', 'three', 'four'}\n")
+    script = "from bench.run.provenance import harness_hash; print(harness_hash())"
+    environments = [{"PYTHONPATH": str(ROOT), "PYTHONHASHSEED": seed} for seed in ("1", "2", "3")]
+    hashes = {subprocess.check_output([sys.executable, "-c", script], cwd=tmp_path, env=env) for env in environments}
+    assert len(hashes) == 1
 
 
 @pytest.mark.parametrize(
