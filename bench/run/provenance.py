@@ -90,6 +90,8 @@ STAGES: Mapping[str, tuple[str, ...]] = {
 }
 """Files that affect figures: those that produce raw output, and those that judge it; not those that only display."""
 
+_COMMENTS = re.compile(rb"^(?!#!)[ \t]*#.*\n?", re.MULTILINE)
+
 HARNESS = tuple(dict.fromkeys(part for parts in STAGES.values() for part in parts))
 
 
@@ -129,8 +131,7 @@ def content(path: Path) -> bytes:
             return _compiled(data).encode()
         except SyntaxError:
             return data
-    lines = data.splitlines(keepends=True)
-    return b"".join(line for line in lines if not line.lstrip().startswith(b"#") or line.startswith(b"#!"))
+    return _COMMENTS.sub(b"", data)
 
 
 @cache
