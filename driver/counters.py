@@ -55,43 +55,29 @@ def unreadable(container: str, pid: int) -> str:
 
 def counters(pid: int, why_not: str = "") -> str:
     """All counters of a container. `why_not`: the reason why this engine's cannot be read, if so."""
-    lines = [f"null {why_not}"] if why_not else list(_v2(pid) if is_v2() else _v1(pid))
+    lines = [f"null {why_not}"] if why_not else list(_of_cgroup(pid))
     total = (text_of(PROC / "stat") or "").split("\n", 1)[0]
     lines += ["proc_stat_cpu " + " ".join(total.split()[1:]), f"irq_time {irq_time()}"]
     return "".join(f"{line}\n" for line in lines)
 
 
-def _v2(pid: int) -> Iterator[str]:
-    folder = cgroup(pid, "")
-    used_ns = _cpu_ns(folder)
-    if folder is None or used_ns is None:
-        yield f"null {UNREADABLE}"
-        return
-    stat = _pairs(folder / "cpu.stat")
-    yield "cgroup v2"
-    yield f"cpu_usage_ns {used_ns}"
-    yield from _known(stat, "nr_throttled", "nr_throttled")
-    if "throttled_usec" in stat:
-        yield f"throttled_ns {stat['throttled_usec'] * 1000}"
-    yield from _memory(folder)
-    yield from _known(_pairs(folder / "memory.events"), "oom_kill", "oom_kill")
-    yield from _processes(folder)
-
-
-def _v1(pid: int) -> Iterator[str]:
-    account, cpu, memory = (cgroup(pid, name) for name in ("cpuacct", "cpu", "memory"))
-    used_ns = _cpu_ns(account)
+def _of_cgroup(pid: int) -> Iterator[str]:
+    account, cpu = cgroup(pid, "cpuacct"), cgroup(pid, "cpu")
+    used_ns, memory_bytes = usage(pid)
     if account is None or used_ns is None:
         yield f"null {UNREADABLE}"
         return
-    yield "cgroup v1"
-    yield f"cpu_usage_ns {used_ns}"
+    yield f"cgroup {'v2' if is_v2() else 'v1'}"
     stat = _pairs(cpu / "cpu.stat") if cpu else {}
-    yield from _known(stat, "nr_throttled", "nr_throttled")
-    yield from _known(stat, "throttled_time", "throttled_ns")
-    yield from _memory(memory)
-    if memory:
-        yield from _known(_pairs(memory / "memory.oom_control"), "oom_kill", "oom_kill")
+    throttled_us = stat.get("throttled_usec")
+    values = {
+        "cpu_usage_ns": used_ns,
+        "nr_throttled": stat.get("nr_throttled"),
+        "throttled_ns": stat.get("throttled_time") if throttled_us is None else 1000 * throttled_us,
+        "memory_bytes": memory_bytes,
+        "oom_kill": oom_kills(pid),
+    }
+    yield from (f"{name} {value}" for name, value in values.items() if value is not None)
     yield from _processes(account)
 
 
@@ -183,17 +169,6 @@ def _entries(folder: Path) -> Sequence[str]:
 def _pairs(path: Path) -> dict[str, int]:
     words: list[list[str]] = [line.split() for line in (text_of(path) or "").splitlines()]
     return {pair[0]: int(pair[1]) for pair in words if len(pair) == 2 and pair[1].isdigit()}
-
-
-def _memory(folder: Path | None) -> Iterator[str]:
-    size = _memory_bytes(folder)
-    if size is not None:
-        yield f"memory_bytes {size}"
-
-
-def _known(values: dict[str, int], key: str, name: str) -> Iterator[str]:
-    if key in values:
-        yield f"{name} {values[key]}"
 
 
 READINGS: dict[str, Callable[[int, str], str]] = {
