@@ -11,7 +11,7 @@ import sys
 import traceback
 from importlib import import_module
 
-from driver.docker import DockerError, answers
+from driver.docker import ENGINE_GONE, DockerError, answers
 from driver.engines.engine import is_composed
 from driver.failure import (
     INTERRUPTED,
@@ -46,7 +46,6 @@ VERBS = {
     "report": "driver.lifecycle.begin:report",
     "stacks": "driver.steps.stacks",
     "sockets": "driver.services.sockets",
-    "machines": "driver.nodes.contexts",
     "swarm": "driver.nodes.swarm_verbs",
     "clean": "driver.lifecycle.clean",
 }
@@ -84,16 +83,10 @@ def _told(error: Exception) -> tuple[int, str]:
     if isinstance(error, MessageError):
         return USER, str(error)
     if isinstance(error, DockerError):
-        return RUN, str(error) if is_composed() or answers() else _gone()
+        return RUN, str(error) if is_composed() or answers() else ENGINE_GONE
     # An operating system error, such as a full disk, or a bug.
     places = [f"{frame.filename}:{frame.lineno}" for frame in traceback.extract_tb(error.__traceback__)[-3:]]
     return RUN, f"{error or repr(error)} at {' < '.join(reversed(places))}"
-
-
-def _gone() -> str:
-    from driver.engines.local import GONE
-
-    return GONE
 
 
 if __name__ == "__main__":

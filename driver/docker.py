@@ -23,6 +23,7 @@ from driver.failure import USER, Failure
 LOCK = 9
 """File descriptor of the run's lock; every process that a run starts inherits it (driver/lifecycle/writer.py)."""
 TIMEOUT_S = 600.0
+ENGINE_GONE = "the Docker daemon does not answer any more: start it (systemctl start docker)"
 SET_UP = "run scripts/setup.sh --setup as root on Debian"
 MOST_OUTPUT = 32 << 20
 """A command that prints more bytes than this, where its output is kept in memory, is killed."""
@@ -103,7 +104,8 @@ def spawn(argv: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
     """Starts a process in its own session, so that Ctrl-C reaches only the driver, which then calls `end`."""
     if os.environ.get("BENCH_DEBUG"):
         print("+", *map(shlex.quote, argv), file=sys.stderr, flush=True)
-    return subprocess.Popen(list(argv), start_new_session=True, pass_fds=_inherited(), **options)
+    inherited = [LOCK] if os.path.lexists(f"/proc/self/fd/{LOCK}") else []
+    return subprocess.Popen(list(argv), start_new_session=True, pass_fds=inherited, **options)
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
@@ -129,30 +131,16 @@ def end_group(process: subprocess.Popen[Any], patience_s: float) -> None:
     process.wait()
 
 
-def docker(
-    *words: str,
-    context: str = "",
-    check: bool = True,
-    timeout: float = TIMEOUT_S,
-    stdin: bytes | IO[bytes] | None = None,
-    log: Path | None = None,
-    end_alone: bool = False,
-    env: Mapping[str, str] | None = None,
-) -> Done:
-    """Runs one command; DockerError if it fails (unless `check` is false) or takes longer than `timeout` seconds.
-
-    An exception while it runs, such as from a signal, kills the command. `log` receives the output; `end_alone` keeps
-    only its last KEPT bytes, for commands with unbounded output. `env` replaces the environment.
-    """
-    argv = [client(), *reach(context), *words]
-    return run(argv, check=check, timeout=timeout, stdin=stdin, log=log, end_alone=end_alone, env=env)
+def docker(*words: str, context: str = "", **options: Any) -> Done:
+    """Runs a command of the Docker client; `options` are those of `run`."""
+    return run([client(), *reach(context), *words], **options)
 
 
 def answer(*words: str, context: str, timeout: float = 20) -> str | None:
     """The output of a command on an engine; None if it fails."""
     try:
         return docker(*words, context=context, timeout=timeout).out.strip()
-    except DockerError:
+    except (DockerError, OSError):
         return None
 
 
@@ -176,9 +164,7 @@ def in_time(true: Callable[[], bool], tries: int, wait_s: float) -> bool:
 
 def answers() -> bool:
     """Whether this machine's engine answers."""
-    with suppress(OSError, DockerError):
-        return not docker("version", "--format", "{{.Server.Version}}", check=False).status
-    return False
+    return answer("version", "--format", "{{.Server.Version}}", context="", timeout=TIMEOUT_S) is not None
 
 
 def run(
@@ -191,7 +177,11 @@ def run(
     end_alone: bool = False,
     env: Mapping[str, str] | None = None,
 ) -> Done:
-    """As `docker`, for any command."""
+    """Runs one command; DockerError if it fails (unless `check` is false) or takes longer than `timeout` seconds.
+
+    An exception while it runs, such as from a signal, kills the command. `log` receives the output; `end_alone` keeps
+    only its last KEPT bytes, for commands with unbounded output. `env` replaces the environment.
+    """
     data = stdin if isinstance(stdin, bytes) else None
     source: Any = subprocess.PIPE if data is not None else (subprocess.DEVNULL if stdin is None else stdin)
     with _output(log, end_alone) as to:
@@ -240,15 +230,12 @@ def _communicate(process: subprocess.Popen[bytes], stdin: bytes, until: float) -
     As `Popen.communicate`, which keeps all that comes: a service's image can print forever.
     """
     found: dict[Any, bytearray] = {pipe: bytearray() for pipe in (process.stdout, process.stderr) if pipe}
-    pipes = {pipe.fileno(): pipe for pipe in (process.stdin, *found) if pipe}
     with selectors.DefaultSelector() as open_pipes:
         for pipe in found:
-            open_pipes.register(pipe, selectors.EVENT_READ)
-        if process.stdin and stdin:
+            open_pipes.register(pipe, selectors.EVENT_READ, pipe)
+        if process.stdin:
             os.set_blocking(process.stdin.fileno(), False)
-            open_pipes.register(process.stdin, selectors.EVENT_WRITE)
-        elif process.stdin:
-            process.stdin.close()
+            open_pipes.register(process.stdin, selectors.EVENT_WRITE, process.stdin)
         while open_pipes.get_map():
             ready = open_pipes.select(until - time.monotonic())
             if time.monotonic() > until:
@@ -263,7 +250,7 @@ def _communicate(process: subprocess.Popen[bytes], stdin: bytes, until: float) -
                     found[key.fileobj] += more
                 if not more:
                     open_pipes.unregister(key.fileobj)
-                    pipes[key.fd].close()
+                    key.data.close()
             if sum(map(len, found.values())) > MOST_OUTPUT:
                 raise OverflowError
     return bytes(found.get(process.stdout, b"")), bytes(found.get(process.stderr, b""))
@@ -293,14 +280,6 @@ def _output(log: Path | None, end_alone: bool) -> Iterator[Any]:
             yield tail.stdin
         finally:
             tail.communicate()
-
-
-def _inherited() -> list[int]:
-    try:
-        os.fstat(LOCK)
-    except OSError:
-        return []
-    return [LOCK]
 
 
 def kinds() -> frozenset[str]:

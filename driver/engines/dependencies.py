@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import NamedTuple
 
-from driver.docker import DockerError, docker, in_time
+from driver.docker import DockerError, answer, docker, in_time
 
 READY, LOCKER = "/usr/local/bin/ready", "bench-lock"
 """The health check in a dependency's container; the name of the connection that holds the lock."""
 TRIES, WAIT_S = 100, 0.05
 LONGEST_LOCK_S = 60
-STATES: Mapping[str, str] = {
-    "stop": "exited",
-    "start": "running",
-    "pause": "paused",
-    "unpause": "running",
-    "lock": "locked",
-    "unlock": "unlocked",
+
+
+class Verb(NamedTuple):
+    """What can be done to a dependency: the state of its container or lock then, its past tense, and what undoes it."""
+
+    state: str
+    past: str
+    undo: str = ""
+
+
+VERBS = {
+    "stop": Verb("exited", "stopped", undo="start"),
+    "start": Verb("running", "started again"),
+    "pause": Verb("paused", "paused", undo="unpause"),
+    "unpause": Verb("running", "goes on"),
+    "lock": Verb("locked", "table locked", undo="unlock"),
+    "unlock": Verb("unlocked", "table unlocked"),
 }
-"""The state of the container or lock after each verb."""
 _LOCK = f"BEGIN; LOCK TABLE world IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep({LONGEST_LOCK_S})"
 _UNLOCK = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '{LOCKER}'"
 _HELD = (
@@ -40,10 +49,11 @@ def do(verb: str, container: str, context: str) -> str:
     else:
         # `docker stop` rather than kill: the database shuts down cleanly, as in a deployment.
         docker(verb, container, context=context, timeout=30)
-    wanted = STATES[verb]
+    wanted = VERBS[verb].state
     if not in_time(lambda: _state(verb, container, context) == wanted, TRIES, WAIT_S):
         raise DockerError(f"it is not {wanted}")
-    if wanted == "running" and not in_time(lambda: _is_ready(container, context), TRIES, WAIT_S):
+    ready = ("exec", container, READY)
+    if wanted == "running" and not in_time(lambda: answer(*ready, context=context) is not None, TRIES, WAIT_S):
         raise DockerError("it does not answer")
     return wanted
 
@@ -58,10 +68,6 @@ def _state(verb: str, container: str, context: str) -> str:
     if verb in ("lock", "unlock"):
         return "locked" if int(_ask(_HELD, container, context)) else "unlocked"
     return docker("inspect", "--format", "{{.State.Status}}", container, context=context).out.strip()
-
-
-def _is_ready(container: str, context: str) -> bool:
-    return not docker("exec", container, READY, context=context, check=False).status
 
 
 def _ask(query: str, container: str, context: str) -> str:

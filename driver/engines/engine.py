@@ -13,10 +13,9 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from driver.docker import DockerError, Done
+from driver.docker import Done
 from driver.failure import RUN, USER, Failure
 from driver.messages import Step
-from driver.processes import Processes
 from driver.run import Run
 
 
@@ -89,59 +88,8 @@ class Engine(ABC):
 
     @property
     def cannot_act(self) -> str:
-        """Why events on services are impossible with this engine; empty if they are possible."""
+        """Why events on services are impossible with this engine; empty if they are possible (with LocalDocker)."""
         return "this engine cannot send signals to a service"
-
-    def processes(self, service: str) -> Processes:
-        """Its processes now."""
-        raise DockerError(self.cannot_act)
-
-    def usage(self, service: str) -> tuple[int | None, int | None]:
-        """Its CPU time so far in ns, and its memory now in bytes; None if unreadable."""
-        return None, None
-
-    def oom_kills(self, service: str) -> int | None:
-        """How many of its processes the kernel has killed for lack of memory; None if unknown."""
-        return None
-
-    def descriptors(self, service: str) -> int | None:
-        """How many file descriptors its processes have open; None if they cannot be counted."""
-        return None
-
-    def signal(self, service: str, signal: str, pid: int) -> int | None:
-        """Sends a signal to a process of its container; DockerError if that fails.
-
-        Returns when it was sent, in ns since the epoch; None if unknown.
-        """
-        raise DockerError(self.cannot_act)
-
-    def do_to_dependency(self, name: str, verb: str) -> str:
-        """Applies a verb of driver/engines/dependencies.py to a dependency; returns its new state."""
-        raise DockerError(self.cannot_act)
-
-    def connections(self) -> Mapping[str, tuple[int, int]]:
-        """(connections to the database, how many of them are in use) by client address."""
-        raise DockerError(self.cannot_act)
-
-    def ip_of(self, service: str) -> str:
-        """The address from which the service connects to dependencies."""
-        raise DockerError(self.cannot_act)
-
-    def double(self, service: str) -> None:
-        """Starts a second container of the service; both get addresses that they keep when started again."""
-        raise DockerError(self.cannot_act)
-
-    def container_facts(self, service: str, number: int) -> Container:
-        """The address and first process of the service's container with this number."""
-        raise DockerError(self.cannot_act)
-
-    def stop_container(self, service: str, number: int, grace_s: float, every_process: bool) -> End:
-        """Stops one of its containers: SIGTERM to its main process or to all, and SIGKILL after `grace_s`."""
-        raise DockerError(self.cannot_act)
-
-    def start_container(self, service: str, number: int) -> None:
-        """Starts a stopped container of the service again."""
-        raise DockerError(self.cannot_act)
 
     def freezer(self, services: Sequence[str]) -> AbstractContextManager[None]:
         """While this is open, the load generator can have services frozen at the end of their turns.

@@ -52,10 +52,7 @@ class Freezer:
     def _freeze(self, name: str) -> str:
         # Added first, so that it is thawed even if this is interrupted.
         self._frozen.add(name)
-        if self._set(name, frozen=True):
-            return name
-        self._frozen.discard(name)
-        return ""
+        return name if self._set(name, frozen=True) else ""
 
     def _thaw(self, name: str) -> str:
         if not self._set(name, frozen=False):

@@ -14,7 +14,18 @@ from typing import Any
 
 from driver import counters
 from driver.compose import FILE, FRESH, TOOLS, in_tools, run_compose, tools_words
-from driver.docker import CONFINED, DockerError, Done, answers, docker, kinds, results_user, start_docker, time_ns
+from driver.docker import (
+    CONFINED,
+    ENGINE_GONE,
+    DockerError,
+    Done,
+    answers,
+    docker,
+    kinds,
+    results_user,
+    start_docker,
+    time_ns,
+)
 from driver.engines import dead_runs, dependencies, freezer
 from driver.engines.engine import Container, End, Engine, Started, State
 from driver.engines.provenance import save_provenance
@@ -25,18 +36,15 @@ from driver.nodes.node import role_of
 from driver.processes import Processes, all_pids, processes_of
 from driver.run import PROJECT, Run
 
-GONE = "the Docker daemon does not answer any more: start it (systemctl start docker)"
 LOADGEN, DATABASE = "loadgen", "postgres"
 HOST_LOADGEN = "loadgen-host"
 """The load generator on the host's network, for servers that already run (--target)."""
 AWAY_TRIES, AWAY_S = 40, 0.5
 LONGEST_S = 86400
-FACTS = "|".join(
-    (
-        *('{{index .Config.Labels "com.docker.compose.service"}}', "{{.Id}}", "{{.Image}}", "{{.State.Pid}}"),
-        *("{{.State.Running}}", "{{.State.OOMKilled}}", "{{.RestartCount}}", "{{.State.StartedAt}}"),
-        "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}",
-    )
+FACTS = (
+    '{{index .Config.Labels "com.docker.compose.service"}}|{{.Id}}|{{.Image}}|{{.State.Pid}}'
+    "|{{.State.Running}}|{{.State.OOMKilled}}|{{.RestartCount}}|{{.State.StartedAt}}"
+    "|{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}"
 )
 """All facts that are needed about containers, so that one command (30 ms) serves several callers."""
 TARGET_STATE = "null no counters: not a container of this project\n"
@@ -116,15 +124,10 @@ class LocalDocker(Engine):
     def _fresh(self, step: Step, services: Sequence[str], loadgen: Sequence[str]) -> list[str]:
         """Starts services of the step and the load generator; returns the services that are up."""
         more = {"cpuset": self.read("online-cpus", services[0])} if step.any_cpu else {}
-        # Variables set by --vary take precedence.
-        given = {name: self._given(name, event.environment) for name, event in step.events.items() if event.environment}
-        copied = {name: self._copy_of(name) for name in services}
-        files = [self.run.lane_folder / "block.yml"] if more or any(copied.values()) else []
+        changed = {name: {**more, **self._changes(step, name)} for name in services}
+        files = [self.run.lane_folder / "block.yml"] if any(changed.values()) else []
         if files:
-            own = {
-                name: copied[name] | more | ({"environment": given[name]} if name in given else {}) for name in services
-            }
-            save(files[0], json.dumps({"services": own}) + "\n")
+            save(files[0], json.dumps({"services": changed}) + "\n")
         log = self.start_log(services[0])
         if self.up([*services, *loadgen], log, files=files):
             return list(services)
@@ -133,16 +136,19 @@ class LocalDocker(Engine):
             return []
         return [name for name in services if self.up([name], self.start_log(name), files=files)]
 
-    def _copy_of(self, name: str) -> dict[str, Any]:
-        """What Compose needs to know of a further container of a service; nothing for the service itself."""
-        whole = str(self.run.lane_folder / FILE)
-        return {"extends": {"file": whole, "service": self._copies[name]}} if name in self._copies else {}
-
-    def _given(self, service: str, environment: Mapping[str, str]) -> dict[str, str]:
-        service = self._copies.get(service, service)
-        settings = self.run.services[service].settings.split() if service in self.run.services else []
-        varied = {setting.partition("=")[0] for setting in settings}
-        return {name: value for name, value in environment.items() if name not in varied}
+    def _changes(self, step: Step, name: str) -> dict[str, Any]:
+        """What Compose needs to know of a service in this step: what it is a copy of, and its event's variables."""
+        service, changes = self._copies.get(name, name), dict[str, Any]()
+        if name in self._copies:
+            changes["extends"] = {"file": str(self.run.lane_folder / FILE), "service": service}
+        event = step.events.get(name)
+        if event and event.environment:
+            # Variables set by --vary take precedence.
+            settings = self.run.services[service].settings if service in self.run.services else ""
+            varied = {setting.partition("=")[0] for setting in settings.split()}
+            given = {variable: value for variable, value in event.environment.items() if variable not in varied}
+            changes["environment"] = given
+        return changes
 
     def up(self, services: Sequence[str], log: Path, words: Sequence[str] = FRESH, files: Sequence[Path] = ()) -> bool:
         """Starts services, each on its own machine; whether Compose succeeded."""
@@ -189,10 +195,10 @@ class LocalDocker(Engine):
 
     def look(self, services: Sequence[str]) -> Mapping[str, State]:
         found = {name: one.state for name, one in self.facts(self._ours(services)).items()}
-        return {**found, **{name: State(running=True) for name in services if self.is_target(name)}}
+        return {**found, **{name: State(running=True) for name in services if name in self.run.host.targets}}
 
     def state_lines(self, service: str, state: State | None = None) -> str:
-        if self.is_target(service):
+        if service in self.run.host.targets:
             return TARGET_STATE
         lines = self.read("counters", service)
         if role_of(service) != "server":
@@ -217,15 +223,19 @@ class LocalDocker(Engine):
         return f"{why}: its processes cannot be seen" if (why := self._why_not()) else ""
 
     def processes(self, service: str) -> Processes:
+        """Its processes now."""
         return processes_of(self.pid_of(service))
 
     def usage(self, service: str) -> tuple[int | None, int | None]:
+        """Its CPU time so far in ns, and its memory now in bytes; None if unreadable."""
         return counters.usage(self.pid_of(service))
 
     def oom_kills(self, service: str) -> int | None:
+        """How many of its processes the kernel has killed for lack of memory; None if unknown."""
         return counters.oom_kills(self.pid_of(service))
 
     def descriptors(self, service: str) -> int | None:
+        """How many file descriptors its processes have open; None if they cannot be counted."""
         # From inside the container, for the same reason as in `signal`.
         pids = all_pids(self.pid_of(service))
         if not pids:
@@ -236,9 +246,14 @@ class LocalDocker(Engine):
         return len(found) if found and all(map(str.isdecimal, found)) else None
 
     def signal(self, service: str, signal: str, pid: int) -> int | None:
+        """Sends a signal to a process of its container; DockerError if that fails.
+
+        Returns when it was sent, in ns since the epoch; None if unknown.
+        """
         return self._kill(service, 1, signal, str(pid))
 
     def do_to_dependency(self, name: str, verb: str) -> str:
+        """Applies a verb of driver/engines/dependencies.py to a dependency; returns its new state."""
         if verb in ("stop", "pause") and name in self.ended():
             self._had_ended.add(name)
         seen = dependencies.do(verb, self.run.container(name), self.context_of(name))
@@ -247,12 +262,15 @@ class LocalDocker(Engine):
         return seen
 
     def ip_of(self, service: str) -> str:
+        """The address from which the service connects to dependencies."""
         return self.container_facts(service, 1).address.rpartition(":")[0]
 
     def connections(self) -> Mapping[str, tuple[int, int]]:
+        """(connections to the database, how many of them are in use) by client address."""
         return dependencies.connections(self.run.container(DATABASE), self.context_of(DATABASE))
 
     def double(self, service: str) -> None:
+        """Starts a second container of the service; both get addresses that they keep when started again."""
         log, block = self.start_log(service), self.run.lane_folder / "block.yml"
         words = ("up", "--detach", "--no-deps", "--no-build", "--no-recreate", "--scale", f"{service}={CONTAINERS}")
         context = self.context_of(service)
@@ -280,12 +298,14 @@ class LocalDocker(Engine):
             docker("network", "connect", "--ip", str(subnet[at]), "--alias", service, network, name, context=context)
 
     def container_facts(self, service: str, number: int) -> Container:
+        """The address and first process of the service's container with this number."""
         found = [*_look(self.context_of(service), [self.run.container(service, number)]).values()]
         if not found:
             raise DockerError(f"container {number} of {service} is gone")
         return Container(f"{found[0].address}:8080", found[0].pid)
 
     def stop_container(self, service: str, number: int, grace_s: float, every_process: bool) -> End:
+        """Stops one of its containers: SIGTERM to its main process or to all, and SIGKILL after `grace_s`."""
         name, context = self.run.container(service, number), self.context_of(service)
         told_ns, stop = None, ["stop", "-t", f"{grace_s:.0f}"]
         if every_process:
@@ -298,6 +318,7 @@ class LocalDocker(Engine):
         return End(time_ns(at), int(code), told_ns)
 
     def start_container(self, service: str, number: int) -> None:
+        """Starts a stopped container of the service again."""
         docker("start", self.run.container(service, number), context=self.context_of(service))
         if number == 1:
             self._pids[service] = self.container_facts(service, 1).pid
@@ -322,7 +343,7 @@ class LocalDocker(Engine):
         return docker("exec", self.run.container(self._loadgen), *words, log=log, timeout=LONGEST_S, check=False)
 
     def log(self, service: str) -> str:
-        if self.is_target(service):
+        if service in self.run.host.targets:
             return ""
         with tempfile.TemporaryDirectory() as folder:
             # Writing both streams into one file keeps their order.
@@ -334,12 +355,12 @@ class LocalDocker(Engine):
         for name in self._fixed:
             docker("rm", "--force", self.run.container(name, CONTAINERS), context=self.context_of(name), check=False)
         self._fixed.clear()
-        if self._loadgen != LOADGEN or any(map(self.is_target, services)):
+        if self._loadgen != LOADGEN or any(name in self.run.host.targets for name in services):
             self._from_host_network()
 
     def check(self, step_failed: bool = False) -> None:
         if step_failed and not answers():
-            raise Failure(RUN, GONE)
+            raise Failure(RUN, ENGINE_GONE)
 
     @contextmanager
     def on_host_network(self) -> Iterator[None]:
@@ -350,7 +371,20 @@ class LocalDocker(Engine):
             self._from_host_network()
 
     def _to_host_network(self, addresses: Mapping[str, str]) -> None:
-        _start_host_loadgen(self.run, addresses)
+        """Starts one with the rights and limits of the regular load generator, and `addresses` of services by name."""
+        run, log = self.run, self.run.folder / "start-loadgen.log"
+        stop_host_loadgen(run)
+        argv = ["run", "--detach", "--name", run.container(HOST_LOADGEN), "--network", "host"]
+        for name, address in addresses.items():
+            argv += ["--add-host", f"{name}:{address}"]
+        argv += ["--init", *CONFINED, "--tmpfs", "/tmp:mode=1777", "--memory", "2g"]
+        argv += ["--ulimit", f"nofile={run.setting('NOFILE')}", "--cpuset-cpus", run.setting("LOADGEN_CPUS")]
+        argv += ["--user", results_user(), "--workdir", "/bench"]
+        argv += ["--label", run.label, "--label", f"{PROJECT}.working_dir={run.folder}"]
+        argv += ["--volume", f"{run.root}:/bench:ro", "--volume", f"{run.root}/results:/bench/results"]
+        argv += ["--volume", "/sys/fs/cgroup:/host/cgroup:ro", TOOLS, "sleep", "infinity"]
+        if docker(*argv, log=log, check=False).status:
+            raise DockerError(f"the load generator does not start in the host's network: {last_line(log)}")
         self._loadgen = HOST_LOADGEN
 
     def _from_host_network(self) -> None:
@@ -365,9 +399,10 @@ class LocalDocker(Engine):
         run, log = self.run, self.run.lane_folder / "start.log"
         # A run that was killed during an event may have left one of them paused.
         self._each_context(run.dependencies, "unpause", check=False)
-        if not self._up_dependencies() and not self._up_without_dead_runs():
-            taken = subnet_taken(run)
-            if taken:
+        up = self._up_dependencies()
+        # Dead runs may have the subnet.
+        if not up and not (subnet_taken(run) and dead_runs.remove_dead_runs() and self._up_dependencies()):
+            if taken := subnet_taken(run):
                 where = f"the subnet {run.setting('BENCH_SUBNET')} is in use by Docker's network {taken} (another run?)"
                 raise Failure(USER, f"{where}: end that, or set BENCH_SUBNET in .env for a new run")
             raise Failure(RUN, f"the database, upstream or load generator does not start: {last_line(log)}")
@@ -383,12 +418,6 @@ class LocalDocker(Engine):
 
     def _up_dependencies(self) -> bool:
         return self.up(self.run.dependencies, self.run.lane_folder / "start.log", UP)
-
-    def _up_without_dead_runs(self) -> bool:
-        """If the subnet is taken, removes dead runs and tries once more."""
-        if not subnet_taken(self.run):
-            return False
-        return dead_runs.remove_dead_runs() and self._up_dependencies()
 
     def _database_ready(self) -> bool:
         """Whether the database has its rows. A user's own database is not waited for here."""
@@ -441,11 +470,8 @@ class LocalDocker(Engine):
         because the loop then has to start anew (driver/steps/next.py).
         """
         if self.is_running(LOADGEN):
-            interactive = ["--interactive"] if stdin else []
-            loadgen = self.run.container(self._loadgen)
-            done = docker(
-                "exec", *interactive, loadgen, "python3", "-m", "bench", *words, stdin=stdin or None, check=False
-            )
+            argv = ("exec", "--interactive", self.run.container(self._loadgen), "python3", "-m", "bench", *words)
+            done = docker(*argv, stdin=stdin or None, check=False)
             if not done.status or words[0].endswith("next") or self.is_running(LOADGEN):
                 return done
         return in_tools(self.run, "python3", "-m", "bench", *words, stdin=stdin or None, check=False)
@@ -457,10 +483,6 @@ class LocalDocker(Engine):
             return start_docker("exec", "--interactive", self.run.container(LOADGEN), *argv)
         return start_docker(*tools_words(self.run, *argv))
 
-    def is_target(self, service: str) -> bool:
-        """Whether it is a server that already runs (--target)."""
-        return service in self.run.services and self.run.services[service].url is not None
-
     def facts(self, services: Iterable[str]) -> dict[str, Facts]:
         """Facts of their existing containers, by service."""
         found: dict[str, Facts] = {}
@@ -469,7 +491,7 @@ class LocalDocker(Engine):
         return found
 
     def _ours(self, services: Iterable[str]) -> list[str]:
-        return [name for name in services if not self.is_target(name)]
+        return [name for name in services if name not in self.run.host.targets]
 
     def _by_context(self, services: Iterable[str]) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}
@@ -509,29 +531,9 @@ def _facts(line: str) -> tuple[str, Facts]:
     return service, Facts(container, image, int(pid), state, time_ns(started), address)
 
 
-def _start_host_loadgen(run: Run, addresses: Mapping[str, str]) -> None:
-    """Starts it with the rights and limits of the regular load generator, and `addresses` of services by name."""
-    stop_host_loadgen(run)
-    log = run.folder / "start-loadgen.log"
-    volumes = (f"{run.root}:/bench:ro", f"{run.root}/results:/bench/results", "/sys/fs/cgroup:/host/cgroup:ro")
-    argv = ["run", "--detach", "--name", run.container(HOST_LOADGEN), "--network", "host"]
-    argv += _each("--add-host", (f"{name}:{address}" for name, address in addresses.items()))
-    argv += ["--init", *CONFINED, "--tmpfs", "/tmp:mode=1777", "--memory", "2g"]
-    argv += ["--ulimit", f"nofile={run.setting('NOFILE')}", "--cpuset-cpus", run.setting("LOADGEN_CPUS")]
-    argv += ["--user", results_user(), "--workdir", "/bench"]
-    argv += _each("--label", (run.label, f"{PROJECT}.working_dir={run.folder}"))
-    argv += _each("--volume", volumes)
-    if docker(*argv, TOOLS, "sleep", "infinity", log=log, check=False).status:
-        raise DockerError(f"the load generator does not start in the host's network: {last_line(log)}")
-
-
 def stop_host_loadgen(run: Run) -> None:
     """Removes the load generator on the host's network, if there is one."""
     docker("rm", "--force", "--volumes", run.container(HOST_LOADGEN), check=False)
-
-
-def _each(option: str, values: Iterable[str]) -> list[str]:
-    return [word for value in values for word in (option, value)]
 
 
 def subnet_taken(run: Run) -> str:

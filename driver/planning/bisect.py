@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from driver.docker import answers, end_group
+from driver.docker import answers, end_group, spawn
 from driver.failure import EQUAL, RUN, USER, Failure, ignore_signals, say
 from driver.planning.tools import asked, bench, commit_of, done_by_git, git
 from driver.run import ROOT
@@ -66,11 +66,13 @@ def main(argv: list[str]) -> int:
     state = Path(tempfile.mkdtemp())
     bisection = Bisection(folder, good, bad, selection, state / "tree")
     try:
-        words = ("worktree", "add", "--quiet", "--no-checkout", "--detach", str(bisection.tree), bad)
-        done_by_git(folder, *words)
+        done_by_git(folder, "worktree", "add", "--quiet", "--no-checkout", "--detach", str(bisection.tree), bad)
         _need_one_comparison(bisection)
         say(f"measuring {refs[0]} and {refs[1]}")
-        _measure_whole(bisection)
+        # `bench bisect` fails if there is no difference, and so nothing to bisect.
+        run = _need(_measure(bisection, bisection.bad)).run
+        bisection.whole, _, words = bench(ROOT, "bisect", run).strip().partition(" ")
+        _tell(bisection, bisection.bad, f"bad: {words}", run)
         return _bisect(bisection)
     finally:
         ignore_signals()
@@ -128,16 +130,9 @@ def _measure(bisection: Bisection, commit: str, *options: str) -> Measured:
     """Measures the commit and the good one in one run."""
     packages = [word for one in (bisection.good, commit) for word in ("--package", f"{bisection.folder}@{one}")]
     argv = [str(ROOT / "scripts/matrix.sh"), "--quiet", *packages, *GIVEN, *bisection.selection, *options]
-    child = subprocess.Popen(
-        argv,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-        text=True,
-    )
+    child = spawn(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
-        out, errors = child.communicate()
+        out, errors = (text.decode(errors="replace") for text in child.communicate())
     finally:
         end_group(child, ENDS_S)
     last = (errors.splitlines() or [""])[-1]
@@ -158,13 +153,6 @@ def _need_one_comparison(bisection: Bisection) -> None:
     if len(tables) != 1 or not tables[0].endswith(" 2 services"):
         narrow = "narrow the selection with --stack, --scenario, --tool and --level"
         raise Failure(USER, f"a bisection follows one comparison, {narrow}: {'; '.join(tables)}")
-
-
-def _measure_whole(bisection: Bisection) -> None:
-    """Measures the difference between good and bad; `bench bisect` fails if there is none and nothing to bisect."""
-    run = _need(_measure(bisection, bisection.bad)).run
-    bisection.whole, _, words = bench(ROOT, "bisect", run).strip().partition(" ")
-    _tell(bisection, bisection.bad, f"bad: {words}", run)
 
 
 def _tell(bisection: Bisection, commit: str, words: str, run: str) -> None:

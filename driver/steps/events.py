@@ -10,14 +10,16 @@ import json
 import math
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from driver.docker import DockerError
+from driver.engines.dependencies import VERBS
 from driver.engines.engine import Engine
+from driver.engines.local import LocalDocker
 from driver.files import save, save_json, text_of
 from driver.messages import BEGUN, ENOUGH, GONE, PROXY_ASKED, PROXY_TOLD, Action, Doings
 from driver.processes import Processes
@@ -33,16 +35,6 @@ LAST = "tool.json"
 LOOK_S, SAMPLE_S, COUNT_S = 0.05, 0.2, 0.8
 CONTAINERS = {"database": "postgres", "upstream": "upstream"}
 """The service of each dependency that an action can affect."""
-UNDO = {"stop": "start", "pause": "unpause", "lock": "unlock"}
-DONE = {
-    "stop": "stopped",
-    "start": "started again",
-    "pause": "paused",
-    "unpause": "goes on",
-    "lock": "table locked",
-    "unlock": "table unlocked",
-}
-"""What was done to a dependency, in the past tense."""
 OTHER_CLOCK_S = 60.0
 """A larger difference means that the load generator's monotonic clock is not this machine's."""
 GIVEN_UP_S = 5.0
@@ -59,8 +51,8 @@ def cannot(engine: Engine, folder: Path) -> None:
 class Dependencies:
     """Actions on dependencies. Services measured side by side share this object, so each action is done only once."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine, self._lock = engine, threading.Lock()
+    def __init__(self, engine: LocalDocker) -> None:
+        self.engine, self._lock = engine, threading.Lock()
         self._done: dict[Action, tuple[int, int, int, str]] = {}
         self._away: dict[Action, None] = {}
         self._watches = 0
@@ -76,7 +68,7 @@ class Dependencies:
         with self._lock:
             self._watches -= 1
             for action in [] if self._watches else [*self._away]:
-                self._do(Action(action.at_s, UNDO[action.do], to=action.to))
+                self._do(Action(action.at_s, VERBS[action.do].undo, to=action.to))
 
     def do(self, action: Action) -> tuple[int, int, int, str]:
         """Does it, unless done already: (begin by the monotonic clock and since the epoch, duration, all ns; error)."""
@@ -89,30 +81,28 @@ class Dependencies:
         """(a service's connections to the database, how many of them are in use), at most COUNT_S / 2 old."""
         with self._lock:
             if self._counted is None or time.monotonic() > self._counted[0] + COUNT_S / 2:
-                self._counted = time.monotonic(), self._engine.connections()
+                self._counted = time.monotonic(), self.engine.connections()
             return self._counted[1].get(address, (0, 0))
 
     def _do(self, action: Action) -> tuple[int, int, int, str]:
         error, begun, wall = "", time.monotonic_ns(), time.time_ns()
-        if action.do in UNDO:
+        if VERBS[action.do].undo:
             self._away[action] = None
         else:
-            undone = [one for one in self._away if (UNDO[one.do], one.to) == (action.do, action.to)]
+            undone = [one for one in self._away if (VERBS[one.do].undo, one.to) == (action.do, action.to)]
             self._away = dict.fromkeys(one for one in self._away if one not in undone)
         try:
-            self._engine.do_to_dependency(CONTAINERS[action.to], action.do)
+            self.engine.do_to_dependency(CONTAINERS[action.to], action.do)
         except DockerError as failed:
             error = str(failed)
         return begun, wall, time.monotonic_ns() - begun, error
 
 
 @contextmanager
-def acting(
-    engine: Engine, service: str, event: Doings, folder: Path, dependencies: Dependencies | None = None
-) -> Iterator[None]:
+def acting(dependencies: Dependencies, service: str, event: Doings, folder: Path) -> Iterator[None]:
     """While this is open, the service's event takes place; `dependencies` is shared by services side by side."""
-    watch = _Watch(engine, service, event, folder, dependencies or Dependencies(engine))
-    watch.dependencies.enter()
+    watch = _Watch(dependencies, service, event, folder)
+    dependencies.enter()
     thread = threading.Thread(target=watch.run, daemon=True)
     thread.start()
     try:
@@ -120,42 +110,50 @@ def acting(
     finally:
         watch.over.set()
         thread.join(30)
-        save_json(folder / EVENTS, watch.told())
+        save_json(folder / EVENTS, vars(watch.record))
         for name in (BEGUN, ENOUGH, PROXY_ASKED, PROXY_TOLD):
             with suppress(OSError):
                 (folder / name).unlink()
 
 
 @dataclass
-class _Watch:
-    """One event; it runs in a thread during the load."""
+class _Record:
+    """The content of events.json."""
 
-    engine: Engine
-    service: str
-    event: Doings
-    folder: Path
-    dependencies: Dependencies
-    over: threading.Event = field(default_factory=threading.Event)
+    until: str
+    schema: int = SCHEMA
     t0_ns: int = 0
-    told_ns: tuple[int, int] = (0, 0)
-    before: Processes = field(default_factory=lambda: Processes(0, ()))
-    done: list[dict[str, Any]] = field(default_factory=list)
+    t0_wall_ns: int = 0
+    same_clock: bool = True
+    main: int = 0
+    before: tuple[int, ...] = ()
+    """The workers when the load began."""
+    others: Sequence[int] = ()
+    """Children that never reported their pid in a response while others did: a router, or the server's own helper."""
+    actions: list[dict[str, Any]] = field(default_factory=list)
     workers: list[tuple[int, tuple[int, ...]]] = field(default_factory=list)
     samples: list[tuple[int, int | None, int | None]] = field(default_factory=list)
-    descriptors: list[tuple[int, int | None]] = field(default_factory=list)
-    """(when, how many are open): before the first of several reloads, and after each."""
-    since: tuple[int, ...] = ()
-    """The workers at the time of the last repeated action."""
-    targets: set[int] = field(default_factory=set)
-    others: set[int] = field(default_factory=set)
-    """Children that never reported their pid in a response while others did: a router, or the server's own helper."""
-    address: str = ""
     connections: list[tuple[int, int, int]] = field(default_factory=list)
     """(when, connections to the database, how many of them were in use)."""
+    descriptors: list[tuple[int, int | None]] = field(default_factory=list)
+    """(when, how many are open): before the first of several reloads, and after each."""
     oom_kills: int | None = None
     ended_ns: int | None = None
     until_ns: int | None = None
     error: str = ""
+
+
+class _Watch:
+    """One event; it runs in a thread during the load."""
+
+    def __init__(self, dependencies: Dependencies, service: str, event: Doings, folder: Path) -> None:
+        self.dependencies, self.engine = dependencies, dependencies.engine
+        self.service, self.event, self.folder = service, event, folder
+        self.over, self.record = threading.Event(), _Record(event.until)
+        self.t0_ns, self.address = 0, ""
+        self.since: tuple[int, ...] = ()
+        """The workers at the time of the last repeated action."""
+        self.targets = set[int]()
 
     def run(self) -> None:
         """Watches and acts until the load is over."""
@@ -163,48 +161,27 @@ class _Watch:
             if self._begun():
                 self._watch()
         except DockerError as error:
-            self.error = str(error)
+            self.record.error = str(error)
         finally:
             self.dependencies.leave()
-
-    def told(self) -> dict[str, Any]:
-        """The content of events.json."""
-        return {
-            "schema": SCHEMA,
-            "t0_ns": self.told_ns[0],
-            "t0_wall_ns": self.told_ns[1],
-            "same_clock": self.t0_ns == self.told_ns[0],
-            "main": self.before.main,
-            "before": self.before.workers,
-            "others": sorted(self.others),
-            "actions": self.done,
-            "workers": self.workers,
-            "samples": self.samples,
-            "connections": self.connections,
-            "descriptors": self.descriptors,
-            "oom_kills": self.oom_kills,
-            "ended_ns": self.ended_ns,
-            "until": self.event.until,
-            "until_ns": self.until_ns,
-            "error": self.error,
-        }
 
     def _begun(self) -> bool:
         """Waits for the first request; false if there is none."""
         while not self.over.wait(0.005):
             words = (text_of(self.folder / BEGUN) or "").split()
             if len(words) == 2:
-                self.told_ns = int(words[0]), int(words[1])
+                told_ns, self.record.t0_wall_ns = map(int, words)
                 now = time.monotonic_ns()
-                ours = abs(self.told_ns[0] - now) < OTHER_CLOCK_S * 1e9
-                self.t0_ns = self.told_ns[0] if ours else now
+                self.t0_ns = told_ns if abs(told_ns - now) < OTHER_CLOCK_S * 1e9 else now
+                self.record.t0_ns, self.record.same_clock = told_ns, self.t0_ns == told_ns
                 return True
         return False
 
     def _watch(self) -> None:
-        self.before = self._look()
-        self.workers.append((self._now(), self.before.workers))
-        self.since = self.before.workers
+        record, before = self.record, self._look()
+        record.main, record.before = before.main, before.workers
+        record.workers.append((self._now(), before.workers))
+        self.since = before.workers
         if self.event.repeats:
             self._count_descriptors()
         if self.event.watches == "connections":
@@ -216,33 +193,35 @@ class _Watch:
             seen = self._look()
             if self._now() - sampled > SAMPLE_S * 1e9:
                 sampled = now = self._now()
-                self.samples.append((now, *self.engine.usage(self.service)))
+                record.samples.append((now, *self.engine.usage(self.service)))
                 killed = self.engine.oom_kills(self.service)
-                self.oom_kills = self.oom_kills if killed is None else killed
-            self._count()
-            if seen.workers != self.workers[-1][1]:
-                self.workers.append((self._now(), seen.workers))
-            if not seen.main and self.ended_ns is None:
-                self.ended_ns = self._now()
-            if self.until_ns is None and not left and self._is_over(seen) and not self._goes_on():
-                self.until_ns = self._now()
+                record.oom_kills = record.oom_kills if killed is None else killed
+            counted = record.connections[-1][0] if record.connections else -math.inf
+            if self.event.watches == "connections" and self._now() - counted > COUNT_S * 1e9:
+                record.connections.append((self._now(), *self.dependencies.connections(self.address)))
+            if seen.workers != record.workers[-1][1]:
+                record.workers.append((self._now(), seen.workers))
+            if not seen.main and record.ended_ns is None:
+                record.ended_ns = self._now()
+            if record.until_ns is None and not left and self._is_over(seen) and not self._goes_on():
+                record.until_ns = self._now()
             if (self.folder / LAST).exists():
                 return
-            over_ns = self.until_ns or (self.ended_ns if self.event.until in FOR_GOOD else None)
+            over_ns = record.until_ns or (record.ended_ns if self.event.until in FOR_GOOD else None)
             if over_ns is not None and self._now() > over_ns + self.event.settle_s * 1e9:
-                self._end_load("" if self.until_ns else GONE)
+                self._end_load("" if record.until_ns else GONE)
             elif over_ns is None and self._is_given_up():
                 self._end_load("")
 
     def _look(self) -> Processes:
-        seen = self.engine.processes(self.service)
-        told = set() if self.workers else self._told_pids()
+        seen, record = self.engine.processes(self.service), self.record
+        told = set() if record.workers else self._told_pids()
         if told and told < set(seen.workers):
-            self.others = set(seen.workers) - told
-        without = self.others
-        if self.workers and seen.main not in self.before.workers:
+            record.others = sorted(set(seen.workers) - told)
+        without = {*record.others}
+        if record.workers and seen.main not in record.before:
             # It has workers, so the main process is not a worker even if no other one is left.
-            without = without | {seen.main}
+            without.add(seen.main)
         return Processes(seen.main, tuple(pid for pid in seen.workers if pid not in without))
 
     def _told_pids(self) -> set[int]:
@@ -250,22 +229,14 @@ class _Watch:
             return {int(pid) for pid in json.loads(text_of(self.folder / CAPACITY) or "{}").get("told", [])}
         return set()
 
-    def _count(self) -> None:
-        last = self.connections[-1][0] if self.connections else -math.inf
-        if self.event.watches == "connections" and self._now() - last > COUNT_S * 1e9:
-            self.connections.append((self._now(), *self.dependencies.connections(self.address)))
-
-    def _act_on_dependency(self, action: Action) -> None:
-        begun, wall, took, error = self.dependencies.do(action)
-        told = {"what": f"{action.to} {DONE[action.do]}", "pid": 0, "at_ns": begun - self.t0_ns}
-        self.done.append({**told, "took_ns": took, "wall_ns": wall, "error": error})
-
     def _act(self, action: Action) -> None:
         if action.to in CONTAINERS:
-            self._act_on_dependency(action)
+            begun, wall, took, error = self.dependencies.do(action)
+            told = {"what": f"{action.to} {VERBS[action.do].past}", "pid": 0, "at_ns": begun - self.t0_ns}
+            self.record.actions.append({**told, "took_ns": took, "wall_ns": wall, "error": error})
             return
         if action.do == "swap":
-            self.done.append(swap(self.engine, self.service, action, self.folder, self._now))
+            self.record.actions.append(swap(self.engine, self.service, action, self.folder, self._now))
             return
         seen, error, sent = self._look(), "", None
         pid = seen.main if action.to == "main" else next(iter(seen.workers), 0)
@@ -282,14 +253,15 @@ class _Watch:
             # The exact moment of the signal, rather than of the command: it decides which requests were in flight.
             begun, wall, took = begun + sent - wall, sent, 0
         what = f"SIG{action.signal} to {'the main process' if action.to == 'main' else 'a worker'}"
-        self.done.append({"what": what, "pid": pid, "at_ns": begun, "took_ns": took, "wall_ns": wall, "error": error})
+        told = {"what": what, "pid": pid, "at_ns": begun}
+        self.record.actions.append({**told, "took_ns": took, "wall_ns": wall, "error": error})
 
     def _goes_on(self) -> bool:
         """Counts open files after a reload, and reloads again if more are wanted; whether it did."""
         if not self.event.repeats:
             return False
         self._count_descriptors()
-        if len(self.done) >= self.event.repeats:
+        if len(self.record.actions) >= self.event.repeats:
             return False
         self.since = self._look().workers
         self._act(self.event.actions[-1])
@@ -300,10 +272,10 @@ class _Watch:
         time.sleep(QUIET_S)
         found = [self.engine.descriptors(self.service) for _ in range(COUNTS)]
         known = [one for one in found if one is not None]
-        self.descriptors.append((self._now(), min(known) if known else None))
+        self.record.descriptors.append((self._now(), min(known) if known else None))
 
     def _is_over(self, seen: Processes) -> bool:
-        before, now = set(self.before.workers), set(seen.workers)
+        before, now = set(self.record.before), set(seen.workers)
         if self.event.until == "swapped":
             return bool(now) and not set(self.since) & now and len(now) >= len(before)
         if self.event.until == "restored":
@@ -313,11 +285,11 @@ class _Watch:
 
     def _is_given_up(self) -> bool:
         """Whether a reload started processes that have gone again, while all old workers are still there."""
-        if self.event.until != "swapped" or not self.done:
+        if self.event.until != "swapped" or not self.record.actions:
             return False
-        old, begun = set(self.since), self.done[-1]["at_ns"]
-        changed, last = self.workers[-1]
-        tried = any(set(pids) - old for at, pids in self.workers if at > begun)
+        old, begun = set(self.since), self.record.actions[-1]["at_ns"]
+        changed, last = self.record.workers[-1]
+        tried = any(set(pids) - old for at, pids in self.record.workers if at > begun)
         return tried and set(last) == old and self._now() > changed + GIVEN_UP_S * 1e9
 
     def _end_load(self, why: str) -> None:

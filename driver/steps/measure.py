@@ -13,9 +13,11 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import time_ns
+from typing import cast
 
 from driver.docker import DockerError, Done
 from driver.engines.engine import Engine, Started, State
+from driver.engines.local import LocalDocker
 from driver.failure import RUN, USER, Failure
 from driver.files import save, save_json, text_of
 from driver.lifecycle.writer import need_room
@@ -169,7 +171,7 @@ class _Measuring:
         event = self.step.events.get(name)
         if event and event.containers > 1:
             try:
-                self.engine.double(name)
+                cast(LocalDocker, self.engine).double(name)
             except DockerError as error:
                 save(self.engine.start_log(name), f"{error}\n")
                 return False
@@ -193,10 +195,11 @@ class _Measuring:
             if step.held:
                 stack.enter_context(self.engine.freezer(up))
             elif step.events:
-                shared = Dependencies(self.engine)
+                # Any other engine has said why not by `cannot_act`, and does not get here.
+                shared = Dependencies(cast(LocalDocker, self.engine))
                 for name, place in zip(step.services, step.folders, strict=True):
                     folder = self.run.folder / place
-                    stack.enter_context(acting(self.engine, name, step.events[name], folder, shared))
+                    stack.enter_context(acting(shared, name, step.events[name], folder))
             else:
                 stack.enter_context(self.sampling(self.engine, step.services[0], self.run.folder / step.folders[0]))
             self._in_loadgen("run")

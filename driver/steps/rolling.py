@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from driver.docker import DockerError
-from driver.engines.engine import Engine
+from driver.engines.local import LocalDocker
 from driver.files import save, text_of
 from driver.messages import PROXY_ASKED, PROXY_TOLD, Action
 
 ANSWERS_S, OBEYS_S, POLL_S = 30.0, 5.0, 0.02
 
 
-def swap(engine: Engine, service: str, action: Action, folder: Path, now: Callable[[], int]) -> dict[str, Any]:
+def swap(engine: LocalDocker, service: str, action: Action, folder: Path, now: Callable[[], int]) -> dict[str, Any]:
     """Stops one container of the service and starts it again; returns an action of events.json once it answers.
 
     `pid`, `pid_after`: pids of its first process on this machine. `exit_ns`: from the signal to its end; `exit_code`:

@@ -34,7 +34,7 @@ from bench.schedule.step_file import doings_of, load_of
 from calibration.events import Known
 from driver.engines.engine import Container, End, Engine
 from driver.processes import Processes, all_pids, processes_of
-from driver.steps.events import acting
+from driver.steps.events import Dependencies, acting
 
 SERVER = Path("services/frameworks/synthetic/bad_day.py").resolve()
 RATE = 100.0
@@ -144,7 +144,7 @@ def under_event(root: Path, event: Event, engine: Engine, asked: tuple[int, str,
     facts: dict[str, Any] = {"rate": RATE / 0.3, "told": engine.processes("a").workers}
     facts |= {"expected": base64.b64encode(body).decode()}
     (task.folder / "capacity.json").write_text(json.dumps(facts))
-    with acting(engine, "a", doings_of(event), task.folder):
+    with acting(Dependencies(engine), "a", doings_of(event), task.folder):
         run_event(task)
     (task.folder / "meta.json").write_text(json.dumps({"id": planned.id, "outcome": "measured", "detail": ""}))
     return event_record(str(root), planned, read_raw(str(root), planned))

@@ -108,6 +108,12 @@ class PretendEngine(NotingEngine):
             raise DockerError("no such image")
         return Started([service], started_ns={service: 5})
 
+    def usage(self, service: str) -> tuple[int | None, int | None]:
+        return None, None
+
+    def oom_kills(self, service: str) -> int | None:
+        return None
+
     def save_provenance(self, service: str) -> None:
         self._note("provenance", service)
 

@@ -22,7 +22,7 @@ from bench.run.reader import read_run
 from driver.docker import DockerError
 from driver.messages import BEGUN, ENOUGH, Action, Doings, Step, as_json, step_of
 from driver.processes import Processes, all_pids, processes_of
-from driver.steps.events import EVENTS, acting, cannot
+from driver.steps.events import EVENTS, Dependencies, acting, cannot
 
 NO_IMAGE = "no such image: aiohttp-py313-debian"
 LOOKS = 10
@@ -67,7 +67,7 @@ def happened(engine: Acting, event: Doings, told: Mapping[str, Any] | None = Non
     folder = engine.run.folder / "raw/r01/0001/a"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "capacity.json").write_text(json.dumps({"told": [], **(told or {})}))
-    with acting(engine, "a", event, folder):
+    with acting(Dependencies(engine), "a", event, folder):
         (folder / BEGUN).write_text(f"{time.monotonic_ns()} {time.time_ns()}\n")
         give_up = time.monotonic() + 60
         while time.monotonic() < give_up and not (folder / ENOUGH).exists() and engine.looks < LOOKS:
@@ -184,7 +184,7 @@ def test_a_process_that_answers_nobody_is_no_worker_where_the_others_told_themse
 def test_a_load_that_never_begins_leaves_nothing_done(tmp_path: Path) -> None:
     engine = Acting(tmp_path, lambda *_: Processes(2, (5, 6)))
     folder = engine.run.folder / "raw"
-    with acting(engine, "a", Doings((Action(0.0, "signal", "HUP", "main"),)), folder):
+    with acting(Dependencies(engine), "a", Doings((Action(0.0, "signal", "HUP", "main"),)), folder):
         pass
     assert engine.sent == [] and json.loads((folder / EVENTS).read_text())["actions"] == []
 

@@ -213,7 +213,7 @@ def test_python_works_in_the_load_generator_and_elsewhere_where_that_is_killed(
         docker.runs("p-loadgen-1", running=False)
         return Done(137, "", "")
 
-    docker.does("exec p-loadgen-1", kill)
+    docker.does("exec --interactive p-loadgen-1", kill)
     assert engine.bench("next", "r").status == 137  # the loop begins it again
     assert len(docker.asked("run --rm")) == 0
     docker.runs("p-loadgen-1")

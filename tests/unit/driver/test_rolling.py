@@ -13,12 +13,11 @@ from typing import Any
 import pytest
 from pretend_engine import NotingEngine, PretendEngine, made_run
 
-from driver.docker import DockerError
 from driver.engines.engine import Container, End
 from driver.messages import BEGUN, PROXY_ASKED, PROXY_TOLD, Action, Doings
 from driver.processes import Processes
 from driver.steps import rolling
-from driver.steps.events import EVENTS, acting
+from driver.steps.events import EVENTS, Dependencies, acting
 
 
 class Swapping(PretendEngine):
@@ -123,7 +122,7 @@ def test_both_are_replaced_one_after_the_other_and_then_the_load_may_end(tmp_pat
     engine, folder = Swapping(tmp_path), tmp_path / "raw"
     folder.mkdir()
     actions = tuple(Action(0.0, "swap", "TERM", number) for number in ("1", "2"))
-    with proxy(engine, folder), acting(engine, "a", Doings(actions, "rolled"), folder):
+    with proxy(engine, folder), acting(Dependencies(engine), "a", Doings(actions, "rolled"), folder):
         (folder / BEGUN).write_text(f"{time.monotonic_ns()} {time.time_ns()}\n")
         until = time.monotonic() + 20
         while time.monotonic() < until and not (folder / ".enough").exists():
@@ -132,14 +131,3 @@ def test_both_are_replaced_one_after_the_other_and_then_the_load_may_end(tmp_pat
     assert [one["pid_after"] for one in told["actions"]] == [11, 21] and told["until_ns"] is not None
     assert engine.calls("stop", "start") == ["stop 1 10 s", "start 1", "stop 2 10 s", "start 2"]
     assert not (folder / PROXY_ASKED).exists() and not (folder / PROXY_TOLD).exists()
-
-
-def test_an_engine_that_cannot_says_so(tmp_path: Path) -> None:
-    engine = PretendEngine(made_run(tmp_path, "a"))
-    with pytest.raises(DockerError, match="cannot send signals"):
-        engine.double("a")
-    with pytest.raises(DockerError, match="cannot send signals"):
-        engine.stop_container("a", 1, 10.0, False)
-    for ask in (engine.container_facts, engine.start_container):
-        with pytest.raises(DockerError, match="cannot send signals"):
-            ask("a", 1)
