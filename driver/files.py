@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 from contextlib import suppress
@@ -35,6 +36,21 @@ def text_of(path: Path) -> str | None:
         return path.read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:
         return None
+
+
+def take_lock(descriptor: int) -> bool:
+    """Locks an open file; false if another process holds its lock."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def is_locked(file: Path) -> bool:
+    """Whether a process holds the lock of this file; OSError if that cannot be read."""
+    with file.open("rb") as opened:
+        return not take_lock(opened.fileno())
 
 
 def last_line(path: Path) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from driver.docker import DockerError, docker, time_ns
 from driver.failure import say
+from driver.files import is_locked
 from driver.run import PROJECT
 
 FOLDER = f"{PROJECT}.working_dir"
@@ -51,16 +51,6 @@ def is_abandoned(containers: Sequence[str]) -> bool:
     except PermissionError:
         # Another user's run.
         return False
-
-
-def is_locked(file: Path) -> bool:
-    """Whether a process holds the lock of this file."""
-    with file.open("rb") as opened:
-        try:
-            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-    return False
 
 
 def _begins(made: str) -> bool:

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from driver.arguments import Parser
 from driver.docker import docker, run
-from driver.engines.dead_runs import FOLDER, is_abandoned, is_locked
+from driver.engines.dead_runs import FOLDER, is_abandoned
 from driver.failure import USER, Failure, say
-from driver.files import text_of
+from driver.files import is_locked, text_of
 from driver.messages import UNFINISHED
 from driver.run import PROJECT, ROOT
 

@@ -23,9 +23,29 @@ def remove_run(run: Run) -> None:
     This may take several tries: Compose exits with status 0 although it leaves a network that is in use, and the engine
     may still be starting containers for a killed client.
     """
-    # If the engine does not answer, nothing can be done. `_remove_run` warns about what is left.
+    # If the engine does not answer, nothing can be done.
     with suppress(DockerError):
-        _remove_run(run)
+        if run.host.targets:
+            stop_host_loadgen(run)
+        if not text_of(run.folder / FILE):
+            return
+        if several(run):
+            from driver.nodes.setup import remove_nodes
+
+            remove_nodes(run)
+        words, left = "", None
+        for attempt in range(TRIES):
+            time.sleep(WAIT_S if attempt else 0)
+            done = run_compose(run, *DOWN, check=False)
+            words, left = done.out + done.err, _left_of_run(run)
+            if left is None:
+                return
+            if not left:
+                break
+        if run.host.source_images:
+            docker("image", "rm", *run.host.source_images, check=False)
+        if left:
+            warn(f"{run.name}: some of its containers and networks are left: {' '.join(words[-300:].split())}")
 
 
 def remove_left(run: Run) -> None:
@@ -39,30 +59,6 @@ def remove_left(run: Run) -> None:
         tools = docker("ps", "--all", "--quiet", "--filter", f"label=bench.run={run.project}").out.split()
         if tools:
             docker("rm", "--force", *tools, check=False)
-
-
-def _remove_run(run: Run) -> None:
-    if run.host.targets:
-        stop_host_loadgen(run)
-    if not text_of(run.folder / FILE):
-        return
-    if several(run):
-        from driver.nodes.setup import remove_nodes
-
-        remove_nodes(run)
-    words, left = "", None
-    for attempt in range(TRIES):
-        time.sleep(WAIT_S if attempt else 0)
-        done = run_compose(run, *DOWN, check=False)
-        words, left = done.out + done.err, _left_of_run(run)
-        if left is None:
-            return
-        if not left:
-            break
-    if run.host.source_images:
-        docker("image", "rm", *run.host.source_images, check=False)
-    if left:
-        warn(f"{run.name}: some of its containers and networks are left: {' '.join(words[-300:].split())}")
 
 
 def _left_of_run(run: Run) -> list[str] | None:

@@ -6,7 +6,6 @@ the last of them has ended. They are found in /proc by that open file; process i
 
 from __future__ import annotations
 
-import fcntl
 import os
 import signal
 import time
@@ -14,13 +13,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from driver.docker import LOCK
+from driver.docker import LOCK, in_time
 from driver.failure import USER, Failure, say
+from driver.files import take_lock
 from driver.run import Run
 
 TRIES, WAIT_S = 20, 0.1
 """How often, and at which interval, to try the lock while processes of a killed call are still ending."""
-KILLED_S = 2.0
 PROCESSES = Path("/proc")
 NEEDED = 1 << 20
 """Bytes; more than the raw files of a step."""
@@ -34,7 +33,7 @@ def become_writer(run: Run, place: str = "") -> None:
     file = run.folder / ".writer"
     lock = os.open(file, os.O_RDWR | os.O_CREAT, 0o666)
     for attempt in range(TRIES):
-        if _locked(lock):
+        if take_lock(lock):
             break
         pid, since = _known_writer(lock)
         if "@" in pid:
@@ -49,7 +48,7 @@ def become_writer(run: Run, place: str = "") -> None:
         time.sleep(WAIT_S)
     else:
         end_writers(run)
-        if not _locked(lock, KILLED_S):
+        if not in_time(lambda: take_lock(lock), 40, 0.05):
             pid, since = _known_writer(lock)
             words = f"children of process {pid} (since {since}): end them (fuser {file})"
             raise Failure(USER, f"{run.name} is locked by {words}")
@@ -74,20 +73,7 @@ def end_writers(run: Run, but: Sequence[int] = ()) -> None:
         _signal(found, signal.SIGSTOP)
         found = _writers(run, but)
     _signal(found, signal.SIGKILL)
-    until = time.monotonic() + KILLED_S / 2
-    while _writers(run, but) and time.monotonic() < until:
-        time.sleep(0.02)
-
-
-def _locked(lock: int, patience_s: float = 0.0) -> bool:
-    until = time.monotonic() + patience_s
-    while True:
-        with suppress(BlockingIOError):
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return True
-        if time.monotonic() >= until:
-            return False
-        time.sleep(0.05)
+    in_time(lambda: not _writers(run, but), 50, 0.02)
 
 
 def _known_writer(lock: int) -> tuple[str, str]:

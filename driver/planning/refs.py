@@ -21,8 +21,8 @@ from typing import Any
 
 from driver.docker import LOCK, docker, end_group
 from driver.failure import USER, Failure, ignore_signals, say
-from driver.files import save_json, text_of
-from driver.planning.matrix import REFS, TWO_REFS
+from driver.files import is_locked, save_json, text_of
+from driver.planning.matrix import REFS, TWO_REFS, take_own
 from driver.planning.tools import asked, commit_of, done_by_git, git
 from driver.run import ROOT
 
@@ -82,7 +82,9 @@ def main(argv: list[str]) -> int:
     else:
         refs, app, selection = read_request(argv)
     (ROOT / "results").mkdir(exist_ok=True)
-    _forget_hook()
+    # If a git hook calls this, its variables refer to another folder.
+    for name in asked(ROOT, "rev-parse", "--local-env-vars").split():
+        os.environ.pop(name, None)
     remove_left_refs()
     folder = None
     child: subprocess.Popen[bytes] | None = None
@@ -105,13 +107,8 @@ def main(argv: list[str]) -> int:
                 selection = ["--app", places[0], app[1], "--head", places[1], *selection]
         _check_out(source, folder)
         # The child inherits the lock, so that others leave the folder alone even if this process ends before the run.
-        child = subprocess.Popen(
-            [str(ROOT / "scripts/matrix.sh"), *selection],
-            stdin=subprocess.DEVNULL,
-            env={**os.environ, TWO_REFS: "1"},
-            pass_fds=[lock],
-            start_new_session=True,
-        )
+        argv, env = [str(ROOT / "scripts/matrix.sh"), *selection], {**os.environ, TWO_REFS: "1"}
+        child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, env=env, pass_fds=[lock], start_new_session=True)
         return child.wait()
     finally:
         ignore_signals()
@@ -133,19 +130,12 @@ def read_request(argv: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
         if (option := word.partition("=")[0]) in ("--resume", "--target", "--package"):
             raise Failure(USER, f"{option} does not go with two refs; see --help")
         if word == "--app":
-            app = words[:2]
-            if len(app) < 2 or not all(app) or app[1].startswith("-"):
-                raise Failure(USER, "--app needs a folder and MODULE:CALLABLE, such as --app ./shop main:app")
-            del words[:2]
+            own = dict[str, str]()
+            del words[: take_own(own, [word, *words]) - 1]
+            app = [own["folder"], own["app"]]
         else:
             selection.append(word)
     return list(argv[:2]), app, selection
-
-
-def _forget_hook() -> None:
-    """If a git hook calls this, removes git's variables, which refer to another folder."""
-    for name in asked(ROOT, "rev-parse", "--local-env-vars").split():
-        os.environ.pop(name, None)
 
 
 def _source_of(app: Sequence[str]) -> Source:
@@ -209,7 +199,7 @@ def save_refs(source: Source, folder: Path, refs: Sequence[str]) -> list[Side]:
             raise Failure(USER, f"there is no commit '{ref}' in {source.repository}: fetch it first")
         commit = _commit_worktree(source, folder, head) if ref == WORKTREE else head
         needed = source.prefix or source.needed
-        if git(source.repository, "cat-file", "-e", f"{commit}:{needed}").status:
+        if not _has(source, commit, needed):
             raise Failure(USER, f"'{ref}' has no {needed}: there is nothing to measure")
         label, short = ref if LABEL.fullmatch(ref) else commit[:12], commit[:7]
         slug = re.sub("[^a-z0-9]+", "-", label.lower()).strip("-")[:24].rstrip("-")
@@ -227,6 +217,10 @@ def save_refs(source: Source, folder: Path, refs: Sequence[str]) -> list[Side]:
     told = {"repository": repository, "paths": source.paths, "changed": changed.splitlines()}
     save_json(folder / REFS, {**told, "sides": [vars(side) for side in sides]})
     return sides
+
+
+def _has(source: Source, commit: str, path: str) -> bool:
+    return not git(source.repository, "cat-file", "-e", f"{commit}:{path}").status
 
 
 def _commit_worktree(source: Source, folder: Path, head: str) -> str:
@@ -253,11 +247,7 @@ def _check_out(source: Source, folder: Path) -> None:
             raise Failure(USER, f"{gone}: start a new run")
         place = ROOT / side.place
         place.parent.mkdir(parents=True, exist_ok=True)
-        there = [
-            path
-            for path in source.paths
-            if not git(source.repository, "cat-file", "-e", f"{side.commit}:{path}").status
-        ]
+        there = [path for path in source.paths if _has(source, side.commit, path)]
         words = ("worktree", "add", "--quiet", "--detach", "--no-checkout", str(place), side.commit)
         done_by_git(source.repository, *words)
         # Containers read the files as another user.
@@ -275,15 +265,8 @@ def remove_refs(folder: Path) -> None:
         if not (Path(os.path.realpath(place)).is_relative_to(ours) and MARK.fullmatch(side.mark)):
             raise Failure(USER, f"{folder.relative_to(ROOT)} was not made by this script: remove it")
         if side.mark not in others:
-            images = (
-                "image",
-                "ls",
-                "--format",
-                "{{.Repository}}:{{.Tag}}",
-                "--filter",
-                f"reference=bench/*-{side.mark}",
-            )
-            names = docker(*images, check=False).out.split()
+            images = ("image", "ls", "--format", "{{.Repository}}:{{.Tag}}")
+            names = docker(*images, "--filter", f"reference=bench/*-{side.mark}", check=False).out.split()
             if names:
                 docker("image", "rm", "--force", *names, check=False)
         shutil.rmtree(place, ignore_errors=True)
@@ -301,13 +284,6 @@ def remove_left_refs() -> None:
 
 def _is_in_use(folder: Path) -> bool:
     try:
-        lock = os.open(folder / "lock", os.O_RDONLY)
+        return is_locked(folder / "lock")
     except OSError:
         return time.time() - folder.stat().st_mtime < BEGINS_S
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return False
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(lock)
