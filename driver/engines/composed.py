@@ -32,9 +32,8 @@ class Composed(Engine):
                 create_connection(DATABASE, timeout=1).close()
             except OSError as error:
                 if monotonic() > end:
-                    raise Failure(
-                        RUN, f"the database does not answer ({error}): docker-compose logs postgres"
-                    ) from None
+                    words = f"the database does not answer ({error}): docker-compose logs postgres"
+                    raise Failure(RUN, words) from None
                 sleep(POLL_S)
             else:
                 return

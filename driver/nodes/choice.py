@@ -26,9 +26,9 @@ def of_largest_kinds(usable: Sequence[Node], before: Sequence[Node] = ()) -> tup
     """
     kinds = _kinds(before)
     kept, left_out = [], []
-    for node in _sorted(usable):
+    for node in sorted(usable):
         if node.role in PAIRED and node.role not in kinds:
-            alike = Counter(other.kind for other in _sorted(usable) if other.role == node.role)
+            alike = Counter(other.kind for other in sorted(usable) if other.role == node.role)
             kinds[node.role] = alike.most_common(1)[0][0]
         if node.role in PAIRED and node.kind != kinds[node.role]:
             left_out.append(f"{node.name} ({node.role}: {node.kind}, the others have {kinds[node.role]})")
@@ -43,7 +43,7 @@ def chosen_nodes(usable: Sequence[Node], before: Sequence[Node] = ()) -> list[No
     `before`: the nodes that the run has used; it stays on nodes of the same kind.
     """
     # A resumed run looks at nodes of all kinds, so that the error can name one of the wrong kind.
-    nodes = _sorted(usable) if before else of_largest_kinds(usable)[0]
+    nodes = sorted(usable) if before else of_largest_kinds(usable)[0]
     kinds = _kinds(before)
     found: dict[str, Node] = {}
     others: dict[str, str] = {}
@@ -86,11 +86,8 @@ def lane_subnets(subnet: str, count: int) -> list[str]:
     whole = ipaddress.ip_network(subnet)
     needed = 1 + (count - 2).bit_length()
     if whole.prefixlen + needed > LONGEST_PREFIX:
-        raise Failure(
-            USER,
-            f"BENCH_SUBNET={subnet} has no room for {count} pairs side by side: set one of "
-            f"/{LONGEST_PREFIX - needed} in .env, or give fewer nodes the role loadgen",
-        )
+        how = f"set one of /{LONGEST_PREFIX - needed} in .env, or give fewer nodes the role loadgen"
+        raise Failure(USER, f"BENCH_SUBNET={subnet} has no room for {count} pairs side by side: {how}")
     first, second = whole.subnets()
     others = list(second.subnets(prefixlen_diff=needed - 1))
     return [str(first), *map(str, others[: count - 1])]
@@ -139,7 +136,3 @@ def _kinds(before: Sequence[Node]) -> dict[str, str]:
     for node in before:
         kinds.setdefault(node.role, node.kind)
     return kinds
-
-
-def _sorted(nodes: Sequence[Node]) -> list[Node]:
-    return sorted(nodes, key=lambda node: (node.role, node.name, node.context, node.address, node.kind))

@@ -22,19 +22,16 @@ CONTAINER_PORT = 8080
 SECRETS = "/run/secrets"
 PROJECT, RESULTS = "/bench", "/bench/results"
 """Paths in the load generator."""
-KNOWN_MOUNTS = {PROJECT, RESULTS, "/host/cgroup"}
+VOLUMES = {PROJECT: "source", RESULTS: "results"}
+KNOWN_MOUNTS = {*VOLUMES, "/host/cgroup"}
 
 
 def need_far_compose(run: Run) -> None:
     """Writes the file that `run_compose` reads, unless it exists; for a run on several machines."""
     if not text_of(run.folder / FILE):
-        save(run.folder / FILE, json.dumps(for_engines(run, json.loads(resolved(run, "json"))), indent=1) + "\n")
-
-
-def for_engines(run: Run, compose: Mapping[str, Any]) -> dict[str, Any]:
-    """The Compose file for this run's machines."""
-    ports = read_addresses(run)
-    return contexts_compose(compose, run.project, ports) if ports else several_compose(compose, run.project)
+        ports, compose = read_addresses(run), json.loads(resolved(run, "json"))
+        made = contexts_compose(compose, run.project, ports) if ports else several_compose(compose, run.project)
+        save(run.folder / FILE, json.dumps(made, indent=1) + "\n")
 
 
 def several_compose(compose: Mapping[str, Any], project: str) -> dict[str, Any]:
@@ -94,20 +91,13 @@ def _service(name: str, service: Mapping[str, Any]) -> dict[str, Any]:
         target = volume["target"]
         if target not in KNOWN_MOUNTS:
             raise Failure(USER, f"service {name}: on another machine there is no {volume.get('source')} for {target}")
-        if target == PROJECT:
-            mounts.append(_volume("source", target, read_only=True))
-        elif target == RESULTS:
-            mounts.append(_volume("results", target))
+        if target in VOLUMES:
+            mounts.append(_volume(VOLUMES[target], target, read_only=target != RESULTS))
     if service.get("secrets"):
         mounts.append(_volume("secrets", SECRETS, read_only=True))
     return {**made, **({"volumes": mounts} if mounts else {})}
 
 
-def _volume(source: str, target: str, *, read_only: bool = False) -> dict[str, Any]:
-    return {
-        "type": "volume",
-        "source": source,
-        "target": target,
-        "read_only": read_only,
-        "volume": {"nocopy": True},
-    }
+def _volume(source: str, target: str, *, read_only: bool) -> dict[str, Any]:
+    made = {"type": "volume", "source": source, "target": target, "read_only": read_only}
+    return {**made, "volume": {"nocopy": True}}

@@ -8,7 +8,6 @@ masquerading.
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from ipaddress import AddressValueError, IPv4Address
@@ -19,22 +18,11 @@ from driver.files import save
 from driver.nodes.compose import need_far_compose
 from driver.nodes.node import ADDRESSES, NODES, ROLES, Node, read_nodes, save_nodes
 from driver.nodes.swarm import kind_of
-from driver.run import Run, open_run
+from driver.run import Run
 
 READERS = ("counters-server", "counters-support")
 FIRST_PORT, LAST_PORT = 21000, 32767
 """Below the ports that Linux assigns to outgoing connections."""
-
-
-def main(argv: list[str]) -> int:
-    """`machines SERVER LOADGEN ADDRESS [RUN]`: checks two machines, and places a planned run on them."""
-    if len(argv) not in (3, 4):
-        print("usage: python3 -m driver machines SERVER_CONTEXT LOADGEN_CONTEXT ADDRESS [RUN]", file=sys.stderr)
-        return USER
-    chosen = machines(*argv[:3])
-    if len(argv) == 4:
-        place_run(open_run(argv[3]), chosen)
-    return 0
 
 
 def ask_machine(context: str) -> tuple[str, Node]:
@@ -60,15 +48,13 @@ def published_address(text: str) -> str:
     try:
         address = IPv4Address(text)
     except AddressValueError:
-        raise Failure(
-            USER, f"'{text}' is not an IPv4 address of the server's machine: give --server-address ADDRESS"
-        ) from None
+        words = f"'{text}' is not an IPv4 address of the server's machine: give --server-address ADDRESS"
+        raise Failure(USER, words) from None
     if address.is_unspecified:
         raise Failure(USER, f"{text} stands for every interface of the server's machine: give the address of one")
     if address.is_loopback:
-        raise Failure(
-            USER, f"{text} can only be reached from the server's machine: give an address that the other one can reach"
-        )
+        words = "can only be reached from the server's machine: give an address that the other one can reach"
+        raise Failure(USER, f"{text} {words}")
     if address.is_multicast or address == IPv4Address("255.255.255.255"):
         raise Failure(USER, f"{text} is not a machine's address")
     return text
@@ -109,10 +95,8 @@ def need_machines(run: Run, resume: bool) -> None:
     if resume:
         found = machines(server.context, loadgen.context, server.address)
         if found != kept:
-            raise Failure(
-                USER,
-                f"these are not the machines that the run began with: {_words(found)}, not {_words(kept)}",
-            )
+            words = f"{_words(found)}, not {_words(kept)}"
+            raise Failure(USER, f"these are not the machines that the run began with: {words}")
     need_far_compose(run)
     say(f"server and database: {server.name}, at {server.address}; load generator: {loadgen.name}; not encrypted")
 

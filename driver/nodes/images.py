@@ -49,8 +49,9 @@ IGNORED = ("cpuset", "security_opt")
 
 def has_image(context: str, image: str, reference: str) -> bool:
     """Whether `reference` on that engine is the same as `image` here."""
-    here = answer("image", "inspect", "--format", SAME_IMAGE, image, context="")
-    return here is not None and here == _image_there(context, reference)
+    asks = ("image", "inspect", "--format", SAME_IMAGE)
+    here = answer(*asks, image, context="")
+    return here is not None and here == answer(*asks, reference, context=context, timeout=60)
 
 
 def copy_images(context: str, images: Sequence[str]) -> None:
@@ -71,10 +72,6 @@ def need_same(context: str, image: str, reference: str) -> None:
     """Failure if the image there is not the one here."""
     if not has_image(context, image, reference):
         raise Failure(RUN, f"the image {image} of context {context} differs from this machine's")
-
-
-def _image_there(context: str, reference: str) -> str | None:
-    return answer("image", "inspect", "--format", SAME_IMAGE, reference, context=context, timeout=60)
 
 
 def send_images(root: Path, swarm: Swarm, images: Sequence[str]) -> None:
@@ -160,8 +157,9 @@ def _pull_images(references: Sequence[tuple[str, str]], node: Node) -> None:
 def _deploy(root: Path, swarm: Swarm, names: Sequence[str], images: Mapping[str, str]) -> None:
     compose = json.loads(project_compose(root, "--profile", "*", "config", "--format", "json", *names).out)
     made = json.dumps(stack(compose, names, swarm.nodes, images)).encode()
-    for name, lost in loses(compose, names).items():
-        warn(f"{name}: a service of a swarm cannot have {', '.join(lost)}")
+    for name in names:
+        if lost := loses(compose["services"][name]):
+            warn(f"{name}: a service of a swarm cannot have {', '.join(lost)}")
     words = ("stack", "deploy", "--resolve-image", "never", "--compose-file", "-", STACK)
     with or_failure(RUN, "the swarm does not accept the stack"):
         docker(*words, context=swarm.manager, stdin=made)
@@ -215,11 +213,7 @@ def stack(
     Failure for unknown services, and for unknown settings, so that no setting is lost silently.
     """
     label = support_label(nodes)
-    services = {}
-    for name in names:
-        if name not in compose["services"]:
-            raise Failure(USER, f"no service {name} in the Compose file")
-        services[name] = _service(name, compose["services"][name], label, images)
+    services = {name: _service(name, compose["services"][name], label, images) for name in names}
     used = {secret["source"] for service in services.values() for secret in service.get("secrets", ())}
     return {
         "version": "3.9",
@@ -232,10 +226,9 @@ def stack(
     }
 
 
-def loses(compose: Mapping[str, Any], names: Sequence[str]) -> dict[str, list[str]]:
-    """The settings that each service loses in a stack, if any."""
-    lost = {name: [key for key in IGNORED if key in compose["services"][name]] for name in names}
-    return {name: keys for name, keys in lost.items() if keys}
+def loses(service: Mapping[str, Any]) -> list[str]:
+    """The settings that a service loses in a stack."""
+    return [key for key in IGNORED if key in service]
 
 
 def overlay_options(compose: Mapping[str, Any]) -> list[str]:

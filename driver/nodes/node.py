@@ -19,7 +19,7 @@ ROLES = ("server", "loadgen", "support")
 NODES, EVER, LANES, ADDRESSES = "nodes.tsv", "nodes-ever.tsv", "lanes.tsv", "addresses.tsv"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, order=True)
 class Node:
     """A machine in one of its roles: server, loadgen or support.
 
@@ -45,11 +45,6 @@ class Lane:
     subnet: str
     database_cpus: str
     nodes: tuple[Node, ...] = ()
-
-    @property
-    def words(self) -> str:
-        """For messages to the user."""
-        return f"{self.nodes[0].name} with load generator {self.nodes[1].name}"
 
 
 def role_of(service: str) -> str:

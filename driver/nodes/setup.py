@@ -36,10 +36,8 @@ def choose_nodes(run: Run) -> None:
     nodes = chosen_nodes(usable, read_nodes(run.folder / EVER))
     save_nodes(run.folder, nodes)
     server, loadgen, support = nodes
-    say(
-        f"nodes: server {server.name}, load generator {loadgen.name}, database {support.name}; "
-        "overlay network, not encrypted"
-    )
+    machines = f"server {server.name}, load generator {loadgen.name}, database {support.name}"
+    say(f"nodes: {machines}; overlay network, not encrypted")
     _choose_lanes(run, usable)
     need_far_compose(run)
 
@@ -56,7 +54,8 @@ def _choose_lanes(run: Run, usable: Sequence[Node]) -> None:
         save(run.folder / "run.json", json.dumps({**facts, "lanes": entry}, indent=1) + "\n")
     save_lanes(run, lanes)
     if len(lanes) > 1:
-        say(f"{len(lanes)} pairs of nodes side by side: {'; '.join(lane.words for lane in lanes)}")
+        pairs = "; ".join(f"{lane.nodes[0].name} with load generator {lane.nodes[1].name}" for lane in lanes)
+        say(f"{len(lanes)} pairs of nodes side by side: {pairs}")
     if left_out:
         say(f"left out, because figures of different nodes are not compared: {'; '.join(left_out)}")
 
@@ -192,10 +191,8 @@ def _remove_lane(run: Run) -> None:
         return not ids or answer("network", "rm", *ids, context=manager) is not None
 
     if not in_time(is_gone, 30, 0.3):
-        warn(
-            f"the swarm still counts a lost node as using the network of {run.name}: --resume uses it again; "
-            f"once the node is back, docker --context {manager} network rm {run.project} removes it"
-        )
+        how = f"once the node is back, docker --context {manager} network rm {run.project} removes it"
+        warn(f"the swarm still counts a lost node as using the network of {run.name}: --resume uses it again; {how}")
 
 
 def _ids(run: Run, kind: str, context: str) -> list[str]:

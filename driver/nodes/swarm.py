@@ -94,14 +94,11 @@ def read_swarm() -> Swarm:
     for engine, context, _ in sorted(engines):
         of_node.setdefault(engine, context)
     for engine, context, manages in sorted(engines):
-        inspected = _inspect_nodes(context) if manages and of_node[engine] == context else None
+        inspected = _inspect_nodes(context) if manages and of_node[engine] == context else []
         if inspected:
             return Swarm(nodes_of_inspect(inspected, of_node), context, tuple(of_node.values()))
-    raise Failure(
-        RUN,
-        "no Docker context reaches a manager of a swarm that answers: docker context create NAME --docker "
-        "host=ssh://NODE (docs/several-machines.md)",
-    )
+    how = "docker context create NAME --docker host=ssh://NODE (docs/several-machines.md)"
+    raise Failure(RUN, f"no Docker context reaches a manager of a swarm that answers: {how}")
 
 
 def find_manager() -> str | None:
@@ -152,10 +149,10 @@ def _ask_engine(context: str) -> tuple[str, str, bool] | None:
     return (node, context, manages == "true") if node and manages else None
 
 
-def _inspect_nodes(manager: str) -> list[Mapping[str, Any]] | None:
+def _inspect_nodes(manager: str) -> list[Mapping[str, Any]]:
     ids = (answer("node", "ls", "--quiet", context=manager) or "").split()
     text = answer("node", "inspect", *ids, context=manager) if ids else None
-    found: list[Mapping[str, Any]] | None = json.loads(text) if text else None
+    found: list[Mapping[str, Any]] = json.loads(text or "[]")
     return found
 
 

@@ -8,11 +8,10 @@ import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from driver.docker import CONFINED, DockerError, Done, answer, docker, in_time, or_failure
+from driver.docker import CONFINED, DockerError, Done, answer, docker, in_time, or_failure, time_ns
 from driver.failure import USER, say, warn
 from driver.nodes.images import IMAGE, copy_tools, remove_registry, send_images, start_registry
 from driver.nodes.node import ROLES, Node
@@ -136,11 +135,9 @@ def of_engines(swarm: Swarm) -> Iterator[Finding]:
         elif not node.active:
             yield Finding("warn", f"{node.name}: is drained or paused: docker node update --availability active")
         if node.context is None:
-            yield Finding(
-                "stop" if node.ready and node.active else "warn",
-                f"{node.name}: no Docker context reaches its engine: docker context create {node.name} "
-                f"--docker host=ssh://{node.address}",
-            )
+            how = f"docker context create {node.name} --docker host=ssh://{node.address}"
+            kind = "stop" if node.ready and node.active else "warn"
+            yield Finding(kind, f"{node.name}: no Docker context reaches its engine: {how}")
     versions = sorted({node.engine for node in ours})
     if len(versions) > 1:
         yield Finding("warn", f"engines of {len(versions)} versions: {', '.join(versions)}")
@@ -155,9 +152,8 @@ def of_engines(swarm: Swarm) -> Iterator[Finding]:
 def of_images(node: str, wanted: Mapping[str, str], there: Sequence[str]) -> Finding:
     """`wanted`: names and ids of this machine's images; `there`: ids of the node's images."""
     lacks = sorted(name for name, image in wanted.items() if image not in there)
-    if lacks:
-        return Finding("ok", f"{node}: images that are not there yet and will be sent: {', '.join(lacks)}")
-    return Finding("ok", f"{node}: has all images of the harness")
+    will_be_sent = f"images that are not there yet and will be sent: {', '.join(lacks)}"
+    return Finding("ok", f"{node}: {will_be_sent if lacks else 'has all images of the harness'}")
 
 
 def of_clock(node: str, ahead: float, within: float) -> Finding:
@@ -184,11 +180,9 @@ def of_link(of: str, to: str, ping: Done | None, iperf: Done | None) -> Finding:
     """From the outputs of ping and iperf3 over an overlay network; None if they were not run."""
     found, bits_per_second = PING.search(ping.out) if ping else None, _speed(iperf.out if iperf else "")
     if found is None:
-        words = "the overlay network is blocked: open 4789/udp and 7946/udp on both"
-        return Finding("stop", f"{of} to {to}: {words}")
+        return Finding("stop", f"{of} to {to}: the overlay network is blocked: open 4789/udp and 7946/udp on both")
     if bits_per_second is None:
-        words = "iperf3 fails, although ping works: is the network's MTU too large?"
-        return Finding("stop", f"{of} to {to}: {words}")
+        return Finding("stop", f"{of} to {to}: iperf3 fails, although ping works: is the network's MTU too large?")
     round_trip = float(found["mean"]) / 1000
     slow = bits_per_second < SLOW_LINK or round_trip > FAR
     figures = f"{bits_per_second / 1e9:.2f} Gbit/s, {round_trip * 1e3:.2f} ms (iperf3 and ping, overlay)"
@@ -198,15 +192,7 @@ def of_link(of: str, to: str, ping: Done | None, iperf: Done | None) -> Finding:
 
 def clock_of(before: float, told: str, after: float) -> tuple[float, float]:
     """How far a node's clock is ahead, and the error, from its time and this machine's before and after asking."""
-    # Python 3.9 parses neither nanoseconds nor a Z for UTC.
-    told = re.sub(r"\.(\d+)", lambda found: "." + found[1][:6].ljust(6, "0"), told.strip()).replace("Z", "+00:00")
-    return datetime.fromisoformat(told).timestamp() - (before + after) / 2, (after - before) / 2
-
-
-def remove_network(manager: str, name: str) -> None:
-    """Removes a network; retries while the swarm still counts containers in it."""
-    if not in_time(lambda: answer("network", "rm", name, context=manager) is not None, 30, 0.3):
-        warn(f"network {name} is not removed")
+    return (time_ns(told) or 0) / 1e9 - (before + after) / 2, (after - before) / 2
 
 
 def _names(nodes: Iterable[SwarmNode]) -> str:
@@ -250,7 +236,9 @@ def _links(swarm: Swarm, seconds: int) -> Iterator[Finding]:
         for place, server in enumerate(servers):
             yield _link(seconds, network, loadgens[place % len(loadgens)], server)
     finally:
-        remove_network(swarm.manager, network)
+        # The swarm may still count containers in it.
+        if not in_time(lambda: answer("network", "rm", network, context=swarm.manager) is not None, 30, 0.3):
+            warn(f"network {network} is not removed")
 
 
 def _link(seconds: int, network: str, loadgen: Node, server: Node) -> Finding:

@@ -13,7 +13,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from driver.docker import docker
+from driver.docker import answer
 from driver.failure import USER, Failure, Interrupted, say
 from driver.lifecycle import hold
 from driver.lifecycle.writer import in_the_way
@@ -21,7 +21,7 @@ from driver.nodes import contexts
 from driver.planning.own_app import OPTIONS, prepare_own_app
 from driver.planning.packages import prepare_packages
 from driver.planning.tools import bench, plan
-from driver.run import ROOT
+from driver.run import ROOT, open_run
 from driver.services import harness
 from driver.services.ready import patience
 
@@ -84,16 +84,15 @@ def main(argv: list[str]) -> int:
             print(plan(ROOT, request.verb, *request.selection, bases=bases), end="")
             return 0
         os.chdir(ROOT)
-        if machines:
-            contexts.main(machines)
+        chosen = contexts.machines(*machines) if machines else []
         swarm = ["--swarm"] if request.swarm else []
         if request.resume:
             # An empty limit means none; without one, the run would end at its first limit again.
             name, _, limit = bench(ROOT, "resume", f"--run={request.resume}", *request.selection).strip().partition(" ")
             return hold.main([name, "--resume", *swarm, "--", "scripts/measure.sh", name, limit])
         name = plan(ROOT, "plan", *quiet(), *request.selection, bases=bases).strip()
-    if machines:
-        contexts.main([*machines, name])
+    if chosen:
+        contexts.place_run(open_run(name), chosen)
     return hold.main([name, *swarm, "--", "scripts/measure.sh", name])
 
 
@@ -240,11 +239,6 @@ def repeat(request: Request) -> tuple[str, str]:
     # Sources are looked up where they were then, or where a new --package says.
     request.selection = then["selection"]
     request.packages = read_request(request.selection).packages
-    layers = {base: _layers(base) for base in then["bases"]}
+    asks = ("image", "inspect", "--format", '{{join .RootFS.Layers ","}}')
+    layers = {base: answer(*asks, base, context="") for base in then["bases"]}
     return then["folder"], "".join(f"{base}={found} " for base, found in layers.items() if found)
-
-
-def _layers(image: str) -> str:
-    """The layers of an image, separated by commas; empty if it is not here."""
-    done = docker("image", "inspect", "--format", '{{join .RootFS.Layers ","}}', image, check=False)
-    return "" if done.status else done.out.strip()
