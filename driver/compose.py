@@ -65,15 +65,13 @@ def environment(run: Run) -> dict[str, str]:
     return {name: value for name, value in {**run.settings, **engine_environment()}.items() if name not in own}
 
 
-def in_tools(
-    where: Run | Path, *words: str, image: str = TOOLS, docker_options: Sequence[str] = (), **options: Any
-) -> Done:
+def in_tools(where: Run | Path, *words: str, docker_options: Sequence[str] = (), **options: Any) -> Done:
     """Runs a command in a container of the tools' image, without network, as the user who runs the driver.
 
     The project is mounted read-only at /bench, results/ writable. A label names the run. `options` are those of
     `docker`.
     """
-    return docker(*tools_words(where, *words, image=image, docker_options=docker_options), **options)
+    return docker(*tools_words(where, *words, docker_options=docker_options), **options)
 
 
 def tools_words(

@@ -63,7 +63,6 @@ class OwnApp:
     """A user's own app: `variables` are the names in its environment file; `writes`: whether a request is no GET."""
 
     app: str
-    folder: str
     env_file: str = ""
     before: str = ""
     variables: tuple[str, ...] = ()
@@ -182,10 +181,6 @@ class Finished:
     unreached: tuple[str, ...] = ()
     node: str = ""
 
-    def status(self, what: str) -> int:
-        """The exit status of a part; 0 if it was not reached because an earlier part failed."""
-        return self.statuses.get(what, 0)
-
 
 def as_json(message: Any) -> dict[str, Any]:
     """A message as a JSON object."""
@@ -210,14 +205,8 @@ def host_of(facts: Mapping[str, Any]) -> Host:
 
 
 def _own_app(entry: Mapping[str, Any]) -> OwnApp:
-    return OwnApp(
-        entry["app"],
-        entry["folder"],
-        entry["env_file"],
-        entry["before"],
-        tuple(entry["variables"]),
-        writes=any(not target["request"].startswith(("GET ", "HEAD ")) for target in entry["targets"]),
-    )
+    writes = any(not target["request"].startswith(("GET ", "HEAD ")) for target in entry["targets"])
+    return OwnApp(entry["app"], entry["env_file"], entry["before"], tuple(entry["variables"]), writes)
 
 
 def _service(entry: Mapping[str, Any]) -> Service:
@@ -243,11 +232,6 @@ def step_of(data: Mapping[str, Any]) -> Step:
 def _doings(data: Any) -> Doings:
     doings = message(Doings, data)
     return replace(doings, actions=tuple(message(Action, one) for one in doings.actions))
-
-
-def finished_of(data: Mapping[str, Any]) -> Finished:
-    """The Finished in an object of `as_json`; MessageError if it is malformed."""
-    return message(Finished, data)
 
 
 def read(path: Path) -> Mapping[str, Any] | None:

@@ -92,9 +92,5 @@ def open_run(name: str, root: Path | None = None) -> Run:
         raise Failure(USER, f"results/{name} is not a run that can be measured: it has no {RUN_JSON}")
     # Run names contain the time, so two clones may have runs of the same name; the checksum of the path differs.
     project = os.environ.get("BENCH_PROJECT") or f"bench-{name}-{zlib.crc32(str(folder).encode())}"
-    return Run(root, name, project, {**os.environ, **_knobs(folder)}, host_of(facts))
-
-
-def _knobs(folder: Path) -> dict[str, str]:
-    pairs = (line.split("=", 1) for line in (text_of(folder / "knobs.env") or "").splitlines() if "=" in line)
-    return dict(pairs)
+    knobs = (line.split("=", 1) for line in (text_of(folder / "knobs.env") or "").splitlines() if "=" in line)
+    return Run(root, name, project, {**os.environ, **dict(knobs)}, host_of(facts))

@@ -20,7 +20,7 @@ from bench.plan.measurement import Measurement
 from bench.records.record import Outcome
 from bench.run.raw_files import HASHES, hashes_of, places_of, read_files
 from bench.schedule.steps import Step
-from driver.messages import FINISHED, Finished, MessageError, finished_of, read
+from driver.messages import FINISHED, Finished, MessageError, message, read
 
 FILE = FINISHED
 
@@ -29,7 +29,7 @@ def read_finished(folder: Path) -> Finished | None:
     """What the driver saw of the last step of a run or lane; None if there is no such file."""
     try:
         data = read(folder / FILE)
-        return None if data is None else finished_of(data)
+        return None if data is None else message(Finished, data)
     except MessageError as error:
         raise UserError(str(error)) from error
 
@@ -85,7 +85,7 @@ def metas(run: Path, step: Step, seen: Finished) -> Iterator[tuple[str, dict[str
 def _outcome(run: Path, step: Step, seen: Finished, line: Measurement) -> tuple[str, str]:
     """The outcome of a measurement, and a detail. What was measured before its service failed still counts."""
     name, services = line.container, run / step.dir / "services"
-    if seen.status("start"):
+    if seen.statuses.get("start"):
         words = last_words(run / "raw/services" / name / "start.log")
         return Outcome.SILENT if line.url else Outcome.NOT_STARTED, words
     said, status = services / f"{name}.txt", _saved_status(services / f"{name}.status")

@@ -36,14 +36,8 @@ def prepare_packages(root: Path, packages: Sequence[str], selection: Sequence[st
         base = python_base(root, python)
         say(f"getting wheels of {' '.join(packages)} for Python {python}")
         # ASKED_AT defeats the build cache, so that releases are looked up each time.
-        words = [
-            "--file",
-            str(root / "services/package.Dockerfile"),
-            *base,
-            "--build-arg",
-            f"ASKED_AT={time.time_ns()}",
-        ]
-        words += ["--build-arg", f"BUILD_PACKAGES={_build_packages(root)}"]
+        words = ["--file", str(root / "services/package.Dockerfile"), *base]
+        words += [f"--build-arg=ASKED_AT={time.time_ns()}", f"--build-arg=BUILD_PACKAGES={_build_packages(root)}"]
         words += ["--output", f"type=local,dest={folder / 'out' / label}", str(folder / "items")]
         build("--package: the wheels cannot be built", *words, log=folder / "build.log", status=RUN)
     place = f"results/{folder.name}"

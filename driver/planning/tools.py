@@ -19,6 +19,7 @@ from driver.services.build import missing_bases
 from driver.services.harness import IMAGES
 
 LONGEST_S = 86400
+GIT_OPTIONS = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false")
 _number = count(1)
 
 
@@ -111,19 +112,7 @@ def python_base(root: Path, python: str) -> list[str]:
 
 def git(folder: Path, *words: str, env: Mapping[str, str] | None = None) -> Done:
     """Runs git in a folder, without hooks."""
-    argv = [
-        "git",
-        "-C",
-        str(folder),
-        "-c",
-        "core.hooksPath=/dev/null",
-        "-c",
-        "core.fsmonitor=false",
-        "-c",
-        "core.quotePath=false",
-        *words,
-    ]
-    return run(argv, check=False, env=env)
+    return run(["git", "-C", str(folder), *GIT_OPTIONS, *words], check=False, env=env)
 
 
 def asked(folder: Path, *words: str) -> str:

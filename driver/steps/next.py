@@ -55,16 +55,15 @@ def start_planner(engine: Engine) -> Callable[[str], Done]:
 def next_step(engine: Engine, max_time_s: str = "", planner: Callable[[str], Done] | None = None) -> int:
     """The exit status: STEP, FINISHED or TIME_IS_UP. `planner`: what `start_planner` has started."""
     run = engine.run
-    lanes, killed = len(read_lanes(run)), _killed(run)
-    first = [
-        "--begin",
-        *(["--max-time", max_time_s] if max_time_s else []),
-        *(["--lanes", str(lanes)] if lanes else []),
-    ]
-    begin = first if killed is None else []
-    if killed is not None:
+    first = ["--begin", *(["--max-time", max_time_s] if max_time_s else [])]
+    if lanes := len(read_lanes(run)):
+        first += ["--lanes", str(lanes)]
+    begin, killed = first, 0
+    began, known = json.loads(text_of(run.folder / CALL) or "[null, 0]")
+    if began == _began():
+        # This call of the script has measured a step already.
+        begin, killed = [], known
         go_on_with_line()
-    killed = killed or 0
     while True:
         if planner and not begin:
             done = planner(f"{elapsed_s()}\n")
@@ -89,7 +88,8 @@ def next_step(engine: Engine, max_time_s: str = "", planner: Callable[[str], Don
 
 def elapsed_s() -> int:
     """Seconds since the script began, by a monotonic clock."""
-    return (_up() - int(_began())) // 100
+    up = (text_of(PROC / "uptime") or "").split()[0].replace(".", "")
+    return (int(up) - int(_began())) // 100
 
 
 def words_of(done: Done) -> str:
@@ -103,16 +103,6 @@ def _began() -> str:
     if not began.isdecimal():
         raise Failure(RUN, "BENCH_BEGAN does not say when the script was started: scripts/matrix.sh calls this")
     return began
-
-
-def _up() -> int:
-    return int((text_of(PROC / "uptime") or "").split()[0].replace(".", ""))
-
-
-def _killed(run: Run) -> int | None:
-    """How often the load generator was killed in this call of the script; None before its first step."""
-    began, killed = json.loads(text_of(run.folder / CALL) or "[null, null]")
-    return killed if began == _began() else None
 
 
 def _screen() -> list[str]:

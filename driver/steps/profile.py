@@ -5,16 +5,13 @@ These loads are not ranked. A service that cannot be sampled gets a warning.
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
-
 from driver.engines.engine import Engine
 from driver.engines.of_run import engine_of
 from driver.failure import RUN, Failure, say, warn
 from driver.files import last_line, text_of
 from driver.messages import Finished
-from driver.run import open_run
 from driver.steps.measure import measure_step, read_step
-from driver.steps.next import elapsed_s, words_of
+from driver.steps.next import elapsed_s, run_and_limit, words_of
 from driver.steps.sampler import sampled
 
 LONGEST = 300
@@ -25,13 +22,9 @@ STEP, NONE_LEFT = 0, 3
 
 def main(argv: list[str]) -> int:
     """`profile RUN [--max-time SECONDS]`: samples all missing windows; the time counts from the script's start."""
-    parser = ArgumentParser(prog="profile")
-    parser.add_argument("run")
-    parser.add_argument("--max-time", type=float)
-    options = parser.parse_args(argv)
-    run = open_run(options.run)
+    run, max_time_s = run_and_limit("profile", argv)
     if run.setting("PROFILE_TABLES"):
-        profile_tables(engine_of(run), options.max_time)
+        profile_tables(engine_of(run), float(max_time_s) if max_time_s else None)
     return 0
 
 

@@ -33,16 +33,9 @@ def sample(container: str, project: str, seconds: int, file: Path, *, cpus: str)
     as root, since only root can use the capability to inspect processes of other users.
     """
     file.unlink(missing_ok=True)
-    options = [
-        "--rm",
-        "--name",
-        f"{project}-sampler",
-        "--label",
-        f"bench.run={project}",
-        "--pid",
-        f"container:{container}",
-    ]
-    options += ["--network", "none", "--cap-drop", "ALL", "--cap-add", "SYS_PTRACE", "--user", "0:0"]
+    options = ["--rm", "--name", f"{project}-sampler", "--label", f"bench.run={project}"]
+    options += ["--pid", f"container:{container}", "--network", "none"]
+    options += ["--cap-drop", "ALL", "--cap-add", "SYS_PTRACE", "--user", "0:0"]
     options += ["--cpuset-cpus", cpus] if cpus else []
     options += ["--read-only", "--tmpfs", "/tmp", "--workdir", "/", "--entrypoint", ""]
     words = ["sh", "-c", RECORD, "sh", str(RATE), str(seconds)]

@@ -116,7 +116,7 @@ def test_the_driver_reads_the_services_as_they_are() -> None:
             "there": Service(url="http://127.0.0.1:8000/"),
         },
         ("loadgen", "upstream", "own-postgres"),
-        own_app=OwnApp("main:app", "/it's", variables=("KEY",), writes=True),
+        own_app=OwnApp("main:app", variables=("KEY",), writes=True),
     )
 
 

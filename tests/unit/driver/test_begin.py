@@ -119,7 +119,7 @@ def test_services_that_failed_are_tried_again_before_they_are_built(
         assert raised.value.status == expected
 
 
-APP = OwnApp("main:app", "/shop", before="./load rows")
+APP = OwnApp("main:app", before="./load rows")
 COMPOSE = "compose --project-name bench-a-run --file {}/compose.yml "
 
 

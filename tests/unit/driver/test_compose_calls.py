@@ -22,7 +22,7 @@ from driver.run import Run
 
 
 def test_a_user_s_own_app_has_its_values_from_its_file_alone(run: Run, docker: Docker) -> None:
-    own = OwnApp("main:app", "/shop", "/shop/.env", variables=("NOFILE", "NOT_SET"))
+    own = OwnApp("main:app", "/shop/.env", variables=("NOFILE", "NOT_SET"))
     ours = replace(run, host=replace(run.host, own_app=own))
     run_compose(ours, "up", context="far", files=[Path("more.yml")])
     files = f"--file {run.folder}/compose.yml --file more.yml --env-file /shop/.env"
