@@ -277,11 +277,12 @@ class Result:
     def row(self) -> list[str]:
         """Its row in the table."""
         known = bool(self.truth.serves)
+        share = f"{self.share:.3f} of the first" if self.truth.share else ""
         quiet = self.count(lambda window, serves: window.quiet and serves.least)
         return [
             self.truth.scenario,
             self.truth.words,
-            "; ".join(filter(None, [*map(self._range, (FIRST, SECOND)), self._share_words()])),
+            "; ".join(filter(None, [*map(self._range, (FIRST, SECOND)), share])),
             f"{len(self.windows)} in {len(self.tables)}",
             str(self.impossible) if known else "",
             str(self.count(Window.inflated)) if known else "",
@@ -291,9 +292,6 @@ class Result:
             f"{sum(table.load_s for table in self.tables):.0f} s",
             verdict(self.holds),
         ]
-
-    def _share_words(self) -> str:
-        return f"{self.share:.3f} of the first" if self.truth.share else ""
 
     def _range(self, role: str) -> str:
         rates = [one.goodput for one in self.windows if one.role == role]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -233,12 +233,11 @@ class EventRow:
 
 @dataclass(frozen=True, slots=True)
 class EventTable:
-    """The events of a run. `rounds`: the most of any cell. `tests`: how many pairs p values are corrected for."""
+    """The events of a run. `rounds`: the most of any cell."""
 
     services: tuple[str, ...]
     rows: tuple[EventRow, ...]
     rounds: int
-    tests: int
     pairs: tuple[Pair, ...] = ()
     """The pairs that are compared; empty if it is every two services."""
 
@@ -263,10 +262,10 @@ def event_table(records: Sequence[EventRecord], pairs: Sequence[Pair] = (), orde
         refused = groups.pop((event, ""), [])
         for place in groups:
             groups[place] += refused if place[0] == event else []
-    rows = [
-        (event, case, {name: EventCell(name, found) for name in services if (found := _own(name, own))})
-        for (event, case), own in sorted(groups.items(), key=lambda group: _place(*group[0]))
-    ]
+    rows = []
+    for (event, case), own in sorted(groups.items(), key=lambda group: _place(*group[0])):
+        found = grouped(sorted(own, key=lambda one: one.round), lambda one: one.service)
+        rows.append((event, case, {name: EventCell(name, (*found[name],)) for name in services if name in found}))
     compared = [*pairs] or [*combinations([name for name in services if name != NULL], 2)]
     tested = [(row, [*_sides(row[2], compared, alone=not pairs)] * (row[0] not in NOT_OF_LOSSES)) for row in rows]
     values, tests = corrected([side[2:] for _, sides in tested for side in sides])
@@ -278,17 +277,13 @@ def event_table(records: Sequence[EventRecord], pairs: Sequence[Pair] = (), orde
         apart = tuple(one for one in judged if one.a == OTHERS and one.verdict == MORE)
         made.append(EventRow(event, case, cells, contrasts, apart))
     rounds = max((len(cell.records) for row in made for cell in row.cells.values()), default=0)
-    return EventTable(tuple(services), tuple(made), rounds, tests, (*pairs,))
+    return EventTable(tuple(services), tuple(made), rounds, (*pairs,))
 
 
 def _place(event: str, case: str) -> tuple[int, int]:
     """Sorting key: the order of EVENTS; those of another version come last."""
     cases = [one.case for one in EVENTS[event].cases] if event in EVENTS else []
     return [*EVENTS, event].index(event), [*cases, case].index(case)
-
-
-def _own(service: str, records: Iterable[EventRecord]) -> tuple[EventRecord, ...]:
-    return tuple(sorted((one for one in records if one.service == service), key=lambda one: one.round))
 
 
 Side = tuple[str, str, Counts, Counts, bool]

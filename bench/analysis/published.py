@@ -75,10 +75,6 @@ class ReferenceComparison:
                     return group, figure
         return None
 
-    def along(self, scenario: str, level: str) -> Iterator[ReferenceGroup]:
-        """The groups on these cells that compare along an axis; their figures do not have our names."""
-        return (group for group in self.groups if group.axis and group.holds(scenario, level))
-
 
 @cache
 def reference_results() -> dict[str, ReferenceComparison]:

@@ -27,6 +27,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,13 +74,9 @@ def _do(verb: str, run: str, name: str = "") -> None:
 
         (side_by_side.wait_for_all if verb == "prepare" else side_by_side.load_events)(step)
     elif verb == "prepare":
-        verbs.prepare_alone(step, _say)
+        verbs.prepare_alone(step, partial(print, flush=True))
     else:
         verbs.run_alone(step)
-
-
-def _say(line: str) -> None:
-    print(line, flush=True)
 
 
 def _trace() -> None:

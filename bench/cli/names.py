@@ -35,10 +35,6 @@ def names_verb(argv: Sequence[str]) -> int:
     return 0
 
 
-def _presets(matrix: Matrix) -> Named:
-    return ((name, preset.title) for name, preset in matrix.presets.items())
-
-
 def _stacks(matrix: Matrix) -> Named:
     """Stacks with their server's worker model, or with the cause if they never run."""
     for stack, of_stack in grouped(matrix.services, lambda service: service.stack).items():
@@ -62,20 +58,8 @@ def _frameworks(matrix: Matrix) -> Named:
         yield name, f"on {joined(interfaces) + ' servers' if interfaces else joined(own)}{packages}"
 
 
-def _pythons(matrix: Matrix) -> Named:
-    return ((name, _default(name, matrix.default_python)) for name in matrix.pythons)
-
-
-def _bases(matrix: Matrix) -> Named:
-    return ((name, _default(name, matrix.default_base)) for name in matrix.bases)
-
-
 def _default(name: str, default: str) -> str:
     return "the default" if name == default else ""
-
-
-def _services(matrix: Matrix) -> Named:
-    return ((one.name, f"left out: {one.skip}" if one.skip else one.server.model) for one in matrix.services)
 
 
 def _scenarios(matrix: Matrix) -> Named:
@@ -88,10 +72,6 @@ def _scenarios(matrix: Matrix) -> Named:
         words = [f"{route.method} {route.path.replace('{n}', 'N')}", *([route.body] if route.body else [])]
         after = f": every response waits for {waits.replace(example, 'N')}" if waits else ""
         yield route.scenario.replace("{n}", "N"), " ".join(words) + after
-
-
-def _tools(matrix: Matrix) -> Named:
-    return ((name, f"levels such as {joined(_levels_of(name))}") for name in TOOLS)
 
 
 def _levels(matrix: Matrix) -> Named:
@@ -137,15 +117,15 @@ def _events(matrix: Matrix) -> Named:
 
 
 LISTS: Mapping[str, Callable[[Matrix], Named]] = {
-    "presets": _presets,
+    "presets": lambda matrix: ((name, preset.title) for name, preset in matrix.presets.items()),
     "stacks": _stacks,
     "servers": _servers,
     "frameworks": _frameworks,
-    "pythons": _pythons,
-    "bases": _bases,
-    "services": _services,
+    "pythons": lambda matrix: ((name, _default(name, matrix.default_python)) for name in matrix.pythons),
+    "bases": lambda matrix: ((name, _default(name, matrix.default_base)) for name in matrix.bases),
+    "services": lambda matrix: ((s.name, f"left out: {s.skip}" if s.skip else s.server.model) for s in matrix.services),
     "scenarios": _scenarios,
-    "tools": _tools,
+    "tools": lambda _: ((name, f"levels such as {joined(_levels_of(name))}") for name in TOOLS),
     "levels": _levels,
     "knobs": _knobs,
     "events": _events,

@@ -252,7 +252,6 @@ def wanted_of(plan: Plan, max_time_s: float | None, present: Collection[str] | N
         max_time_s=max_time_s,
         rounds=plan.turn_rounds if plan.tables else None,
         first_look=table_looks(plan.turn_rounds)[0],
-        events=bool(plan.preset.events),
         composed=os.environ.get("BENCH_ENGINE") == "composed",
     )
 

@@ -137,17 +137,15 @@ def _put(site: Path, name: str) -> PublishedRun:
     return published_run(name, as_object(facts) or {}, said, checked.decode(errors="replace"))
 
 
-Exporter = Callable[[str, Run, Iterable[Record]], bytes]
-"""(name of the run, the run, its records) -> the exported file."""
+Exporter = Callable[[str, Run, Iterable[Record], str], bytes]
+"""(name of the run, the run, its records, the format) -> the exported file."""
 
 FORMATS: Mapping[str, str] = {
-    "csv": "bench.export.columns:write_csv",
-    "parquet": "bench.export.columns:write_parquet",
-    "gobench": "bench.export.gobench:write",
-    "events-csv": "bench.export.event_columns:write_csv",
-    "events-parquet": "bench.export.event_columns:write_parquet",
+    **dict.fromkeys(("csv", "parquet"), "bench.export.columns"),
+    "gobench": "bench.export.gobench",
+    **dict.fromkeys(("events-csv", "events-parquet"), "bench.export.event_columns"),
 }
-"""format -> module:function, imported on use"""
+"""format -> the module that writes it, imported on use"""
 BINARY = frozenset({"parquet", "events-parquet"})
 
 
@@ -164,9 +162,8 @@ def export_verb(argv: Sequence[str]) -> int:
     folder = find_judged(name)
     source = read_run(str(folder))
     records = read_records(folder)
-    module, _, function = FORMATS[form].partition(":")
-    write: Exporter = getattr(import_module(module), function)
-    sys.stdout.buffer.write(write(folder.resolve().name, source, records))
+    write: Exporter = import_module(FORMATS[form]).write
+    sys.stdout.buffer.write(write(folder.resolve().name, source, records, form))
     sys.stdout.buffer.flush()
     return 0
 

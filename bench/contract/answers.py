@@ -208,11 +208,6 @@ def _equal(value: Any, wanted: Any) -> bool:
     return bool(value == wanted)
 
 
-def _echoed(body: bytes) -> Expected:
-    sent = strict_json(body)
-    return _value({**sent, "received": len(sent)})
-
-
 def _upstream_delay(ms: int) -> Expected:
     """Upstream's own response, which has its default delay if 0 was requested."""
 
@@ -258,20 +253,16 @@ _ANSWERS: dict[str, Callable[[int, bytes], Expected]] = {
     "root": lambda n, body: _value({"duration": 0}),
     "delay": lambda n, body: _value({"duration": min(n, MOST_DELAY_MS)}),
     "plaintext": lambda n, body: _text("Hello, World!"),
-    "json": lambda n, body: _value({"message": "Hello, World!"}),
-    "simple-json": lambda n, body: _value({"message": "Hello, World!"}),
+    **dict.fromkeys(("json", "simple-json"), lambda n, body: _value({"message": "Hello, World!"})),
     "http-route-example": lambda n, body: _text("HTTP route response"),
     "simple-request": lambda n, body: _upstream_delay(n),
     "create-data": lambda n, body: _value({"created": clamp(n)}),
-    "db-raw": lambda n, body: _world_row(),
-    "db-orm": lambda n, body: _world_row(),
-    "queries-raw": lambda n, body: _world_rows(clamp(n)),
-    "queries-orm": lambda n, body: _world_rows(clamp(n)),
-    "updates-raw": lambda n, body: _world_rows(clamp(n)),
-    "updates-orm": lambda n, body: _world_rows(clamp(n)),
-    "fortunes-raw": lambda n, body: _fortunes(),
-    "fortunes-orm": lambda n, body: _fortunes(),
-    "echo": lambda n, body: _echoed(body),
+    **dict.fromkeys(("db-raw", "db-orm"), lambda n, body: _world_row()),
+    **dict.fromkeys(
+        ("queries-raw", "queries-orm", "updates-raw", "updates-orm"), lambda n, body: _world_rows(clamp(n))
+    ),
+    **dict.fromkeys(("fortunes-raw", "fortunes-orm"), lambda n, body: _fortunes()),
+    "echo": lambda n, body: _value({**strict_json(body), "received": len(strict_json(body))}),
 }
 
 

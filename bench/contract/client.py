@@ -88,7 +88,7 @@ class Session:
             if self._connection.sock is None:
                 self._connection.connect()
             # A socket's own timeout restarts with every byte: a server that drips bytes would never time out.
-            deadline = _Deadline(self._connection.sock, self._timeout, self._clock)
+            deadline = Deadline(self._connection.sock, self._timeout, self._clock)
             self._send(request)
             response = self._connection.getresponse()
             body = _read_body(response)
@@ -191,7 +191,7 @@ class Client:
             return list(pool.map(one, range(count)))
 
 
-class _Deadline:
+class Deadline:
     """Ends a connection after some seconds, even while bytes still arrive."""
 
     def __init__(self, connection: socket.socket, seconds: float, clock: Clock) -> None:

@@ -51,11 +51,6 @@ def one_line(words: object) -> str:
     return escaped(text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} ... {text[-LONGEST // 2 :]}")
 
 
-def list_of(what: str) -> str:
-    """The command that lists all names of this kind, one of `LISTED`."""
-    return f"scripts/matrix.sh --list {what.lower()}s"
-
-
 def unknown(what: str, word: str, names: Iterable[str], listed_by: str = "") -> UserError:
     """The error for a word that is not in `names`: it suggests the nearest ones and says how to list all.
 
@@ -67,7 +62,7 @@ def unknown(what: str, word: str, names: Iterable[str], listed_by: str = "") -> 
     names = list(names)
     bare = {name.casefold().strip("-"): name for name in names}
     near = [bare[one] for one in get_close_matches(word.casefold().strip("-"), bare, cutoff=NEAR)]
-    listed_by = listed_by or (list_of(what) if what in LISTED else "")
+    listed_by = listed_by or (f"scripts/matrix.sh --list {what.lower()}s" if what in LISTED else "")
     meant = f" did you mean {' or '.join(near)}?" if near else ""
     listed = f"{listed_by} lists all" if listed_by else f"there are: {', '.join(names) or 'none'}"
     return UserError(f"unknown {what} '{word}';{meant} {listed}")

@@ -69,6 +69,14 @@ def read_bytes(path: str) -> bytes | None:
         os.close(handle)
 
 
+def text_of(path: Path) -> str:
+    """A small file's text without the white space around it; empty if it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return ""
+
+
 def as_object(data: bytes | str) -> dict[str, Any] | None:
     """`data` parsed as a JSON object; None if it is anything else."""
     value = as_json(data)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+from collections.abc import Collection, Sequence
 
 from bench.core.formats import plain
 
@@ -18,6 +20,12 @@ def guarded(deadline_s: float, kill_after_s: float, *argv: str) -> list[str]:
     The exit status is then 124, or 137 if SIGKILL was needed `kill_after_s` later.
     """
     return ["timeout", "--kill-after", plain(kill_after_s), plain(deadline_s), *argv]
+
+
+def run_joined(argv: Sequence[str], pass_fds: Collection[int] = ()) -> subprocess.CompletedProcess[bytes]:
+    """Run a program without input; its stdout has what it prints on stderr, too. OSError if it cannot be started."""
+    out, none = subprocess.PIPE, subprocess.DEVNULL
+    return subprocess.run(argv, stdin=none, stdout=out, stderr=subprocess.STDOUT, pass_fds=pass_fds, check=False)
 
 
 def memory_file(data: bytes = b"") -> int:

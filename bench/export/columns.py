@@ -35,11 +35,6 @@ class AgainstBest:
 NONE = AgainstBest()
 
 
-def key_of(record: Record) -> Key:
-    """The key of a record's verdict; only records in turns or at a common rate have one."""
-    return record.scenario, record.tool, record.level, record.service
-
-
 def contrasts_of(source: Run) -> list[Mapping[str, Any]]:
     """The contrasts of verdicts.jsonl; empty if there is none."""
     return [line for line in _lines(source) if line.get("kind") == "contrast"]
@@ -48,7 +43,9 @@ def contrasts_of(source: Run) -> list[Mapping[str, Any]]:
 def against_best(source: Run) -> dict[Key, AgainstBest]:
     """The verdict on each service relative to the best of its table, or to the lowest p99 at its common rate."""
     lines = [
-        line for line in _lines(source) if line.get("kind") not in ("latency", "latency-contrast") or _is_p99(line)
+        line
+        for line in _lines(source)
+        if line.get("kind") not in ("latency", "latency-contrast") or line.get("judge") == "p99"
     ]
     # With pinned rates, a common rate also has a ranking by CPU time; its rows are given their latency.
     rated = {_table(line) for line in lines if line.get("kind") == "latency"}
@@ -66,10 +63,6 @@ def against_best(source: Run) -> dict[Key, AgainstBest]:
         other, word = (b, verdict) if first == a else (a, TURNED.get(verdict, verdict))
         found[(*_table(line), other)] = AgainstBest(word, line.get("smallest_visible"))
     return found
-
-
-def _is_p99(line: Mapping[str, Any]) -> bool:
-    return line.get("judge") == "p99"
 
 
 def _table(line: Mapping[str, Any]) -> tuple[str, str, str]:
@@ -157,7 +150,7 @@ def rows(run: str, records: Iterable[Record], verdicts: Mapping[Key, AgainstBest
             parts = values.pop(name) or {}
             values |= {_part(name, key): parts.get(key) for key in keys}
         if record.mode in ("turns", "rate"):
-            values |= asdict(verdicts.get(key_of(record), NONE))
+            values |= asdict(verdicts.get((record.scenario, record.tool, record.level, record.service), NONE))
         yield {"run": run, **values, "client_core_ratio": record.client_core_ratio}
 
 
@@ -167,21 +160,17 @@ def table() -> str:
     return markdown_table(("column", "type", "unit", "description"), lines) + "\n"
 
 
-def write_csv(run: str, source: Run, records: Iterable[Record]) -> bytes:
-    """Comma-separated values of the records; the column `nulls` says why a value is missing."""
-    return copied(types(), rows(run, records, against_best(source)), CSV)
+def write(run: str, source: Run, records: Iterable[Record], form: str) -> bytes:
+    """All measurements as CSV or Parquet."""
+    return copied(types(), rows(run, records, against_best(source)), form)
 
 
-def write_parquet(run: str, source: Run, records: Iterable[Record]) -> bytes:
-    """Parquet with the same columns."""
-    return copied(types(), rows(run, records, against_best(source)), PARQUET)
+OPTIONS = {"csv": "FORMAT csv, HEADER", "parquet": "FORMAT parquet, COMPRESSION zstd"}
+"""Those of DuckDB's COPY, by the last word of a format's name."""
 
 
-CSV, PARQUET = "FORMAT csv, HEADER", "FORMAT parquet, COMPRESSION zstd"
-
-
-def copied(columns: Mapping[str, str], found: Iterable[Row], options: str) -> bytes:
-    """A file with these columns and types, written by DuckDB's COPY with these options.
+def copied(columns: Mapping[str, str], found: Iterable[Row], form: str) -> bytes:
+    """A file with these columns and types, written by DuckDB's COPY in this format, such as csv or events-csv.
 
     pyarrow would work too, but it is more than twice as large in the image (55 MB packed, DuckDB 24 MB), and with
     DuckDB the tests can run the query of the documentation.
@@ -196,5 +185,5 @@ def copied(columns: Mapping[str, str], found: Iterable[Row], options: str) -> by
             # A single thread keeps the order of the rows.
             database.execute("SET threads = 1")
             read = database.read_json(str(lines), format="newline_delimited", columns=dict(columns))
-            read.query("rows", f"COPY rows TO '{made}' ({options})")
+            read.query("rows", f"COPY rows TO '{made}' ({OPTIONS[form.rpartition('-')[2]]})")
         return made.read_bytes()

@@ -9,7 +9,7 @@ import msgspec
 
 from bench.core.errors import UserError
 from bench.core.files import mapping
-from bench.export.columns import CSV, PARQUET, Row, copied, sql_types
+from bench.export.columns import Row, copied, sql_types
 from bench.records.event import EventRecord, Fate
 from bench.records.file import read_events
 from bench.records.record import Record
@@ -24,14 +24,9 @@ def _types() -> dict[str, str]:
     return types | {"lost": "BIGINT", "counts": "BOOLEAN", "defaults": "JSON"}
 
 
-def write_csv(run: str, source: Run, _: Iterable[Record]) -> bytes:
-    """Comma-separated values."""
-    return copied(_types(), _rows(run, source), CSV)
-
-
-def write_parquet(run: str, source: Run, _: Iterable[Record]) -> bytes:
-    """Parquet with the same columns."""
-    return copied(_types(), _rows(run, source), PARQUET)
+def write(run: str, source: Run, _: Iterable[Record], form: str) -> bytes:
+    """All events as CSV or Parquet."""
+    return copied(_types(), _rows(run, source), form)
 
 
 def _rows(run: str, source: Run) -> Iterator[Row]:

@@ -26,7 +26,7 @@ _NO_WORD = re.compile(r"[/\s]")
 """Characters that would end a key's value."""
 
 
-def write(run: str, source: Run, records: Iterable[Record]) -> bytes:
+def write(run: str, source: Run, records: Iterable[Record], _: str = "") -> bytes:
     """The content of the file."""
     every = list(records)
     lines: dict[str, list[str]] = defaultdict(list)

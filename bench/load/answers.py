@@ -8,16 +8,13 @@ from __future__ import annotations
 import math
 import os
 import re
-import socket
-import subprocess
-import threading
 import time
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from http.client import HTTPConnection, HTTPException
 from typing import TYPE_CHECKING, NamedTuple
 
-from bench.core.programs import guarded, memory_file
+from bench.contract.client import Clock, Deadline
+from bench.core.programs import guarded, memory_file, run_joined
 from bench.load.failures import NO_ANSWER, TOOL_FAILED, WRONG_ANSWER, Failed, shortened
 from bench.load.task import Say, Task, command_of, pinned
 from bench.tools import TOOLS
@@ -65,14 +62,7 @@ def ask(task: Task, body: int | None = None) -> Answer:
     elif load.request.method != "HEAD" and load.request.body_file:
         words += ["--data-binary", f"@{load.request.body_file}"]
     try:
-        done = subprocess.run(
-            [*words, load.url],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            pass_fds=() if body is None else (body,),
-            check=False,
-        )
+        done = run_joined([*words, load.url], () if body is None else (body,))
     except OSError as error:
         return Answer(SILENT, "", f"curl: {error.strerror}")
     told = done.stdout.decode(errors="replace").rstrip("\n")
@@ -182,14 +172,7 @@ def _warmed(task: Task, load: Load, seconds: float, body: int | None) -> str:
     # wrk only takes whole seconds.
     timed = replace(load, duration_s=math.ceil(seconds) if mixed else seconds)
     command = command_of(TOOLS["wrk" if mixed else WARM_UP], timed)
-    done = subprocess.run(
-        guarded(task.deadline_s, 5, *command.argv),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        pass_fds=() if body is None else (body,),
-        check=False,
-    )
+    done = run_joined(guarded(task.deadline_s, 5, *command.argv), () if body is None else (body,))
     output = done.stdout.decode(errors="replace").rstrip("\n")
     if done.returncode:
         words = output.rpartition("\n")[2]
@@ -227,9 +210,7 @@ def one_answer(one: Measurement, peer: tuple[str, int]) -> OneAnswer | None:
         connection.connect()
         # A socket's own timeout restarts with each byte, and http.client forgets the socket of a response that has no
         # length, hence the timer.
-        deadline = threading.Timer(timeout_s, _end, [connection.sock])
-        deadline.daemon = True
-        deadline.start()
+        deadline = Deadline(connection.sock, timeout_s, Clock())
         connection.request(one.method, one.path, one.body, headers)
         response = connection.getresponse()
         headed = time.monotonic()
@@ -249,11 +230,6 @@ def one_answer(one: Measurement, peer: tuple[str, int]) -> OneAnswer | None:
         connection.close()
     ended = time.monotonic()
     return OneAnswer(ended - began, ended - headed) if ended - began < timeout_s else None
-
-
-def _end(connected: socket.socket) -> None:
-    with suppress(OSError):  # if it was closed meanwhile
-        connected.shutdown(socket.SHUT_RDWR)
 
 
 def quiet_s(answer_s: float | None, connections: int) -> float:

@@ -232,13 +232,7 @@ class Connection(asyncio.Protocol):
 
     def eof_received(self) -> None:
         """The server has closed its side."""
-        self._end()
-        if self.request is not None:
-            body = self.answer.at_eof()
-            if body is None:
-                self.finish(Fate.CUT_SHORT if self.request.first_ns else Fate.RESET)
-            else:
-                self.whole(body)
+        self.connection_lost(None)
 
     def connection_lost(self, error: Exception | None) -> None:
         """The connection was closed or reset."""
@@ -319,7 +313,7 @@ class Client:
         loop = asyncio.get_running_loop()
         for number, due in enumerate(due_s):
             due_ns = t0_ns + round(due * 1e9)
-            await _until(due_ns - look_ns)
+            await sleep_until(due_ns - look_ns)
             now = time.monotonic_ns()
             if now - checked > SPARE_S * 1e9:
                 checked = now
@@ -511,7 +505,8 @@ async def _send_slowly(kind: str, one: socket.socket, head: bytes) -> None:
                 await asyncio.sleep(1)
 
 
-async def _until(at_ns: int) -> None:
+async def sleep_until(at_ns: int) -> None:
+    """Sleep until this time (monotonic clock)."""
     left_s = (at_ns - time.monotonic_ns()) / 1e9
     # Sleep even when late, so that the event loop reads what has arrived before the next request is sent.
     await asyncio.sleep(max(0.0, left_s))

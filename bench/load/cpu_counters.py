@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bench.core.files import text_of
 from bench.load.far_counters import FarCounters, boot_id
 from bench.load.kernel_counters import limits
 from bench.records.turns import ALL_TASKS, OURS_THERE, SERVER_CPUS, TICKS_PER_S
@@ -206,10 +207,7 @@ def _usage_file(folder: Path) -> Path | None:
 
 
 def _usage_there_ns(folder: Path, cpus: Sequence[int]) -> int | None:
-    try:
-        each = (folder / "cpuacct.usage_percpu").read_text().split()
-    except OSError:  # cgroup v2, or the container is gone
-        return None
+    each = text_of(folder / "cpuacct.usage_percpu").split()  # none: cgroup v2, or the container is gone
     return sum(int(each[cpu]) for cpu in cpus) if cpus and cpus[-1] < len(each) else None
 
 
@@ -223,11 +221,9 @@ def _busy_there_ns(stat: Path, cpus: Sequence[int]) -> int | None:
 
 
 def _usage_ns(file: Path) -> int | None:
-    try:
-        text = file.read_text()
-    except OSError:  # the container is gone
+    words = text_of(file).split()
+    if not words:  # the container is gone
         return None
     if file.name == "cpuacct.usage":
-        return int(text)
-    words = text.split()
+        return int(words[0])
     return int(words[words.index("usage_usec") + 1]) * 1000 if "usage_usec" in words else None

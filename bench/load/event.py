@@ -25,7 +25,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from bench.core.files import as_object, items, mapping, read_bytes, write_file
-from bench.core.programs import guarded, memory_file
+from bench.core.programs import guarded, memory_file, run_joined
 from bench.load.answers import wait_until_ready
 from bench.load.balanced import Balanced
 from bench.load.client import SPARE_S, Asked, Client, Request
@@ -122,10 +122,7 @@ def _capacity(task: Task) -> float:
         pinned(task.load), connections=PROBE_CONNECTIONS, duration_s=PROBE_S, threads=1, timeout_s=10.0, rate=None
     )
     command = command_of(TOOLS["wrk"], load)
-    words = guarded(PROBE_S + 15, 5, *command.argv)
-    done = subprocess.run(
-        words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
-    )
+    done = run_joined(guarded(PROBE_S + 15, 5, *command.argv))
     parsed = parse("wrk", done.stdout)
     if not parsed.ok or not parsed.duration_s:
         raise Failed(TOOL_FAILED, f"no response in {PROBE_S:g} s of closed loop: the capacity is not known")

@@ -18,7 +18,7 @@ from socketserver import StreamRequestHandler, ThreadingTCPServer
 from typing import Any
 
 from bench.core.errors import UserError
-from bench.core.files import as_object, items, mapping
+from bench.core.files import as_object, items, mapping, text_of
 from bench.run.folder import host_and_port
 
 PORT = 7070
@@ -36,10 +36,7 @@ Answer = Callable[[list[str]], tuple[Mapping[str, int], tuple[int, ...]]]
 
 def boot_id(path: Path = BOOT_ID) -> str:
     """The kernel's boot id, which identifies the machine; empty if unknown."""
-    try:
-        return path.read_text().strip()
-    except OSError:
-        return ""
+    return text_of(path)
 
 
 class FarCounters:

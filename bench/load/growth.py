@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import math
-import subprocess
 import time
 from dataclasses import replace
 from typing import Any
 
-from bench.core.programs import guarded
+from bench.core.programs import guarded, run_joined
 from bench.load.client import Asked, Client
 from bench.load.task import command_of
 from bench.plan.event import BEFORE_S, Event
@@ -48,9 +47,7 @@ def load_in_parts(load: Load, event: Event, capacity: float, client: Client, t0_
     parts = []
     for _ in range(event.parts):
         begin_ns = time.monotonic_ns()
-        done = subprocess.run(
-            words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
-        )
+        done = run_joined(words)
         times = {"begin_ns": begin_ns - t0_ns, "end_ns": time.monotonic_ns() - t0_ns}
         parts.append(times | {"output": done.stdout.decode(errors="replace")})
     time.sleep(REST_S)

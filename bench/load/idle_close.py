@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass
 from statistics import median
 
-from bench.load.client import Client, Connection, Other, Request
+from bench.load.client import Client, Connection, Other, Request, sleep_until
 from bench.plan.event import AROUND_S, HELD, LOOK_S, OPENED_S, Event
 from bench.records.event import CLOSED, KEPT
 
@@ -52,7 +52,7 @@ class Sweep:
 
 async def idle_load(client: Client, event: Event, rate: float, t0_ns: int) -> None:
     """Run both parts; the second only if the server closed all connections in the first, and not at once."""
-    await _until(t0_ns)
+    await sleep_until(t0_ns)
     await asyncio.gather(*(_held(client, event, number) for number in range(HELD)))
     lasted = [(one.closed_ns - one.opened_ns) / 1e9 for one in client.others if one.closed_ns and one.opened_ns]
     if len(lasted) == HELD and (idle_s := median(lasted)) > NOT_KEPT_S:
@@ -83,20 +83,16 @@ async def _held(client: Client, event: Event, number: int) -> None:
 
 async def _kept(client: Client, opened_ns: int, delay_s: float) -> None:
     """One connection of the second part."""
-    await _until(opened_ns)
+    await sleep_until(opened_ns)
     connection, request = await client.opened(opened_ns)
     if connection is None or not request.end_ns:
         return
     due_ns = request.end_ns + round(delay_s * 1e9)
-    await _until(due_ns - round(LOOK_S * 1e9))
+    await sleep_until(due_ns - round(LOOK_S * 1e9))
     if connection.ended:
         closed = Request(due_ns, CLOSED, connection=connection.number, end_ns=connection.ended_ns)
         client.log.append(closed)
     else:
-        await _until(due_ns)
+        await sleep_until(due_ns)
         await client.again(connection, Request(due_ns, KEPT))
     connection.drop()
-
-
-async def _until(at_ns: int) -> None:
-    await asyncio.sleep(max(0.0, (at_ns - time.monotonic_ns()) / 1e9))

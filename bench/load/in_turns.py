@@ -13,8 +13,8 @@ import json
 import os
 import random
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from typing import Any
 from bench.analysis.tables.planned import tables_of
 from bench.core.files import as_object, check_room, mapping, read_bytes
 from bench.core.groups import grouped
-from bench.load.answers import one_answer, quiet_s, rest_s
+from bench.load.answers import one_answer, quiet_s, rest_s, wait_until_ready
 from bench.load.at_rate import load_at_rate
 from bench.load.cpu_counters import SHARED, CpuCounters, address_of, cgroup_root, find_cgroups, limits_of
 from bench.load.failures import NO_ANSWER, Failed, explained
@@ -30,14 +30,14 @@ from bench.load.far_counters import FarCounters, far_reader
 from bench.load.held import Freezer, HeldTool, freezer_of
 from bench.load.kernel_counters import sysctls
 from bench.load.save import TOOL_JSON, publish, tool_json
-from bench.load.task import Say, Step, Task, at_address, at_once, command_of
+from bench.load.task import Step, at_address, at_once, command_of
 from bench.load.turns import Runner, Turns, is_spoiled, run_window
-from bench.load.verbs import prepare, ready
+from bench.load.verbs import prepare
 from bench.plan.cells import CYCLE_S
 from bench.plan.cpus import parse_list
 from bench.plan.measurement import Measurement, settings_of
 from bench.plan.running import NO_COUNTERS
-from bench.records.counters import is_clock_step, whole
+from bench.records.counters import clock_step_s, is_clock_step, whole
 from bench.run.folder import host_and_port, read_addresses
 from bench.run.retries import CLOCK, LATE, RETRIES, SPOILED, set_aside
 from bench.tools import TOOLS
@@ -105,20 +105,6 @@ class WindowLoad:
     peer: tuple[str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
-    """When a window began and ended by the system clock, and its length by the monotonic clock; in ns."""
-
-    began_ns: int
-    ended_ns: int
-    elapsed_ns: int
-
-    @property
-    def step_s(self) -> float:
-        """By how many seconds the system clock was set during the window."""
-        return (self.ended_ns - self.began_ns - self.elapsed_ns) / 1e9
-
-
 def windows_of(step: Step) -> list[list[Measurement]]:
     """The measurements of each window of the step, in the order of the plan."""
     planned = [load.planned for load in step.loads.loads.values()]
@@ -128,7 +114,7 @@ def windows_of(step: Step) -> list[list[Measurement]]:
 def wait_for_all(step: Step) -> None:
     """Wait for the first good response of all started services at the same time; Failed if there is none at all."""
     first = {one.service: one for window in windows_of(step) for one in window}
-    _of_each(step, _still(step, first.values()), ready)
+    step.of_each(_still(step, first.values()), wait_until_ready)
     if all(map(step.status, first)):
         raise Failed(NO_ANSWER, "no service is left to be loaded")
 
@@ -151,7 +137,7 @@ def load_windows(step: Step) -> None:
     # Containers that all services use: their CPU time in a turn is charged to its service.
     shared = [name for name in counters.names if name not in services]
     if windows and not windows[0][0].held:
-        _of_each(step, _still(step, windows[0]), prepare)
+        step.of_each(_still(step, windows[0]), prepare)
     for window in windows:
         if not window[0].held:
             if rated := _still(step, window):
@@ -160,7 +146,7 @@ def load_windows(step: Step) -> None:
                 check_room(run)
             continue
         clock_steps = late = 0
-        _of_each(step, _still(step, window), prepare)
+        step.of_each(_still(step, window), prepare)
         while loads := _loads(step, _still(step, window), versions):
             rng = random.Random(f"{facts.get('seed')} {loads[0].planned.id}")
             taken, stepped = _load_window(
@@ -182,17 +168,6 @@ def load_windows(step: Step) -> None:
             if not any(causes.values()):
                 break
             set_aside((run / window[0].dir).parent, next(cause for cause, again in causes.items() if again))
-
-
-def _of_each(step: Step, measurements: Sequence[Measurement], act: Callable[[Task, Say], None]) -> None:
-    """Call `act` for all measurements at the same time; keep the output and the exit status for each service."""
-
-    def do(one: Measurement) -> None:
-        # A failure only affects its own service.
-        with suppress(Exception), step.noted(one.service) as say:
-            act(step.task(one.id), say)
-
-    at_once(do, measurements)
 
 
 def _loads(step: Step, measurements: Sequence[Measurement], versions: dict[str, str]) -> list[WindowLoad]:
@@ -250,7 +225,7 @@ def _load_window(
         began, clock = time.time_ns(), time.monotonic_ns()
         turn_s = turn_s_for(first.turn_s or 0.1, slowest_s, len(loads))
         taken = run_window(runners, counters, shared, turn_s=turn_s, rng=rng, freezer=freezer)
-        span = Span(began, time.time_ns(), time.monotonic_ns() - clock)
+        span = {"start_ns": began, "end_ns": time.time_ns(), "elapsed_ns": time.monotonic_ns() - clock}
         check_room(run)
     health = _health(step, [load.planned for load in loads])
     for load, runner in zip(loads, runners, strict=True):
@@ -260,16 +235,16 @@ def _load_window(
         facts["limits"]["workers"] = None if load.planned.url else own
         temporary(folder, TOOL_JSON).write_bytes(tool_json(facts, load.planned.tool, load.version, load.argv, ""))
         publish(folder)
-    return taken, is_clock_step(span.step_s, span.elapsed_ns / 1e9)
+    return taken, is_clock_step(clock_step_s(span) or 0.0, span["elapsed_ns"] / 1e9)
 
 
-def _facts(one: Measurement, tool: HeldTool, span: Span, turns: Turns, counters: CpuCounters) -> dict[str, Any]:
+def _facts(
+    one: Measurement, tool: HeldTool, span: Mapping[str, int], turns: Turns, counters: CpuCounters
+) -> dict[str, Any]:
     """The facts for tool.json about a service's turns."""
     return {
         "exit_status": _exit_status(tool, one.tool),
-        "start_ns": span.began_ns,
-        "end_ns": span.ended_ns,
-        "elapsed_ns": span.elapsed_ns,
+        **span,
         "limits": limits_of(counters),
         "sysctls": {name: value for name, value in sysctls().items() if name != "missing"},
         "turns": turns.told(counters.missing | ({one.service: NO_COUNTERS} if one.url else {})),
@@ -312,7 +287,7 @@ def _health(step: Step, window: Sequence[Measurement]) -> dict[str, dict[str, An
     def do(one: Measurement) -> None:
         error: str | None = None
         try:
-            ready(step.task(one.id), lambda _: None, HEALTH_S)
+            wait_until_ready(step.task(one.id), lambda _: None, HEALTH_S)
         except Exception as failure:  # any failure only affects its own service
             error = f"measure: {explained(failure)}"
         found[one.service] = {"status": None if error else 200, "time_s": None, "error": error}

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bench.core.files import text_of
+
 SYSCTLS = ("net.ipv4.ip_local_port_range", "net.ipv4.tcp_tw_reuse", "net.ipv4.tcp_max_tw_buckets")
 VERSION_1 = (
     "cpuacct/cpuacct.usage",
@@ -63,10 +65,7 @@ def sysctls() -> Facts:
 
 def ports_waiting() -> int:
     """The number of connections in TIME_WAIT; 0 if unknown."""
-    try:
-        lines = (proc() / "net/sockstat").read_text().splitlines()
-    except OSError:
-        return 0
+    lines = text_of(proc() / "net/sockstat").splitlines()
     words = next((line.split() for line in lines if line.startswith("TCP:")), [])
     return int(words[words.index("tw") + 1]) if "tw" in words else 0
 
@@ -85,10 +84,7 @@ def _add(found: Facts, missing: Facts, name: str, file: Path) -> None:
 
 def _own_cpus(lines: list[str]) -> Iterator[str]:
     """The lines of /proc/stat for the CPUs that the load generator may use; none if unknown."""
-    try:
-        status = (proc() / "self/status").read_text(errors="replace").splitlines()
-    except OSError:
-        return
+    status = text_of(proc() / "self/status").splitlines()
     allowed = next((line.partition(":")[2].strip() for line in status if line.startswith("Cpus_allowed_list:")), "")
     names = set[str]()
     for part in filter(None, allowed.split(",")):
@@ -154,10 +150,10 @@ def look(tool: str) -> Seen:
     """Sum up the waits of all threads of a tool."""
     root, waited, threads = str(proc()), 0, 0
     for process in _numbers(root):
-        if _read(f"{root}/{process}/comm").rstrip("\n") != tool:
+        if text_of(Path(root, process, "comm")) != tool:
             continue
         for thread in _numbers(f"{root}/{process}/task"):
-            words = _read(f"{root}/{process}/task/{thread}/schedstat").split()
+            words = text_of(Path(root, process, "task", thread, "schedstat")).split()
             if len(words) > 1:
                 waited, threads = waited + int(words[1]), threads + 1
     return Seen(time.time_ns(), waited, threads)
@@ -168,10 +164,3 @@ def _numbers(folder: str) -> list[str]:
         return [name for name in os.listdir(folder) if name.isdecimal()]
     except OSError:  # the process has ended
         return []
-
-
-def _read(file: str) -> str:
-    try:
-        return Path(file).read_text(errors="replace")
-    except OSError:
-        return ""

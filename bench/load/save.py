@@ -12,12 +12,12 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.core.files import ROOM_BYTES
+from bench.core.files import ROOM_BYTES, check_room
 from bench.core.formats import plain
 from bench.core.programs import KILLED, NOT_FOUND, guarded, memory_file, shell_status
 from bench.load.answers import SILENT, Answer, ask
@@ -177,14 +177,11 @@ def _take_room(folder: Path) -> None:
 
 
 def _has_room(folder: Path) -> bool:
-    room = folder / ".room.tmp"
-    try:
-        room.write_bytes(bytes(ROOM_BYTES))
-    except OSError:
-        return False
-    finally:
-        room.unlink(missing_ok=True)
-    return True
+    """Whether the file system has room for a small file: tools do not check their writes."""
+    with suppress(OSError):
+        check_room(folder)
+        return True
+    return False
 
 
 def _health(answer: Answer) -> Facts:

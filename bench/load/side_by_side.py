@@ -8,7 +8,6 @@ time.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
 from contextlib import suppress
 from multiprocessing import get_context
 from pathlib import Path
@@ -18,7 +17,7 @@ from bench.load.answers import warm_up
 from bench.load.event import Capacity, asked_of, find_capacity, know, run_event, wait_until_all_ready
 from bench.load.failures import NO_ANSWER, TOOL_FAILED, Failed
 from bench.load.save import TOOL_JSON
-from bench.load.task import Say, Step, Task, at_once
+from bench.load.task import Step, Task
 from bench.tools.sockets import CAPACITY, REQUESTS, SLOW
 from driver.messages import BEGUN, ENOUGH
 
@@ -33,20 +32,21 @@ def wait_for_all(step: Step) -> None:
         task.folder.mkdir(parents=True, exist_ok=True)
         for name in OF_EARLIER:
             (task.folder / name).unlink(missing_ok=True)
-    _of_each(step, tasks, wait_until_all_ready)
+    step.of_each([task.planned for task in tasks], wait_until_all_ready)
     if not _left(step):
         raise Failed(NO_ANSWER, "no service is left to be loaded")
 
 
 def load_events(step: Step) -> None:
     """Warm up all services, measure the capacity of each, and start their events shortly after each other."""
-    _of_each(step, [task for task in _left(step) if task.planned.warmup_s], warm_up)
+    step.of_each([task.planned for task in _left(step) if task.planned.warmup_s], warm_up)
     capacities = dict[str, Capacity]()
     for task in _left(step):
         # A failure only affects its own service.
         with suppress(Exception), step.noted(task.planned.container):
             capacities[task.planned.container] = _capacity(step.run, task)
-    _of_each(step, _left(step), lambda task, _: know(task, capacities[task.planned.container]))
+    measured = [task.planned for task in _left(step)]
+    step.of_each(measured, lambda task, _: know(task, capacities[task.planned.container]))
     tasks = _left(step)
     processes = [get_context("fork").Process(target=_run, args=(step, task, len(tasks) - 1)) for task in tasks]
     for process in processes:
@@ -61,16 +61,6 @@ def load_events(step: Step) -> None:
 def _left(step: Step) -> list[Task]:
     """The loads of services that have not failed."""
     return [step.task(name) for name, load in step.loads.loads.items() if not step.status(load.planned.container)]
-
-
-def _of_each(step: Step, tasks: Iterable[Task], do: Callable[[Task, Say], object]) -> None:
-    """Call `do` for all tasks at the same time; keep the output and the exit status for each service."""
-
-    def of_one(task: Task) -> None:
-        with suppress(Exception), step.noted(task.planned.container) as say:
-            do(task, say)
-
-    at_once(of_one, tasks)
 
 
 def _run(step: Step, task: Task, beside: int) -> None:

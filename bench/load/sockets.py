@@ -64,14 +64,8 @@ def connections_to(peer: tuple[str, int]) -> Connections:
 
 def unread_connections(peer: tuple[str, int]) -> int:
     """The number of connections to `peer` with data that their tool has not read yet; 0 without sock_diag."""
-    address, port = socket.inet_aton(peer[0]), struct.pack("!H", peer[1])
     try:
-        return sum(
-            entry[_PORT_AT : _PORT_AT + 2] == port
-            and entry[_ADDRESS_AT : _ADDRESS_AT + 4] == address
-            and struct.unpack_from("=I", entry, _QUEUE_AT)[0] > 0
-            for entry in _connections()
-        )
+        return sum(_number(entry, _QUEUE_AT) > 0 for entry in _connections(peer))
     except OSError:
         return 0
 
@@ -100,18 +94,14 @@ def _by_proc(peer: tuple[str, int], table: Path = TABLE) -> Connections:
 
 
 def _by_sock_diag(peer: tuple[str, int]) -> Connections:
-    address, port = socket.inet_aton(peer[0]), struct.pack("!H", peer[1])
     waiting = unasked = unclosed = received = 0
-    for entry in _connections():
-        theirs = entry[_PORT_AT : _PORT_AT + 2] == port and entry[_ADDRESS_AT : _ADDRESS_AT + 4] == address
-        if not theirs:
-            continue
+    for entry in _connections(peer):
         state, info = entry[_STATE_AT], _tcp_info(entry)
         # The kernel counts the end of the stream as a byte.
         received += _RECEIVED.unpack_from(info, _RECEIVED_AT)[0] - (state == _CLOSE_WAIT) if info else 0
         if state == _CLOSE_WAIT:
             unclosed += 1
-        elif struct.unpack_from("=I", entry, _QUEUE_AT)[0] == 0:
+        elif not _number(entry, _QUEUE_AT):
             if info is None or state == _SYN_SENT:
                 waiting += 1
             elif not _number(info, _DATA_SEGMENTS_OUT_AT):
@@ -136,8 +126,9 @@ def _number(info: bytes, place: int) -> int:
     return int(struct.unpack_from("=I", info, place)[0])
 
 
-def _connections() -> Iterator[bytes]:
-    """The inet_diag_msg of each IPv4 connection in this namespace that is opening, open, or closed by its peer."""
+def _connections(peer: tuple[str, int]) -> Iterator[bytes]:
+    """The inet_diag_msg of each IPv4 connection to `peer` that is opening, open, or closed by it."""
+    address, port = socket.inet_aton(peer[0]), struct.pack("!H", peer[1])
     states = 1 << _ESTABLISHED | 1 << _SYN_SENT | 1 << _CLOSE_WAIT
     request = _REQUEST.pack(socket.AF_INET, socket.IPPROTO_TCP, 1 << (_INFO - 1), 0, states)
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _SOCK_DIAG) as kernel:
@@ -152,5 +143,7 @@ def _connections() -> Iterator[bytes]:
                 if kind == _ERROR:
                     code = -struct.unpack_from("=i", data, place + _HEADER.size)[0]
                     raise OSError(code, "the kernel does not report connections (sock_diag)")
-                yield data[place + _HEADER.size : place + length]
+                entry = data[place + _HEADER.size : place + length]
+                if entry[_PORT_AT : _PORT_AT + 2] == port and entry[_ADDRESS_AT : _ADDRESS_AT + 4] == address:
+                    yield entry
                 place += (length + 3) & ~3

@@ -133,9 +133,8 @@ class Turns:
         self.each.append(Turn(began, held - began, done - held, octets, used, long))
         for name, ns in used.items():
             self.cpu_ns[name] = self.cpu_ns.get(name, 0) + ns
-        self.host_ticks = [
-            sum(ticks) for ticks in zip(self.host_ticks, _change(before.host_ticks, after.host_ticks), strict=True)
-        ]
+        ends = zip(self.host_ticks, before.host_ticks, after.host_ticks, strict=True)
+        self.host_ticks = [total + end - start for total, start, end in ends]
 
 
 def is_spoiled(taken: Sequence[Turns], limits: NoiseLimits, hosts: Sequence[int]) -> bool:
@@ -317,7 +316,3 @@ def _wait_for_the_rest(
         if (came := connections_to(runner.peer).received) > received:
             last, received, after = watch.clock(), came, watch.read(runner.service)
     return last, False, after
-
-
-def _change(before: Sequence[int], after: Sequence[int]) -> list[int]:
-    return [end - start for start, end in zip(before, after, strict=True)]

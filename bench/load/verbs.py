@@ -45,13 +45,6 @@ def command(task: Task) -> Command:
     return task.command()
 
 
-def ready(task: Task, say: Say, timeout_s: str | None = None) -> None:
-    """Poll until the first good response."""
-    from bench.load.answers import wait_until_ready
-
-    wait_until_ready(task, say, timeout_s)
-
-
 def prepare(task: Task, say: Say) -> None:
     """Poll until the first good response, warm up, and search for the knee if the level requires it."""
     from bench.load.answers import wait_until_ready, warm_up

@@ -21,11 +21,6 @@ A stack is a server with a framework that it can host. On one Python and one bas
 
 
 def catalogue_file(matrix: Matrix) -> str:
-    """The text of docs/catalogue.md."""
-    return HEAD + "\n" + tables(matrix) + "\n"
-
-
-def tables(matrix: Matrix) -> str:
     """The counts, then servers, frameworks, Pythons, and the skipped combinations with their causes."""
     offered = [s for s in matrix.services if not s.skip]
     counts = ", ".join(f"{sum(s.base == base for s in offered)} on {base}" for base in matrix.bases)
@@ -46,7 +41,7 @@ def tables(matrix: Matrix) -> str:
         "Combinations that are legal but do not work, with the number of services in parentheses.",
         _table(("services", "cause"), _skips(matrix)),
     ]
-    return "\n\n".join(parts)
+    return f"{HEAD}\n" + "\n\n".join(parts) + "\n"
 
 
 def versions(matrix: Matrix, kind: str, name: str) -> str:

@@ -64,11 +64,6 @@ def _quick_services(matrix: Matrix) -> Iterable[tuple[str, Service, bool]]:
         )
 
 
-def _reference(name: str) -> str:
-    """A setting as a Compose variable with a default."""
-    return f"${{{name}:-{CPU_DEFAULTS.get(name, '')}}}"
-
-
 def _image_reference(image: str, own: str) -> str:
     """A base image's name as a Compose variable; `own` is the setting that overrides it for one base, or empty."""
     prefix = f"${{LOCAL_{image.upper()}_IMAGE:-${{{image.upper()}_IMAGE:-{image}}}}}"
@@ -169,6 +164,7 @@ def _on_top(service: Service, locks: str) -> list[str]:
 
 
 def _bench(names: Iterable[str]) -> str:
+    settings = {name: f"${{{name}:-{CPU_DEFAULTS.get(name, '')}}}" for name in SETTINGS}
     needs = "".join(f"      {name}: {{condition: service_started}}\n" for name in names)
     return (
         "  bench:\n"
@@ -177,7 +173,7 @@ def _bench(names: Iterable[str]) -> str:
         "    # Starts as root only to switch to the owner of results/.\n"
         '    user: "0:0"\n'
         "    cap_add: [SETUID, SETGID]\n"
-        f"    environment: {json.dumps({name: _reference(name) for name in SETTINGS})}\n"
+        f"    environment: {json.dumps(settings)}\n"
         "    depends_on:\n"
         "      postgres: {condition: service_started}\n"
         "      upstream: {condition: service_started}\n"

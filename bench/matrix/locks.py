@@ -47,11 +47,6 @@ class Lock:
     requirements: str
     constraints: tuple[str, ...]
 
-    @property
-    def owner(self) -> str:
-        """The server, framework, driver set or package that it locks."""
-        return self.name.partition("-")[2]
-
 
 def needs(matrix: Matrix, python: str) -> tuple[list[str], list[str], list[str]]:
     """What is locked for a Python: (servers and frameworks that have a service on it, packages of presets)."""
@@ -106,7 +101,7 @@ def relock(matrix: Matrix, python: str, names: Sequence[str], check: bool, upgra
             if seed.exists():
                 # uv keeps its pins as far as they still satisfy the requirements.
                 (made / seed.name).write_bytes(seed.read_bytes())
-            if not names or lock.owner in names:
+            if not names or lock.name.partition("-")[2] in names:
                 _compile(lock, python, made, upgrade)
         if any(s.base == "alpine" for s in matrix.services if s.python == python and not s.skip):
             before = Path("none") if upgrade else kept / MUSL

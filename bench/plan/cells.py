@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from bench.core.groups import grouped
 from bench.matrix.knobs import CPU_QUOTA
 from bench.matrix.model import Matrix, Preset, Route, Service
 from bench.plan.cpus import parse_list
@@ -104,11 +105,6 @@ class TurnsTable:
     """Whether its services may use different shares of the CPUs; CPU time per request would not show the effect."""
     shares: tuple[Level, ...] = ()
     """Common rates, as shares of the slowest service's speed: after the turns, each service is loaded alone at them."""
-
-    @property
-    def rate_cells(self) -> list[PlannedCell]:
-        """Its cells at each common rate."""
-        return [replace(cell, tool=OPEN_LOOP, level=level) for level in self.shares for cell in self.cells]
 
     @property
     def first(self) -> PlannedCell:
@@ -212,7 +208,9 @@ class Plan:
                 yield block
             elif (before := open_blocks.get(event.name)) is not None and _fit([*before, *block], self.room):
                 # What takes longest begins last: its workers boot when those of the others have.
-                open_blocks[event.name] = sorted([*before, *block], key=_planned_s)
+                open_blocks[event.name] = sorted(
+                    [*before, *block], key=lambda cell: cell.event.seconds if cell.event else 0.0
+                )
             else:
                 if before is not None:
                     yield before
@@ -286,10 +284,7 @@ class Plan:
     @property
     def table_groups(self) -> list[list[TurnsTable]]:
         """The tables grouped by their services: tables of the same services share containers in a round."""
-        groups: dict[tuple[str, ...], list[TurnsTable]] = {}
-        for table in self.tables:
-            groups.setdefault(tuple(sorted(cell.service.name for cell in table.cells)), []).append(table)
-        return list(groups.values())
+        return [*grouped(self.tables, lambda table: tuple(sorted(one.service.name for one in table.cells))).values()]
 
     def total_seconds(self, turn_rounds: int = 0) -> float:
         """Expected wall time in seconds if every table has its verdicts after `turn_rounds` rounds."""
@@ -330,10 +325,6 @@ def blocks(tables: Sequence[TurnsTable], rng: random.Random | None = None) -> li
     return [names[number::count] for number in range(count)]
 
 
-def _planned_s(cell: PlannedCell) -> float:
-    return cell.event.seconds if cell.event else 0.0
-
-
 def _fit(block: Iterable[PlannedCell], room: float) -> bool:
     """Whether cells of several cases may share a block: their CPUs suffice, and no dependency is acted on."""
     events = [cell.event for cell in block if cell.event]
@@ -347,15 +338,10 @@ def _of_cases(
 ) -> Iterator[list[PlannedCell]]:
     """Blocks of cells under the same case of an event."""
     together = _together(pairs)
-    cases: dict[str, list[PlannedCell]] = {}
-    for cell in cells:
-        cases.setdefault(cell.level.name, []).append(cell)
-    for own in cases.values():
+    for own in grouped(cells, lambda cell: cell.level.name).values():
         event = own[0].event
         most_here = event.beside(room) if event else 1
-        groups: dict[str, list[PlannedCell]] = {}
-        for cell in own:
-            groups.setdefault(together.get(cell.service.name, cell.service.stack), []).append(cell)
+        groups = grouped(own, lambda cell: together.get(cell.service.name, cell.service.stack))
         parts = [group[at : at + most_here] for group in groups.values() for at in range(0, len(group), most_here)]
         if rng is not None:
             rng.shuffle(parts)
@@ -397,10 +383,8 @@ def turn_tables(
     """
     if preset.mode != "turns":
         return
-    tables: dict[tuple[str, str, str], list[PlannedCell]] = {}
-    for cell in cells:
-        if _shows_speed(cell) and not cell.alone:
-            tables.setdefault((cell.scenario, cell.tool, cell.level.name), []).append(cell)
+    compared = (cell for cell in cells if _shows_speed(cell) and not cell.alone)
+    tables = grouped(compared, lambda cell: (cell.scenario, cell.tool, cell.level.name))
     several_cpus = len(parse_list(settings.get("SERVER_CPUS") or "0")) > 1
     left = dict(shares)
     for group in tables.values():
@@ -431,11 +415,8 @@ def null_cells(
         found.setdefault(cell.tool, PlannedCell(NULL, route, route.scenario, route.path, cell.tool, cell.level))
     limits_s = [cell.level.knee_p99_s for cell in cells if cell.level.knee_p99_s]
     if limits_s or any(table.shares for table in tables):
+        limit_ms = max(1, round(1000 * CLIENT_OF_LIMIT * min(limits_s, default=0.0)))
         route = matrix.route_of(NULL_ROUTES[0])[0]
-        level = parse_level(_knee_of_client(min(limits_s)) if limits_s else f"r{CLIENT_RATE}")
+        level = parse_level(f"{SEARCHED}p99-{limit_ms}ms" if limits_s else f"r{CLIENT_RATE}")
         found[OPEN_LOOP] = PlannedCell(NULL, route, route.scenario, route.path, OPEN_LOOP, level)
     return tuple(found[tool] for tool in TOOLS if tool in found)
-
-
-def _knee_of_client(limit_s: float) -> str:
-    return f"{SEARCHED}p99-{max(1, round(1000 * CLIENT_OF_LIMIT * limit_s))}ms"

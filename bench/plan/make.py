@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from bench.core.errors import UserError, unknown
@@ -70,22 +70,17 @@ def make_plan(here: Variant, wanted: Selection, refs: Sequence[Variant] = ()) ->
         nulls = null_events(matrix, preset.events, seconds) if preset.events else null_cells(matrix, kept, tables)
         nulls = tuple(at_rate(cell, easy) for cell in nulls)
     turn_rounds = (wanted.rounds or preset.turn_rounds or LOOKS[-1]) if tables else 0
+    cpus = [len(parse_list(settings.get(name) or "0")) for name in ("SERVER_CPUS", "LOADGEN_CPUS")]
     return Plan(
         preset,
         kept,
         tuple(skips),
-        loadgen_cpus=len(parse_list(settings.get("LOADGEN_CPUS") or "0")),
+        loadgen_cpus=cpus[1],
         nulls=nulls,
         tables=tables,
         turn_rounds=turn_rounds,
         turn_seconds=preset.turn_seconds or float(settings.get("TURN_SECONDS", "1")),
         rate_seconds=preset.rate_seconds or RATE_SECONDS,
         pairs=tuple(pair for pair in chosen.pairs if {cell.service.name for cell in kept}.issuperset(pair)),
-        room=0.0 if wanted.mode == "solo" else room_of(settings),
+        room=0.0 if wanted.mode == "solo" else ROOM * min(cpus),
     )
-
-
-def room_of(settings: Mapping[str, str]) -> float:
-    """The requests/s that the CPUs of servers and load generator allow to services under events at once."""
-    cpus = (len(parse_list(settings.get(name) or "0")) for name in ("SERVER_CPUS", "LOADGEN_CPUS"))
-    return ROOM * min(cpus)

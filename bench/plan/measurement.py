@@ -26,6 +26,8 @@ MODES = ("solo", "null", "turns", "rate", "event")
 IN_BLOCKS = frozenset({"turns", "rate", "event"})
 """Modes whose services are up side by side."""
 
+WHOSE = ("id", "round", "service", "server", "framework", "python", "base", "package", "settings", "scenario")
+"""The fields that every record takes over from the plan."""
 Pair = tuple[str, str]
 """The names of two services that are compared: the base and the head."""
 # Whole numbers stay whole, so that a line that is written again is the same.
@@ -180,11 +182,6 @@ _LEFT_OUT: Mapping[str, frozenset[str]] = {
     "rate": frozenset({"knee_p99_s", "knee_share", "turn_s"}),
     "event": frozenset({"knee_p99_s", "knee_share", "turn_s"}),
 }
-
-
-def most_threads(connections: int | None, most: int) -> int:
-    """The most threads that divide the connections evenly: wrk drops a remainder."""
-    return max(count for count in range(1, most + 1) if (connections or 1) % count == 0)
 
 
 def settings_of(text: str | None) -> dict[str, str]:

@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 
 from bench.own_app.targets import folder_of
 from bench.plan.cells import NULL, Plan, PlannedCell, TurnsTable, blocks
-from bench.plan.measurement import Measurement, most_threads, window_folder
+from bench.plan.measurement import Measurement, window_folder
 from bench.tools import OPEN_LOOP
 
 Place = tuple[int, int]
 """(round, position in it), both from 1."""
+OF_THE_LEVEL = ("connections", "count", "rate", "knee_p99_s", "knee_share", "share")
 LEAST_TIMEOUT_S = 10.0
 """The shortest timeout of a request in turns."""
 
@@ -130,19 +131,18 @@ def _in_turns(plan: Plan, block: Block, table: TurnsTable, place: Place, rng: ra
 
 
 def _at_rates(plan: Plan, block: Block, table: TurnsTable, place: Place) -> Iterator[Measurement]:
-    slots = Counter[str]()
-    for cell in table.rate_cells:
-        if cell.service.name in block.services:
-            slots[cell.level.name] += 1
-            yield replace(
-                _in_block(_of_cell(plan, cell, *place), "rate", block.number, slots[cell.level.name]),
-                share_of=f"{table.first.tool} {table.first.level.name}",
-                # A share of a knee is loaded as a plain rate.
-                knee_p99_s=None,
-                knee_share=None,
-                duration_s=plan.rate_seconds,
-                host_network=table.has_running,
-            )
+    cells = [cell for cell in table.cells if cell.service.name in block.services]
+    for level, (slot, cell) in itertools.product(table.shares, enumerate(cells, 1)):
+        planned = _of_cell(plan, replace(cell, tool=OPEN_LOOP, level=level), *place)
+        yield replace(
+            _in_block(planned, "rate", block.number, slot),
+            share_of=f"{table.first.tool} {table.first.level.name}",
+            # A share of a knee is loaded as a plain rate.
+            knee_p99_s=None,
+            knee_share=None,
+            duration_s=plan.rate_seconds,
+            host_network=table.has_running,
+        )
 
 
 def _of_cell(plan: Plan, cell: PlannedCell, number: int, position: int) -> Measurement:
@@ -170,15 +170,11 @@ def _of_cell(plan: Plan, cell: PlannedCell, number: int, position: int) -> Measu
         targets=cell.route.targets or None,
         tool=cell.tool,
         level=level.name,
-        connections=level.connections,
-        count=level.count,
-        rate=level.rate,
-        knee_p99_s=level.knee_p99_s,
-        knee_share=level.knee_share,
-        share=level.share,
+        **{name: getattr(level, name) for name in OF_THE_LEVEL},
         duration_s=cell.event.seconds if cell.event else None if level.count else plan.preset.duration,
         timeout_s=cell.event.timeout_s if cell.event else plan.preset.timeout,
-        threads=most_threads(level.connections, plan.loadgen_cpus),
+        # The most that divide the connections evenly: wrk drops a remainder.
+        threads=max(count for count in range(1, plan.loadgen_cpus + 1) if (level.connections or 1) % count == 0),
         keepalive=cell.event.pool > 0 if cell.event else plan.preset.keepalive,
         warmup_s=plan.preset.warmup,
         seconds=plan.seconds(cell),

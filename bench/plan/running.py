@@ -147,12 +147,9 @@ def with_running(
     for one in servers:
         request = one.request
         # Two paths may have the same slug.
-        scenario = next(s for s in _scenarios(request.name) if s not in routes or routes[s].path == request.path)
+        free = (request.name, *(f"{request.name}-{number}" for number in range(2, 100)))
+        scenario = next(s for s in free if s not in routes or routes[s].path == request.path)
         routes[scenario] = Route(scenario, scenario, request.path, waits=True)
         asked.setdefault(scenario, []).append(one.name)
     loads = tuple(Load((scenario,), TOOLS, LEVELS, stacks=tuple(who)) for scenario, who in asked.items())
     return replace(matrix, routes={**matrix.routes, **routes}), replace(preset, loads=loads)
-
-
-def _scenarios(name: str) -> Sequence[str]:
-    return [name, *(f"{name}-{number}" for number in range(2, 100))]

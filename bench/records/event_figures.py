@@ -129,7 +129,7 @@ def _slow(window: Window) -> Figures:
     found: Figures = {
         "opened": len(window.slow),
         "most_k": max((one["k"] for one in window.slow), default=0),
-        "smallest_k": _smallest_k(window),
+        "smallest_k": next((k for k, rows in _steps(window) if _is_stopped(rows)), None),
         "slow_answered": sum(one["status"] == 200 for one in window.slow),
         "cut": len(ended),
         "cut_after_s": median(ended) if ended else None,
@@ -177,11 +177,6 @@ def _steps(window: Window) -> Iterator[tuple[int, Sequence[Row]]]:
 
 def _is_stopped(rows: Sequence[Row]) -> bool:
     return bool(rows) and sum(row.good for row in rows) < STOPPED_SHARE * len(rows)
-
-
-def _smallest_k(window: Window) -> int | None:
-    """The smallest number of slow connections with which less than half of other requests got a timely response."""
-    return next((k for k, rows in _steps(window) if _is_stopped(rows)), None)
 
 
 def _recycle(window: Window) -> Figures:

@@ -15,6 +15,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from bench.core.files import items, mapping
+from bench.core.groups import grouped
 from bench.plan.event import ENDED, RESTORED, ROLLED, SLOWER, SLOWER_S, SWAPPED, SWEPT, Event
 from bench.records.event import KEPT, Action, Bin, Fate
 from bench.tools.sockets import EVENTS
@@ -38,7 +39,6 @@ class Row(NamedTuple):
     begun: float | None
     end: float | None
     connection: int
-    nth: int
     fate: Fate | None
     worker: int
     told_close: bool
@@ -73,11 +73,6 @@ class Window:
         """Requests/s and seconds of each phase."""
         return [(float(rate), float(seconds)) for rate, seconds in self.tool["rates"]]
 
-    @property
-    def beside(self) -> int:
-        """How many other services were under the same event at the same time."""
-        return int(self.tool["beside"])
-
     @cached_property
     def actions(self) -> tuple[Action, ...]:
         """The actions of the driver, or of the client itself."""
@@ -111,10 +106,7 @@ class Window:
     @cached_property
     def bursts(self) -> Mapping[int, Sequence[Row]]:
         """The requests of each burst, by its size."""
-        found: dict[int, list[Row]] = {}
-        for row in self.needing:
-            found.setdefault(int(row.kind.partition(" ")[2] or 0), []).append(row)
-        return found
+        return grouped(self.needing, lambda row: int(row.kind.partition(" ")[2] or 0))
 
     @property
     def connections(self) -> Sequence[tuple[float, int, int]]:
@@ -179,10 +171,8 @@ class Window:
         None if the window's last second is still disturbed. `before`: the p99 before the event.
         """
         limit = math.inf if before is None else max(SLOWER * before, before + SLOWER_S)
-        seconds: dict[int, list[Row]] = {}
-        for row in self.log:
-            if row.due >= self.at and not row.kind:
-                seconds.setdefault(_slot(row.due - self.at, SECOND), []).append(row)
+        later = (row for row in self.log if row.due >= self.at and not row.kind)
+        seconds = grouped(later, lambda row: _slot(row.due - self.at, SECOND))
         disturbed = [
             number
             for number, rows in seconds.items()
@@ -269,14 +259,6 @@ class Window:
         return max(0.0, float(noted - done[0]["at_ns"] - done[0]["took_ns"]) / 1e9)
 
     @property
-    def exit_s(self) -> float | None:
-        """Seconds from the signal to the end of the container.
-
-        The signal's time is taken as the end of the command that sends it.
-        """
-        return self.since("ended_ns") if self.event.until == ENDED else None
-
-    @property
     def memory(self) -> Sequence[tuple[float, int]]:
         """(time, bytes) of each sample."""
         samples = [items(one) for one in items(self.told.get("samples"))]
@@ -294,11 +276,6 @@ class Window:
         """How many of its processes were killed for lack of memory, as far as known; its container is a fresh one."""
         killed: Any = self.told.get("oom_kills")
         return killed if isinstance(killed, int) else 0
-
-    @property
-    def memory_peak(self) -> int | None:
-        """The peak memory, sampled five times a second."""
-        return max((size for _, size in self.memory), default=None)
 
     def cpu_s(self, begin: float, end: float) -> float | None:
         """CPU time of the service between two times, extrapolated from the samples in between; None if too few."""
@@ -352,10 +329,7 @@ class Window:
 
     def timeline(self) -> Iterable[Bin]:
         """Bins of a tenth of a second, from the first request on."""
-        found: dict[int, list[Row]] = {}
-        for row in self.log:
-            if row.kind in ("", KEPT):
-                found.setdefault(_slot(row.due, BIN_S), []).append(row)
+        found = grouped((row for row in self.log if row.kind in ("", KEPT)), lambda row: _slot(row.due, BIN_S))
         for number, rows in sorted(found.items()):
             good = [row.latency for row in rows if row.good]
             yield Bin(round(number * BIN_S, 1), len(good), len(rows) - len(good), percentile(99, good))
@@ -405,19 +379,18 @@ def read_log(data: bytes | None) -> list[Row] | None:
         return None
 
 
-_COLUMNS = ("kind", "due", "begun", "end", "connection", "nth", "fate", "worker", "close")
+_COLUMNS = ("kind", "due", "begun", "end", "connection", "fate", "worker", "close")
 _FATES: Mapping[str, Fate | None] = {"": None} | {one.value: one for one in Fate}
 
 
 def _row(*values: str) -> Row:
-    kind, due, begun, end, connection, nth, fate, worker, close = values
+    kind, due, begun, end, connection, fate, worker, close = values
     return Row(
         kind,
         int(due) / 1e9 if due else 0.0,
         int(begun) / 1e9 if begun else None,
         int(end) / 1e9 if end else None,
         int(connection),
-        int(nth),
         _FATES[fate],
         int(worker),
         close == "1",

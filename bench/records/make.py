@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bench.core.files import mapping
-from bench.plan.measurement import Measurement
+from bench.plan.measurement import WHOSE, Measurement
 from bench.records.counters import change, clock_step_s, loadgen_cpu_s, lost_processes, oom_kills, ran_s, whole
 from bench.records.evidence import Evidence
 from bench.records.knee import NO_SEARCH, as_searched, client_limit, knee_figure
@@ -21,6 +21,9 @@ from bench.run.common_rates import at_common_rate
 from bench.run.reader import Raw, ServiceFacts
 from bench.tools import attempts_of, goodput_of, parse, sent_rate_of
 from bench.tools.send_lag import read_lag
+
+OF_THE_PLAN = (*WHOSE, "position", "tool", "level", "connections", "rate", "count", "mode", "slot", "window", "block")
+"""The fields of a record that are those of the plan."""
 
 
 def as_loaded(planned: Measurement, raw: Raw) -> tuple[Measurement, str]:
@@ -87,21 +90,7 @@ def make_record(
     no_latency = NO_LATENCY if planned.held and parsed is not None else no_output
     nulls |= {f"latency_s.{key}": no_latency for key, value in latency.items() if value is None}
     return Record(
-        id=planned.id,
-        round=planned.round,
-        position=planned.position,
-        service=planned.service,
-        server=planned.server,
-        framework=planned.framework,
-        python=planned.python,
-        base=planned.base,
-        package=planned.package,
-        scenario=planned.scenario,
-        tool=planned.tool,
-        level=planned.level,
-        connections=planned.connections,
-        rate=planned.rate,
-        count=planned.count,
+        **{name: getattr(planned, name) for name in OF_THE_PLAN},
         asked_s=planned.duration_s,
         harness=harness,
         stdin=_text(tool.get("stdin")),
@@ -114,11 +103,6 @@ def make_record(
         latency_kind="open loop" if planned.open_loop else "closed loop",
         latency_s=latency,
         nulls=nulls,
-        mode=planned.mode,
-        slot=planned.slot,
-        window=planned.window,
-        block=planned.block,
-        settings=planned.settings,
         window_end=evidence.turns.end or None if evidence.turns else None,
         client_limit=client_limit(raw.knee),
         node=one_line(raw.meta.get("node")) if raw.meta and raw.meta.get("node") else None,

@@ -9,7 +9,7 @@ from typing import Any
 
 from bench.core.files import as_object, items, mapping, read_bytes
 from bench.plan.event import ENDED, SWEPT
-from bench.plan.measurement import Measurement
+from bench.plan.measurement import WHOSE, Measurement
 from bench.records.event import NEEDS, Ended, EventRecord
 from bench.records.event_figures import figures
 from bench.records.event_window import Row, Window, read_log, read_slow
@@ -31,7 +31,8 @@ def event_records(source: Run) -> list[EventRecord]:
         for planned in source.planned
         if planned.event
     ]
-    return found + [_cannot(source, number, skip) for number, skip in enumerate(_skips(source), 1)]
+    skips = [mapping(one) for one in items(source.facts.get("skipped")) if mapping(one).get("event")]
+    return found + [_cannot(source, number, skip) for number, skip in enumerate(skips, 1)]
 
 
 def event_record(run: str, planned: Measurement, raw: Raw) -> EventRecord:
@@ -39,16 +40,7 @@ def event_record(run: str, planned: Measurement, raw: Raw) -> EventRecord:
     assert planned.event
     event = planned.event
     record = EventRecord(
-        id=planned.id,
-        round=planned.round,
-        service=planned.service,
-        server=planned.server,
-        framework=planned.framework,
-        python=planned.python,
-        base=planned.base,
-        package=planned.package,
-        settings=planned.settings,
-        scenario=planned.scenario,
+        **{name: getattr(planned, name) for name in WHOSE},
         event=event.name,
         case=event.case,
         environment=event.environment,
@@ -97,7 +89,7 @@ def _measured(empty: EventRecord, window: Window, capacity: float | None) -> Eve
         capacity=capacity,
         share=rate / capacity if capacity and rate else None,
         window_s=max([row.due for row in window.log] + [part.end for part in parts], default=0.0),
-        beside=window.beside,
+        beside=int(window.tool["beside"]),
         actions=window.actions,
         sent=sent,
         fates=dict(fates),
@@ -110,9 +102,9 @@ def _measured(empty: EventRecord, window: Window, capacity: float | None) -> Eve
         workers_after=window.workers_after,
         happened=window.happened(),
         happened_by=window.happened_by(),
-        exit_s=window.exit_s,
+        exit_s=window.since("ended_ns") if window.event.until == ENDED else None,
         memory_before_bytes=window.memory_before,
-        memory_peak_bytes=window.memory_peak,
+        memory_peak_bytes=max((size for _, size in window.memory), default=None),
         late_p99_s=window.late,
         causes=tuple(window.causes()),
         timeline=tuple(window.timeline()),
@@ -142,10 +134,6 @@ def _unaccounted(rows: Iterable[Row], parts: Sequence[Part]) -> str:
     if unread:
         return f"wrk does not say what it sent in part {unread[0]}"
     return "" if all(row.fate for row in rows) else NO_END
-
-
-def _skips(source: Run) -> list[Mapping[str, Any]]:
-    return [mapping(one) for one in items(source.facts.get("skipped")) if mapping(one).get("event")]
 
 
 def _cannot(source: Run, number: int, skip: Mapping[str, Any]) -> EventRecord:

@@ -7,7 +7,7 @@ almost idle.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from bench.core.files import mapping
@@ -55,6 +55,7 @@ def resource_figures(raw: Raw, service: ServiceFacts, evidence: Evidence) -> Fig
     request_s, no_request = used[0]
     if planned.database and server_s is not None:
         request_s, no_request = None if database[0] is None else server_s + database[0], database[1]
+    meta = raw.meta or {}
     no_rate = "the number of successes is unknown" if successes is None else "no CPU time was counted"
     # The counters of a service alone are read before the requests that lead in.
     lead = 0 if evidence.turns else whole(mapping(raw.tool).get("lead_requests")) or 0
@@ -73,7 +74,10 @@ def resource_figures(raw: Raw, service: ServiceFacts, evidence: Evidence) -> Fig
         ),
         "memory_loaded_bytes": (whole(raw.after.get("memory_bytes")), no_counters),
         "memory_idle_bytes": (whole(service.idle.get("memory_bytes")), why_null((service.idle, {}), "idle service")),
-        "start_s": (_start_s(raw.meta), unmeasured or "the time when its container started was not saved"),
+        "start_s": (
+            span_s(meta.get("started_ns"), meta.get("ready_ns")),
+            unmeasured or "the time when its container started was not saved",
+        ),
         "image_bytes": (service.image_bytes, service.missing.get("image_id", "image.json does not say")),
         "throttled_s": (evidence.throttled_s, no_counters),
         "process_cpu_s": (_process_cpu_s((raw.before, raw.after)), no_counters),
@@ -101,10 +105,6 @@ def _process_cpu_s(ends: Ends) -> tuple[float, ...] | None:
 def _cpu_s(ends: Ends) -> float | None:
     spent_ns = change(ends, "cpu_usage_ns")
     return None if spent_ns is None else spent_ns / 1e9
-
-
-def _start_s(meta: Mapping[str, Any] | None) -> float | None:
-    return span_s((meta or {}).get("started_ns"), (meta or {}).get("ready_ns"))
 
 
 def _speed(
@@ -240,17 +240,10 @@ def _host(
     limits = mapping((raw.tool or {}).get("limits"))
     cpus, least = whole(limits.get("host_cpus")), whole(limits.get("least_host_cpus"))
     share = cpus / least if cpus and least and least > 0 else 1.0
-    times = [_cpu_times(mapping((raw.tool or {}).get(when)).get("proc_stat")) for when in ("before", "after")]
-    if turns is not None:
-        spent = [*turns.host_ticks]
-    elif times[0] is None or times[1] is None:
-        return {"steal_ratio": (None, no_tool), "foreign_ratio": (None, no_tool)}
-    else:
-        spent = [after - before for before, after in zip(times[0], times[1], strict=True)]
-    total_s = sum(spent) / TICKS_PER_S
-    if min(spent) < 0 or total_s < MIN_HOST_S:
-        reason = _TOO_SHORT if min(spent) >= 0 else "a counter of /proc/stat went back"
-        return {"steal_ratio": (None, reason), "foreign_ratio": (None, reason)}
+    lines = (mapping((raw.tool or {}).get(when)).get("proc_stat") for when in ("before", "after"))
+    spent = _spent(lines, no_tool) if turns is None else _long_enough([*turns.host_ticks])
+    if isinstance(spent, str):
+        return {"steal_ratio": (None, spent), "foreign_ratio": (None, spent)}
     steal = (min(1.0, spent[7] / sum(spent) * share), "")
     unknown = [reason for cpu_s, reason in used if cpu_s is None]
     if not wall_s or not cpus or unknown:
@@ -272,17 +265,26 @@ def _host(
 
 def _worse(raw: Raw, steal: float, foreign: float, server_s: float, *, in_tasks: bool) -> Figures:
     """The higher shares of two machines: that of the load generator, whose shares are given, and that of the server."""
-    times = [_cpu_times(f"cpu {end.get('proc_stat_cpu', '')}") for end in (raw.before, raw.after)]
-    if times[0] is None or times[1] is None:
-        reason = "the counters of the server's machine do not include it"
-        return {"steal_ratio": (None, reason), "foreign_ratio": (None, reason)}
-    spent = [after - before for before, after in zip(times[0], times[1], strict=True)]
-    total_s = sum(spent) / TICKS_PER_S
-    if min(spent) < 0 or total_s < MIN_HOST_S:
-        reason = _TOO_SHORT if min(spent) >= 0 else "a counter of /proc/stat went back"
-        return {"steal_ratio": (None, reason), "foreign_ratio": (None, reason)}
-    there = foreign_ratio(total_s, spent, server_s, in_tasks=in_tasks)
+    lines = (f"cpu {end.get('proc_stat_cpu', '')}" for end in (raw.before, raw.after))
+    spent = _spent(lines, "the counters of the server's machine do not include it")
+    if isinstance(spent, str):
+        return {"steal_ratio": (None, spent), "foreign_ratio": (None, spent)}
+    there = foreign_ratio(sum(spent) / TICKS_PER_S, spent, server_s, in_tasks=in_tasks)
     return {"steal_ratio": (max(steal, spent[7] / sum(spent)), ""), "foreign_ratio": (max(foreign, there), "")}
+
+
+def _spent(lines: Iterable[Any], missing: str) -> list[int] | str:
+    """The ticks between two lines of /proc/stat, or why they give no shares; `missing`: the reason without them."""
+    first, last = map(_cpu_times, lines)
+    if first is None or last is None:
+        return missing
+    return _long_enough([end - start for start, end in zip(first, last, strict=True)])
+
+
+def _long_enough(spent: list[int]) -> list[int] | str:
+    if min(spent) < 0:
+        return "a counter of /proc/stat went back"
+    return spent if sum(spent) >= MIN_HOST_S * TICKS_PER_S else _TOO_SHORT
 
 
 def foreign_ratio(

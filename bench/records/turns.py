@@ -59,7 +59,6 @@ class Turns:
     """Sums over the service's own turns: seconds, CPU seconds by container, ticks of /proc/stat.
 
     - `steady`: the steady part of the window (see `steady_part`); `share`: how much of the window's responses it has.
-    - `drains_cut`: number of turns that gave up waiting for outstanding responses.
     - `missing`: why a container's CPU time is unknown.
     - `end`: how the tool was ended (see `bench.load.turns`); None in earlier runs, which did not save it, and whose
       tools also counted responses after their turns.
@@ -68,7 +67,6 @@ class Turns:
 
     count: int
     seconds: float
-    drains_cut: int
     cpu_s: Mapping[str, float]
     host_ticks: tuple[int, ...]
     missing: Mapping[str, str]
@@ -86,16 +84,12 @@ class Turns:
         return None if ran_s is None or ran_s < LEAST_RAN * cpu_s else waited_s
 
     @property
-    def containers_s(self) -> float:
-        """CPU seconds of the run's containers."""
-        return sum(used for name, used in self.cpu_s.items() if name not in NOT_CONTAINERS)
-
-    @property
     def others_s(self) -> float | None:
         """CPU seconds of other programs on the CPUs of the services if known, else on all CPUs; None if unknown."""
         if SERVER_CPUS in self.cpu_s and OURS_THERE in self.cpu_s:
             return max(0.0, self.cpu_s[SERVER_CPUS] - self.cpu_s[OURS_THERE])
-        return max(0.0, self.cpu_s[ALL_TASKS] - self.containers_s) if ALL_TASKS in self.cpu_s else None
+        containers_s = sum(used for name, used in self.cpu_s.items() if name not in NOT_CONTAINERS)
+        return max(0.0, self.cpu_s[ALL_TASKS] - containers_s) if ALL_TASKS in self.cpu_s else None
 
     def cpu(self, container: str, unmeasured: str | None) -> tuple[float | None, str]:
         """(a container's CPU time, the reason if None)."""
@@ -106,15 +100,14 @@ class Turns:
 def read_turns(tool: Mapping[str, Any]) -> Turns | None:
     """The turns of a tool.json; None if it has none, or they are malformed."""
     told = mapping(tool.get("turns"))
-    numbers = [told.get(name) for name in ("count", "load_ns", "drain_ns", "drains_cut")]
+    numbers = [told.get(name) for name in ("count", "load_ns", "drain_ns")]
     ticks, cpu_ns = items(told.get("host_ticks")), mapping(told.get("cpu_ns"))
     if not all(type(value) is int and 0 <= value < 1 << 63 for value in (*numbers, *ticks, *cpu_ns.values())):
         return None
-    count, load_ns, drain_ns, cut = (value or 0 for value in numbers)
+    count, load_ns, drain_ns = (value or 0 for value in numbers)
     turns = Turns(
         count=count,
         seconds=(load_ns + drain_ns) / 1e9,
-        drains_cut=cut,
         cpu_s={str(name): value / 1e9 for name, value in cpu_ns.items()},
         host_ticks=tuple(ticks) if len(ticks) == 8 else (0,) * 8,
         missing={str(name): str(why) for name, why in mapping(told.get("missing")).items()},

@@ -15,7 +15,7 @@ from bench.load.knee_search import APART
 from bench.records.knee import CONFIRMATIONS
 from bench.render.table import Column, Table, table_of, written
 from bench.tools.send_lag import BEYOND, ROUNDS, least_requests
-from bench.words.cells import details_words, doubts, rate_words, ratio_words, span_words
+from bench.words.cells import doubts, rate_words, ratio_words, span_words
 
 BASE = (
     'Ratios are those of requests/s to the row "base": the base of the published comparison, else the first service'
@@ -131,7 +131,7 @@ def _published_words(row: Compared) -> str:
 
 def _why_not(cell: Cell) -> str:
     if not is_knee(cell.first):
-        return details_words(cell) or NOTHING
+        return "; ".join(f"{cause}: {detail}" for cause, detail in cell.causes.items()) or NOTHING
     doubt = doubts(cell.records)
     return f"not confirmed: {doubt}" if doubt and confirmed(cell.records)[0] else doubt or NOTHING
 
@@ -141,7 +141,9 @@ def _axes(cells: Sequence[Cell], reference: ReferenceComparison | None) -> Itera
     if reference is None:
         return
     for level in dict.fromkeys(cell.first.level for cell in cells):
-        for group in reference.along(cells[0].first.scenario, level):
+        for group in reference.groups:
+            if not group.axis or not group.holds(cells[0].first.scenario, level):
+                continue
             base, *others = group.figures
             ratios = ", ".join(f"{figure.name} {times(group.ratio(figure))}" for figure in others)
             yield f"Published at {level} with {group.of}, relative to {base.name}: {ratios}."

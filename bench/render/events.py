@@ -86,8 +86,8 @@ def outcomes_table(told: ToldEvents) -> Table:
     """What happened to the lost requests of each cell, and its times; ranges are over the rounds."""
     cells = [(row.name, told.labels[name], cell) for row in told.rows for name, cell in _counted(row)]
 
-    def figure(name: str, write: Callable[[float], str]) -> Column[tuple[str, str, EventCell]]:
-        return Column(name.replace("_", " "), lambda one: _span(one[2].figures(FIGURES[name]), write), optional=True)
+    def figure(title: str, name: str, write: Callable[[float], str]) -> Column[tuple[str, str, EventCell]]:
+        return Column(title, lambda one: _span(one[2].figures(name), write), optional=True)
 
     columns: list[Column[tuple[str, str, EventCell]]] = [
         Column("event", lambda one: one[0], left=True),
@@ -96,25 +96,14 @@ def outcomes_table(told: ToldEvents) -> Table:
         Column("requests/s", lambda one: _span(one[2].figures("rate"), number)),
         Column("lost in each round", lambda one: ", ".join(f"{lost:,.0f}" for lost, _ in one[2].counts)),
         Column("outcomes", lambda one: outcome_words(one[2]) or NOTHING, left=True),
-        figure("longest outage", _seconds),
-        figure("back to normal after", _seconds),
-        figure("p99 before", milliseconds),
-        figure("p99 around", milliseconds),
-        figure("memory before", megabytes),
-        figure("peak memory", megabytes),
+        figure("longest outage", "longest_gap_s", _seconds),
+        figure("back to normal after", "recovered_s", _seconds),
+        figure("p99 before", "p99_before_s", milliseconds),
+        figure("p99 around", "p99_around_s", milliseconds),
+        figure("memory before", "memory_before_bytes", megabytes),
+        figure("peak memory", "memory_peak_bytes", megabytes),
     ]
     return table_of("Outcomes of lost requests", columns, cells)
-
-
-FIGURES = {
-    "longest outage": "longest_gap_s",
-    "back to normal after": "recovered_s",
-    "p99 before": "p99_before_s",
-    "p99 around": "p99_around_s",
-    "memory before": "memory_before_bytes",
-    "peak memory": "memory_peak_bytes",
-}
-"""The field of each column of the second table."""
 
 
 def _counted(row: ToldRow) -> Iterator[tuple[str, EventCell]]:

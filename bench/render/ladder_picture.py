@@ -72,7 +72,8 @@ def _svg(points: Sequence[Figure], changes: Sequence[int]) -> str:
     chart.add_series(leather.Series([*known, (1, low), (1, high)]), _Layers([*bars, *levels, *drawn]))
     chart.set_y_axis(leather.Axis(tick_formatter=lambda value, *_: f"{float(value):,g}"))
     chart.set_x_scale(leather.Linear(0.5, len(points) + 0.5))
-    chart.set_x_axis(leather.Axis(ticks=_places(len(points)), tick_formatter=lambda value, *_: f"{value:g}"))
+    ticks = [*range(1, len(points) + 1, max(1, math.ceil(len(points) / 12)))]
+    chart.set_x_axis(leather.Axis(ticks=ticks, tick_formatter=lambda value, *_: f"{value:g}"))
     return _plain(chart.to_svg(width=WIDTH, height=HEIGHT))
 
 
@@ -98,10 +99,6 @@ def _ends(points: Sequence[Figure]) -> tuple[float, float]:
     low, high = min(values), max(values)
     room = max(high - low, 0.05 * high)
     return max(min(point.low for point in points), low - room), min(max(point.high for point in points), high + room)
-
-
-def _places(count: int) -> list[int]:
-    return list(range(1, count + 1, max(1, math.ceil(count / 12))))
 
 
 def _plain(svg: str) -> str:

@@ -380,11 +380,7 @@ def _table(columns: Sequence[Column[Row]], rows: Sequence[Row], most: int, where
     """The first rows, then how many more there are and where to find them; nothing without rows."""
     texts = [[column.of(row) for column in columns] for row in rows[:most]]
     table = ["", markdown_table([column.name for column in columns], texts)] if texts else []
-    return [*table, *_more(rows, most, where)]
-
-
-def _more(rows: Sequence[object], most: int, where: str) -> list[str]:
-    return ["", f"{len(rows) - most} more {where}."] if rows[most:] else []
+    return [*table, *(["", f"{len(rows) - most} more {where}."] if rows[most:] else [])]
 
 
 def code(text: str, most: int = MOST_WORD) -> str:

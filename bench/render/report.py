@@ -73,15 +73,9 @@ class Report:
         own_app = () if against(facts) else own_app_answers(facts, rankings)
         stacks = {name: str(mapping(entry).get("stack")) for name, entry in mapping(facts.get("services")).items()}
         sampled = [*zip(told, profiles, strict=True)] if profiles else []
+        unknown = dict.fromkeys(one.missing["command"] for one in services.values() if "command" in one.missing)
         self.title = facts.get("title") or facts.get("preset") or "Run"
-        self.planned = findings.planned
-        self.measured = findings.measured
-        self.valid = findings.valid
-        self.noisy = findings.noisy
-        self.measured_again = source.measured_again
-        self.faults = source.faults
-        self.rounds = findings.rounds
-        self.reference = reference
+        self.source, self.findings, self.reference = source, findings, reference
         self.judged = any(one.look is not None for one in rankings)
         self.facts = [
             *_facts(facts, findings),
@@ -89,7 +83,7 @@ class Report:
             *already_running(source),
             *side_by_side(source),
             *_jit(facts, services),
-            *(("start commands", f"unknown: {why}") for why in _unknown_commands(services)),
+            *(("start commands", f"unknown: {words}") for words in unknown),
         ]
         self.advice = [*advice(facts, rankings, findings, source.planned), *(events.advice if events else ())]
         self.knees = knee_conclusions(findings)
@@ -237,11 +231,6 @@ def _commands(facts: Mapping[str, Any], services: Mapping[str, ServiceFacts]) ->
 
 def _started(service: ServiceFacts) -> str:
     return service.command.text if service.command else NOTHING
-
-
-def _unknown_commands(services: Mapping[str, ServiceFacts]) -> Iterable[str]:
-    """Why start commands are unknown, each reason once."""
-    return dict.fromkeys(why for service in services.values() if (why := service.missing.get("command")))
 
 
 def _causes(found: Sequence[CauseCount]) -> Table | None:

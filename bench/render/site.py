@@ -8,19 +8,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Template
 from markupsafe import Markup
 
 from bench.core.files import mapping
 from bench.core.formats import capital, plural
 from bench.core.groups import grouped
-from bench.core.templates import environment
 from bench.render.report import Report
-from bench.render.text import short
+from bench.render.text import page_template
 from bench.words.conclusions import ToldRanking
 from bench.words.names import level_words, wait_words
 
@@ -158,7 +155,7 @@ def front_page(runs: Iterable[PublishedRun]) -> str:
     aside = {run.family for run in every if run.checked or not run.answers}
     others = grouped((run for run in every if run.family in aside), lambda run: run.family)
     style = "".join((Path(__file__).parent / name).read_text("utf-8") for name in STYLES)
-    return _template().render(
+    return page_template(Path(__file__).parent, "site.html.jinja").render(
         topics=topics([run for run in every if run.family not in aside]),
         others=sorted(others.values(), key=lambda family: (not family[0].checked, family[0].family)),
         runs=len(every),
@@ -198,13 +195,3 @@ def _asked(runs: Iterable[PublishedRun]) -> Iterator[tuple[str, Found]]:
     for run in runs:
         for (words, _), answers in grouped(run.answers, lambda one: (one.question, one.load)).items():
             yield words, Found(run, answers)
-
-
-@cache
-def _template() -> Template:
-    templates = environment(
-        Path(__file__).parent,
-        autoescape=True,
-        finalize=lambda value: value if isinstance(value, Markup) else short(str(value)),
-    )
-    return templates.get_template("site.html.jinja")

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from functools import lru_cache
+from functools import cache, lru_cache
+from pathlib import Path
 from typing import Any
+
+from jinja2 import Template
+from markupsafe import Markup
+
+from bench.core.templates import environment
 
 MOST = 2000
 """The most characters of one text in the report; raw output has its own limit."""
@@ -66,3 +72,12 @@ def rounded(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [rounded(entry) for entry in value]
     return value
+
+
+@cache
+def page_template(folder: Path, name: str) -> Template:
+    """The template of a page; everything that it prints is text of the run unless it is marked as HTML."""
+    templates = environment(
+        folder, autoescape=True, finalize=lambda value: value if isinstance(value, Markup) else short(str(value))
+    )
+    return templates.get_template(name)

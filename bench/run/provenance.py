@@ -13,7 +13,7 @@ from types import CodeType
 from typing import Any
 
 from bench import __version__
-from bench.core.files import mapping
+from bench.core.files import mapping, text_of
 
 CPU = "sys/devices/system/cpu"
 GOVERNORS = f"{CPU}/cpu[0-9]*/cpufreq/scaling_governor"
@@ -27,11 +27,11 @@ COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?\Z")
 
 def host_facts(root: Path = Path("/")) -> dict[str, Any]:
     """CPU, memory in bytes, kernel, and settings that affect CPU speed. `root` is the root of the host's files."""
-    info = _read(root / "proc/cpuinfo") or ""
+    info = text_of(root / "proc/cpuinfo")
     model = re.search(r"^model name\s*:\s*(.+)$", info, re.MULTILINE)
     flags = re.search(r"^flags\s*:\s*(.+)$", info, re.MULTILINE)
-    governors = sorted({text for path in root.glob(GOVERNORS) if (text := _read(path))})
-    smt = _read(root / CPU / "smt/active")
+    governors = sorted({text for path in root.glob(GOVERNORS) if (text := text_of(path))})
+    smt = text_of(root / CPU / "smt/active")
     values = {
         "cpu": model[1].strip() if model else platform.machine(),
         "cpus": os.cpu_count(),
@@ -39,8 +39,8 @@ def host_facts(root: Path = Path("/")) -> dict[str, Any]:
         "kernel": platform.release(),
         "cgroup": "v2" if (root / "sys/fs/cgroup/cgroup.controllers").exists() else "v1",
         "governor": ", ".join(governors) or None,
-        "turbo": next((("on" if text == on else "off") for name, on in TURBO if (text := _read(root / name))), None),
-        "smt": {"0": "off", "1": "on"}.get(smt or ""),
+        "turbo": next((("on" if text == on else "off") for name, on in TURBO if (text := text_of(root / name))), None),
+        "smt": {"0": "off", "1": "on"}.get(smt),
         "virtual": None if flags is None else "yes" if "hypervisor" in flags[1].split() else "no",
     }
     return values | {"missing": {name: HIDDEN for name, value in values.items() if value is None}}
@@ -56,22 +56,15 @@ def checkout(environ: Mapping[str, str], root: Path = Path()) -> dict[str, str |
 
 def _head(git: Path) -> tuple[str | None, str | None]:
     """(commit, branch) of a repository's HEAD; None if there is none or .git is a link (in a work tree)."""
-    head = _read(git / "HEAD") or ""
+    head = text_of(git / "HEAD")
     reference = head.partition("ref: ")[2]
     if not reference:
         return (head if COMMIT.match(head) else None), None
-    commit = _read(git / reference)
+    commit = text_of(git / reference)
     if not commit:
-        packed = re.search(rf"^([0-9a-f]+) {re.escape(reference)}$", _read(git / "packed-refs") or "", re.MULTILINE)
-        commit = packed[1] if packed else None
+        packed = re.search(rf"^([0-9a-f]+) {re.escape(reference)}$", text_of(git / "packed-refs"), re.MULTILINE)
+        commit = packed[1] if packed else ""
     return commit, reference.removeprefix("refs/heads/")
-
-
-def _read(path: Path) -> str | None:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace").strip() or None
-    except OSError:
-        return None
 
 
 STAGES: Mapping[str, tuple[str, ...]] = {

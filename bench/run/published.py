@@ -28,7 +28,8 @@ def is_packed(folder: Path) -> bool:
 
 def unpacked(published: Path, cache: Path) -> Path:
     """Unpack the run into `cache`, unless it is there and up to date; UserError if that fails."""
-    folder, content = cache / published.name, _content(published)
+    folder, kept = cache / published.name, (published / name for name in (PACKED, "run.json"))
+    content = "\n".join(hashlib.sha256(file.read_bytes()).hexdigest() for file in kept)
     if _is_of(folder, content):
         return folder
     try:
@@ -75,12 +76,6 @@ def sums_of(folder: Path) -> str:
     """The content of `SUMS` for a run with its records."""
     made = (folder / name for name in SUMMED)
     return "".join(f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in made if file.exists())
-
-
-def _content(published: Path) -> str:
-    """The hashes of the archive and run.json."""
-    files = (hashlib.sha256((published / name).read_bytes()).hexdigest() for name in (PACKED, "run.json"))
-    return "\n".join(files)
 
 
 def _is_of(folder: Path, content: str) -> bool:

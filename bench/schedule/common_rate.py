@@ -49,11 +49,6 @@ def decide(source: Run, lines: Sequence[journal.Line], waiting: Collection[tuple
             write_file(file, rates_of(one, client_most(records), partial(_knee, run)).text())
 
 
-def of_knees(source: Run) -> bool:
-    """Whether some common rates are shares of a knee, which must be found first."""
-    return any(parse_level(level).knee_share for table in tables_of(source.facts) for level in table.shares)
-
-
 def _knee(run: Path, scenario: str, limit_s: float) -> tuple[str, int] | None:
     """The service with the lowest knee in a scenario, and that rate; None if no knee was found."""
     # Slow to import, and no other step of the loop needs it.

@@ -24,18 +24,6 @@ LONGEST = 300
 """The most characters of a detail taken from a log."""
 
 
-def _no_base(_folder: Path, image: str) -> tuple[str, str]:
-    return "base image not reachable", f"{image} cannot be pulled or made here"
-
-
-def _not_built(folder: Path, _detail: str) -> tuple[str, str]:
-    return "build failed", build_error((folder / "build.log").read_text(errors="replace"))[:LONGEST]
-
-
-def _not_started(folder: Path, _detail: str) -> tuple[str, str]:
-    return "did not start", last_words(folder / "start.log")
-
-
 def _no_answer(folder: Path, seconds: str) -> tuple[str, str]:
     words = last_words(folder / "server.log")
     tried = last_words(folder / "answer.txt")
@@ -45,16 +33,14 @@ def _no_answer(folder: Path, seconds: str) -> tuple[str, str]:
 def _not_verified(folder: Path, status: str) -> tuple[str, str]:
     """The verifier ended early; if a check fails, it writes failure.json itself."""
     words = last_words(folder / "verify.txt")
-    return (
-        "failed verification",
-        f"the verifier ended with status {status}; last log line: {words}" if status else words,
-    )
+    words = f"the verifier ended with status {status}; last log line: {words}" if status else words
+    return "failed verification", words
 
 
 CAUSES: Mapping[str, Callable[[Path, str], tuple[str, str]]] = {
-    "base": _no_base,
-    "build": _not_built,
-    "start": _not_started,
+    "base": lambda _, image: ("base image not reachable", f"{image} cannot be pulled or made here"),
+    "build": lambda folder, _: ("build failed", build_error((folder / "build.log").read_text(errors="replace"))),
+    "start": lambda folder, _: ("did not start", last_words(folder / "start.log")),
     "answer": _no_answer,
     "verification": _not_verified,
 }
@@ -89,7 +75,7 @@ def build_error(log: str) -> str:
     repeated = re.findall(r"^\d+\.\d+ +(.*\S)[ \t]*$", log, re.MULTILINE)
     errors = [line for line in log.splitlines() if "error" in line.lower() and not line.startswith("--")]
     found = repeated or errors
-    return printable(found[-1]) if found else ""
+    return printable(found[-1])[:LONGEST] if found else ""
 
 
 def none_measured(run: Path) -> str:

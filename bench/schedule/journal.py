@@ -121,8 +121,3 @@ def _keeps(planned: Measurement) -> bool:
 
 def _record(source: Run, planned: Measurement, raw: Raw) -> Record:
     return judged_record(planned, raw, read_service(source.path, planned.service))
-
-
-def finished_ids(lines: Iterable[Line]) -> set[str]:
-    """Complete measurements, and steps that this call has tried: neither is measured again."""
-    return {line.id for line in lines if line.kind in (TRIED, DONE)}

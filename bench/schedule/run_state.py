@@ -6,22 +6,23 @@ removed when it has nothing left to do.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
+import msgspec
+
+from bench.analysis.tables.planned import tables_of
 from bench.core.errors import UserError
 from bench.core.files import write_file
 from bench.load.task import FILE as STEP
 from bench.load.task import read_loads
-from bench.plan.measurement import planned_of
+from bench.plan.levels import parse_level
 from bench.run import retries
 from bench.run.folder import lane_folders
 from bench.run.reader import Run, read_run
 from bench.schedule import journal
-from bench.schedule.common_rate import decide, of_knees, with_rates
+from bench.schedule.common_rate import decide, with_rates
 from bench.schedule.failures import reopen
 from bench.schedule.finished import FILE as FINISHED
 from bench.schedule.finished import lost_of, read_finished, record_step
@@ -95,11 +96,12 @@ def next_round(source: Run, state: RunState, now: float) -> RunState:
     lines = journal.read(source.path)
     in_turns = any(step.mode == "turns" for step in steps)
     settled = journal.settled(source, lines) if in_turns else set[tuple[str, str, str]]()
-    left = tuple(open_steps(steps, journal.finished_ids(lines), settled))
+    left = tuple(open_steps(steps, {line.id for line in lines if line.kind in (journal.TRIED, journal.DONE)}, settled))
     progress = state.progress.expect(sum(step.seconds for step in left), len(left))
     # The tables first: they are the answer, and there may not be time for everything.
     first = tuple(step for step in left if step.held)
-    knees = of_knees(source)
+    # Their common rates are shares of knees, which come first.
+    knees = any(parse_level(level).knee_share for table in tables_of(source.facts) for level in table.shares)
     first = (*(step for step in left if step.tells_rates or (knees and step.finds_knee)), *first) if first else left
     if state.max_time_s is not None:
         # Before the first step, assume that N lanes are N times as fast.
@@ -172,23 +174,15 @@ def unverified(folder: Path, services: Collection[str]) -> bool:
 
 def save(folder: Path, state: RunState) -> None:
     """Keep the state for the next call."""
-    queue = [[line.as_dict() for line in step.lines] for step in state.queue]
-    kept: dict[str, Any] = {"progress": asdict(state.progress), "queue": queue}
-    kept |= {"max_time_s": state.max_time_s, "wave": state.wave, "retry_s": state.retry_s}
-    kept |= {"lanes": state.lanes, "lane_of": state.lane_of}
-    write_file(folder / FILE, json.dumps(kept))
+    write_file(folder / FILE, msgspec.json.encode(state))
 
 
 def load(folder: Path) -> RunState:
     """The state that the last call left."""
     try:
-        kept = json.loads((folder / FILE).read_text())
+        return msgspec.json.decode((folder / FILE).read_bytes(), type=RunState)
     except FileNotFoundError:
         raise UserError(f"{folder / FILE} is missing: a loop begins with `next RUN --begin`") from None
-    queue = tuple(Step(tuple(map(planned_of, lines))) for lines in kept["queue"])
-    wave = {int(lane): id_ for lane, id_ in kept["wave"].items()}
-    times = (kept["max_time_s"], wave, kept["retry_s"])
-    return RunState(Progress(**kept["progress"]), queue, *times, kept["lanes"], kept["lane_of"])
 
 
 def remove(folder: Path) -> None:

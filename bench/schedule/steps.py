@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 
 from bench.core.formats import listed
+from bench.core.groups import grouped
 from bench.plan.interim_looks import table_looks
 from bench.plan.measurement import Measurement, planned_of, step_folder
 
@@ -125,10 +126,7 @@ def read_steps(lines: str) -> tuple[Step, ...]:
 
 def steps_of(planned: Iterable[Measurement]) -> tuple[Step, ...]:
     """The steps of these measurements, in order; those of the same block form one step."""
-    units: dict[str, list[Measurement]] = {}
-    for one in planned:
-        units.setdefault(one.step, []).append(one)
-    return tuple(Step(tuple(group)) for group in units.values())
+    return tuple(Step(tuple(group)) for group in grouped(planned, lambda one: one.step).values())
 
 
 def open_steps(
@@ -225,9 +223,7 @@ def group_of(step: Step) -> Group:
 
 def dealt(steps: Sequence[Step], lanes: int, seed: str) -> dict[str, int]:
     """The lane of each step of a round, so that all lanes have about the same amount of work."""
-    groups: dict[Group, list[Step]] = {}
-    for step in steps:
-        groups.setdefault(group_of(step), []).append(step)
+    groups = grouped(steps, group_of)
     seconds = {group: sum(step.seconds for step in own) for group, own in groups.items()}
     rng = random.Random(seed)
     drawn = rng.sample(sorted(groups), len(groups))

@@ -31,15 +31,13 @@ from bench.stats.shrinkage import shrinkage
 class Observation(NamedTuple):
     """The result of one service in one window; `value` is a logarithm, larger is better.
 
-    `window` is unique in the table. `weight` is the relative precision (1 / variance), e.g. seconds of load. `steady`
-    is the value of the window's steady part, if there is one.
+    `window` is unique in the table. `steady` is the value of the window's steady part, if there is one.
     """
 
     round: int
     window: int
     service: str
     value: float
-    weight: float = 1.0
     steady: float | None = None
 
 
@@ -72,11 +70,11 @@ class TableFit:
     - `components`: services connected by windows, largest component first; there is no contrast between two components
       (`contrast` gives None), and a service that never shared a window is a component of its own.
     - `effects`: the effect of each service, a logarithm; the mean of each component is 0.
-    - `rounds`, `windows`: the rounds, and the number of windows, that contribute to any difference.
+    - `rounds`: the rounds that contribute to any difference.
     - `bias`: by how much turns raised the value of each service, a logarithm; effects are free of it. Empty if windows
       have no steady part.
     - `errors`, `dfs`: [k, k], standard error and degrees of freedom of every contrast; inf and 0 where unknown.
-    - `factors`: [k, k], the variance of every contrast if an observation of weight 1 had variance 1; this depends only
+    - `factors`: [k, k], the variance of every contrast if an observation had variance 1; this depends only
       on the design.
     """
 
@@ -84,7 +82,6 @@ class TableFit:
     components: tuple[tuple[str, ...], ...]
     effects: Mapping[str, float]
     rounds: tuple[int, ...]
-    windows: int
     bias: Mapping[str, float]
     errors: Any = field(repr=False)
     dfs: Any = field(repr=False)
@@ -95,14 +92,10 @@ class TableFit:
         """Whether all services can be compared with each other."""
         return len(self.components) == 1
 
-    def component(self, service: str) -> tuple[str, ...]:
-        """This service and those that it can be compared with."""
-        return next(part for part in self.components if service in part)
-
     def contrast(self, i: str, j: str) -> Contrast | None:
         """`i` minus `j`; None if no chain of windows connects them. KeyError for an unknown name."""
         estimate = self.effects[i] - self.effects[j]
-        if i != j and i not in self.component(j):
+        if i != j and not any({i, j} <= {*part} for part in self.components):
             return None
         one, other = self.services.index(i), self.services.index(j)
         error, df = float(self.errors[one, other]), float(self.dfs[one, other])
@@ -113,7 +106,7 @@ def fit_table(observations: Sequence[Observation]) -> TableFit:
     """Fit the effects of windows and services by least squares.
 
     Missing (refused) observations are simply left out; a window's only observation has no influence.
-    ValueError if a value is not finite, a weight not positive, a window in two rounds, or a service twice in a window.
+    ValueError if a value is not finite, a window in two rounds, or a service twice in a window.
     """
     _check(observations)
     import numpy as np
@@ -132,7 +125,6 @@ def fit_table(observations: Sequence[Observation]) -> TableFit:
         components=_components(observations, services),
         effects={name: float(fitted.effects[index]) for name, index in place.items()},
         rounds=tuple(int(number) for number in data.round_names),
-        windows=len(data.window_names),
         bias={name: float(bias.of_service[index]) for name, index in place.items()} if bias.known else {},
         errors=errors,
         dfs=dfs,
@@ -144,8 +136,8 @@ def _check(observations: Sequence[Observation]) -> None:
     rounds: dict[int, int] = {}
     seen = set()
     for one in observations:
-        if not math.isfinite(one.value) or not 0 < one.weight < math.inf:
-            raise ValueError(f"no finite value with a positive weight: {one}")
+        if not math.isfinite(one.value):
+            raise ValueError(f"no finite value: {one}")
         if rounds.setdefault(one.window, one.round) != one.round:
             raise ValueError(f"window {one.window} is in rounds {rounds[one.window]} and {one.round}")
         if (one.window, one.service) in seen:
@@ -186,7 +178,6 @@ def _data(observations: Sequence[Observation], place: Mapping[str, int]) -> Data
         number,
         np.array([place[one.service] for one in kept], dtype=int),
         np.array([one.value for one in kept], dtype=float),
-        np.array([one.weight for one in kept], dtype=float),
         np.array([math.nan if one.steady is None else one.value - one.steady for one in kept], dtype=float),
         len(place),
     )
@@ -212,7 +203,6 @@ class Data:
     round: Any
     service: Any
     value: Any
-    weight: Any
     excess: Any
     count: int
 
@@ -259,36 +249,32 @@ def _turn_bias(data: Data) -> TurnBias:
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """The weighted system with window effects absorbed: rows [n, k], (pseudo)inverse [k, k] of rows.T @ rows, effects
-    [k], residuals [n], weight [n].
+    """The system with window effects absorbed: rows [n, k], (pseudo)inverse [k, k] of rows.T @ rows, effects
+    [k], residuals [n].
     """
 
     rows: Any
     inverse: Any
     effects: Any
     residuals: Any
-    weight: Any
 
 
 def least_squares(data: Data, value: Any) -> Fitted:
-    """Fit the effects of the services on `value` [n]; window effects are absorbed by subtracting each window's weighted
-    mean.
-    """
+    """Fit the effects of the services on `value` [n]; window effects are absorbed by subtracting each window's mean."""
     import numpy as np
 
-    weight = data.weight
-    root, windows = np.sqrt(weight), len(data.window_names)
+    windows = len(data.window_names)
     rows = np.zeros((len(data.value), data.count))
     rows[np.arange(len(rows)), data.service] = 1.0
-    total = np.bincount(data.window, weight, windows)
+    total = np.bincount(data.window, minlength=windows)
     means = np.zeros((windows, data.count))
-    np.add.at(means, (data.window, data.service), weight / total[data.window])
-    rows = (rows - means[data.window]) * root[:, None]
-    mean = np.bincount(data.window, weight * value, windows) / total
-    values = (value - mean[data.window]) * root
+    np.add.at(means, (data.window, data.service), 1 / total[data.window])
+    rows = rows - means[data.window]
+    mean = np.bincount(data.window, value, windows) / total
+    values = value - mean[data.window]
     inverse = np.linalg.pinv(rows.T @ rows, rcond=SINGULAR, hermitian=True)
     effects = inverse @ (rows.T @ values)
-    return Fitted(rows, inverse, effects, values - rows @ effects, weight)
+    return Fitted(rows, inverse, effects, values - rows @ effects)
 
 
 def clustered_errors(data: Data, fitted: Fitted) -> tuple[Any, Any]:

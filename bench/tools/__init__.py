@@ -63,9 +63,7 @@ def goodput_of(tool: str, parsed: Parsed | None) -> float | None:
     """
     if parsed is None or parsed.ok is None:
         return None
-    if parsed.rps is None:
-        return parsed.ok / parsed.duration_s if parsed.duration_s else None
     counted = TOOLS[tool].counted_in_rate(parsed) if TOOLS[tool].duration_digit_s else None
-    if counted:
+    if counted and parsed.rps is not None:
         return parsed.rps * parsed.ok / counted
     return parsed.ok / parsed.duration_s if parsed.duration_s else None

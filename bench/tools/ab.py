@@ -233,7 +233,4 @@ def _explain(lines: list[str]) -> Parsed:
 
 
 def _version(lines: list[str]) -> str | None:
-    for line in lines:
-        if found := re.match(_VERSION, line):
-            return found[1]
-    return None
+    return next((found[1] for line in lines if (found := re.match(_VERSION, line))), None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 
 from bench.core.formats import plain
 from bench.tools.parsed import Parsed
@@ -49,6 +48,7 @@ class Hey(Tool):
     duration_digit_s = 0.00005
     latency_digit_s = 0.00005
     limits_rate = True
+    closes = "-disable-keepalive"
 
     def version(self) -> str:
         """The version of the Debian package: hey does not print one."""
@@ -66,10 +66,6 @@ class Hey(Tool):
         words += [] if request.method == "GET" else ["-m", request.method]
         words += [*header_options(load), *(["-D", request.body_file] if request.body_file else [])]
         return Command((*words, load.url))
-
-    def keeps_alive(self, argv: Sequence[str]) -> bool:
-        """Unless disabled by option."""
-        return "-disable-keepalive" not in argv
 
     def parse(self, data: bytes) -> Parsed:
         """Parse its text report (0.1.4): seconds have four decimals; failed requests are in the Error distribution."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
 
 from bench.tools.parsed import Parsed, absent
 from bench.tools.tool import Asked, CannotError, Command, Load, Tool
@@ -34,10 +33,6 @@ class Sockets(Tool):
     def command(self, load: Load) -> Command:
         """Always CannotError: it is not a program."""
         raise CannotError("be called: events have it")
-
-    def keeps_alive(self, argv: Sequence[str]) -> bool:
-        """True; in fact the event decides."""
-        return True
 
     def parse(self, data: bytes) -> Parsed:
         """Always absent: bench/records/make_event.py reads its log."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from bench.core.formats import plain
-from bench.core.programs import guarded
+from bench.core.programs import guarded, run_joined
 from bench.tools.parsed import Parsed
 
 OUTPUT = "output.txt"
@@ -114,6 +113,8 @@ class Tool(Protocol):
     """Whether its request count includes responses that came after the timeout."""
     adds_samples: bool = False
     """Whether it adds samples for requests delayed by a stall, so that its mean latency exceeds that of responses."""
+    closes: str = ""
+    """The word of its command line that turns keep-alive off."""
     all_have_status: bool = False
     """Whether its counts by status cover all attempts; `0` is the status of a request without a response."""
 
@@ -141,7 +142,7 @@ class Tool(Protocol):
 
     def keeps_alive(self, argv: Sequence[str]) -> bool:
         """Whether this command line makes it send more than one request per connection."""
-        ...
+        return self.closes not in argv
 
     def lead_requests(self, load: Load) -> int:
         """The number of requests that it sends before the load."""
@@ -183,13 +184,7 @@ def temporary(folder: Path, name: str) -> Path:
 def printed(pattern: str, *argv: str) -> str:
     """Run a program for up to 5 s and return the pattern's first group in its stdout and stderr; '' if none matches."""
     try:
-        done = subprocess.run(
-            guarded(5, 1, *argv),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            check=False,
-        )
+        done = run_joined(guarded(5, 1, *argv))
     except OSError:
         return ""
     found = re.search(pattern, done.stdout.decode(errors="replace"), re.MULTILINE)

@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
@@ -85,6 +85,7 @@ class Vegeta(Tool):
     results = RESULTS
     more_files = (LAG, LATENCIES)
     limits_rate = True
+    closes = "-keepalive=false"
     mixes_targets = True
     leads_in = True
     all_have_status = True
@@ -132,10 +133,6 @@ class Vegeta(Tool):
             print(f"measure: the results of vegeta: {error}", file=sys.stderr)
             return False
         return all(done)
-
-    def keeps_alive(self, argv: Sequence[str]) -> bool:
-        """Unless disabled by option."""
-        return "-keepalive=false" not in argv
 
     def parse(self, data: bytes) -> Parsed:
         """Parse its text and JSON reports (12.x) or its binary results. Status `0` is a request without a response.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from bench.tools.parsed import Parsed, absent
 from bench.tools.reading import COUNT, DECIMAL, PERCENTILES, Cursor, Draft, lines_of, read_report, scaled, unreadable
@@ -28,6 +28,7 @@ _TRANSFER = rf"Transfer/sec: +{DECIMAL}[KMGTP]?B"
 _NO_START = r"unable to (?:connect to|resolve) \S+ (\S.{0,120})"
 _LOAD = r"^Running ([0-9]+)([smh]) test @ .*\n +([0-9]+) threads? and ([0-9]+) connections?$"
 _UNIT_S = {"s": 1, "m": 60, "h": 3600}
+_EXPONENTS = {"us": -6, "ms": -3, "s": 0}
 
 
 class Wrk(Tool):
@@ -37,6 +38,7 @@ class Wrk(Tool):
     duration_digit_s = 0.005
     latency_digit_s = 0.0
     mixes_targets = True
+    closes = "Connection: close"
     ends_frozen = True
     counts_late = True
     adds_samples = True
@@ -77,10 +79,6 @@ class Wrk(Tool):
     def cpus(self, threads: int, cpus: int) -> int:
         """One per thread."""
         return min(cpus, threads)
-
-    def keeps_alive(self, argv: Sequence[str]) -> bool:
-        """Unless it sends `Connection: close`."""
-        return "Connection: close" not in argv
 
     def other_load(self, output: bytes, connections: int | None, duration_s: float | None) -> Iterator[str]:
         """Differences by rounding: times to whole seconds, connections down to a multiple of the threads."""
@@ -149,16 +147,7 @@ def _explain(lines: list[str]) -> Parsed:
 
 
 def _seconds(number: str, unit: str) -> float:
-    match unit:
-        case "us":
-            return scaled(number, -6)
-        case "ms":
-            return scaled(number, -3)
-        case "m":
-            return round(float(number) * 60, 9)
-        case "h":
-            return round(float(number) * 3600, 9)
-    return float(number)
+    return scaled(number, _EXPONENTS[unit]) if unit in _EXPONENTS else round(float(number) * _UNIT_S[unit], 9)
 
 
 def _unsigned(number: str) -> int | None:

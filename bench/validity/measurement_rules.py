@@ -131,12 +131,10 @@ def _sent(evidence: Evidence, parsed: Parsed) -> Iterator[str]:
 
 
 def _rounded_count(planned: Measurement, attempts: int) -> str:
-    if not planned.count or not planned.connections:
+    count, connections = planned.count, planned.connections
+    if not count or not connections or attempts != TOOLS[planned.tool].requests_of(count, connections):
         return ""
-    if attempts != TOOLS[planned.tool].requests_of(planned.count, planned.connections):
-        return ""
-    each = attempts // planned.connections
-    return f" ({planned.tool} sends {each} on each of {planned.connections} connections)"
+    return f" ({planned.tool} sends {attempts // connections} on each of {connections} connections)"
 
 
 def _memory(evidence: Evidence) -> Iterator[Cause]:

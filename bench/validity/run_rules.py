@@ -55,11 +55,10 @@ _LIMITS = NoiseLimits()
 
 def noise_limits_of(settings: Mapping[str, Any]) -> NoiseLimits:
     """The limits from a run's settings, which are in percent; defaults for those that are not numbers."""
-    default = NoiseLimits()
     return NoiseLimits(
-        _ratio(settings.get("MAX_STEAL"), default.steal),
-        _ratio(settings.get("MAX_FOREIGN_CPU"), default.foreign),
-        _ratio(settings.get("MAX_LOADGEN_WAIT"), default.wait),
+        _ratio(settings.get("MAX_STEAL"), _LIMITS.steal),
+        _ratio(settings.get("MAX_FOREIGN_CPU"), _LIMITS.foreign),
+        _ratio(settings.get("MAX_LOADGEN_WAIT"), _LIMITS.wait),
     )
 
 

@@ -41,7 +41,6 @@ class WantedRun:
     max_time_s: float | None = None
     rounds: int | None = None
     first_look: int = 0
-    events: bool = False
     composed: bool = False
 
     def option(self, name: str, value: object) -> str:
@@ -66,8 +65,6 @@ def _of_selection(wanted: WantedRun) -> Iterator[str]:
         return  # a single service has counts worth reading, and pairs are compared if there are rounds enough
     if wanted.services == 1:
         yield "Only one service is selected: there will be figures but nothing to compare; select two (--stack A,B)."
-    elif wanted.events:
-        return  # event counts are compared over rounds in any mode
     elif wanted.mode == "solo":
         yield (
             "--mode solo measures each service alone: there will be figures but no verdicts on differences;"

@@ -142,7 +142,7 @@ def _workers(ranking: Ranking, services: Sequence[str], places: Places, context:
     reference = next((name for name in services if places[name].server == WORKER_REFERENCE), services[0])
     for other in services:
         if other != reference:
-            models = {name: _worker(places[name]) for name in (other, reference)}
+            models = {name: places[name].server.partition("-")[2] for name in (other, reference)}
             after = under(ranking, (places[other], places[reference]))
             model = models[other]
             bare = places[other].framework in BARE
@@ -198,10 +198,6 @@ def _context(place: Coordinates, by: str, differs: set[str]) -> str:
 
 def _prose(place: Coordinates, name: str) -> str:
     return framework_words(place.framework) if name == "framework" else coordinate_words(place, name)
-
-
-def _worker(place: Coordinates) -> str:
-    return place.server.partition("-")[2]
 
 
 def _capital(words: str) -> str:

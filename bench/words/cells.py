@@ -19,11 +19,6 @@ def state_words(cell: Cell) -> str:
     return ("invalid: " if cell.measured else "") + ", ".join(cell.causes)
 
 
-def details_words(cell: Cell) -> str:
-    """The causes with their details, each cause once."""
-    return "; ".join(f"{cause}: {detail}" for cause, detail in cell.causes.items())
-
-
 def rate_words(cell: Cell) -> str:
     """Goodput with its range over the rounds, or why there is none; `†2/5`: only two of five rounds were run."""
     mean = cell.goodput

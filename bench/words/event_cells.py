@@ -174,9 +174,7 @@ def balance_words(cell: EventCell) -> CellWords | None:
 def _cost(cell: EventCell) -> str:
     """p99 as measured, and with even shares if these could be produced."""
     p99 = f"p99 {span(cell.figures('p99_s'), milliseconds)}"
-    if not cell.figures("even_worst_share"):
-        return p99
-    if cell.p_even > UNEVEN:
+    if not cell.figures("even_worst_share") or cell.p_even > UNEVEN:
         return p99
     even = even_p99(cell)
     return p99 + (f", {span(even, milliseconds)} with even shares" if even else "; even shares could not be produced")

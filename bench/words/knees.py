@@ -52,14 +52,10 @@ def _apart(known: Sequence[Knee], labels: Mapping[str, str]) -> Iterator[str]:
         yield f"No difference shown between {names}: {why}."
 
 
-def knee_question(level: str) -> str:
-    """`How many requests/s keep p99 within 50 ms?`."""
-    return f"How many requests/s keep p99 within {1000 * (parse_level(level).knee_p99_s or 0):g} ms?"
-
-
 def told_knees(searches: Knees, places: Places) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """(question, load, sentences) of each search of a run."""
     for (scenario, level), knees in searches.items():
         labels = labels_of([one.service for one in knees], places)
         labels = {name: label or name for name, label in labels.items()}
-        yield knee_question(level), scenario_words(scenario), tuple(knee_sentences(knees, labels))
+        asked = f"How many requests/s keep p99 within {1000 * (parse_level(level).knee_p99_s or 0):g} ms?"
+        yield asked, scenario_words(scenario), tuple(knee_sentences(knees, labels))

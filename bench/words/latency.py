@@ -53,7 +53,7 @@ def percentile_words(found: Percentile, labels: Mapping[str, str]) -> str:
     """The lowest service, those tied with it, and the highest if that is shown to differ."""
     best, *rest = found.ordered
     called = [(name, gap) for name in rest if (gap := found.ahead(name, best)) and gap.called]
-    tied = [name for name in rest if _is_tied(found, best, name)]
+    tied = [name for name in rest if (gap := found.ahead(name, best)) and not gap.called]
     # Tied with the lowest, but above a service that is not: a remark about its noise rather than about its latency.
     noisy = [name for name in tied if called and rest.index(name) > rest.index(called[0][0])]
     tied = [name for name in tied if name not in noisy]
@@ -100,11 +100,6 @@ def standing(found: Percentile, service: str) -> str:
     if service == best:
         return LOWEST
     return TIED if service in found.front(found.ordered) else ""
-
-
-def _is_tied(found: Percentile, best: str, service: str) -> bool:
-    gap = found.ahead(service, best)
-    return gap is not None and not gap.called
 
 
 def notes(found: TableLatency, labels: Mapping[str, str]) -> Iterator[str]:

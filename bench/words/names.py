@@ -165,8 +165,6 @@ class Question:
 
     def label(self, name: str, place: Coordinates) -> str:
         """A service's name in answers to the question."""
-        if self.by == "server":
-            return place.server
         if self.by == "python":
             return f"Python {place.python}"
         if self.by == "settings" and place.settings:

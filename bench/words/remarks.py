@@ -219,7 +219,11 @@ def beside_words(ranking: Ranking, name: Callable[[str], str]) -> Iterator[str]:
     if ranking.look is None:
         return
     best = {row.service for row in ranking.rows if row.rank == 1}
-    open_ones = [one for one in ranking.contrasts if _is_open(one) and not best & {one.a, one.b}]
+    open_ones = [
+        one
+        for one in ranking.contrasts
+        if not one.called and one.smallest_visible is not None and not best & {one.a, one.b}
+    ]
     for one in open_ones[:MOST_UNDECIDED]:
         yield f"{name(one.b)} against {name(one.a)}: {one.verdict}; detectable from {size(_seen(one))}."
     later = open_ones[MOST_UNDECIDED:]
@@ -228,10 +232,6 @@ def beside_words(ranking: Ranking, name: Callable[[str], str]) -> Iterator[str]:
         between = least if least == most else f"{least} to {most}"
         more = plural(len(later), "more pair")
         yield f"{more} without a difference: detectable from {between} (each in verdicts.jsonl)."
-
-
-def _is_open(one: Contrast) -> bool:
-    return not one.called and one.smallest_visible is not None
 
 
 def _seen(one: Contrast) -> float:

@@ -19,12 +19,8 @@ def is_knee(record: Record) -> bool:
     return record.level.startswith(SEARCHED)
 
 
-def _rate(record: Record) -> float | None:
-    return record.knee_rate if is_knee(record) else record.goodput
-
-
 FIGURES: Mapping[str, FigureOf] = {
-    "goodput": _rate,
+    "goodput": lambda record: record.knee_rate if is_knee(record) else record.goodput,
     "p50_ms": lambda record: record.latency_s["p50"],
     "p99_ms": lambda record: record.latency_s["p99"],
 }

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from bench.analysis.causes import HARMLESS_TO_KNEES, causes_beside
 from bench.analysis.cells.cell import Cell
+from bench.core.groups import grouped
 from bench.plan.levels import SEARCHED
 from bench.records.knee import NOT_HELD
 from bench.records.record import Record
@@ -39,12 +40,12 @@ Knees = Mapping[tuple[str, str], Sequence[Knee]]
 
 def knees_of(cells: Iterable[Cell]) -> Knees:
     """The results of the searches among these cells."""
-    found: dict[tuple[str, str], list[Knee]] = {}
-    for cell in cells:
-        if cell.first.level.startswith(SEARCHED):
-            place = (cell.first.scenario, cell.first.level)
-            found.setdefault(place, []).append(_knee(cell.service, cell.records))
-    return {place: sorted(knees, key=lambda one: (-(one.rate or 0), one.service)) for place, knees in found.items()}
+    searches = (cell for cell in cells if cell.first.level.startswith(SEARCHED))
+    found = grouped(searches, lambda cell: (cell.first.scenario, cell.first.level))
+    return {
+        place: sorted((_knee(one.service, one.records) for one in own), key=lambda one: (-(one.rate or 0), one.service))
+        for place, own in found.items()
+    }
 
 
 def _knee(service: str, rounds: Sequence[Record]) -> Knee:
@@ -54,12 +55,9 @@ def _knee(service: str, rounds: Sequence[Record]) -> Knee:
         why = dict.fromkeys(one.nulls.get("knee_rate", one.outcome) for one in rounds)
         return Knee(service, None, why="; ".join(why))
     later = [one for one in rounds if one.round > first.round]
-    held = sum(_holds(one) and one.rate == first.rate for one in later)
+    counted = [one for one in later if _found(one) and not causes_beside(one, HARMLESS_TO_KNEES)]
+    held = sum(one.rate == first.rate for one in counted)
     return Knee(service, first.rate, held, len(later), at_least=first.knee_rate is None)
-
-
-def _holds(record: Record) -> bool:
-    return _found(record) and not causes_beside(record, HARMLESS_TO_KNEES)
 
 
 def _found(record: Record) -> bool:

@@ -36,17 +36,13 @@ LatencyKey = tuple[str, str, str, float | None]
 class Latencies:
     """Latency of all rounds together, in seconds; `missing` says why a value is None.
 
-    `bounds_s`: the most that percentiles can be that are missing because the client was late. `least`: the smallest
-    number of requests in a round. `curve`: (share, seconds) up to the highest share that the rounds support, for
-    drawing only. From three rounds on, all of them together need enough requests for a percentile; with fewer rounds,
-    each needs enough.
+    `bounds_s`: the most that percentiles can be that are missing because the client was late. `curve`: (share, seconds)
+    up to the highest share that the rounds support, for drawing only. From three rounds on, all of them together need
+    enough requests for a percentile; with fewer rounds, each needs enough.
     """
 
     rounds: int
-    requests: int
-    least: int
     percentiles_s: Mapping[str, float | None]
-    max_s: float | None
     missing: Mapping[str, str]
     curve: tuple[tuple[float, float], ...] = ()
     bounds_s: Mapping[str, float] = field(default_factory=dict)
@@ -125,7 +121,7 @@ def merge(rounds: Iterable[Distribution]) -> Latencies:
     every = list(rounds)
     if not every:
         reason = "no latencies.json was saved"
-        return Latencies(0, 0, 0, dict.fromkeys(SHARES), None, dict.fromkeys((*SHARES, "max"), reason))
+        return Latencies(0, dict.fromkeys(SHARES), dict.fromkeys(SHARES, reason))
     counts = together(one.counts for one in every)
     least = min(one.requests for one in every)
     enough = sum(counts.values()) if len(every) >= ROUNDS else least
@@ -141,13 +137,11 @@ def merge(rounds: Iterable[Distribution]) -> Latencies:
             if most_s is not None and most_s <= LOOSE * sent_s:
                 bounds[name] = most_s
         percentiles[name] = None if name in missing else sent_s
-    longest = max(one.max_ns for one in every) / 1e9
     # Send lag may have distorted everything above the lowest percentile that it distorted.
     most = min((share for name, share in SHARES.items() if missing.get(name) == LATE), default=1.0)
     shares = [share for share in DRAWN if share < most and enough >= least_requests(share)]
     curve = _quantiles(counts, shares)
-    sent = sum(one.requests for one in every)
-    return Latencies(len(every), sent, least, percentiles, longest, missing, curve, bounds)
+    return Latencies(len(every), percentiles, missing, curve, bounds)
 
 
 def due_percentile(rounds: Iterable[Distribution], share: float, *, bound: bool = False) -> float | None:

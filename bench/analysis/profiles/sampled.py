@@ -14,7 +14,7 @@ from statistics import fmean
 from typing import Any
 
 from bench.analysis.causes import HARMLESS_TO_PROFILES, causes_beside
-from bench.analysis.profiles.stacks import Stack, parse_parts, self_counts
+from bench.analysis.profiles.stacks import Stack, parse_stacks, self_counts
 from bench.analysis.tables.observations import causes_against, is_thin
 from bench.analysis.tables.ranking import Contrast, Metric, Ranking
 from bench.core.files import mapping, read_bytes
@@ -130,7 +130,8 @@ def read_profile(source: Run, window: Measurement, service: ServiceFacts) -> Pro
     record = judged_record(window, raw, service)
     said = (read_bytes(f"{run}/{window.dir}/{SAID}") or b"").decode(errors="replace")
     stacks = read_bytes(f"{run}/{window.dir}/{STACKS}")
-    parts = parse_parts((stacks or b"").decode(errors="replace"))
+    texts = (stacks or b"").decode(errors="replace").split("\n\n")
+    parts = [counts for text in texts if (counts := parse_stacks(text))]
     counts = sum(parts, Counter[Stack]())
     samples = None if stacks is None else counts.total()
     if missing := _why_none(record, str(raw.meta.get("detail") or ""), samples, said):

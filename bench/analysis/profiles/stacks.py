@@ -36,11 +36,6 @@ Stack = tuple[Function, ...]
 """From the outermost function to the innermost."""
 
 
-def parse_parts(text: str) -> list[Counter[Stack]]:
-    """The recordings of a file, which are separated by empty lines."""
-    return [counts for part in text.split("\n\n") if (counts := parse_stacks(part))]
-
-
 def parse_stacks(text: str) -> Counter[Stack]:
     """Samples by stack, regardless of line numbers; malformed lines are left out."""
     found: Counter[Stack] = Counter()

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.core.files import text_of
 from bench.run.provenance import GOVERNORS
 
 SAMPLE_S = 1.0
@@ -45,21 +46,14 @@ def cpu_shares(before: str, after: str) -> tuple[float | None, float | None]:
 
 def host_state(root: Path = Path("/"), pause: Callable[[float], object] = time.sleep) -> HostState:
     """The state of the host whose files are under `root`, with its CPU time over about a second."""
-    before = _read(root / "proc/stat")
+    before = text_of(root / "proc/stat")
     pause(SAMPLE_S)
-    busy, steal = cpu_shares(before, _read(root / "proc/stat"))
-    states = [_read(path / "status") for path in root.glob(SUPPLIES) if _read(path / "type") == "Battery"]
+    busy, steal = cpu_shares(before, text_of(root / "proc/stat"))
+    states = [text_of(path / "status") for path in root.glob(SUPPLIES) if text_of(path / "type") == "Battery"]
     return HostState(
         cpus=os.cpu_count(),
         busy=busy,
         steal=steal,
-        governors=tuple(sorted({_read(path) for path in root.glob(GOVERNORS)} - {""})),
+        governors=tuple(sorted({text_of(path) for path in root.glob(GOVERNORS)} - {""})),
         on_battery="Discharging" in states if states else None,
     )
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace").strip()
-    except OSError:
-        return ""

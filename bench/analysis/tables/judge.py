@@ -213,7 +213,7 @@ def _ranking(measured: TableRecords, absent: Mapping[str, str], facts: Mapping[s
     table, look, knobs = measured.table, _look(measured), mapping(facts.get("knobs"))
     cost = look if measured.metric is Metric.CPU else _look(measured, Metric.CPU)
     drift = None if measured.metric.less_is_better else drift_of(observations(measured.records, measured.metric))
-    judged = look.rounds is not None
+    judged, biases = look.rounds is not None, [*look.fit.bias.values()] if look.fit else []
     ranked = {one.service: one for one in rank(look.fit, look.found, look.order)} if look.fit else {}
     rows = [
         _row(measured, service, ranked.get(service), absent.get(service, ""), facts, look=look, cost=cost)
@@ -238,19 +238,13 @@ def _ranking(measured: TableRecords, absent: Mapping[str, str], facts: Mapping[s
         unknown_cpu=measured.unknown_cpu,
         cheapest=_cheapest(measured, cost),
         rate=next((record.rate for record in measured.records if record.rate), None),
-        bias=_bias(look.fit),
+        bias=math.expm1(max(biases) - min(biases)) if biases else None,
         credit=math.expm1(look.credits.largest),
         drift=None if drift is None else math.expm1(drift),
         connections_kept=connections_kept(measured.records),
         workers=whole(knobs.get("WORKERS")),
         ceiling=_ceiling(measured, rows, least_wait_s(table.scenario, knobs)),
     )
-
-
-def _bias(fit: TableFit | None) -> float | None:
-    """By how much turns shift the ratio of two services at most, as a ratio - 1; None if that was not measured."""
-    biases = [*fit.bias.values()] if fit else []
-    return math.expm1(max(biases) - min(biases)) if biases else None
 
 
 def _unbiased(look: _Look, service: str) -> float:
@@ -311,9 +305,7 @@ def _cheapest(measured: TableRecords, look: _Look) -> Cheapest | None:
 
     As in a tier, a service behind one that needs more is not among them, however wide its interval.
     """
-    if measured.metric is not Metric.SPEED or measured.table.waits:
-        return None
-    if look.rounds is None or look.fit is None:
+    if measured.metric is not Metric.SPEED or measured.table.waits or look.rounds is None or look.fit is None:
         return None
     ranked = [one.service for one in rank(look.fit, look.found) if one.rank is not None]
     best = [*takewhile(lambda name: name == ranked[0] or look.found[name, ranked[0]].word != SLOWER, ranked)]

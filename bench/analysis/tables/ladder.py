@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bench.analysis.services import Places
 from bench.analysis.tables.ranking import Ranking
+from bench.core.groups import grouped
 
 LEAST = 3
 """The fewest releases of a ladder: two are an ordinary comparison."""
@@ -48,11 +49,7 @@ def ladder_of(services: Sequence[str], places: Places) -> Ladder | None:
 
 def ladders(ranking: Ranking, places: Places) -> list[Ladder]:
     """All ladders of a table, including releases without a figure."""
-    groups: dict[tuple[object, ...], list[str]] = {}
-    for row in ranking.rows:
-        place = places.get(row.service)
-        if place and place.package:
-            name = place.package.partition("==")[0]
-            key = (place.server, place.framework, place.python, place.base, place.settings, name)
-            groups.setdefault(key, []).append(row.service)
+    known = {row.service: places[row.service] for row in ranking.rows if row.service in places}
+    released = {name: (place, place.package.partition("==")[0]) for name, place in known.items() if place.package}
+    groups = grouped(released, lambda name: (replace(released[name][0], package=None), released[name][1]))
     return [ladder for services in groups.values() if (ladder := ladder_of(services, places))]

@@ -267,11 +267,6 @@ class TableLatency:
         """A percentile, if any service has it."""
         return next((one for one in self.percentiles if one.metric is metric and one.figures), None)
 
-    def figure(self, metric: Metric, service: str) -> Figure | None:
-        """A service's percentile."""
-        found = self.of(metric)
-        return found.figures.get(service) if found else None
-
 
 @dataclass(frozen=True, slots=True)
 class Cheapest:

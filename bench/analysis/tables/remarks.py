@@ -48,7 +48,8 @@ def remarks_on(
     unused = left_out(own, metric)
     has_rank = ranked is not None and ranked.rank is not None
     if len(own) == unused.total():
-        yield _no_figure(own, metric, absent)
+        causes = (cause for record in own for cause in causes_against(record, metric))
+        yield NoFigure(next(causes, None) if own else absent)
     else:
         if not has_rank:
             yield Unranked.ALONE if ranked is None else Unranked.THIN if ranked.thin else Unranked.APART
@@ -72,13 +73,6 @@ def throttled(records: Iterable[Record]) -> Iterator[Throttled]:
         yield Throttled(fmean(spans))
     elif own:
         yield Throttled(None, own[0].nulls["throttled_s"])
-
-
-def _no_figure(own: Sequence[Record], metric: Metric, absent: str) -> NoFigure:
-    """The first cause."""
-    if not own:
-        return NoFigure(absent)
-    return NoFigure(next((cause for record in own for cause in causes_against(record, metric)), None))
 
 
 def _idles(records: Sequence[Record], facts: Mapping[str, Any]) -> Iterator[Idles]:

@@ -73,10 +73,6 @@ def _waiting(event: Event, service: Service, path: str, each: int) -> Event:
     return replace(event, needs=needs, phases=(Phase(EASY, BEFORE_S + STEP_S * len(steps)),))
 
 
-def _away(event: Event, service: Service, _: Reads) -> Event | str:
-    return OWN_APP if service.framework.own else event
-
-
 def _health(name: str, case: str, seconds: float, needs: Needs, **more: object) -> Event:
     """A load of health checks, beside the requests of `needs`."""
     return easy(name, case, seconds, needs=needs, pool=0, timeout_s=HEALTH_TIMEOUT_S, most_rate=HEALTH_RATE, **more)
@@ -131,7 +127,7 @@ DEPENDENCIES: Mapping[str, Kind] = MappingProxyType(
                 for what, scenario in (("database", "db-raw"), ("upstream", "simple-request-20"))
                 for case, do, back in (("stopped", "stop", "start"), ("silent", "pause", "unpause"))
             ),
-            _away,
+            lambda event, service, _: OWN_APP if service.framework.own else event,
             floor=False,
         ),
     }

@@ -43,6 +43,13 @@ def _recycled(event: Event, service: Service, reads: Reads) -> Event | str:
     return event
 
 
+def _struck(name: str, signal: str, most_s: float) -> Kind:
+    """A signal to one of the workers, from which the server should recover."""
+    action = Action(BEFORE_S, "signal", signal, "worker")
+    event = easy(name, "", most_s, actions=(action,), until=RESTORED, new_every=NEW_EVERY, apart_s=ONE_APART_S)
+    return Kind(f"SIG{signal} to one of four workers", "delay-50", (event,))
+
+
 PROCESSES: Mapping[str, Kind] = MappingProxyType(
     {
         "reload": Kind(
@@ -81,36 +88,8 @@ PROCESSES: Mapping[str, Kind] = MappingProxyType(
                 ),
             ),
         ),
-        "killed": Kind(
-            "SIGKILL to one of four workers",
-            "delay-50",
-            (
-                easy(
-                    "killed",
-                    "",
-                    25.0,
-                    actions=(Action(BEFORE_S, "signal", "KILL", "worker"),),
-                    until=RESTORED,
-                    new_every=NEW_EVERY,
-                    apart_s=ONE_APART_S,
-                ),
-            ),
-        ),
-        "hung": Kind(
-            "SIGSTOP to one of four workers",
-            "delay-50",
-            (
-                easy(
-                    "hung",
-                    "",
-                    45.0,
-                    actions=(Action(BEFORE_S, "signal", "STOP", "worker"),),
-                    until=RESTORED,
-                    new_every=NEW_EVERY,
-                    apart_s=ONE_APART_S,
-                ),
-            ),
-        ),
+        "killed": _struck("killed", "KILL", 25.0),
+        "hung": _struck("hung", "STOP", 45.0),
         "recycle": Kind(
             f"workers end after {MAX_REQUESTS:,} requests (and up to {JITTER} more), beside workers that stay",
             "plaintext",

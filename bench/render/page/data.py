@@ -45,6 +45,8 @@ DEEPEST = 200
 COORDINATES = ("service", "server", "framework", "python", "base", "settings", "scenario", "tool", "level", "mode")
 
 
+CELL = ("mode", "scenario", "tool", "level", "service")
+"""What the measurements of a cell have in common."""
 Columns = dict[str, list[Any]]
 """Columns of equal length, by their names in the page's scripts."""
 
@@ -165,14 +167,10 @@ def _said(found: Ranking | Percentile, a: str, b: str, names: Mapping[str, str])
 
 def _cells_and_places(records: Iterable[Record]) -> list[tuple[Cell, list[int]]]:
     """Cells with the indices of their records; each mode (solo, turns, null server) has its own cells."""
-    groups = grouped(enumerate(records), lambda one: _cell_key(one[1]))
+    groups = grouped(enumerate(records), lambda at: tuple(getattr(at[1], name) for name in CELL))
     # Solo windows first.
     order = sorted(groups, key=lambda key: (MODES.index(key[0]), *map(natural, key)))
     return [(Cell(tuple(record for _, record in groups[key])), [place for place, _ in groups[key]]) for key in order]
-
-
-def _cell_key(record: Record) -> tuple[str, ...]:
-    return record.mode, record.scenario, record.tool, record.level, record.service
 
 
 def _service(source: Run, name: str, facts: ServiceFacts | None, idle: int | None) -> dict[str, Any]:

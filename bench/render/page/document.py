@@ -10,16 +10,13 @@ import base64
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Template
 from markupsafe import Markup
 
 from bench.analysis.cells.latency import LatenciesByCell
 from bench.analysis.profiles.sampled import Profile
-from bench.core.templates import environment
 from bench.records.record import Record
 from bench.render.in_turns import WHY_NOTE
 from bench.render.page.data import page_data, pairs_data, sources_data
@@ -27,7 +24,7 @@ from bench.render.page.events import event_parts
 from bench.render.page.rankings import rankings_of
 from bench.render.page.windows import WindowDetails, compressed, parts
 from bench.render.report import Report
-from bench.render.text import short
+from bench.render.text import page_template
 from bench.run.reader import Run, ServiceFacts
 from bench.words.conclusions import ToldRanking
 
@@ -65,7 +62,7 @@ def html(
     scripts = [*((HERE / "vendor" / name).read_text("utf-8") for name in libraries), app()]
     events = event_parts(report.events) if report.events else []
     styles = ["style.css", *(["rankings.css"] if tables else []), *(["events.css"] if events else [])]
-    bare = _template().render(
+    bare = page_template(HERE, "index.html.jinja").render(
         report=report,
         why_note=WHY_NOTE,
         answers=rankings_of(tables),
@@ -111,14 +108,3 @@ def json_block(value: Any) -> Markup:
     for mark in ("<", ">", "&", "\u2028", "\u2029"):
         text = text.replace(mark, f"\\u{ord(mark):04x}")
     return Markup(text)  # no HTML character is left in it
-
-
-@cache
-def _template() -> Template:
-    templates = environment(
-        HERE,
-        autoescape=True,
-        # Everything printed is text of the run unless it is marked as HTML.
-        finalize=lambda value: value if isinstance(value, Markup) else short(str(value)),
-    )
-    return templates.get_template("index.html.jinja")

@@ -64,7 +64,7 @@ def _round(record: EventRecord, *, drawn: bool) -> dict[str, Any]:
     bins = record.timeline if drawn else ()
     return {
         "round": record.round,
-        "words": [*_words(record)],
+        "words": [(name, value) for name, value in _every(record) if value != NOTHING],
         "actions": [[one.at_s, one.what, one.took_s] for one in record.actions],
         "at": [one.at_s for one in bins],
         "good": [one.good for one in bins],
@@ -73,11 +73,6 @@ def _round(record: EventRecord, *, drawn: bool) -> dict[str, Any]:
         "points": [[one.done, one.held] for one in record.points],
         "reloads": record.extras.get("reloads") is not None,
     }
-
-
-def _words(record: EventRecord) -> Iterable[tuple[str, str]]:
-    """(name, value) of everything known of a round; a missing value has its reason."""
-    return ((name, value) for name, value in _every(record) if value != NOTHING)
 
 
 def _every(record: EventRecord) -> Iterable[tuple[str, str]]:

@@ -410,7 +410,7 @@ def test_a_clock_that_is_always_set_does_not_keep_a_window_for_ever(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake = make()
-    backwards = iter(range(10**19, 0, -(10**12)))
+    backwards = iter(range(10**18, 0, -(10**12)))
     monkeypatch.setattr(block_module.time, "time_ns", lambda: next(backwards))
     fake.measure()
     window = fake.run / "raw/r01/b1/json/wrk-c16"

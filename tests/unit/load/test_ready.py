@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from make_run import entry
 
-from bench.load.answers import Answer, ask
+from bench.load.answers import Answer, ask, wait_until_ready
 from bench.load.failures import Failed
 from bench.load.task import Task, pinned, task_of
-from bench.load.verbs import command, prepare, ready
+from bench.load.verbs import command, prepare
 from bench.plan.measurement import planned_of
 from bench.schedule.step_file import load_of
 
@@ -69,7 +69,7 @@ URL = f"http://{PLANNED.service}:8080/json"
 
 
 def test_a_good_answer_is_said_with_its_time_and_how_long_it_took(pretend: Pretend, tmp_path: Path) -> None:
-    first, second = said(ready, task(tmp_path))
+    first, second = said(wait_until_ready, task(tmp_path))
     assert first.startswith("ready 1") and len(first) == len("ready ") + 19 and second == "answer 0.001"
 
 
@@ -85,7 +85,7 @@ def test_a_good_answer_is_said_with_its_time_and_how_long_it_took(pretend: Prete
 )
 def test_no_answer_and_a_wrong_one(script: str, status: int, words: str, pretend: Pretend, tmp_path: Path) -> None:
     pretend("curl", script)
-    assert refused(ready, task(tmp_path)) == (status, words)
+    assert refused(wait_until_ready, task(tmp_path)) == (status, words)
 
 
 def test_where_there_is_no_curl_there_is_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ import pytest
 from places import ROOT
 
 from bench.core.errors import UserError
-from bench.matrix.catalogue import tables, versions
+from bench.matrix.catalogue import catalogue_file, versions
 from bench.matrix.compose import run_services
 from bench.matrix.load import LOCAL, load_matrix, merged
 from bench.matrix.model import NAME, python_image, python_label
@@ -172,7 +172,7 @@ def test_what_is_offered_narrows_what_is_lacking(tmp_path: Path) -> None:
     missing = {name for name, route in matrix.routes.items() if proxy.lacking(route) and not route.selftest}
     assert {"db-orm", "fortunes-raw", "simple-request"} <= missing
     assert not missing & {"echo", "db-raw", "json"}
-    assert "all but the basic routes and echo, db-raw: its plugins" in tables(matrix)
+    assert "all but the basic routes and echo, db-raw: its plugins" in catalogue_file(matrix)
 
 
 @pytest.mark.parametrize(

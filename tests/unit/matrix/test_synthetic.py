@@ -16,7 +16,7 @@ from make_plans import MATRIX, plan
 from places import ROOT
 
 from bench.core.errors import UserError
-from bench.matrix.catalogue import tables
+from bench.matrix.catalogue import catalogue_file
 from bench.matrix.compose import bench_file, compose_file, run_services
 from bench.matrix.locks import needs
 
@@ -262,7 +262,7 @@ def test_it_is_in_no_list_of_the_matrix(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.chdir(ROOT)
     assert {framework.folder for framework in MATRIX.selftests.values()} == {"synthetic"}
     assert "synthetic" not in MATRIX.frameworks
-    for text in (compose_file(MATRIX), bench_file(MATRIX), tables(MATRIX)):
+    for text in (compose_file(MATRIX), bench_file(MATRIX), catalogue_file(MATRIX)):
         assert "synthetic" not in text
     for preset in (None, "all", "quick"):
         chosen = plan(preset=preset, stacks=("*",)) if preset != "quick" else plan()
