@@ -2,7 +2,8 @@
 #
 # Usage: scripts/parse.sh TOOL < FILE
 #
-# Converts the output of a load tool to one JSON object. TOOL is its name, such as wrk; FILE is its output.
+# Converts the output of a load tool to one JSON object. TOOL is its name, such as wrk; FILE is its output, of vegeta the
+# JSON report.
 # Needs only the load generator's image.
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/engine.sh

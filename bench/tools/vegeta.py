@@ -8,27 +8,19 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
 from bench.core.formats import plain
-from bench.tools.parsed import Parsed, absent
+from bench.tools.parsed import Parsed
 from bench.tools.reading import (
-    COUNT,
-    DECIMAL,
-    Cursor,
     Draft,
     Unfinished,
-    clip,
     count_at,
     go_error_kind,
-    lines_of,
     member,
     rate_at,
     read_json,
-    read_report,
-    scaled,
 )
 from bench.tools.tool import OUTPUT, Asked, CannotError, Command, Load, Tool, printed, temporary, whole
 
@@ -43,33 +35,17 @@ OPENED_S, SETTLE_S = 0.05, 0.1
 """Before the load, as many connections are opened as requests are due in the first of these times, then requests are
 sent at its rate for the second: an idle service answers its first requests slowly."""
 
-_START = r"Requests +\[total, rate"
-_LABELS: dict[str, tuple[str, ...]] = {
-    "Requests": ("total",),
-    "Duration": ("total", "attack", "wait"),
-    "Latencies": ("mean", "max"),
-    "Bytes In": ("total",),
-    "Bytes Out": ("total",),
-    "Success": ("ratio",),
-}
-"""The rows with their required labels; other labels vary between versions of vegeta."""
-_ROWS = {name: rf"{name} +\[([a-z0-9, ]{{1,60}})\] +(\S.*)" for name in _LABELS}
-_CODES = r"Status Codes +\[code:count\] *(.*)"
-_CODE = rf"([0-9]{{1,3}}):{COUNT}"
-_ERROR_SET = "Error Set:"
-_DURATION = rf"(?:([0-9]{{1,6}})h)?(?:([0-9]{{1,4}})m)?{DECIMAL}(ns|µs|μs|us|ms|s)"
-_EXPONENTS = {"ns": -9, "µs": -6, "μs": -6, "us": -6, "ms": -3, "s": 0}
 _LATENCIES = {"min": "min", "mean": "mean", "50": "p50", "90": "p90", "95": "p95", "99": "p99", "max": "max"}
 
 _JSON_START = r'^\{\s*"(?:latencies|bytes_in)":'
-_GOB_START = rb"[^\n]{0,16}\x06Result\x01"
 _FORMATS = {
+    "text": r"Requests +\[total, rate",
+    "gob": r"[^\n]{0,16}\x06Result\x01",
     "hist": r"Bucket +# +% +Histogram",
     "hdrplot": r"Value\(ms\) +Percentile +TotalCount",
     "csv": r"[0-9]{10,20},[0-9]{1,5},[0-9]{1,20},",
     "jsonl": r'\{"attack":',
 }
-_GOB_TIMEOUT_S = 120.0
 
 
 class Vegeta(Tool):
@@ -135,14 +111,8 @@ class Vegeta(Tool):
         return all(done)
 
     def parse(self, data: bytes) -> Parsed:
-        """Parse its text and JSON reports (12.x) or its binary results. Status `0` is a request without a response.
-
-        The JSON is exact (nanoseconds); the text is rounded to three or four digits. vegeta lists each error text once,
-        without a count, so if several kinds share status 0, their counts are None.
-        """
-        if re.match(_GOB_START, data):
-            return _parse_gob(data)
-        return read_report("vegeta", lines_of(data), _START, _read, lambda _: _parse_json(data))
+        """Parse its JSON report."""
+        return read_json("vegeta", data, _JSON_START, _read_json, _FORMATS)
 
     def counted_in_rate(self, parsed: Parsed) -> int | None:
         """Responses with status 2xx or 3xx."""
@@ -211,48 +181,6 @@ def _save_schedule(load: Load, folder: Path) -> bool:
     return encoder.returncode == 0
 
 
-def _read(cursor: Cursor, draft: Draft) -> None:
-    figures = draft.figures
-    row = _row(cursor, "Requests")
-    total = _count(row["total"])
-    figures.update(attempts=total, rps=_rate(row.get("throughput")))
-    extra = figures["extra"] = {"rate": _rate(row.get("rate"))}
-    row = _row(cursor, "Duration")
-    figures["duration_s"] = _seconds(row["total"])
-    extra["attack_s"] = _seconds(row["attack"])
-    extra["wait_s"] = _seconds(row["wait"])
-    row = _row(cursor, "Latencies")
-    if total:
-        for label, text in row.items():
-            if label in _LATENCIES:
-                draft.latency[_LATENCIES[label]] = _seconds(text)
-    figures["bytes_read"] = _count(_row(cursor, "Bytes In")["total"])
-    figures["bytes_exact"] = True
-    _row(cursor, "Bytes Out")
-    _row(cursor, "Success")
-
-    status: dict[str, int] = {}
-    for text in cursor.need(_CODES, "the Status Codes line")[1].split():
-        code = re.fullmatch(_CODE, text)
-        if not code:
-            raise Unfinished(f"{clip(text)!r} is not a status code with its count")
-        status[code[1]] = int(code[2])
-    _count_answers(draft, status)
-    cursor.need(_ERROR_SET, "the Error Set")
-    texts = [line for line in cursor.lines[cursor.at :] if line]
-    _check_error_set(status, texts)
-    _count_errors(draft, status, texts)
-
-
-def _row(cursor: Cursor, name: str) -> dict[str, str]:
-    """The values of a row by label."""
-    found = cursor.need(_ROWS[name], f"the {name} row")
-    labels, values = found[1].split(", "), found[2].split(", ")
-    if len(labels) != len(values) or not set(_LABELS[name]) <= set(labels):
-        raise Unfinished(f"the values of the {name} row do not match its labels")
-    return dict(zip(labels, values, strict=True))
-
-
 def _count_answers(draft: Draft, status: dict[str, int]) -> None:
     answers = {code: count for code, count in status.items() if code != "0"}
     requests = sum(answers.values())
@@ -271,50 +199,9 @@ def _count_errors(draft: Draft, status: dict[str, int], texts: Iterable[str]) ->
         draft.errors.update(dict.fromkeys(kinds, unanswered if len(kinds) == 1 else None))
 
 
-def _check_error_set(status: dict[str, int], texts: list[str]) -> None:
-    """Raise Unfinished if a failing status has no error text: nothing else marks the end of the error set."""
-    for code in status:
-        if code == "0":
-            explained = any(not _is_status(text) for text in texts)
-        else:
-            explained = 200 <= int(code) < 400 or any(text.startswith(code) for text in texts)
-        if not explained:
-            raise Unfinished(f"cut off before the error of status {code}")
-
-
 def _is_status(text: str) -> bool:
     """Whether an error text is a status line, such as `500 Internal Server Error`."""
     return text[:3].isdecimal() and text[3:4] in ("", " ")
-
-
-def _count(text: str) -> int:
-    if re.fullmatch(COUNT, text):
-        return int(text)
-    raise Unfinished(f"{clip(text)!r} is not a count")
-
-
-def _rate(text: str | None) -> float | None:
-    if text is None or text in ("NaN", "+Inf"):
-        return None
-    if re.fullmatch(DECIMAL, text):
-        return float(text)
-    raise Unfinished(f"{clip(text)!r} is not a rate")
-
-
-def _seconds(text: str) -> float:
-    """A duration as Go prints it: `1h2m3.5s`, `0s`, `260.963µs`."""
-    found = re.fullmatch(_DURATION, text)
-    if not found:
-        raise Unfinished(f"{clip(text)!r} is not a duration")
-    hours, minutes, number, unit = found.groups()
-    seconds = scaled(number, _EXPONENTS[unit])
-    if hours or minutes:
-        return round(int(hours or 0) * 3600 + int(minutes or 0) * 60 + seconds, 9)
-    return seconds
-
-
-def _parse_json(data: bytes) -> Parsed:
-    return read_json("vegeta", data, _JSON_START, _read_json, _FORMATS)
 
 
 def _read_json(report: Any, draft: Draft) -> None:
@@ -343,20 +230,3 @@ def _read_json(report: Any, draft: Draft) -> None:
         raise Unfinished("'errors' does not hold texts")
     _count_answers(draft, status)
     _count_errors(draft, status, texts)
-
-
-def _parse_gob(data: bytes) -> Parsed:
-    """Parse binary results with vegeta itself, which defines their encoding and the percentiles."""
-    command = ["vegeta", "report", "-type=json"]
-    try:
-        done = subprocess.run(command, input=data, capture_output=True, timeout=_GOB_TIMEOUT_S, check=False)
-    except subprocess.TimeoutExpired:
-        return absent("vegeta", f"vegeta report took longer than {_GOB_TIMEOUT_S:g} s", "gob")
-    except FileNotFoundError:
-        return absent("vegeta", "binary results need vegeta, which is not installed here", "gob")
-    except OSError as reason:
-        return absent("vegeta", f"vegeta report did not start: {reason.strerror}", "gob")
-    if done.returncode != 0:
-        said = done.stderr.decode("utf-8", "replace").strip()
-        return absent("vegeta", f"vegeta report could not read the results: {clip(said)}", "gob")
-    return replace(_parse_json(done.stdout), format="gob")
