@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from loop_runs import block, one_step, tables_of
 from make_run import write_run
+from waiting import IS_UP, tools_are_up_in_their_turns
 
 from bench.load import in_turns as block_module
 from bench.load import turns as turns_module
@@ -31,9 +32,9 @@ from bench.validity.run_rules import LEAST_SUCCESSES
 STACKS = ("aiohttp", "tornado", "uvicorn-asgi")
 NAMES = tuple(f"{stack}-py313-debian" for stack in STACKS)
 OWN = "own-database"  # of a user's own app
-# A shell, because on a busy machine Python may not even have started when it is told to end after its turns.
-TOOL = """
+TOOL = f"""
 trap 'echo told to end; exit "$1"' INT
+{IS_UP}
 while :; do sleep 0.01; done
 """
 
@@ -117,6 +118,7 @@ Make = Callable[..., Fake]
 @pytest.fixture
 def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
     monkeypatch.chdir(tmp_path)
+    tools_are_up_in_their_turns(monkeypatch)
     monkeypatch.setattr(turns_module, "connections_to", lambda peer: Connections(0))
     monkeypatch.setattr(block_module, "address_of", lambda name: "127.0.0.1")
     monkeypatch.setattr(block_module, "cgroup_root", lambda: tmp_path / "cgroups")
@@ -223,13 +225,9 @@ def test_a_tool_that_fails_in_its_turns_has_its_status_and_the_others_go_on(
     fake.tool(1)  # ab's status when it is interrupted
     fake.tool(0, NAMES[1], *argv)
     fake.measure()
-    told = [fake.told(name) for name in NAMES]
-    first, failed, last = (one and one["exit_status"] for one in told)
-    # 130: on a busy machine, it may be told to end before it has set its trap.
-    assert failed == status and {first, last} <= {0, 130}
-    turns = [one["turns"]["count"] if one else 0 for one in told]
-    # On a busy machine, it may end as late as in its second turn.
-    assert turns in ([2, 1, 2], [2, 2, 2])
+    told = [fake.told(name) or {} for name in NAMES]
+    assert [one["exit_status"] for one in told] == [0, status, 0]
+    assert [one["turns"]["count"] for one in told] == [2, 1, 2]
 
 
 def test_a_service_that_no_longer_answers_after_its_turns_has_that_in_its_window(make: Make) -> None:
