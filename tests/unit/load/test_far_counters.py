@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from waiting import HANGS_S
 
 from bench.core.errors import UserError
 from bench.load import cpu_counters as cpu_counters_module
@@ -105,7 +106,7 @@ def test_a_reader_that_comes_late_is_waited_for(reader: int, monkeypatch: pytest
         return connect(address, timeout_s)
 
     monkeypatch.setattr(socket, "create_connection", late)
-    await_reader(f"127.0.0.1:{reader}", patience_s=10)
+    await_reader(f"127.0.0.1:{reader}", patience_s=HANGS_S)
     assert not failures
 
 
@@ -124,7 +125,7 @@ def test_what_is_no_reader_is_refused(words: bytes) -> None:
         thread = threading.Thread(target=lambda: _say(listener, words))
         thread.start()
         with pytest.raises(UserError, match="an incomplete answer"):
-            FarCounters("127.0.0.1", listener.getsockname()[1], timeout_s=5)
+            FarCounters("127.0.0.1", listener.getsockname()[1], timeout_s=HANGS_S)
         thread.join()
 
 
@@ -133,7 +134,7 @@ def test_an_answer_of_another_kind_is_refused(words: bytes) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as listener:
         thread = threading.Thread(target=lambda: _say(listener, b'{"boot": "a", "cpus": 2}\n' + words))
         thread.start()
-        far = FarCounters("127.0.0.1", listener.getsockname()[1], timeout_s=5)
+        far = FarCounters("127.0.0.1", listener.getsockname()[1], timeout_s=HANGS_S)
         with pytest.raises(UserError, match="did not answer like a reader of counters"):
             far.read(["web"])
         far.close()

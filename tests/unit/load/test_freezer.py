@@ -9,9 +9,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from waiting import HANGS_S
 
 from bench.load import held as freezer_module
 from bench.load.held import ASK, TOLD, freezer_of
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(freezer_module, "PATIENCE_S", HANGS_S)
 
 
 @contextmanager

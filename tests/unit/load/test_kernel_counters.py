@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
+from waiting import until
 
+from bench.load import kernel_counters
 from bench.load.kernel_counters import Seen, Watch, counters, limits, look, ports_waiting, sysctls
 
 
@@ -75,19 +76,24 @@ def threads(proc: Path, process: int, name: str, waited: dict[int, int]) -> None
     (proc / f"{process}/comm").write_text(f"{name}\n")
 
 
-def test_the_waits_of_all_of_a_tools_threads_and_of_no_other_process(proc: Path) -> None:
+def test_the_waits_of_all_of_a_tools_threads_and_of_no_other_process(
+    proc: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     threads(proc, 8, "wrk", {8: 300, 9: 400})
     threads(proc, 7, "other", {7: 9000})
     seen = look("wrk")
     assert (seen.waited_ns, seen.threads) == (700, 2)
     (proc / "8/task/9/schedstat").unlink()
     assert look("wrk").threads == 1
+    looked = list[str]()
+    monkeypatch.setattr(kernel_counters, "look", lambda tool: looked.append(tool) or look(tool))
     with Watch("wrk") as watch:
         # Otherwise, 400 would be lost with the thread that has ended.
         (proc / "8/task/9/schedstat").write_text("10 400 1\n")
-        time.sleep(0.15)
+        until(lambda: watch.facts().get("waited_ns") == "700")
         (proc / "8/task/8/schedstat").unlink()
-        time.sleep(0.15)
+        looks = len(looked)
+        until(lambda: len(looked) > looks + 1)
     assert (watch.facts()["waited_ns"], watch.facts()["threads"]) == ("700", "2")
     with Watch("hey") as silent:
         pass

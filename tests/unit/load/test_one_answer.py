@@ -8,15 +8,16 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from http.client import HTTPConnection, HTTPResponse
 
 import pytest
 from loop_runs import block
 
-from bench.load.answers import SLOW_BODY_S, OneAnswer, one_answer, rest_s
+from bench.load.answers import MOST_QUIET_S, SLOW_BODY_S, OneAnswer, one_answer, rest_s
 from bench.plan.measurement import Measurement, planned_of
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
-TIMEOUT_S = 0.5
+TIMEOUT_S, PATIENT_S = 0.2, 60.0
 Behaviour = Callable[[socket.socket], object]
 
 
@@ -51,12 +52,12 @@ def pours(head: bytes) -> Behaviour:
 
 
 HOSTILE: dict[str, Behaviour] = {
-    "never answers": says(then_waits=5),
-    "half a status line": says(b"HTTP/1.1 20", then_waits=5),
+    "never answers": says(then_waits=600),
+    "half a status line": says(b"HTTP/1.1 20", then_waits=600),
     "endless headers": drips(HEAD, b"X: y\r\n"),
     "an endless header": drips(HEAD + b"X: ", b"y"),
     "an endless body": drips(HEAD + b"\r\n", b"y"),
-    "half a body, and waits": says(HEAD + b"Content-Length: 9\r\n\r\n{", then_waits=5),
+    "half a body, and waits": says(HEAD + b"Content-Length: 9\r\n\r\n{", then_waits=600),
     "half a body, and closes": says(HEAD + b"Content-Length: 9\r\n\r\n{"),
     "10 GB": pours(HEAD + b"Content-Length: 10737418240\r\n\r\n"),
     "10 GB without a length": pours(HEAD + b"\r\n"),
@@ -83,17 +84,15 @@ def port(behave: Behaviour) -> Iterator[tuple[str, int]]:
         listener.close()
 
 
-def asked() -> Measurement:
-    return replace(planned_of(block(1, ("aiohttp",), ("json",))[0]), timeout_s=TIMEOUT_S)
+def asked(timeout_s: float = PATIENT_S) -> Measurement:
+    return replace(planned_of(block(1, ("aiohttp",), ("json",))[0]), timeout_s=timeout_s)
 
 
 @pytest.mark.parametrize("behaviour", HOSTILE)
 def test_a_service_that_never_ends_an_answer_gives_none_in_time(behaviour: str) -> None:
-    began = time.monotonic()
+    # Without a limit it would never end.
     with port(HOSTILE[behaviour]) as peer:
-        assert one_answer(asked(), peer) is None
-    # Without a limit it would never end; a busy machine may take seconds longer.
-    assert time.monotonic() - began < TIMEOUT_S + 60
+        assert one_answer(asked(TIMEOUT_S), peer) is None
 
 
 def test_a_whole_answer_has_its_time() -> None:
@@ -102,10 +101,12 @@ def test_a_whole_answer_has_its_time() -> None:
         connection.sendall(HEAD + b"Content-Length: 2\r\n\r\n{}")
 
     with port(late) as peer:
+        began = time.monotonic()
         found = one_answer(asked(), peer)
+        took_s = time.monotonic() - began
     assert found is not None
-    assert 0.1 <= found.all_s < TIMEOUT_S
-    assert found.body_s < 0.1
+    assert 0.1 <= found.all_s <= took_s
+    assert found.body_s <= found.all_s - 0.1
 
 
 def test_an_error_says_nothing_about_the_time_of_a_good_response() -> None:
@@ -113,16 +114,25 @@ def test_an_error_says_nothing_about_the_time_of_a_good_response() -> None:
         assert one_answer(asked(), peer) is None
 
 
-def test_a_body_that_comes_after_its_headers_is_waited_for_longer() -> None:
+def test_a_body_that_comes_after_its_headers_is_waited_for_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    headed, response = threading.Event(), HTTPConnection.getresponse
+
+    def getresponse(connection: HTTPConnection) -> HTTPResponse:
+        found = response(connection)
+        headed.set()
+        return found
+
     def late(connection: socket.socket) -> None:
         connection.sendall(HEAD + b"Content-Length: 2\r\n\r\n")
+        headed.wait()
         time.sleep(0.1)
         connection.sendall(b"{}")
 
+    monkeypatch.setattr(HTTPConnection, "getresponse", getresponse)
     with port(late) as peer:
         found = one_answer(asked(), peer)
     assert found is not None and SLOW_BODY_S < found.body_s <= found.all_s and found.all_s >= 0.1
-    assert rest_s(found) == pytest.approx(1.5 * found.body_s)
+    assert rest_s(found) == pytest.approx(min(MOST_QUIET_S, 1.5 * found.body_s))
 
 
 def test_whole_responses_need_no_such_wait() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from make_run import entry
+from waiting import HANGS_S
 
 from bench.load import save
 from bench.load.answers import Answer
@@ -105,14 +106,15 @@ def test_it_is_written_into_the_room_that_was_taken_before(
     ("script", "status", "words"),
     [
         ("echo half; echo 'it is out' >&2; exit 3", 3, r"wrk ended with status 3: it\ is\ out"),
-        ("kill -KILL $$", 137, "wrk did not end within 0.5 s, and was killed: ''"),
-        ("echo began; sleep 5", 124, "wrk did not end within 0.5 s, and was killed: began"),
+        ("kill -KILL $$", 137, "wrk did not end within 300 s, and was killed: ''"),
+        # SIGALRM is what `timeout` gets at the deadline.
+        ("echo began; kill -ALRM $PPID; sleep 600", 124, "wrk did not end within 300 s, and was killed: began"),
     ],
 )
 def test_a_tool_that_fails_leaves_its_output_and_its_status(
     script: str, status: int, words: str, task: Callable[[str], Task]
 ) -> None:
-    one = replace(task(script), deadline_s=0.5)
+    one = replace(task(script), deadline_s=HANGS_S)
     with pytest.raises(Failed) as failed:
         run_and_save(one)
     assert (failed.value.status, str(failed.value)) == (12, words)
