@@ -48,11 +48,11 @@ setup() {
 }
 
 # Two rounds of eight services in turns, and the null server.
-@test "bench succeeds, with figures of eight services and every control" {
+@test "bench succeeds, with figures of eight services, unless the machine was too busy, and every control" {
 	grep -q 'bench-1 exited with code 0' "$BATS_FILE_TMPDIR/log"
 	[[ $(count . "$run_folder/plan.jsonl") == 17 ]]
 	[[ $(metas "$run_folder" | grep -c '"outcome": "measured"') == 17 ]]
-	[[ $(grep -cE '^\| – \| [a-z-]+ \| (first|[-+−0-9.]+ %)' "$run_folder/report.md") == 8 ]]
+	[[ $(grep -cE '^\| – \| [a-z-]+ \| (first|[-+−0-9.]+ %|(– \| )+'"$busy_host)" "$run_folder/report.md") == 8 ]]
 	[[ $(find "$run_folder/raw/services" -name verify.json | wc -l) == 8 ]]
 }
 

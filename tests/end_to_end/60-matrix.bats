@@ -64,10 +64,7 @@ teardown() { rm -rf results/20000101-*; }
 	id=$("$docker" run --detach --rm --read-only --tmpfs /tmp:mode=1777 --tmpfs /var/lib/postgresql/data:mode=1777 \
 		--volume "$PWD/postgres/password:/run/secrets/database_password:ro" bench/postgres)
 	psql() { "$docker" exec "$id" psql -X --quiet --tuples-only --no-align --dbname bench --command "$1"; }
-	for _ in {1..50}; do
-		"$docker" exec "$id" ready && break
-		sleep 0.2
-	done
+	until "$docker" exec "$id" ready; do sleep 0.2; done
 	first=$(psql "$rows")
 	psql "INSERT INTO data (value) VALUES ('x'); UPDATE world SET randomnumber = 1"
 	[[ $(psql "$rows") == '1|10000' ]]
@@ -88,7 +85,8 @@ teardown() { rm -rf results/20000101-*; }
 	grep -oE '"id": *"[^"]*"|"cause": *"not run", *"detail": *"[^"]*"' "$run_folder/records.jsonl" | grep -B1 'not run' || true
 	[[ $(count . "$run_folder/plan.jsonl") == 31 && $((measured + 6 * $(grep -cE "$rate_unknown" "$run_folder/records.jsonl" || true))) == 31 ]]
 	for file in tool.json output.txt; do
-		diff <(find "$run_folder/raw" -name "$file" -printf '%h\n' | sort) <(grep -rl '"outcome": "measured"' "$run_folder/raw" --include=meta.json | xargs dirname | sort)
+		# Without windows that were set aside to be loaded again, as those with late responses on a busy machine (w1.late-1).
+		diff <(find "$run_folder/raw" -name 'w1.*' -prune -o -name "$file" -printf '%h\n' | sort) <(grep -rl '"outcome": "measured"' "$run_folder/raw" --include=meta.json | xargs dirname | sort)
 	done
 	[[ $(find "$run_folder/raw" -path '*/b[0-9]*/services/*-py*.after' | wc -l) == 14 ]]
 }

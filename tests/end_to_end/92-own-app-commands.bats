@@ -20,11 +20,10 @@ for name, entry in run.facts["services"].items():
 # shellcheck disable=SC2016 # the container's shell expands it
 answers() {
 	"$docker" run --rm --network none --read-only --tmpfs /tmp --env PYTHONPATH= --env APP= --workdir /srv/app "$1" sh -c "$2 & "'
-for i in $(seq 50); do
+until python3 -c "import urllib.request as u; assert u.urlopen(\"http://127.0.0.1:8080/\").read() == b\"hello\"" 2>/dev/null; do
 	sleep 0.2
-	python3 -c "import urllib.request as u; assert u.urlopen(\"http://127.0.0.1:8080/\").read() == b\"hello\"" 2>/dev/null && exit
-done
-exit 1'
+	kill -0 $! || exit 1
+done'
 }
 
 # all_start SERVERS COUNT: measures them once; each of the COUNT services must then start by its command.

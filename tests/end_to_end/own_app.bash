@@ -12,7 +12,7 @@ setup() {
 	any_host
 	shop="$BATS_FILE_TMPDIR/my shop"
 	read -ra defaults <<<"$DEFAULTS"
-	export IMPORT_TIMEOUT=30 READY_TIMEOUT=10
+	export IMPORT_TIMEOUT=120 READY_TIMEOUT=60
 }
 
 teardown() { rm -rf "$BATS_FILE_TMPDIR"/project/results/2*; }

@@ -4,9 +4,10 @@
 # shellcheck source=scripts/lib/engine.sh
 source "${BASH_SOURCE[0]%/*}/../../scripts/lib/engine.sh"
 
-# Of each file of tests that bats runs, in seconds. Not bats' own BATS_TEST_TIMEOUT: the countdown of a test that ends within
-# milliseconds can miss the signal that stops it, and then holds the file's output open until it has elapsed.
-file_limit=600
+# Of each file of tests that bats runs, in seconds; a few take 6 minutes beside others. Not bats' own BATS_TEST_TIMEOUT: the countdown
+# of a test that ends within milliseconds can miss the signal that stops it, and then holds the file's output open until it has
+# elapsed.
+file_limit=1200
 
 test_end_to_end() { test_folder "$root/tests/end_to_end"; }
 

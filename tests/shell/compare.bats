@@ -182,12 +182,12 @@ refuses() {
 
 # interrupted SIGNAL: sends the signal to a call while matrix.sh runs; the call must end with 130, after matrix.sh.
 interrupted() {
-	local pid status=0 i
+	local pid status=0
 	rm -f called ended
 	stub 'trap "sleep 0.3; echo ended >ended; exit 130" TERM; touch began; sleep 60 & wait'
 	env --default-signal=INT scripts/compare.sh before HEAD >/dev/null 2>&1 &
 	pid=$!
-	for ((i = 0; i < 200; i++)); do [[ ! -e began ]] || break && sleep 0.05; done
+	until [[ -e began ]]; do sleep 0.05; done
 	[[ -n $(left) ]]
 	kill "-$1" "$pid"
 	wait "$pid" || status=$?
@@ -229,12 +229,12 @@ interrupted() {
 }
 
 @test "the next call removes what a killed call has left, unless it is still in use" {
-	local pid other i
+	local pid other
 	# shellcheck disable=SC2016 # for the stub
 	stub 'echo $$ >pid; exec sleep 60'
 	scripts/compare.sh before HEAD >/dev/null 2>&1 3>&- &
 	pid=$!
-	for ((i = 0; i < 200; i++)); do [[ ! -s pid ]] || break && sleep 0.05; done
+	until [[ -s pid ]]; do sleep 0.05; done
 	other=$(<pid)
 	stub ''
 	kill -KILL "$pid"

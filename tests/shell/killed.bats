@@ -8,27 +8,25 @@ load project
 teardown() { [[ ! ${script:-} ]] || kill -KILL -- "-$script" 2>/dev/null || true; }
 
 @test "a hangup ends a script before there is anything to resume: during planning, and when the run's folder is opened" {
-	local status call i
+	local status call
 	cd "$BATS_TEST_TMPDIR"
 	copy_project "$PWD/clone"
 	printf '#!/bin/sh\n' >clone/scripts/setup.sh
 	for call in 'image ls' 'config --format'; do
 		cat >slow-docker <<-EOS
 			#!/usr/bin/env bash
-			[[ "\$*" != *"$call"* ]] || { : >"$PWD/came" && sleep 1; }
+			[[ "\$*" != *"$call"* ]] || { : >"$PWD/came" && until [[ -e $PWD/told ]]; do sleep 0.05; done; }
 			exec "$PWD/clone-docker" "\$@"
 		EOS
 		chmod +x slow-docker
-		rm -f came
+		rm -f came told
 		set -m
 		BENCH_DOCKER=$PWD/slow-docker env --default-signal=INT clone/scripts/matrix.sh --stack aiohttp --scenario json >out 2>&1 3>&- &
 		script=$!
 		set +m
-		for ((i = 0; i < 100; i++)); do
-			[[ ! -e came ]] || break
-			sleep 0.1
-		done
+		until [[ -e came ]] || ! kill -0 "$script"; do sleep 0.05; done
 		kill -HUP "$script" || true
+		touch told
 		status=0
 		wait "$script" || status=$?
 		cat out

@@ -22,6 +22,7 @@ from unittest.mock import patch
 
 from make_run import entry
 from pretend_engine import PretendEngine, made_run
+from waiting import HANGS_S, until
 
 from bench.load.event import run_event
 from bench.load.task import task_of
@@ -57,14 +58,11 @@ class Server:
         with self.told.open("ab") as told:
             self.process = subprocess.Popen([sys.executable, str(SERVER)], env=environment, stdout=told)
 
-    def wait(self) -> None:
-        until = time.monotonic() + 20
-        while time.monotonic() < until:
-            with suppress(OSError), socket.create_connection((self.host or "127.0.0.1", self.port), 1) as one:
-                one.sendall(b"GET /plaintext HTTP/1.1\r\nConnection: close\r\n\r\n")
-                if one.recv(4096):
-                    break
-            time.sleep(0.02)
+    def answers(self) -> bool:
+        with suppress(OSError), socket.create_connection((self.host or "127.0.0.1", self.port), HANGS_S) as one:
+            one.sendall(b"GET /plaintext HTTP/1.1\r\nConnection: close\r\n\r\n")
+            return bool(one.recv(4096))
+        return False
 
 
 class OnThisMachine(PretendEngine):
@@ -165,9 +163,9 @@ def serving(
         server.start()
     try:
         for server in servers:
-            server.wait()
+            until(server.answers)
         yield servers, port
     finally:
         for server in servers:
             server.process.terminate()
-            server.process.wait(20)
+            server.process.wait(HANGS_S)

@@ -11,7 +11,10 @@ import pytest
 from chromium import ARGUMENTS, CHROMIUM
 from page_browser import Opened, built
 from page_run import write
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from waiting import HANGS_S
+
+expect.set_options(timeout=HANGS_S * 1000)
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +45,7 @@ def opened(browser: Browser) -> Iterator[Opened]:
         context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, **more)
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(60_000)
+        page.set_default_timeout(HANGS_S * 1000)
         page.on("request", lambda request: requested.append(request.url))
         page.on("console", lambda message: logged.append(message.text))
         page.on("pageerror", lambda error: logged.append(str(error)))

@@ -13,6 +13,7 @@ import pytest
 from loop_engine import LoopEngine, loop, outcomes
 from loop_runs import in_step, make_loop, solo
 from pretend_engine import PretendEngine, made_run
+from waiting import until
 
 from bench.plan.event import as_dict
 from bench.plan.events import EVENTS as EVENTS_OF_PLAN
@@ -69,9 +70,7 @@ def happened(engine: Acting, event: Doings, told: Mapping[str, Any] | None = Non
     (folder / "capacity.json").write_text(json.dumps({"told": [], **(told or {})}))
     with acting(Dependencies(engine), "a", event, folder):
         (folder / BEGUN).write_text(f"{time.monotonic_ns()} {time.time_ns()}\n")
-        give_up = time.monotonic() + 60
-        while time.monotonic() < give_up and not (folder / ENOUGH).exists() and engine.looks < LOOKS:
-            time.sleep(0.01)
+        until(lambda: (folder / ENOUGH).exists() or engine.looks >= LOOKS)
         engine.run.folder.joinpath("ended-early").write_text(str((folder / ENOUGH).exists()))
     assert not (folder / BEGUN).exists() and not (folder / ENOUGH).exists()
     found: dict[str, Any] = json.loads((folder / EVENTS).read_text())

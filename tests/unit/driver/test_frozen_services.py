@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from waiting import until
 
 from bench.load.held import Freezer as Asker
 from driver import counters
@@ -34,12 +35,8 @@ def freezer(pause: Callable[[str, str], bool] = lambda *_: False) -> Freezer:
     return Freezer({"one": 11, "two": 12}, pause)
 
 
-def is_soon(folder: Path, word: str) -> bool:
-    for _ in range(500):
-        if state(folder).read_text() == f"{word}\n":
-            return True
-        time.sleep(0.01)
-    return False
+def comes(folder: Path, word: str) -> None:
+    until(lambda: state(folder).read_text() == f"{word}\n")
 
 
 def test_services_are_frozen_and_thawed_and_one_that_is_gone_is_not(folder: Path) -> None:
@@ -66,10 +63,10 @@ def test_a_driver_that_is_killed_leaves_nothing_frozen(folder: Path) -> None:
         with served(folder, freezer()):
             Asker(folder)._tell("freeze", ["one"])
             time.sleep(60)
-    assert is_soon(folder, "FROZEN")
+    comes(folder, "FROZEN")
     os.kill(driver, signal.SIGKILL)
     os.waitpid(driver, 0)
-    assert is_soon(folder, "THAWED")
+    comes(folder, "THAWED")
 
 
 def test_one_that_was_killed_itself_leaves_nothing_frozen(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,7 @@ import pytest
 from loop_runs import FACTS
 from places import ROOT
 from pretend_engine import pretend_docker
+from waiting import HANGS_S, until
 
 from driver.files import save_json
 from driver.messages import RUN_JSON
@@ -60,7 +61,7 @@ class Holder:
     def held(self, *options: str, command: str = "exit 0", **environment: str) -> tuple[int, str]:
         """The exit status and the output."""
         process = self.hold(*options, command=command, **environment)
-        _, said = process.communicate(timeout=20)
+        _, said = process.communicate(timeout=HANGS_S)
         return process.returncode, said
 
     def writers(self) -> list[int]:
@@ -74,7 +75,7 @@ class Holder:
         return found
 
     def until_loading(self) -> None:
-        until(lambda: all((self.root / f"docker.{name}").exists() for name in "ab"), 20)
+        until(lambda: all((self.root / f"docker.{name}").exists() for name in "ab"))
 
     def downs(self) -> int:
         """How often its containers were removed."""
@@ -87,13 +88,6 @@ class Holder:
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
         lines = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pid in children}
         return sorted(map(int, lines), key=lambda pid: b"hold" in lines[str(pid)])
-
-
-def until(true: Callable[[], bool], seconds: float = 5) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "it never came"
-        time.sleep(0.02)
 
 
 @pytest.fixture
@@ -136,7 +130,7 @@ def test_a_signal_ends_all_of_it_and_how_to_go_on_is_said(holder: Holder, number
     process = holder.hold()
     holder.until_loading()
     os.killpg(process.pid, number)
-    assert process.communicate(timeout=20)[1] == f"interrupted; {GOES_ON}\n"
+    assert process.communicate(timeout=HANGS_S)[1] == f"interrupted; {GOES_ON}\n"
     assert (process.returncode, holder.writers(), holder.downs()) == (130, [], 1)
     # The loads end because of the interruption, which is not a failure of a service.
     assert not (holder.root / "failures").exists()
@@ -155,7 +149,7 @@ def test_who_was_told_to_ignore_a_hangup_does(holder: Holder) -> None:
     time.sleep(0.1)
     assert process.poll() is None
     (holder.root / "ended").touch()
-    assert process.wait(timeout=20) == 0
+    assert process.wait(timeout=HANGS_S) == 0
 
 
 @pytest.mark.parametrize("kill", [os.kill, os.killpg])
@@ -175,7 +169,7 @@ def test_where_what_measures_is_killed_its_holder_ends_the_rest_with_its_status(
     process = holder.hold()
     holder.until_loading()
     os.kill(holder.commands()[0], signal.SIGKILL)
-    assert process.communicate(timeout=20)[1] == ""
+    assert process.communicate(timeout=HANGS_S)[1] == ""
     assert (process.returncode, holder.writers(), holder.downs()) == (137, [], 1)
 
 
@@ -201,7 +195,7 @@ def test_a_second_writer_is_refused_and_names_the_first(holder: Holder) -> None:
     assert status == 2 and re.fullmatch(words, said), said
     assert first.poll() is None and holder.downs() == 0
     first.terminate()
-    assert first.wait(timeout=20) == 130
+    assert first.wait(timeout=HANGS_S) == 130
 
 
 def test_one_in_a_container_is_named_by_that_and_starts_no_containers_itself(holder: Holder) -> None:
@@ -212,7 +206,7 @@ def test_one_in_a_container_is_named_by_that_and_starts_no_containers_itself(hol
     assert status == 2 and said.endswith(f"{by}: wait for it, or end it (docker-compose down)\n")
     first.terminate()
     kept = "what is measured is kept in results/a-run"
-    assert first.communicate(timeout=20)[1] == f"{kept}\ninterrupted; {kept}\n"
+    assert first.communicate(timeout=HANGS_S)[1] == f"{kept}\ninterrupted; {kept}\n"
     assert (holder.root / "docker.calls").read_text() == ""
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from docker_calls import Docker
 from loop_engine import LoopEngine, metas
 from loop_runs import FACTS, write_services
 from profiled_run import STACKS_OF, first_of, write_profile, write_profiled
+from waiting import until
 
 from driver.steps import sampler
 from driver.steps.profile import main, profile_tables
@@ -56,10 +56,8 @@ def test_each_service_is_loaded_once_more_and_sampled_from_a_container_beside_it
     engine: LoopEngine, docker: Docker, tmp_path: Path, capsys: Capture
 ) -> None:
     def until_sampled() -> None:
-        for _ in range(500):
-            if len(docker.asked(SAMPLER)) >= len([call for call in engine.calls("exec") if "measure run" in call]):
-                return
-            time.sleep(0.01)
+        loads = len([call for call in engine.calls("exec") if "measure run" in call])
+        until(lambda: len(docker.asked(SAMPLER)) >= loads)
 
     engine.when["exec"] = until_sampled
     profile_tables(engine, None)

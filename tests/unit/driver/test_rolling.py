@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from pretend_engine import NotingEngine, PretendEngine, made_run
+from waiting import until
 
 from driver.engines.engine import Container, End
 from driver.messages import BEGUN, PROXY_ASKED, PROXY_TOLD, Action, Doings
@@ -124,9 +125,7 @@ def test_both_are_replaced_one_after_the_other_and_then_the_load_may_end(tmp_pat
     actions = tuple(Action(0.0, "swap", "TERM", number) for number in ("1", "2"))
     with proxy(engine, folder), acting(Dependencies(engine), "a", Doings(actions, "rolled"), folder):
         (folder / BEGUN).write_text(f"{time.monotonic_ns()} {time.time_ns()}\n")
-        until = time.monotonic() + 20
-        while time.monotonic() < until and not (folder / ".enough").exists():
-            time.sleep(0.01)
+        until((folder / ".enough").exists)
     told = json.loads((folder / EVENTS).read_text())
     assert [one["pid_after"] for one in told["actions"]] == [11, 21] and told["until_ns"] is not None
     assert engine.calls("stop", "start") == ["stop 1 10 s", "start 1", "stop 2 10 s", "start 2"]

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from loop_engine import outcomes
 from loop_runs import block, make_loop, solo
 from places import ROOT
 from pretend_engine import PretendEngine, made_run, pretend_docker
+from waiting import until
 
 from driver import __main__ as verbs
 from driver.docker import DockerError, Done
@@ -88,11 +88,7 @@ def test_a_planner_that_is_never_told_ends_by_itself(tmp_path: Path) -> None:
     (tmp_path / "results/a-run/finished.json").mkdir()
     assert do("measure")[0] == 1
     assert "exec --interactive bench-a-run-loadgen-1 python3 -m bench next" in (tmp_path / "calls").read_text()
-    for _ in range(600):
-        if "bench next a-run" not in subprocess.check_output(["ps", "-eo", "args"], text=True):
-            return
-        time.sleep(0.05)
-    pytest.fail("it still waits")
+    until(lambda: "bench next a-run" not in subprocess.check_output(["ps", "-eo", "args"], text=True))
 
 
 @pytest.mark.usefixtures("project")
@@ -118,11 +114,7 @@ def test_an_interrupt_ends_a_step_at_once_and_it_is_measured_when_the_run_goes_o
 
 
 def until_loading(root: Path) -> None:
-    for _ in range(600):
-        if (root / "calls").exists() and "measure run" in (root / "calls").read_text():
-            return
-        time.sleep(0.05)
-    pytest.fail("it was not loaded")
+    until(lambda: (root / "calls").exists() and "measure run" in (root / "calls").read_text())
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ The counts that the server prints and those in the event's record are the same.
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -18,10 +19,12 @@ import bench.records.event_window
 import calibration.events
 from bench.cli.verify import LATE, PASSED, verify_verb
 from bench.load.client import Asked, Client, Request
-from bench.plan.event import HELD, Event, Needs, Phase
+from bench.plan.event import HELD, SLOWER_S, Event, Needs, Phase
 from bench.plan.events import EVENTS, kind_of
 from bench.plan.events.dependencies import IN_POOL, steps_of
 from bench.records.event import EventRecord, Fate
+from bench.records.event_window import read_log
+from bench.tools.sockets import REQUESTS
 from bench.words.event_cells import BAD_STATUS
 from calibration.events import Check, Known, behind_s, checks
 from driver.messages import Action
@@ -29,17 +32,25 @@ from driver.messages import Action
 KNOWN = Known(drops=7, back_s=0.5, exit_s=0.5, slow=20, stall_s=1.5, idle_s=3.7)
 AT_S, FIRST = 1.0, 1
 """When the action is done; and the request that checks whether the server is up."""
+LONGEST_S = 120.0
+"""Ends a load whose event does not end."""
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("driver.steps.rolling.OBEYS_S", "driver.steps.rolling.ANSWERS_S", "bench.load.proxy.PATIENCE_S"):
+        monkeypatch.setattr(name, LONGEST_S)
 
 
 def short(name: str, signal: str = "") -> Event:
-    """The planned event with this name, shortened to seconds."""
+    """The planned event with this name, which ends in seconds, except on a busy machine."""
     kind = kind_of(name)
     assert kind
     (event,) = kind.cases
     actions = tuple(replace(one, at_s=AT_S) for one in event.actions)
     if signal:
         actions = (Action(AT_S, "signal", signal, "main"),)
-    return replace(event, phases=(Phase(event.phases[0].share, 12.0),), actions=actions, settle_s=0.5)
+    return replace(event, phases=(Phase(event.phases[0].share, LONGEST_S),), actions=actions, settle_s=0.5)
 
 
 def wrong(record: EventRecord, known: Known = KNOWN) -> list[Check]:
@@ -68,7 +79,10 @@ def test_a_reload_that_loses_exactly_so_many(tmp_path: Path, monkeypatch: pytest
     assert not wrong(record)
     assert (record.lost, record.fates[Fate.RESET], told["resets"]) == (7, 7, 7)
     assert told["received"] == FIRST + (record.sent or 0) and told["answered"] == FIRST + record.answered
-    assert record.recovered_s == 1.0
+    # On a busy machine, the lost ones may have been due before the reload, or more than a second after it.
+    (log,) = (read_log(path.read_bytes()) or () for path in tmp_path.rglob(REQUESTS))
+    lost_s = [row.due - record.actions[0].at_s for row in log if row.fate is Fate.RESET]
+    assert record.recovered_s == 1 + math.floor(max(-1.0, *lost_s))
 
 
 def test_a_reload_that_loses_nothing(tmp_path: Path) -> None:
@@ -107,7 +121,7 @@ def test_what_is_under_way_at_sigterm_is_cut(tmp_path: Path) -> None:
     record, told = happened(tmp_path, short("stop"), KNOWN)
     assert not wrong(record)
     after = record.extras.get("reset_after", 0)
-    assert isinstance(after, int) and record.fates[Fate.RESET] + after >= told["resets"] >= record.lost > 1
+    assert isinstance(after, int) and record.fates[Fate.RESET] + after >= told["resets"] >= record.lost >= 1
     assert record.extras["refused_after"]
 
 
@@ -115,9 +129,8 @@ def test_a_killed_worker_takes_along_what_it_has_and_the_rest_waits(tmp_path: Pa
     record, told = happened(tmp_path, short("killed"), KNOWN)
     assert not wrong(record)
     assert told["answered"] < record.answered
-    # If requests already waited for a CPU before, waiting for the next worker is not slower than before.
-    waited = (record.p99_before_s or 0) > 0.3
-    assert record.recovered_s == 1.0 or (waited and record.recovered_s == 0.0)
+    # If the client waits for a CPU, responses are slow before and after, too.
+    assert record.recovered_s == 1.0 or behind_s(record) > SLOWER_S
 
 
 def test_slow_connections_stop_service_and_are_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,10 +162,10 @@ def test_answers_that_come_late_are_not_as_before(late_s: float, calm: bool) -> 
 
 
 def rolling(case: str) -> Event:
-    """The planned event, shortened to seconds."""
+    """The planned event, which ends in seconds, except on a busy machine."""
     (event,) = [one for one in EVENTS["rolling"].cases if one.level == f"rolling-behind-{case}"]
-    actions = tuple(replace(one, at_s=AT_S, wait_s=min(one.wait_s, 1.0)) for one in event.actions)
-    return replace(event, phases=(Phase(event.phases[0].share, 20.0),), actions=actions, settle_s=0.5)
+    actions = tuple(replace(one, at_s=AT_S) for one in event.actions)
+    return replace(event, phases=(Phase(event.phases[0].share, LONGEST_S),), actions=actions, settle_s=0.5)
 
 
 def statuses(record: EventRecord) -> int:
@@ -209,6 +222,6 @@ def test_connections_that_the_server_keeps_are_not_waited_for(tmp_path: Path) ->
 
 
 def test_a_container_that_was_away_for_long_is_back_before_the_next_one_leaves(tmp_path: Path) -> None:
-    record, _ = happened(tmp_path, rolling("haproxy-pre-stop-3-s"), replace(KNOWN, exit_s=7.0))
+    record, _ = happened(tmp_path, rolling("haproxy-pre-stop-3-s"), replace(KNOWN, exit_s=9.0))
     log = next(tmp_path.rglob("proxy.log")).read_text()
     assert "Server service/s1 is DOWN, reason" in log and (record.lost, statuses(record)) == (0, 0)

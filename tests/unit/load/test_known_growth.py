@@ -60,10 +60,15 @@ def test_a_leak_is_what_the_server_leaks_and_none_is_steady(tmp_path: Path, know
     assert record.rate is None and record.missing["rate"]
 
 
-def test_each_reload_leaves_two_files_behind(tmp_path: Path) -> None:
+def test_each_reload_leaves_two_files_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # On a busy machine, a request keeps its descriptor for longer.
+    monkeypatch.setattr("driver.steps.events.COUNTS", 50)
     known = replace(KNOWN, files=2, drops=1)
     event = replace(
-        case("memory-20-reloads"), phases=(Phase(0.3, 60.0),), actions=(Action(0.5, "signal", "HUP", "main"),)
+        case("memory-20-reloads"),
+        most_rate=10.0,
+        phases=(Phase(0.3, 200.0),),
+        actions=(Action(0.5, "signal", "HUP", "main"),),
     )
     record, told = happened(tmp_path, event, known)
     assert not wrong(checks(record, known)), checks(record, known)

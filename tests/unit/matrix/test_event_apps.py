@@ -7,10 +7,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from waiting import HANGS_S, until
 
 ASKS = {
     "wsgi": """
@@ -71,9 +71,7 @@ prefork.run(serve)
 def test_a_stopped_server_ends_once_all_its_workers_have(workers: int, tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": "services", "PORT": "0", "BACKLOG": "1", "WORKERS": str(workers)}
     with subprocess.Popen([sys.executable, "-c", f"FOLDER = {str(tmp_path)!r}\n{WORKERS}"], env=environment) as server:
-        until = time.monotonic() + 20
-        while len([*tmp_path.glob("up-*")]) < workers and time.monotonic() < until:
-            time.sleep(0.01)
+        until(lambda: len([*tmp_path.glob("up-*")]) == workers)
         server.send_signal(signal.SIGTERM)
-        assert server.wait(20) == 0
+        assert server.wait(HANGS_S) == 0
         assert len([*tmp_path.glob("done-*")]) == workers
