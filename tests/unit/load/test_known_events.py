@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from known_server import RATE, happened, serving
+from waiting import HANGS_S
 
 import bench.load.event
 import bench.load.idle_close
@@ -32,14 +33,14 @@ from driver.messages import Action
 KNOWN = Known(drops=7, back_s=0.5, exit_s=0.5, slow=20, stall_s=1.5, idle_s=3.7)
 AT_S, FIRST = 1.0, 1
 """When the action is done; and the request that checks whether the server is up."""
-LONGEST_S = 120.0
-"""Ends a load whose event does not end."""
+LONGEST_S = 30.0
+"""Ends a load whose event does not end, or that has no calm seconds on a busy machine."""
 
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("driver.steps.rolling.OBEYS_S", "driver.steps.rolling.ANSWERS_S", "bench.load.proxy.PATIENCE_S"):
-        monkeypatch.setattr(name, LONGEST_S)
+        monkeypatch.setattr(name, HANGS_S)
 
 
 def short(name: str, signal: str = "") -> Event:
