@@ -19,6 +19,7 @@ from bench.contract.verify import MOST_TIMEOUTS, Result, verify
 
 TIMEOUT = 30
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
 BODY = b'{"message":"Hello, World!"}'
 
 Behaviour = Callable[[socket.socket, SimulatedClock], object]
@@ -56,11 +57,8 @@ NO_ANSWER: dict[str, tuple[Behaviour, str]] = {
     "garbage": (says(b"\x00\xff garbage\r\n\r\n"), r"not HTTP: '\x00ÿ garbage\r\n'"),
     "another protocol": (says(b"SSH-2.0-OpenSSH\r\n"), r"not HTTP: 'SSH-2.0-OpenSSH\r\n'"),
     "closes in mid-body": (says(HEAD + b"Content-Length: 99\r\n\r\n{}"), INCOMPLETE.format(2)),
-    "closes in mid-chunk": (says(HEAD + b"Transfer-Encoding: chunked\r\n\r\n9\r\n{}"), INCOMPLETE.format(0)),
-    "an invalid chunk size": (
-        says(HEAD + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n"),
-        INCOMPLETE.format(0),
-    ),
+    "closes in mid-chunk": (says(CHUNKED + b"9\r\n{}"), INCOMPLETE.format(0)),
+    "an invalid chunk size": (says(CHUNKED + b"zz\r\n{}\r\n0\r\n\r\n"), INCOMPLETE.format(0)),
     "a thousand headers": (says(HEAD + b"X: y\r\n" * 1000 + b"\r\n"), "HTTPException: got more than 100 headers"),
     "an endless header": (
         says(HEAD + b"X: " + b"y" * 200_000),

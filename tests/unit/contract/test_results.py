@@ -17,6 +17,8 @@ from bench.core.errors import UserError
 from bench.matrix.listeners import LISTENERS, load_listeners, parse_listeners, with_own
 from bench.matrix.load import load_matrix
 
+Capture = pytest.CaptureFixture[str]
+
 GOOD = {"route": "json", "check": "Status", "ok": True, "expected": None, "got": None, "seconds": 0.25}
 BAD = GOOD | {"ok": False, "check": "Body", "expected": "<a>", "got": 'b"\x00\ud800\u202e'}
 
@@ -47,13 +49,13 @@ def run(tmp_path: Path) -> Path:
     return make_run(tmp_path / "run", services)
 
 
-def test_all_that_passes_is_status_0(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_that_passes_is_status_0(tmp_path: Path, capsys: Capture) -> None:
     folder = make_run(tmp_path / "run", {"fine": ([GOOD], None)})
     assert summary_verb([str(folder)]) == 0
     assert capsys.readouterr().out.splitlines()[:-1] == ["# fine", "ok - json Status", "1 passed, 0 failed"]
 
 
-def test_what_fails_is_status_1_and_a_table(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_fails_is_status_1_and_a_table(run: Path, capsys: Capture) -> None:
     assert summary_verb([str(run), "--quiet"]) == 1
     assert capsys.readouterr().out.splitlines() == [
         "# liar",
@@ -70,15 +72,13 @@ def test_what_fails_is_status_1_and_a_table(run: Path, capsys: pytest.CaptureFix
     ]
 
 
-def test_a_failed_check_without_a_failure_file_fails_the_service(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_failed_check_without_a_failure_file_fails_the_service(tmp_path: Path, capsys: Capture) -> None:
     folder = make_run(tmp_path / "run", {"liar": ([GOOD, BAD | {"got": "<b>"}, BAD | {"check": "Last"}], None)})
     assert summary_verb([str(folder), "--quiet"]) == 1
     assert "2 of 3  failed verification: not ok - json Body: expected <a>, got <b>" in capsys.readouterr().out
 
 
-def test_skipped_cells_are_counted_by_cause(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_skipped_cells_are_counted_by_cause(tmp_path: Path, capsys: Capture) -> None:
     folder = make_run(tmp_path / "run", {"fine": ([GOOD], None)})
     skipped = [{"cause": "not offered"}, {"cause": "not offered"}, {"cause": "no image"}]
     (folder / "run.json").write_text(json.dumps({"services": {"fine": None}, "skipped": skipped}))
@@ -86,7 +86,7 @@ def test_skipped_cells_are_counted_by_cause(tmp_path: Path, capsys: pytest.Captu
     assert capsys.readouterr().out.splitlines()[:-1] == ["skipped: 2 (not offered)", "skipped: 1 (no image)"]
 
 
-def test_junit_counts_every_check_and_what_was_never_reached(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_junit_counts_every_check_and_what_was_never_reached(run: Path, capsys: Capture) -> None:
     summary_verb([str(run)])
     suites = {suite.attrib["name"]: suite for suite in ElementTree.parse(run / "junit.xml").getroot()}
     counts = {name: tuple(s.attrib[key] for key in ("tests", "failures", "errors")) for name, s in suites.items()}
@@ -104,9 +104,7 @@ def test_junit_counts_every_check_and_what_was_never_reached(run: Path, capsys: 
 
 
 @pytest.mark.parametrize(("status", "ended"), [(0, True), (143, True), (137, False), (1, False)])
-def test_how_a_service_ended_is_one_more_check(
-    status: int, ended: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_how_a_service_ended_is_one_more_check(status: int, ended: bool, tmp_path: Path, capsys: Capture) -> None:
     folder = make_run(tmp_path / "run", {"fine": ([GOOD], None)})
     stop = {"exit_status": status, "tries": 3, "begin_ns": 1_000_000_000, "end_ns": 3_500_000_000}
     (folder / "raw/services/fine/stop.json").write_text(json.dumps(stop))
@@ -221,9 +219,7 @@ def cheroot() -> dict[str, int]:
     return load_listeners(ROOT / LISTENERS)["cheroot"].wanted(SETTINGS)
 
 
-def test_the_summary_fails_a_service_whose_listener_lost_an_option(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_summary_fails_a_service_whose_listener_lost_an_option(tmp_path: Path, capsys: Capture) -> None:
     assert summary_verb([str(service_run(tmp_path / "good", {"options": cheroot()}))]) == 0
     assert "ok - sockets Listener and connection have the options" in capsys.readouterr().out
     lost = {"options": cheroot() | {"nodelay": 0, "accepted_nodelay": 0}}
@@ -232,7 +228,7 @@ def test_the_summary_fails_a_service_whose_listener_lost_an_option(
     assert "expected nodelay 1, accepted_nodelay 1, got nodelay 0, accepted_nodelay 0" in words
 
 
-def test_the_summary_says_what_was_skipped_and_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_summary_says_what_was_skipped_and_why(tmp_path: Path, capsys: Capture) -> None:
     run = service_run(tmp_path / "run", {"unreadable": "not permitted"})
     assert summary_verb([str(run), "--quiet"]) == 0
     assert "skip - sockets: not permitted (1 services)" in capsys.readouterr().out
