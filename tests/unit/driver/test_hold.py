@@ -48,13 +48,7 @@ class Holder:
         argv = [sys.executable, "-m", "driver", "hold", "a-run", *options, "--", "bash", "-c", command]
         env = {**os.environ, "DOCKER": f"{sys.executable} {self.root / 'docker.py'}", **environment}
         self.process = subprocess.Popen(
-            argv,
-            cwd=self.root,
-            env=env,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            process_group=0,
+            argv, cwd=self.root, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, process_group=0
         )
         return self.process
 

@@ -193,10 +193,9 @@ def test_each_service_has_a_port_of_its_own_and_none_that_outgoing_connections_t
 def test_the_database_has_a_network_without_a_way_out_and_published_ports_one_without_masquerading() -> None:
     found = bridge_options("198.18.191.0/24")
     assert {"--internal", "--subnet=198.18.191.0/25"} <= set(found["inner"])
-    assert {
-        "--opt=com.docker.network.bridge.enable_ip_masquerade=false",
-        "--subnet=198.18.191.128/25",
-    } <= set(found["outer"])
+    assert {"--opt=com.docker.network.bridge.enable_ip_masquerade=false", "--subnet=198.18.191.128/25"} <= set(
+        found["outer"]
+    )
     assert "--internal" not in found["loadgen"]
     with pytest.raises(Failure, match="cannot be divided in two"):
         bridge_options("198.18.191.0/32")

@@ -70,27 +70,25 @@ def proxy(engine: NotingEngine, folder: Path, *deaf_to: str) -> Iterator[None]:
         thread.join()
 
 
-def swapped(engine: Swapping, folder: Path, action: Action) -> dict[str, Any]:
-    folder.mkdir(exist_ok=True)
-    return rolling.swap(engine, "a", action, folder, time.monotonic_ns)
+def swapped(engine: Swapping, root: Path, action: Action, *deaf_to: str) -> dict[str, Any]:
+    """What is recorded of the action, beside such a load generator."""
+    folder = root / "raw"
+    folder.mkdir()
+    with proxy(engine, folder, *deaf_to):
+        return rolling.swap(engine, "a", action, folder, time.monotonic_ns)
 
 
 def test_a_container_is_stopped_started_and_waited_for(tmp_path: Path) -> None:
-    engine, folder = Swapping(tmp_path), tmp_path / "raw"
-    folder.mkdir()
-    with proxy(engine, folder):
-        told = swapped(engine, folder, Action(0.0, "swap", "TERM", "2"))
+    engine = Swapping(tmp_path)
+    told = swapped(engine, tmp_path, Action(0.0, "swap", "TERM", "2"))
     assert engine.calls() == ["stop 2 10 s", "start 2", "answers 198.18.0.2:8080"]
     assert (told["what"], told["pid"], told["pid_after"], told["error"]) == ("SIGTERM to container 2", 20, 21, "")
     assert 0 <= told["exit_ns"] <= told["took_ns"] and told["exit_code"] == 0
 
 
 def test_before_that_it_is_out_of_the_proxy_and_afterwards_back(tmp_path: Path) -> None:
-    engine, folder = Swapping(tmp_path), tmp_path / "raw"
-    folder.mkdir()
-    with proxy(engine, folder):
-        begun = time.monotonic_ns()
-        told = swapped(engine, folder, Action(0.0, "swap", "TERM", "1", 0.2, 30.0))
+    engine, begun = Swapping(tmp_path), time.monotonic_ns()
+    told = swapped(engine, tmp_path, Action(0.0, "swap", "TERM", "1", 0.2, 30.0))
     at = "198.18.0.1:8080"
     assert engine.calls() == [f"out {at}", "stop 1 30 s", "start 1", f"answers {at}", f"back {at}"]
     assert told["at_ns"] - begun >= 2e8
@@ -102,20 +100,15 @@ def test_every_process_is_told_to_end_at_the_time_that_the_engine_says(tmp_path:
             end = super().stop_container(service, number, grace_s, every_process)
             return End(end.at_ns, end.code, (end.at_ns or 0) - 5_000_000)
 
-    engine, folder = Telling(tmp_path), tmp_path / "raw"
-    folder.mkdir()
-    with proxy(engine, folder):
-        told = swapped(engine, folder, Action(0.0, "swap", "TERM", "1", grace_s=90.0, every_process=True))
+    engine = Telling(tmp_path)
+    told = swapped(engine, tmp_path, Action(0.0, "swap", "TERM", "1", grace_s=90.0, every_process=True))
     assert engine.calls("stop") == ["stop 1 90 s every"]
     assert (told["what"], told["exit_ns"]) == ("SIGTERM to every process of container 1", 5_000_000)
 
 
 def test_one_that_does_not_come_back_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rolling, "ANSWERS_S", 0.1)
-    engine, folder = Swapping(tmp_path), tmp_path / "raw"
-    folder.mkdir()
-    with proxy(engine, folder, "answers"):
-        told = swapped(engine, folder, Action(0.0, "swap", "TERM", "1"))
+    told = swapped(Swapping(tmp_path), tmp_path, Action(0.0, "swap", "TERM", "1"), "answers")
     assert told["error"] == "the container gave no answer within 0.1 s" and told["pid_after"] == 11
 
 

@@ -259,11 +259,7 @@ def test_one_that_does_not_end_by_itself_has_three_tries(
     assert verify.check_shutdown(engine, "a") == statuses[tries - 1]
     assert (
         calls.read_text().splitlines()
-        == [
-            "stop --time 10 bench-a-run-a-1",
-            "inspect --format {{.State.ExitCode}} bench-a-run-a-1",
-        ]
-        * tries
+        == ["stop --time 10 bench-a-run-a-1", "inspect --format {{.State.ExitCode}} bench-a-run-a-1"] * tries
     )
     assert json.loads((engine.run.service_folder("a") / "stop.json").read_text()) == {
         **{"exit_status": statuses[tries - 1], "tries": tries},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -119,35 +119,38 @@ def test_a_reader_that_does_not_come_has_its_last_failure() -> None:
         await_reader(f"127.0.0.1:{port}", 0.3, 0.1)
 
 
+@contextmanager
+def saying(words: bytes) -> Iterator[int]:
+    """The port of a server that says this to one client."""
+
+    def say() -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.sendall(words)
+
+    with closing(socket.create_server(("127.0.0.1", 0))) as listener:
+        thread = threading.Thread(target=say)
+        thread.start()
+        yield listener.getsockname()[1]
+        thread.join()
+
+
 @pytest.mark.parametrize("words", [b"no json\n", b"[]\n", b'{"boot": "a"', b""])
 def test_what_is_no_reader_is_refused(words: bytes) -> None:
-    with closing(socket.create_server(("127.0.0.1", 0))) as listener:
-        thread = threading.Thread(target=lambda: _say(listener, words))
-        thread.start()
-        with pytest.raises(UserError, match="an incomplete answer"):
-            FarCounters("127.0.0.1", listener.getsockname()[1], timeout_s=HANGS_S)
-        thread.join()
+    with saying(words) as port, pytest.raises(UserError, match="an incomplete answer"):
+        FarCounters("127.0.0.1", port, timeout_s=HANGS_S)
 
 
 @pytest.mark.parametrize("words", [b'{"cpu_ns": {}, "host_ticks": [1]}\n', b'{"cpu_ns": {"web": "x"}}\n', b"{}\n"])
 def test_an_answer_of_another_kind_is_refused(words: bytes) -> None:
-    with closing(socket.create_server(("127.0.0.1", 0))) as listener:
-        thread = threading.Thread(target=lambda: _say(listener, b'{"boot": "a", "cpus": 2}\n' + words))
-        thread.start()
-        far = FarCounters("127.0.0.1", listener.getsockname()[1], timeout_s=HANGS_S)
+    with saying(b'{"boot": "a", "cpus": 2}\n' + words) as port:
+        far = FarCounters("127.0.0.1", port, timeout_s=HANGS_S)
         with pytest.raises(UserError, match="did not answer like a reader of counters"):
             far.read(["web"])
         far.close()
-        thread.join()
 
 
 def test_the_boot_id_is_the_kernels(tmp_path: Path) -> None:
     (tmp_path / "id").write_text("abc\n")
     assert far_counters_module.boot_id(tmp_path / "id") == "abc"
     assert far_counters_module.boot_id(tmp_path / "none") == ""
-
-
-def _say(listener: socket.socket, words: bytes) -> None:
-    connection, _ = listener.accept()
-    connection.sendall(words)
-    connection.close()

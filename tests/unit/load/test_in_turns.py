@@ -24,7 +24,7 @@ from bench.load.in_turns import CONTAINERS, load_windows, rate_of, seconds_for, 
 from bench.load.sockets import Connections
 from bench.load.task import Task, read_step
 from bench.load.turns import SHORT, Runner, Turns
-from bench.plan.measurement import Measurement, planned_of
+from bench.plan.measurement import planned_of
 from bench.schedule.step_file import write_step
 from bench.tools.tool import Command, Load
 from bench.tools.wrk import Wrk
@@ -97,10 +97,16 @@ class Fake:
             wait_for_all(step)
         load_windows(step)
 
-    def told(self, service: str, window: int = 1, scenario: str = "json") -> dict[str, Any] | None:
-        """tool.json of a window; None if there is none."""
-        file = self.run / f"raw/r01/b1/{scenario}/wrk-c16/w{window}/{service}/tool.json"
-        return dict(json.loads(file.read_text())) if file.exists() else None
+    def told(self, service: str, window: int = 1, scenario: str = "json") -> dict[str, Any]:
+        """tool.json of a window."""
+        return dict(json.loads((self.window(scenario, window) / service / "tool.json").read_text()))
+
+    def loaded(self, scenario: str = "json") -> list[bool]:
+        """Which of the services were."""
+        return [(self.window(scenario) / name / "tool.json").exists() for name in NAMES]
+
+    def window(self, scenario: str = "json", number: int = 1) -> Path:
+        return self.run / f"raw/r01/b1/{scenario}/wrk-c16/w{number}"
 
     def status(self, service: str) -> str:
         return (self.run / f"raw/r01/b1/services/{service}.status").read_text().strip()
@@ -147,7 +153,6 @@ def test_every_window_of_every_service_is_saved_with_its_turns(make: Make) -> No
         for window in (1, 2):
             for name in NAMES:
                 told = fake.told(name, window, scenario)
-                assert told is not None
                 assert (told["tool"], told["tool_version"], told["exit_status"]) == ("wrk", "4.2.0", 0)
                 assert told["health_after"] == {"status": 200, "time_s": None, "error": None}
                 assert told["turns"]["count"] == 2
@@ -155,8 +160,7 @@ def test_every_window_of_every_service_is_saved_with_its_turns(make: Make) -> No
                 assert told["turns"]["load_ns"] >= 10**8 * (1 + SHORT)
                 assert told["turns"]["cpu_ns"][name] == told["turns"]["cpu_ns"]["postgres"] == 0
                 assert told["turns"]["cpu_ns"][OWN] == 0
-                output = fake.run / f"raw/r01/b1/{scenario}/wrk-c16/w{window}/{name}/output.txt"
-                assert output.read_text() == "told to end\n"
+                assert (fake.window(scenario, window) / name / "output.txt").read_text() == "told to end\n"
     asked = (fake.folder / "asked").read_text().splitlines()
     assert sorted(asked[:3]) == sorted(f"ready {name}" for name in NAMES)
     assert asked.count(f"prepare {NAMES[0]}") == 4
@@ -167,7 +171,6 @@ def test_what_has_no_counter_says_so(make: Make) -> None:
     (fake.run / CONTAINERS).write_text(json.dumps({NAMES[0]: [f"/{NAMES[0]}"], "postgres": ["/not-found"]}))
     fake.measure()
     one = fake.told(NAMES[0])
-    assert one is not None
     assert one["turns"]["missing"] == {"postgres": "its cgroup cannot be read in the load generator"}
     assert "postgres" not in one["turns"]["cpu_ns"]
 
@@ -180,7 +183,6 @@ def test_without_the_hosts_list_cgroups_are_searched_and_those_not_found_say_so(
     monkeypatch.setattr(block_module, "find_cgroups", lambda names, root: {NAMES[0]: NAMES[0]})
     fake.measure()
     one = fake.told(NAMES[0])
-    assert one is not None
     assert NAMES[0] in one["turns"]["cpu_ns"]
     assert {NAMES[1], NAMES[2], "postgres", "upstream"} <= one["turns"]["missing"].keys()
 
@@ -191,7 +193,7 @@ def test_a_service_that_fails_before_the_load_is_left_out_and_no_other(make: Mak
     fake.says(verb, NAMES[1], "11 expected status 200, got 500")
     fake.measure()
     for scenario in ("json", "db-raw"):
-        assert [fake.told(name, 1, scenario) is not None for name in NAMES] == [True, False, True]
+        assert fake.loaded(scenario) == [True, False, True]
     assert fake.status(NAMES[1]) == "11"
     assert fake.said(NAMES[1]).splitlines()[-1] == "measure: expected status 200, got 500"
     # It is asked only once, not for each window.
@@ -204,7 +206,7 @@ def test_a_service_whose_container_is_gone_is_left_out_and_no_other(
     fake = make()
     monkeypatch.setattr(block_module, "address_of", lambda name: None if name == NAMES[1] else "127.0.0.1")
     fake.measure()
-    assert [fake.told(name) is not None for name in NAMES] == [True, False, True]
+    assert fake.loaded() == [True, False, True]
     assert fake.status(NAMES[1]) == "10"
     assert "no longer has an address" in fake.said(NAMES[1])
 
@@ -226,7 +228,7 @@ def test_a_tool_that_fails_in_its_turns_has_its_status_and_the_others_go_on(
     fake.tool(1)  # ab's status when it is interrupted
     fake.tool(0, NAMES[1], *argv)
     fake.measure()
-    told = [fake.told(name) or {} for name in NAMES]
+    told = [fake.told(name) for name in NAMES]
     assert [one["exit_status"] for one in told] == [0, status, 0]
     assert [one["turns"]["count"] for one in told] == [2, 1, 2]
 
@@ -236,8 +238,7 @@ def test_a_service_that_no_longer_answers_after_its_turns_has_that_in_its_window
     fake.says("after", NAMES[1], "10 no answer in 5 s")
     fake.measure()
     told = [fake.told(name) for name in NAMES]
-    assert [one and one["health_after"]["status"] for one in told] == [200, None, 200]
-    assert told[1] is not None
+    assert [one["health_after"]["status"] for one in told] == [200, None, 200]
     assert told[1]["health_after"]["error"] == "measure: no answer in 5 s"
 
 
@@ -245,7 +246,7 @@ def test_a_request_with_a_body_has_its_file(make: Make) -> None:
     fake = make(method="POST", body='{"a": 1}')
     fake.measure()
     for name in NAMES:
-        assert (fake.run / f"raw/r01/b1/json/wrk-c16/w1/{name}/request-body").read_text() == '{"a": 1}'
+        assert (fake.window() / name / "request-body").read_text() == '{"a": 1}'
 
 
 def test_a_block_of_which_nothing_is_left_is_not_loaded(make: Make) -> None:
@@ -253,7 +254,7 @@ def test_a_block_of_which_nothing_is_left_is_not_loaded(make: Make) -> None:
     for name in NAMES:
         fake.says("ready", name, "10 no answer")
     fake.measure()
-    assert not any(fake.told(name) for name in NAMES)
+    assert not any(fake.loaded())
 
 
 def test_no_tool_outlives_its_window(make: Make) -> None:
@@ -262,18 +263,6 @@ def test_no_tool_outlives_its_window(make: Make) -> None:
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):  # it has already ended
             assert str(fake.folder / "tool.sh").encode() not in path.read_bytes()
-
-
-def slow_line(connections: int = 16) -> Measurement:
-    return planned_of(
-        {
-            "id": "x", "round": 1, "position": 1, "service": "s", "server": "s", "framework": "f", "python": "3.13",
-            "base": "debian", "package": None, "scenario": "json", "tool": "wrk", "level": "c16",
-            "connections": connections, "count": None, "rate": None, "duration_s": 1.0, "warmup_s": 1.0,
-            "dir": "raw/r01/b1/json/wrk-c16/w1/s", "mode": "turns", "unit": "r01-b1", "block": 1, "window": 1,
-            "turn_s": 0.1,
-        }
-    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -290,7 +279,7 @@ def slow_line(connections: int = 16) -> Measurement:
     ids=["quick", "just enough", "slow", "few connections", "at the limit", "not known", "none"],
 )
 def test_a_slow_service_is_loaded_for_longer(warmed: float | None, connections: int, seconds: float) -> None:
-    line = slow_line(connections)
+    line = planned_of(block(1, STACKS)[0] | {"connections": connections, "warmup_s": 1.0})
     assert seconds_for(line, rate_of(line, warmed, services=4)) == pytest.approx(seconds)
 
 
@@ -319,9 +308,16 @@ def test_a_window_that_noise_spoiled_is_taken_again_with_the_same_services(
     first, second = (fake.run / f"raw/r01/b1/json/wrk-c16/{name}" for name in ("w1.spoiled-1", "w1"))
     for name in NAMES:
         assert (first / name / "tool.json").exists() and (second / name / "tool.json").exists()
-        assert fake.told(name, 1, "delay-20") is not None
+    assert all(fake.loaded("delay-20"))
     asked = (fake.folder / "asked").read_text().splitlines()
     assert asked.count(f"prepare {NAMES[0]}") == 2, "they are warm"
+
+
+def watched(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+    """The addresses whose connections are asked for from now on."""
+    peers = list[tuple[str, int]]()
+    monkeypatch.setattr(turns_module, "connections_to", lambda peer: peers.append(peer) or Connections(0))
+    return peers
 
 
 def test_a_server_that_already_runs_is_asked_where_it_is_and_has_no_counters(
@@ -331,35 +327,26 @@ def test_a_server_that_already_runs_is_asked_where_it_is_and_has_no_counters(
     lines = [line | ({"url": "http://127.0.0.1:8000"} if line["service"] == NAMES[1] else {}) for line in fake.lines]
     write_step(fake.run, one_step(lines))
     (fake.run / CONTAINERS).write_text(json.dumps({n: [f"/{n}"] for n in (NAMES[0], NAMES[2], "postgres")}))
-    asked, peers, counted = list[str](), list[tuple[str, int]](), list[int]()
+    asked, peers, counted = list[str](), watched(monkeypatch), list[int]()
 
     def address_of(name: str) -> str:
         asked.append(name)
         return "127.0.0.1"
-
-    def connections_to(peer: tuple[str, int]) -> Connections:
-        peers.append(peer)
-        return Connections(0)
 
     def wanted(_retries: object, _window: object, taken: Sequence[object], _hosts: object) -> bool:
         counted.append(len(taken))
         return False
 
     monkeypatch.setattr(block_module, "address_of", address_of)
-    monkeypatch.setattr(turns_module, "connections_to", connections_to)
     monkeypatch.setattr("bench.load.in_turns.Retries.wanted", wanted)
-    fake.tool(0)
-    (fake.folder / "tool-127.0.0.1").write_text((fake.folder / "tool").read_text())
+    fake.tool(0, "127.0.0.1")
     fake.measure()
     assert asked == [NAMES[0], "127.0.0.1", NAMES[2]]
     assert set(peers) == {("127.0.0.1", 8080), ("127.0.0.1", 8000)}
     told = fake.told(NAMES[1])
-    assert told is not None
     assert told["turns"]["missing"] == {NAMES[1]: "no counters: not a container of this project"}
     assert NAMES[1] not in told["turns"]["cpu_ns"]
-    other = fake.told(NAMES[0])
-    assert other is not None
-    assert other["turns"]["missing"] == {}
+    assert fake.told(NAMES[0])["turns"]["missing"] == {}
     # Its CPU use, which is not counted, would look like noise, so noise counts only for the other two.
     assert counted == [2]
 
@@ -368,15 +355,8 @@ def test_a_service_with_a_published_port_is_watched_there(make: Make, monkeypatc
     fake = make()
     (fake.run / "addresses.tsv").write_text(f"{NAMES[1]}\t127.0.0.1:21003\n")
     write_step(fake.run, one_step(fake.lines))
-    peers = list[tuple[str, int]]()
-
-    def connections_to(peer: tuple[str, int]) -> Connections:
-        peers.append(peer)
-        return Connections(0)
-
-    monkeypatch.setattr(turns_module, "connections_to", connections_to)
-    fake.tool(0)
-    (fake.folder / "tool-127.0.0.1").write_text((fake.folder / "tool").read_text())
+    peers = watched(monkeypatch)
+    fake.tool(0, "127.0.0.1")
     fake.measure()
     assert set(peers) == {("127.0.0.1", 8080), ("127.0.0.1", 21003)}
 
@@ -389,12 +369,11 @@ def test_a_window_in_which_the_clock_was_set_is_loaded_again(make: Make, monkeyp
     clocks = {"time_ns": lambda: next(readings) + next(ahead), "monotonic_ns": lambda: next(readings)}
     monkeypatch.setattr(block_module, "time", SimpleNamespace(**clocks))
     fake.measure()
-    window = fake.run / "raw/r01/b1/json/wrk-c16"
+    window = fake.window().parent
     assert sorted(path.name for path in window.iterdir()) == ["w1", "w1.clock-1"]
     (set_aside,) = (json.loads(path.read_text()) for path in window.glob(f"w1.clock-1/{NAMES[0]}/tool.json"))
     assert set_aside["end_ns"] - set_aside["start_ns"] - set_aside["elapsed_ns"] == 3600 * 10**9
     told = fake.told(NAMES[0])
-    assert told is not None
     assert told["end_ns"] - told["start_ns"] == told["elapsed_ns"]
 
 
@@ -405,7 +384,7 @@ def test_a_clock_that_is_always_set_does_not_keep_a_window_for_ever(
     backwards = iter(range(10**18, 0, -(10**12)))
     monkeypatch.setattr(block_module.time, "time_ns", lambda: next(backwards))
     fake.measure()
-    window = fake.run / "raw/r01/b1/json/wrk-c16"
+    window = fake.window().parent
     assert sorted(path.name for path in window.iterdir()) == ["w1", "w1.clock-1", "w1.clock-2"]
     assert fake.status(NAMES[0]) == "0"
 
@@ -426,7 +405,7 @@ def test_a_window_whose_responses_came_after_its_turns_is_loaded_again_and_waits
 
     monkeypatch.setattr(block_module, "run_window", run_window)
     fake.measure()
-    window = fake.run / "raw/r01/b1/json/wrk-c16"
+    window = fake.window().parent
     assert len([*window.glob("w1.late-*")]) == again
     assert not [*window.glob("w1.spoiled-*")], "noise on the host did not do it"
     assert rests == [0.0, *[0.07] * again]
@@ -441,4 +420,4 @@ def test_a_full_disk_ends_the_block_before_a_window_is_whole(make: Make, monkeyp
     monkeypatch.setattr(block_module, "check_room", full)
     with pytest.raises(OSError, match="No space left"):
         fake.measure()
-    assert all(fake.told(name) is None for name in NAMES)
+    assert not any(fake.loaded())

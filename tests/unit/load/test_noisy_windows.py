@@ -35,34 +35,23 @@ def exact(all_s: float, **told: Any) -> Turns:
     return made
 
 
-@pytest.mark.parametrize(
-    ("taken", "spoiled"),
-    [
-        ([turns(idle=100)], False),
-        ([turns(idle=91)], False),
-        ([turns(idle=89)], True),
-        ([turns(idle=95, steal=5)], True),
-        ([turns(idle=85), turns(idle=100)], False),
-        ([turns(idle=70), turns(idle=100)], True),
-        ([exact(1.09, idle=70)], False),
-        ([exact(1.11, idle=100)], True),
-        ([exact(1.09, idle=100), turns(idle=70)], True),
-        ([], False),
-    ],
-    ids=[
-        "quiet",
-        "4.5 % foreign",
-        "5.5 % foreign",
-        "steal",
-        "one noisy turn of two",
-        "very noisy",
-        "idle states",
-        "tasks",
-        "one unknown",
-        "no turns",
-    ],
-)
-def test_other_programs_and_the_hypervisor_spoil_a_window(taken: list[Turns], spoiled: bool) -> None:
+WINDOWS: dict[str, tuple[list[Turns], bool]] = {
+    "quiet": ([turns(idle=100)], False),
+    "4.5 % foreign": ([turns(idle=91)], False),
+    "5.5 % foreign": ([turns(idle=89)], True),
+    "steal": ([turns(idle=95, steal=5)], True),
+    "one noisy turn of two": ([turns(idle=85), turns(idle=100)], False),
+    "very noisy": ([turns(idle=70), turns(idle=100)], True),
+    "idle states": ([exact(1.09, idle=70)], False),
+    "tasks": ([exact(1.11, idle=100)], True),
+    "one unknown": ([exact(1.09, idle=100), turns(idle=70)], True),
+    "no turns": ([], False),
+}
+
+
+@pytest.mark.parametrize("window", WINDOWS)
+def test_other_programs_and_the_hypervisor_spoil_a_window(window: str) -> None:
+    taken, spoiled = WINDOWS[window]
     assert is_spoiled(taken, NoiseLimits(), (2,)) is spoiled
 
 
