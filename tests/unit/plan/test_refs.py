@@ -83,60 +83,50 @@ def without_echo(text: str) -> str:
 
 SYNC_GEVENT = {"base": {"WORKER_CLASS": "sync"}, "head": {"WORKER_CLASS": "gevent"}, "labels": ("sync", "gevent")}
 JSON = {"scenarios": ("json",)}
-CASES: dict[str, tuple[dict[str, Any], list[str], dict[str, Any]]] = {
-    "each service from either side, the base first": ({}, [], {"stacks": ("aiohttp", FLASK), **JSON}),
-    "WORKER_CLASS chooses the server of each side": (SYNC_GEVENT, [], {}),
-    "but not where servers are named": (
+Case = tuple[dict[str, Any], tuple[str, ...], dict[str, Any]]
+
+
+def case(differs: dict[str, Any] | None = None, *vary: str, **wanted: Any) -> Case:
+    return differs or {}, vary, wanted
+
+
+CASES: dict[str, Case] = {
+    "each service from either side, the base first": case(stacks=("aiohttp", FLASK), **JSON),
+    "WORKER_CLASS chooses the server of each side": case(SYNC_GEVENT),
+    "but not where servers are named": case(
+        SYNC_GEVENT, stacks=("gunicorn-sync-flask", "gunicorn-gevent-flask"), **JSON
+    ),
+    "a preset has the server of each side": case(
         SYNC_GEVENT,
-        [],
-        {"stacks": ("gunicorn-sync-flask", "gunicorn-gevent-flask"), **JSON},
+        preset="quick",
+        stacks=("gunicorn-$WORKER_CLASS-flask",),
+        tools=("vegeta",),
+        levels=("r500",),
+        **JSON,
     ),
-    "a preset has the server of each side": (
-        SYNC_GEVENT,
-        [],
-        {
-            "preset": "quick",
-            "stacks": ("gunicorn-$WORKER_CLASS-flask",),
-            "tools": ("vegeta",),
-            "levels": ("r500",),
-            **JSON,
-        },
+    "settings of a side, for services that read them": case(
+        {"head": {"WORKERS": "3", "MEMORY": "256m", "PIDS": "99"}}, stacks=("aiohttp",), **JSON
     ),
-    "settings of a side, for services that read them": (
-        {"head": {"WORKERS": "3", "MEMORY": "256m", "PIDS": "99"}},
-        [],
-        {"stacks": ("aiohttp",), **JSON},
+    "a setting that Python 3.12 does not read": case(
+        {"head": {"PYTHON_JIT": "1"}}, stacks=("aiohttp",), pythons=("3.12", "3.13")
     ),
-    "a setting that Python 3.12 does not read": (
-        {"head": {"PYTHON_JIT": "1"}},
-        [],
-        {"stacks": ("aiohttp",), "pythons": ("3.12", "3.13")},
+    "an exported variable holds for both": case(
+        {"head": {"WORKERS": "3"}, "environ": {"WORKERS": "1"}}, stacks=("aiohttp",)
     ),
-    "an exported variable holds for both": (
-        {"head": {"WORKERS": "3"}, "environ": {"WORKERS": "1"}},
-        [],
-        {"stacks": ("aiohttp",)},
+    "knobs go with refs": case({}, "THREADS=2,8", stacks=(FLASK,), **JSON),
+    "what one side lacks is left out": case(
+        {"matrix": without_flask}, frameworks=("flask", "aiohttp"), servers=("aiohttp", "werkzeug")
     ),
-    "knobs go with refs": ({}, ["THREADS=2,8"], {"stacks": (FLASK,), **JSON}),
-    "what one side lacks is left out": (
-        {"matrix": without_flask},
-        [],
-        {"frameworks": ("flask", "aiohttp"), "servers": ("aiohttp", "werkzeug")},
+    "where nothing is left": case({"matrix": without_flask}, frameworks=("flask",), servers=("werkzeug",)),
+    "a name that neither has": case({"matrix": without_flask}, frameworks=("flusk",)),
+    "what one side does not offer is left out of both": case(
+        {"matrix": without_echo}, stacks=("uvicorn-starlette",), scenarios=("json", "echo")
     ),
-    "where nothing is left": ({"matrix": without_flask}, [], {"frameworks": ("flask",), "servers": ("werkzeug",)}),
-    "a name that neither has": ({"matrix": without_flask}, [], {"frameworks": ("flusk",)}),
-    "what one side does not offer is left out of both": (
-        {"matrix": without_echo},
-        [],
-        {"stacks": ("uvicorn-starlette",), "scenarios": ("json", "echo")},
+    "a stack that the difference does not touch": case(
+        {"changed": "services/frameworks/flask/app.py\n"}, stacks=("aiohttp",)
     ),
-    "a stack that the difference does not touch": (
-        {"changed": "services/frameworks/flask/app.py\n"},
-        [],
-        {"stacks": ("aiohttp",)},
-    ),
-    "a lock of another Python": ({"changed": "services/locks/py39/common-async.txt\n"}, [], {}),
-    "nothing that a service is made of differs": ({"changed": "services/uv.toml\n"}, [], {}),
+    "a lock of another Python": case({"changed": "services/locks/py39/common-async.txt\n"}),
+    "nothing that a service is made of differs": case({"changed": "services/uv.toml\n"}),
 }
 
 
