@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +21,14 @@ RATE, BEFORE_S = 100.0, 3.0
 BIN_S = 0.1
 CUT = {"cut_after_s": 30.0, "cut": 256, "opened": 256, "most_k": 256}
 DOCUMENTED = {
-    "gunicorn": "HUP starts new workers and stops the old ones (https://docs.gunicorn.org/en/stable/signals.html)",
+    "gunicorn": "HUP starts new workers and stops the old ones (https://docs.gunicorn.org/en/stable/signals.html)"
 }
 
 
 def event(
     service: str = "uvicorn",
     name: str = "reload",
-    case: str = "keep-alive",
+    case: str | None = None,
     *,
     round: int = 1,
     sent: int | None = 1000,
@@ -38,7 +39,8 @@ def event(
     gone: bool = False,
     **changes: Any,
 ) -> EventRecord:
-    """Loses `lost` requests after the action, or with `gone` all later ones."""
+    """Loses `lost` requests after the action, or with `gone` all later ones; a reload is with keep-alive by itself."""
+    case = ("keep-alive" if name == "reload" else "") if case is None else case
     package = changes.pop("package", None)
     count = sent or 0
     lost = count - int(RATE * BEFORE_S) if gone else lost
@@ -112,67 +114,35 @@ def releases(losses: Sequence[int] = (3, 5, 7, 4, 6), *, sent: int = 1000) -> li
 
 def bad_day(rounds: int = 7) -> list[EventRecord]:
     """Records with a cell for each kind of finding."""
-    found: list[EventRecord | None] = []
-    for number in range(1, rounds + 1):
-        found += [
-            event("gunicorn", round=number, lost=2 + number),
-            event("uvicorn", round=number, gap_s=2.1, recovered_s=2.3),
-            cannot("waitress", "reload", "", "Waitress has no reload (https://example.org/waitress)")
-            if number == 1
-            else None,
-            event("null", round=number),
-            event("gunicorn", case="new connections", round=number, lost=1),
-            event("uvicorn", case="new connections", round=number, lost=number % 3),
-            event(
-                "granian",
-                case="new connections",
-                round=number,
-                happened=False,
-                happened_by="0 of 4 workers were replaced",
-            ),
-            event("null", case="new connections", round=number),
-            event("gunicorn", "killed", "", round=number, lost=1, fate=Fate.CUT_SHORT),
-            event("uvicorn", "killed", "", round=number, gone=True, fate=Fate.REFUSED),
-            event("waitress", "killed", "", round=number, gone=number == 2, fate=Fate.REFUSED),
-            event(
-                "gunicorn",
-                "stop",
-                "",
-                round=number,
-                sent=400,
-                exit_s=1.2,
-                recovered_s=None,
-                extras={"long_fate": "cut_short"},
-            ),
-            event("uvicorn", "stop", "", round=number, sent=400, lost=3, exit_s=5.0 + number / 10, recovered_s=None),
-            event("waitress", "stop", "", round=number, causes=("the client was late",), exit_s=10.0),
-            event("gunicorn", "overload", "", round=number, timeout_s=1.0, lost=500, recovered_s=None),
-            event(
-                "uvicorn",
-                "overload",
-                "",
-                round=number,
-                timeout_s=1.0,
-                lost=480,
-                fate=Fate.TIMED_OUT,
-                recovered_s=12.0,
-                extras={"rate_2_1.5x": 500.0, "rate_3_3x": 1000.0, "goodput_3_3x": 40.0},
-            ),
-            event(
-                "waitress",
-                "overload",
-                "",
-                round=number,
-                ended=Ended.FAILED,
-                detail="it did not start",
-                sent=None,
-                fates={},
-                timeline=(),
-            ),
-            event("gunicorn", "slow", "silent", timeout_s=1.0, round=number, extras={"smallest_k": 4, "most_k": 256}),
-            event("uvicorn", "slow", "silent", timeout_s=1.0, round=number, extras=CUT),
-        ]
-    return [one for one in found if one]
+    return [one for number in range(1, rounds + 1) for one in _bad_round(number)]
+
+
+def _bad_round(number: int) -> list[EventRecord]:
+    of, new = partial(event, round=number), "new connections"
+    answered = {"rate_2_1.5x": 500.0, "rate_3_3x": 1000.0, "goodput_3_3x": 40.0}
+    failed: dict[str, Any] = {"ended": Ended.FAILED, "detail": "it did not start", "sent": None, "fates": {}}
+    none = cannot("waitress", "reload", "", "Waitress has no reload (https://example.org/waitress)")
+    return [
+        of("gunicorn", lost=2 + number),
+        of("uvicorn", gap_s=2.1, recovered_s=2.3),
+        *[none] * (number == 1),
+        of("null"),
+        of("gunicorn", case=new, lost=1),
+        of("uvicorn", case=new, lost=number % 3),
+        of("granian", case=new, happened=False, happened_by="0 of 4 workers were replaced"),
+        of("null", case=new),
+        of("gunicorn", "killed", lost=1, fate=Fate.CUT_SHORT),
+        of("uvicorn", "killed", gone=True, fate=Fate.REFUSED),
+        of("waitress", "killed", gone=number == 2, fate=Fate.REFUSED),
+        of("gunicorn", "stop", sent=400, exit_s=1.2, recovered_s=None, extras={"long_fate": "cut_short"}),
+        of("uvicorn", "stop", sent=400, lost=3, exit_s=5.0 + number / 10, recovered_s=None),
+        of("waitress", "stop", causes=("the client was late",), exit_s=10.0),
+        of("gunicorn", "overload", timeout_s=1.0, lost=500, recovered_s=None),
+        of("uvicorn", "overload", timeout_s=1.0, lost=480, fate=Fate.TIMED_OUT, recovered_s=12.0, extras=answered),
+        of("waitress", "overload", timeline=(), **failed),
+        of("gunicorn", "slow", "silent", timeout_s=1.0, extras={"smallest_k": 4, "most_k": 256}),
+        of("uvicorn", "slow", "silent", timeout_s=1.0, extras=CUT),
+    ]
 
 
 SERVERS = ("gunicorn", "uvicorn", "granian", "hypercorn", "waitress", "uwsgi", "bjoern", "cheroot")

@@ -129,52 +129,31 @@ def test_what_the_server_does_holds() -> None:
     assert f"| {APP} | reload, keep-alive | lost requests | 7 | 7 | holds |" in text.splitlines()
 
 
+def seen(record: EventRecord, **extras: Any) -> EventRecord:
+    """The record with other figures of its own."""
+    return replace(record, extras={**record.extras, **extras})
+
+
+SWAPPED = {"until the new code answers", "until all workers are others"}
 WRONG = {
     "one more lost": (reload(fates={Fate.ANSWERED: 992, Fate.RESET: 8}), {"lost requests", "of these, reset"}),
     "one less lost": (reload(fates={Fate.ANSWERED: 994, Fate.RESET: 6}), {"lost requests", "of these, reset"}),
     "another fate": (reload(fates={Fate.ANSWERED: 993, Fate.REFUSED: 7}), {"of these, reset"}),
-    "a request without a line": (
-        reload(sent=999, fates={Fate.ANSWERED: 992, Fate.RESET: 7}),
-        {"requests in the log"},
-    ),
-    "back too soon": (
-        reload(extras={"new_code_s": 1.4, "swapped_s": 0.1}),
-        {"until the new code answers", "until all workers are others"},
-    ),
-    "never back": (
-        reload(extras={"new_code_s": None, "swapped_s": None}),
-        {"until the new code answers", "until all workers are others"},
-    ),
+    "a request without a line": (reload(sent=999, fates={Fate.ANSWERED: 992, Fate.RESET: 7}), {"requests in the log"}),
+    "back too soon": (reload(extras={"new_code_s": 1.4, "swapped_s": 0.1}), SWAPPED),
+    "never back": (reload(extras={"new_code_s": None, "swapped_s": None}), SWAPPED),
     "an outage": (reload(longest_gap_s=2.3), {"longest outage"}),
     "not reloaded": (reload(happened=False), {"window counts"}),
-    "cut, and not counted": (
-        stop(sent=401, fates={Fate.ANSWERED: 401}, extras=stop().extras | {"under_way": 1}),
-        {"lost requests"},
-    ),
-    "one of them twice": (stop(extras=stop().extras | {"under_way": 5}), {"lost requests"}),
-    "the long one was answered": (
-        stop(extras=stop().extras | {"long_fate": "answered"}),
-        {"fate of the response that takes 5 s"},
-    ),
+    "cut, and not counted": (seen(stop(fates={Fate.ANSWERED: 401}), under_way=1), {"lost requests"}),
+    "one of them twice": (seen(stop(), under_way=5), {"lost requests"}),
+    "the long one was answered": (seen(stop(), long_fate="answered"), {"fate of the response that takes 5 s"}),
     "ended late": (stop(exit_s=2.4), {"until it ended"}),
-    "a restart unseen": (
-        killed(extras={"under_way_lost": 5, "started_s": 0.05, "restored_s": 1.6}),
-        {"until a new worker starts"},
-    ),
-    "an answer unseen": (
-        killed(extras={"under_way_lost": 5, "started_s": 1.6, "restored_s": None}),
-        {"until it answers"},
-    ),
-    "refused": (
-        killed(fates={Fate.ANSWERED: 994, Fate.RESET: 5, Fate.REFUSED: 1}),
-        {"of these, refused or timed out"},
-    ),
-    "stopped by fewer": (
-        slow(extras=slow().extras | {"smallest_k": 16}),
-        {"fewest slow connections that stop service"},
-    ),
-    "left open": (slow(extras=slow().extras | {"cut": 31}), {"slow connections that were closed"}),
-    "closed early": (slow(extras=slow().extras | {"cut_after_s": 14.9}), {"after"}),
+    "a restart unseen": (seen(killed(), started_s=0.05), {"until a new worker starts"}),
+    "an answer unseen": (seen(killed(), started_s=1.6, restored_s=None), {"until it answers"}),
+    "refused": (killed(fates={Fate.ANSWERED: 994, Fate.RESET: 5, Fate.REFUSED: 1}), {"of these, refused or timed out"}),
+    "stopped by fewer": (seen(slow(), smallest_k=16), {"fewest slow connections that stop service"}),
+    "left open": (seen(slow(), cut=31), {"slow connections that were closed"}),
+    "closed early": (seen(slow(), cut_after_s=14.9), {"after"}),
 }
 
 

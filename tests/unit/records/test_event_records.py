@@ -4,36 +4,18 @@ import gzip
 from dataclasses import replace
 
 import pytest
+from event_runs import event
 
 from bench.records import event_window
-from bench.records.event import Action, Bin, Ended, EventRecord, Fate, dump, from_line, load, to_line
+from bench.records.event import Ended, Fate, dump, from_line, load, to_line
 from bench.records.record import BadRecord
 
-RELOAD = EventRecord(
-    id="r01-0001",
-    round=1,
-    service="gunicorn-sync-wsgi-py313-debian",
-    server="gunicorn-sync",
-    framework="wsgi",
-    python="3.13",
-    base="debian",
-    scenario="delay-50",
-    event="reload",
-    case="keep-alive",
-    environment={"WORKERS": "4"},
-    rate=24.0,
-    capacity=80.0,
-    share=0.3,
-    timeout_s=5.0,
-    window_s=20.0,
-    actions=(Action("SIGHUP to the main process", 5.0, 0.1),),
+RELOAD = event(
+    "gunicorn",
     sent=480,
-    fates={Fate.ANSWERED: 477, Fate.RESET: 3},
-    longest_gap_s=0.3,
-    workers_before=(8, 9),
-    workers_after=(20, 21),
-    happened=True,
-    timeline=(Bin(0.0, 2, 0, 0.051), Bin(0.1, 0, 3)),
+    lost=3,
+    recovered_s=None,
+    environment={"WORKERS": "4"},
     extras={"told_close": 4},
     missing={"recovered_s": "errors until the window's end"},
 )

@@ -89,7 +89,7 @@ def test_what_was_alone_is_named_where_the_run_has_it(alone: dict[str, list[str]
         for case in own
         for server in ("a", "b")
     ]
-    told = tell_events([*records, event("a", "hung", "", beside=0)], {})
+    told = tell_events([*records, event("a", "hung", beside=0)], {})
     assert told and said in event_tables(told)[0].notes
 
 
@@ -153,11 +153,11 @@ def test_the_question_in_the_docs_finds_the_figures_of_an_event(
     (question,) = re.findall(r'^duckdb -c "(.*events.parquet.*)"', DOC.read_text(), re.MULTILINE)
     after = {"a": (0.3, 0.5, 0.4), "b": (31.0, None, 30.0)}
     records = [
-        event(name, "killed", "", round=number, extras={"restored_s": restored_s})
+        event(name, "killed", round=number, extras={"restored_s": restored_s})
         for name, found in after.items()
         for number, restored_s in enumerate(found, 1)
     ]
-    folder = write_events(tmp_path / "a-run", [*records, event("b", "killed", "", round=4, happened=False)])
+    folder = write_events(tmp_path / "a-run", [*records, event("b", "killed", round=4, happened=False)])
     build_verb(["--quiet", str(folder)])
     monkeypatch.chdir(tmp_path)
     Path("events.parquet").write_bytes(exported("events-parquet", folder, capsysbinary))
@@ -171,8 +171,8 @@ def test_verdicts_have_the_figures_of_each_event(tmp_path: Path) -> None:
     folder = write_events(
         tmp_path / "a-run",
         [
-            event("a", "killed", "", round=1, extras={"restored_s": 0.3}),
-            event("a", "killed", "", round=2, recovered_s=None, extras={"restored_s": None}),
+            event("a", "killed", round=1, extras={"restored_s": 0.3}),
+            event("a", "killed", round=2, recovered_s=None, extras={"restored_s": None}),
             event("a", "memory", "requests", timeline=(), points=grows, extras={"requests": 10**6, "parts_s": 120.3}),
             event("a", "balance", "8 pooled", extras={"workers": 2, "worst_share": 1.0, "connections_1": 64}),
         ],

@@ -26,23 +26,28 @@ def told_of(records: list[EventRecord]) -> ToldEvents:
     return told
 
 
+def of(name: str, case: str | None = None, **more: Any) -> EventRecord:
+    """The record of an event of uvicorn."""
+    return event("uvicorn", name, case, **more)
+
+
 def growth(bytes_each: float, requests: int, noise: float = 0.0, **more: float) -> EventRecord:
     """The record of memory that grows by `bytes_each` per request."""
     done = [requests * (part + 0.5) / 10 for part in range(10)]
     points = tuple(Point(at, 4e7 + at * bytes_each + noise * (place % 2)) for place, at in enumerate(done))
     extras = {"requests": requests, "parts_s": 130.1, **more}
-    return event("uvicorn", "memory", "requests", points=points, extras=extras, timeline=(), sent=requests)
+    return of("memory", "requests", extras=extras, points=points, timeline=(), sent=requests)
 
 
 def reloads(files: int) -> EventRecord:
     points = tuple(Point(number, 40 + files * number) for number in range(21))
-    return event("uvicorn", "memory", "20 reloads", points=points, extras={"reloads": 20})
+    return of("memory", "20 reloads", extras={"reloads": 20}, points=points)
 
 
 def balance(connections: tuple[int, ...], **more: float) -> EventRecord:
     extras = {f"connections_{number}": count for number, count in enumerate(connections, 1)}
     shares = {"workers": len(connections), "worst_share": max(connections) / sum(connections)}
-    return event("uvicorn", "balance", "64 kept-alive", extras=extras | shares | more)
+    return of("balance", "64 kept-alive", extras=extras | shares | more)
 
 
 def cells_of_events() -> Said:
@@ -55,13 +60,8 @@ def cells_of_events() -> Said:
         "a gap that is none": event(gap_s=0.4),
         "never came back": event(gone=True),
         "back, and not as before": event(lost=5, recovered_s=None),
-        "stopped: it is not asked to come back": event(
-            "uvicorn",
+        "stopped: it is not asked to come back": of(
             "stop",
-            "",
-            sent=400,
-            exit_s=1.2,
-            recovered_s=None,
             extras={
                 "long_fate": "answered",
                 "under_way": 7,
@@ -72,23 +72,18 @@ def cells_of_events() -> Said:
                 "still_answered": 6,
                 "told_to_close": 5,
             },
+            sent=400,
+            exit_s=1.2,
+            recovered_s=None,
         ),
-        "stopped, and cut": event(
-            "uvicorn", "stop", "", sent=400, lost=3, exit_s=10.0, extras={"long_fate": "cut_short"}
+        "stopped, and cut": of("stop", extras={"long_fate": "cut_short"}, sent=400, lost=3, exit_s=10.0),
+        "a worker that was replaced": of("killed", extras={"started_s": 0.02, "restored_s": 0.31}, lost=1),
+        "a worker that has started, and no request shows when it answers": of(
+            "killed", extras={"started_s": 0.02, "restored_s": None}, lost=1
         ),
-        "a worker that was replaced": event(
-            "uvicorn", "killed", "", lost=1, extras={"started_s": 0.02, "restored_s": 0.31}
-        ),
-        "a worker that has started, and no request shows when it answers": event(
-            "uvicorn", "killed", "", lost=1, extras={"started_s": 0.02, "restored_s": None}
-        ),
-        "a worker that was not": event("uvicorn", "hung", "", lost=90, recovered_s=None),
-        "overloaded": event(
-            "uvicorn",
+        "a worker that was not": of("hung", lost=90, recovered_s=None),
+        "overloaded": of(
             "overload",
-            "",
-            lost=480,
-            recovered_s=12.0,
             extras={
                 "rate_2_1.5x": 500.0,
                 "rate_3_3x": 1000.0,
@@ -96,6 +91,8 @@ def cells_of_events() -> Said:
                 "rate_4_0.5x": 170.0,
                 "cpu_unanswered": 0.93,
             },
+            lost=480,
+            recovered_s=12.0,
         ),
         "memory that grows": growth(100, 1_000_000),
         "memory that may still fill": growth(100, 1_000_000, parts_s=10.1),
@@ -118,20 +115,13 @@ def cells_of_events() -> Said:
         "shares that cannot be made even": balance((16, 16, 16, 16), p99_s=0.2, even_p99_s=0.2, even_worst_share=0.9),
         "shares of new connections": balance((250, 260, 240, 250), p99_s=0.02),
         "one worker": balance((64,), p99_s=0.02),
-        "workers that do not tell themselves": event("uvicorn", "balance", "8 pooled", extras={"workers": None}),
-        "rolled": event(
-            "uvicorn",
-            "rolling",
-            "behind HAProxy, pre-stop 3 s",
-            extras={"swap_1_s": 1.2, "swap_2_s": 1.9, "killed_1": False},
+        "workers that do not tell themselves": of("balance", "8 pooled", extras={"workers": None}),
+        "rolled": of(
+            "rolling", "behind HAProxy, pre-stop 3 s", extras={"swap_1_s": 1.2, "swap_2_s": 1.9, "killed_1": False}
         ),
-        "rolled, with causes": event(
-            "uvicorn",
+        "rolled, with causes": of(
             "rolling",
             "behind nginx",
-            lost=957,
-            sent=1359,
-            fate=Fate.OTHER_STATUS,
             extras={
                 "swap_1_s": 11.2,
                 "swap_2_s": 1.0,
@@ -144,38 +134,33 @@ def cells_of_events() -> Said:
                 "cause_no_container": 957,
                 "cause_reset": 7,
             },
+            lost=957,
+            sent=1359,
+            fate=Fate.OTHER_STATUS,
         ),
-        "idle connections are closed": event(
-            "uvicorn",
+        "idle connections are closed": of(
             "idle-close",
-            "",
+            extras={"idle_s": 5.0, "idle_least_s": 5.0, "idle_most_s": 5.02, "lost_to_ms": 20.6, "held": 0},
             sent=960,
             lost=181,
             recovered_s=None,
             timeline=(),
-            extras={"idle_s": 5.0, "idle_least_s": 5.0, "idle_most_s": 5.02, "lost_to_ms": 20.6, "held": 0},
         ),
-        "idle connections are closed, and a request just before is lost": event(
-            "uvicorn", "idle-close", "", sent=960, lost=1, timeline=(), extras={"idle_s": 5.0, "lost_to_ms": -7.0}
+        "idle connections are closed, and a request just before is lost": of(
+            "idle-close", extras={"idle_s": 5.0, "lost_to_ms": -7.0}, sent=960, lost=1, timeline=()
         ),
-        "idle connections are kept": event(
-            "uvicorn", "idle-close", "", sent=32, timeline=(), extras={"held": 32, "watched_s": 20.0}
-        ),
-        "nothing is kept": event(
-            "uvicorn", "idle-close", "", sent=32, timeline=(), extras={"idle_s": 0.001, "held": 0}
-        ),
-        "recycled": event("uvicorn", "recycle", "every 1000", extras={"recycled": 7}),
-        "many connections": event(
-            "uvicorn",
+        "idle connections are kept": of("idle-close", extras={"held": 32, "watched_s": 20.0}, sent=32, timeline=()),
+        "nothing is kept": of("idle-close", extras={"idle_s": 0.001, "held": 0}, sent=32, timeline=()),
+        "recycled": of("recycle", "every 1000", extras={"recycled": 7}),
+        "many connections": of(
             "connections",
             "1000 idle",
             extras={"kb_per_connection": 12.41, "most_k": 1000, "opened": 1000, "cut": 40, "cut_after_s": 5.0},
         ),
-        "idle connections beyond a server's limit": event(
-            "uvicorn", "connections", "5000 idle", extras={"most_k": 5000, "opened": 5000, "slow_answered": 2048}
+        "idle connections beyond a server's limit": of(
+            "connections", "5000 idle", extras={"most_k": 5000, "opened": 5000, "slow_answered": 2048}
         ),
-        "slow clients are cut": event(
-            "uvicorn",
+        "slow clients are cut": of(
             "slow",
             "silent",
             extras={
@@ -188,22 +173,20 @@ def cells_of_events() -> Said:
                 "p99_beside_k": 256,
             },
         ),
-        "slow readers use up its memory": event(
-            "uvicorn", "slow", "10 MB read a KB a second", extras={"most_k": 256, "oom_kills": 2}
+        "slow readers use up its memory": of(
+            "slow", "10 MB read a KB a second", extras={"most_k": 256, "oom_kills": 2}
         ),
-        "slow clients stop it": event("uvicorn", "slow", "silent", extras={"smallest_k": 4, "most_k": 256}),
-        "health checks fail": event(
-            "uvicorn",
+        "slow clients stop it": of("slow", "silent", extras={"smallest_k": 4, "most_k": 256}),
+        "health checks fail": of(
             "exhausted",
             "threads",
-            lost=63,
             extras={
                 **{"failing_k": 40, "most_waiting": 80, "places": 40, "longest_wait_s": 3.05},
                 **{"needs_sent": 200, "needs_lost": 0},
             },
+            lost=63,
         ),
-        "health checks pass, and connections are left in use": event(
-            "uvicorn",
+        "health checks pass, and connections are left in use": of(
             "exhausted",
             "database pool",
             extras={
@@ -211,24 +194,21 @@ def cells_of_events() -> Said:
                 **{"needs_sent": 81, "needs_lost": 7, "connections_most": 5, "connections_used_after": 2},
             },
         ),
-        "away, and soon back": event(
-            "uvicorn",
+        "away, and soon back": of(
             "away",
             "database stopped",
             extras={"needs_meanwhile": 110, "needs_lost_meanwhile": 101, "needs_lost_after": 3, "again_s": 0.01},
         ),
-        "away, and back later": event(
-            "uvicorn",
+        "away, and back later": of(
             "away",
             "upstream stopped",
             extras={"needs_meanwhile": 110, "needs_lost_meanwhile": 101, "needs_lost_after": 40, "again_s": 2.0},
         ),
-        "away, and never back": event(
-            "uvicorn",
+        "away, and never back": of(
             "away",
             "upstream silent",
-            lost=75,
             extras={"needs_meanwhile": 110, "needs_lost_meanwhile": 110, "needs_lost_after": 120, "again_s": None},
+            lost=75,
         ),
         "cannot": cannot("waitress", "reload", "", "Waitress has no reload (https://example.org)"),
         "did not start": event(ended=Ended.FAILED, detail="it did not start", sent=None, fates={}, timeline=()),
@@ -243,7 +223,7 @@ def cells_of_events() -> Said:
     some = {
         "gone in one round": (event(), event(gone=True), event()),
         "one round did not happen": (event(lost=1), event(happened=False, happened_by="the same pids")),
-        "exits differ": tuple(event("a", "stop", "", exit_s=float(number)) for number in rounds),
+        "exits differ": tuple(event("a", "stop", exit_s=float(number)) for number in rounds),
     }
     return found | {case: cell_words(EventCell("a", records)).line() for case, records in some.items()}
 
@@ -271,7 +251,7 @@ def sentences_of_events() -> Said:
             )
         ],
         "idle connections": [
-            event(name, "idle-close", "", sent=960, recovered_s=None, timeline=(), extras={"idle_s": idle_s})
+            event(name, "idle-close", sent=960, recovered_s=None, timeline=(), extras={"idle_s": idle_s})
             for name, idle_s in (("a", 5.0), ("b", 2.0), ("c", 5.0), ("d", 0.0), ("e", 65.0), ("null", 5.0))
         ],
         "idle connections are kept": [
@@ -327,7 +307,7 @@ def findings_of_events() -> Said:
             rounds=1,
         ),
         "few are lost, and whose are more is open": rounds_of(
-            event("a", "hung", "", lost=1, extras={"restored_s": 31.0}), event("b", "hung", "", extras={})
+            event("a", "hung", lost=1, extras={"restored_s": 31.0}), event("b", "hung", extras={})
         ),
         "the null server loses some too": rounds_of(event("a", lost=5), event("null", lost=1)),
         "a pre-stop wait helps": rounds_of(
@@ -358,28 +338,26 @@ def findings_of_events() -> Said:
         ),
         "nobody answers for a while": rounds_of(event("a", gap_s=2.1), event("b", gap_s=1.0), event("c")),
         "what is under way is cut": rounds_of(
-            event("a", "stop", "", exit_s=0.2, extras={"long_fate": "reset"}),
-            event("b", "stop", "", exit_s=5.1, extras={"long_fate": "answered"}),
-            event("c", "stop", "", exit_s=31.0, extras={"long_fate": "answered"}),
+            event("a", "stop", exit_s=0.2, extras={"long_fate": "reset"}),
+            event("b", "stop", exit_s=5.1, extras={"long_fate": "answered"}),
+            event("c", "stop", exit_s=31.0, extras={"long_fate": "answered"}),
         ),
-        "it does not stop": rounds_of(event("a", "stop", "", exit_s=None, extras={"long_fate": "answered"})),
+        "it does not stop": rounds_of(event("a", "stop", exit_s=None, extras={"long_fate": "answered"})),
         "workers": beside("killed", "", {"restored_s": 0.3}, {"restored_s": 31.0}, {}, {"started_s": 0.1}),
         "a worker that is not replaced once": [
-            event("a", "hung", "", round=number, extras={"restored_s": restored_s})
+            event("a", "hung", round=number, extras={"restored_s": restored_s})
             for number, restored_s in ((1, 0.2), (2, None))
         ],
-        "the whole server ends": rounds_of(event("a", "killed", "", gone=True, extras={"ended_s": 0.2})),
+        "the whole server ends": rounds_of(event("a", "killed", gone=True, extras={"ended_s": 0.2})),
         "the whole server ends once": [
-            event("a", "killed", "", round=1, gone=True, extras={"ended_s": 0.2}),
-            event("a", "killed", "", round=2, extras={"restored_s": 0.2}),
+            event("a", "killed", round=1, gone=True, extras={"ended_s": 0.2}),
+            event("a", "killed", round=2, extras={"restored_s": 0.2}),
         ],
         "a reload ends it": rounds_of(event("a", gone=True, extras={"ended_s": 0.2})),
         "never came back from several": rounds_of(
-            event("a", "killed", "", gone=True), event("a", "hung", "", gone=True), event("b", "hung", "")
+            event("a", "killed", gone=True), event("a", "hung", gone=True), event("b", "hung")
         ),
-        "overloaded, and no answer by the end": rounds_of(
-            event("a", "overload", "", gone=True), event("b", "overload", "")
-        ),
+        "overloaded, and no answer by the end": rounds_of(event("a", "overload", gone=True), event("b", "overload")),
         "overloaded": beside(
             "overload",
             "",
@@ -393,7 +371,7 @@ def findings_of_events() -> Said:
         "not as before after an overload with its own backlog": rounds_of(
             event("a", "overload", "20 s, own backlog", lost=480, recovered_s=None)
         ),
-        "not as before after an overload": rounds_of(event("a", "overload", "", lost=480, recovered_s=None)),
+        "not as before after an overload": rounds_of(event("a", "overload", lost=480, recovered_s=None)),
         "slow clients": beside(
             "slow",
             "silent",
@@ -466,8 +444,8 @@ def test_what_matters_comes_first_and_the_rest_is_folded() -> None:
     """Services that never came back, the first loss of each event, growth, and last what is good to know."""
     records = [
         *(event("a", case=case, lost=5) for case in ("keep-alive", "new connections")),
-        event("a", "killed", "", lost=2, extras={"restored_s": 9.0}),
-        event("a", "hung", "", gone=True),
+        event("a", "killed", lost=2, extras={"restored_s": 9.0}),
+        event("a", "hung", gone=True),
         growth(100, 1_000_000),
         *(event("a", "slow", f"case {number}", extras={"smallest_k": 4}) for number in range(9)),
         event("a", "connections", "1000 idle", extras={"kb_per_connection": 12.4}),
@@ -506,22 +484,20 @@ def test_pairs_of_packages_are_compared_and_nothing_else() -> None:
 
 
 SLOW_AT_THE_END = event(lost=5, recovered_s=None)
-CALM = SLOW_AT_THE_END.timeline
+
+
+def quiet_for(bins: int, failed: int) -> EventRecord:
+    """Without a good answer in the last tenths of a second, and with so many failed requests in each."""
+    calm, end = SLOW_AT_THE_END.timeline[:-bins], SLOW_AT_THE_END.timeline[-bins:]
+    return replace(SLOW_AT_THE_END, timeline=(*calm, *(replace(one, good=0, failed=failed) for one in end)))
+
+
 ENDS: dict[str, tuple[EventRecord, tuple[int, int]]] = {
     "never answered again": (event(gone=True), (1, 0)),
     "answers at the end, and not as before": (SLOW_AT_THE_END, (0, 1)),
-    "the last good answer is older than a second": (
-        replace(SLOW_AT_THE_END, timeline=(*CALM[:-10], *(replace(one, good=0, failed=1) for one in CALM[-10:]))),
-        (1, 0),
-    ),
-    "one answer in the last second": (
-        replace(SLOW_AT_THE_END, timeline=(*CALM[:-9], *(replace(one, good=0, failed=1) for one in CALM[-9:]))),
-        (0, 1),
-    ),
-    "nothing was due in the last second": (
-        replace(SLOW_AT_THE_END, timeline=(*CALM[:-9], *(replace(one, good=0, failed=0) for one in CALM[-9:]))),
-        (0, 1),
-    ),
+    "the last good answer is older than a second": (quiet_for(10, failed=1), (1, 0)),
+    "one answer in the last second": (quiet_for(9, failed=1), (0, 1)),
+    "nothing was due in the last second": (quiet_for(9, failed=0), (0, 1)),
     "it is as before": (event(lost=5), (0, 0)),
 }
 

@@ -31,10 +31,7 @@ from bench.words.own_app import (
     server_words,
 )
 from bench.words.runs import Now, Then, since_then
-from bench.words.setup import (
-    machines_words,
-    package_facts,
-)
+from bench.words.setup import machines_words, package_facts
 
 GOLDEN = Path(__file__).with_name("golden")
 NO_VERDICT = "not enough data"
