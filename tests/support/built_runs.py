@@ -27,5 +27,11 @@ def build(folder: Path) -> list[Record]:
     return list(load((folder / "records.jsonl").read_text().splitlines()))
 
 
+def only_record(folder: Path) -> Record:
+    """The record of a run with one measurement."""
+    (record,) = build(folder)
+    return record
+
+
 def lines_of(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / "plan.jsonl").read_text().splitlines()]

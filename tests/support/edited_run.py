@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from loop_runs import block, finish, finish_block, one_step, tables_of
-from make_run import entry, write_run
+from make_run import entry, write_knee, write_run
 
 from bench.schedule.finished import FILE, read_finished, record_step
 from bench.schedule.steps import Step
@@ -28,16 +28,7 @@ def write_run_of_each_kind(folder: Path) -> Path:
         asked = line | {"rate": rate, "id": line["id"]}
         finish(folder, [asked], [rate or 4000])
         if line["level"] == KNEE:
-            knee = {
-                "schema": 1,
-                "p99_s": 0.05,
-                "share": None,
-                "rate": RATE,
-                "seconds": 5,
-                "reason": None,
-                "found_in": None,
-            }
-            (folder / line["dir"] / "knee.json").write_text(json.dumps(knee | {"trials": []}))
+            write_knee(folder, line, RATE, schema=1, p99_s=0.05, trials=[])
         _record(folder, one_step([line]))
     finish_block(folder, turns, {line["service"]: 4000 for line in turns})
     _record(folder, one_step(turns))

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from make_run import entry, output_of, sent_on_time, write_measurement, write_run
+from make_run import entry, output_of, write_knee, write_latencies, write_measurement, write_run
 from places import SAMPLES
 
 
@@ -159,11 +159,9 @@ def latency(folder: Path) -> None:
         # aiohttp's third round exceeds the limit.
         slow = 80_000_000 if stack == "aiohttp" and line["round"] == 3 and not share else 9_000_000
         write_measurement(folder, asked, output_of(asked, asked["rate"]))
-        for name, text in sent_on_time(10 * asked["rate"], asked["rate"], slow).items():
-            (folder / line["dir"] / name).write_text(text)
-        facts = {"rate": asked["rate"], "seconds": 10, "share": share, "reason": None}
-        facts |= {"found_in": None if line["round"] == 1 and not share else "r01"}
-        (folder / line["dir"] / "knee.json").write_text(json.dumps(facts))
+        write_latencies(folder, line, asked["rate"], slow)
+        found_in = None if line["round"] == 1 and not share else "r01"
+        write_knee(folder, line, asked["rate"], found_in, seconds=10, share=share)
 
 
 FORMS = (summary, proxy_py, aiohttp_versions, aiohttp_vs_gunicorn, wsgi_asgi, sync_vs_gevent, latency)

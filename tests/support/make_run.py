@@ -11,6 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from places import OUTPUTS
+
 from bench.matrix.model import stack_name
 from bench.plan.levels import parse_level
 from bench.plan.measurement import step_folder
@@ -18,6 +20,8 @@ from bench.tools.send_lag import Attack, lag_facts, latency_facts
 
 SECONDS = 5.0
 LOADGEN_S, DATABASE_S, UPSTREAM_S = 1.5, 0.3, 0.1
+PERCENTILES = {10: 0.5, 25: 0.8, 50: 1.0, 66: 1.1, 75: 1.2, 80: 1.3, 90: 1.5, 95: 1.8, 98: 1.9, 99: 2.0}
+"""The latency at each of them, as a factor of the mean."""
 DATABASE = ("create-data", "db-", "queries-", "updates-", "fortunes-")
 SERVERS = {
     "gunicorn-sync-flask": ("gunicorn-sync", "flask"),
@@ -88,74 +92,16 @@ def looks_of(most: int) -> list[int]:
 
 def output_of(line: Mapping[str, Any], rps: float, bad: int = 0) -> str:
     """What the line's tool prints for `rps` answers per second; `bad` answers in total are 500."""
-    writers = {"wrk": _wrk, "hey": _hey, "ab": _ab, "vegeta": _vegeta}
-    return writers[line["tool"]](line, rps, bad)
-
-
-def _mean(line: Mapping[str, Any], rps: float) -> float:
-    return line["connections"] / rps
-
-
-def _wrk(line: Mapping[str, Any], rps: float, bad: int) -> str:
-    ms = 1000 * _mean(line, rps)
-    requests = round(rps * line["duration_s"])
-    non2xx = f"  Non-2xx or 3xx responses: {bad}\n" if bad else ""
-    return (
-        f"Running {line['duration_s']:.0f}s test @ http://{line['service']}:8080/\n"
-        f"  {line['threads']} threads and {line['connections']} connections\n"
-        "  Thread Stats   Avg      Stdev     Max   +/- Stdev\n"
-        f"    Latency   {ms:.2f}ms    0.10ms   {3 * ms:.2f}ms   80.00%\n"
-        "    Req/Sec     7.14k     1.00k    9.00k    75.00%\n"
-        "  Latency Distribution\n"
-        f"     50%  {ms:.2f}ms\n     75%  {1.2 * ms:.2f}ms\n     90%  {1.5 * ms:.2f}ms\n     99%  {2 * ms:.2f}ms\n"
-        f"  {requests} requests in {line['duration_s']:.2f}s, 1.00MB read\n"
-        f"{non2xx}Requests/sec: {rps:9.2f}\nTransfer/sec:      1.00MB\n"
-    )
-
-
-def _hey(line: Mapping[str, Any], rps: float, bad: int) -> str:
-    requests = line["count"] or round(rps * line["duration_s"])
-    seconds, mean = requests / rps, _mean(line, rps)
-    failed = f"  [500]\t{bad} responses\n" if bad else ""
-    percentiles = ((10, 0.5), (25, 0.8), (50, 1.0), (75, 1.2), (90, 1.5), (95, 1.8), (99, 2.0))
-    rows = "".join(f"  {share}% in {factor * mean:.4f} secs\n" for share, factor in percentiles)
-    return (
-        f"\nSummary:\n  Total:\t{seconds:.4f} secs\n  Slowest:\t{3 * mean:.4f} secs\n  Fastest:\t0.0001 secs\n"
-        f"  Average:\t{mean:.4f} secs\n  Requests/sec:\t{rps:.4f}\n  \n  Total data:\t{38 * requests} bytes\n"
-        f"  Size/request:\t38 bytes\n\nResponse time histogram:\n  0.000 [1]\t|\n\n\n"
-        f"Latency distribution:\n{rows}\nDetails (average, fastest, slowest):\n"
-        "  DNS+dialup:\t0.0000 secs, 0.0000 secs, 0.0001 secs\n\n"
-        f"Status code distribution:\n  [200]\t{requests - bad} responses\n{failed}\n\n\n"
-    )
-
-
-def _ab(line: Mapping[str, Any], rps: float, bad: int) -> str:
-    requests = line["count"] or round(rps * line["duration_s"])
-    seconds, ms = requests / rps, 1000 * _mean(line, rps)
-    non2xx = f"Non-2xx responses:      {bad}\n" if bad else ""
-    shares = ((50, 1.0), (66, 1.1), (75, 1.2), (80, 1.3), (90, 1.5), (95, 1.8), (98, 1.9), (99, 2.0))
-    rows = "".join(f"  {share}% {factor * ms:6.0f}\n" for share, factor in shares)
-    return (
-        "This is ApacheBench, Version 2.3 <$Revision$>\n"
-        "Copyright 1996 Adam Twiss, Zeus Technology Ltd, http://www.zeustech.net/\n"
-        "Licensed to The Apache Software Foundation, http://www.apache.org/\n\n"
-        f"Benchmarking {line['service']} (be patient).....done\n\n\n"
-        f"Server Software:        test\nServer Hostname:        {line['service']}\nServer Port:            8080\n\n"
-        f"Document Path:          /\nDocument Length:        Variable\n\n"
-        f"Concurrency Level:      {line['connections']}\nTime taken for tests:   {seconds:.3f} seconds\n"
-        f"Complete requests:      {requests}\nFailed requests:        0\n{non2xx}"
-        f"Total transferred:      {138 * requests} bytes\nHTML transferred:       {38 * requests} bytes\n"
-        f"Requests per second:    {rps:.2f} [#/sec] (mean)\nTime per request:       {ms:.3f} [ms] (mean)\n"
-        f"Time per request:       {1000 / rps:.3f} [ms] (mean, across all concurrent requests)\n"
-        "Transfer rate:          100.00 [Kbytes/sec] received\n\nConnection Times (ms)\n"
-        "              min  mean[+/-sd] median   max\n"
-        "Connect:        0    0   0.1      0       1\n"
-        f"Processing:     0 {ms:4.0f}   0.4 {ms:6.0f} {3 * ms:7.0f}\n"
-        f"Waiting:        0 {ms:4.0f}   0.4 {ms:6.0f} {3 * ms:7.0f}\n"
-        f"Total:          0 {ms:4.0f}   0.4 {ms:6.0f} {3 * ms:7.0f}\n\n"
-        f"Percentage of the requests served within a certain time (ms)\n{rows}"
-        f" 100% {3 * ms:6.0f} (longest request)\n"
-    )
+    if line["tool"] == "vegeta":
+        return _vegeta(line, rps, bad)
+    requests, mean_s = line["count"] or round(rps * line["duration_s"]), line["connections"] / rps
+    took_s = {share: factor * mean_s for share, factor in PERCENTILES.items()}
+    values = {"requests": requests, "good": requests - bad, "bad": bad, "rps": rps, "seconds": requests / rps}
+    values |= {"mean_s": mean_s, "mean_ms": 1000 * mean_s, "most_s": 3 * mean_s, "most_ms": 3000 * mean_s}
+    values |= {"each_ms": 1000 / rps, "body_bytes": 38 * requests, "all_bytes": 138 * requests}
+    values |= {"s": took_s, "ms": {share: 1000 * seconds for share, seconds in took_s.items()}}
+    lines = (OUTPUTS / f"{line['tool']}.txt").read_text().splitlines(keepends=True)
+    return "".join(text for text in lines if bad or "{bad}" not in text).format(**{**line, **values})
 
 
 def _vegeta(line: Mapping[str, Any], rps: float, bad: int) -> str:
@@ -285,6 +231,18 @@ def write_measurement(
     done = {"schema": 1, "id": line["id"], "outcome": "measured", "detail": "", "image_id": "sha256:" + "cd" * 32}
     done |= {"started_ns": 10**9, "ready_ns": 1_450_000_000}
     (saved / "meta.json").write_text(json.dumps(done | dict(meta or {})))
+
+
+def write_knee(folder: Path, line: Mapping[str, Any], rate: int, found_in: str | None = None, **more: Any) -> None:
+    """Writes knee.json of a load at a knee; `found_in`: the round with the search for it."""
+    facts = {"rate": rate, "seconds": 5, "share": None, "reason": None, "found_in": found_in}
+    (folder / line["dir"] / "knee.json").write_text(json.dumps(facts | more))
+
+
+def write_latencies(folder: Path, line: Mapping[str, Any], rate: float, tail_ns: int) -> None:
+    """Replaces what is known of the line's requests, which were sent at this rate and on time."""
+    for name, text in sent_on_time(round(rate * line["duration_s"]), rate, tail_ns).items():
+        (folder / line["dir"] / name).write_text(text)
 
 
 def mark_measured(folder: Path, line: Mapping[str, Any]) -> None:

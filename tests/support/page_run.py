@@ -14,7 +14,17 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from make_run import DATABASE_S, LOADGEN_S, UPSTREAM_S, entry, output_of, sent_on_time, write_measurement, write_run
+from make_run import (
+    DATABASE_S,
+    LOADGEN_S,
+    UPSTREAM_S,
+    entry,
+    output_of,
+    write_knee,
+    write_latencies,
+    write_measurement,
+    write_run,
+)
 
 ROUNDS = 3
 SPEEDS = {
@@ -117,13 +127,9 @@ def _write_solo(folder: Path, line: Mapping[str, Any], rng: random.Random, clock
     else:
         asked = dict(line) | ({"rate": KNEES[stack]} if line["knee_p99_s"] else {})
         write_measurement(folder, asked, output_of(asked, asked["rate"]), cpu_s=cpu_s, tool=tool)
-        tail = round(3_000_000 * 6000 / SPEEDS[stack])
-        for name, text in sent_on_time(round(asked["rate"] * asked["duration_s"]), asked["rate"], tail).items():
-            (folder / line["dir"] / name).write_text(text)
+        write_latencies(folder, line, asked["rate"], round(3_000_000 * 6000 / SPEEDS[stack]))
         if line["knee_p99_s"]:
-            facts = {"rate": asked["rate"], "seconds": 5, "share": None, "reason": None}
-            facts |= {"found_in": "r01" if line["round"] > 1 else None}
-            (folder / line["dir"] / "knee.json").write_text(json.dumps(facts))
+            write_knee(folder, line, asked["rate"], "r01" if line["round"] > 1 else None)
 
 
 if __name__ == "__main__":

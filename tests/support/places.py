@@ -5,3 +5,5 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 SAMPLES = Path(__file__).parent / "samples"
 GOLDEN = ROOT / "tests/unit/render/golden"
+OUTPUTS = Path(__file__).parent / "tool_output"
+"""What the tools print, with the places of figures."""

@@ -3,49 +3,9 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
-PHRASES = (
-    "told apart",
-    "the same in short",
-    "hold at once",
-    "nothing is waited for",
-    "stays open",
-    "which functions cost",
-    "comes a load",
-    "falls on all",
-    "another load than",
-    "not the throughput over",
-    "nothing to wait for",
-    "ms to wait",
-    "with the least CPU?",
-    "judged by successful",
-    "ratio may be off",
-    "most likely have been",
-    "most likely have had",
-    "would most likely",
-    "may still divide",
-    "would have been called",
-    "more were not measured",
-    "the same sign",
-    "the opposite sign",
-    "questions of this kind",
-    "the rest needs",
-    "level between",
-    "as a speed against",
-    "as one takes microseconds",
-    "looked for ten times",
-    "last words",
-    "cut, however",
-    "gravest",
-    "steal does",
-    "noise is paid",
-    "word was false",
-    "false word",
-    "given again",
-    "rights of the daemon",
-    "requests/s of it by",
-    "is not shown to be faster",
-)
+PHRASES = Path(__file__).with_name("unclear_phrases.txt").read_text(encoding="utf-8").splitlines()
 """Each was in a text that a newcomer did not understand."""
 
 

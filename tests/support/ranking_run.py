@@ -74,32 +74,16 @@ def ranking(
         )
     lost = [name for name in given if name not in known]
     rows += [without_a_figure(f"{name}-py313-debian") for name in lost]
+    tie: dict[str, Any] = {"verdict": "no difference shown", "difference": 0.0, "interval": None}
     contrasts = tuple(
-        Contrast(
-            a=a.service,
-            b=b.service,
-            verdict="no difference shown",
-            difference=0.0,
-            interval=None,
-            smallest_visible=spread / 2,
-        )
+        Contrast(a=a.service, b=b.service, smallest_visible=spread / 2, **tie)
         for a, b in pairwise(row for row in rows if row.rank)
     )
     what = f"Least CPU per {scenario} response" if cpu else f"Most requests/s of {scenario}"
+    metric = Metric.CPU if cpu else Metric.GOODPUT
+    table = {"scenario": scenario, "tool": "wrk", "level": "c16", "metric": metric, "settled": cpu, "confidence": 0.95}
     return ToldRanking(
-        ranking=Ranking(
-            scenario=scenario,
-            tool="wrk",
-            level="c16",
-            metric=Metric.CPU if cpu else Metric.GOODPUT,
-            rounds=6,
-            looks=(4, 6),
-            look=6,
-            confidence=0.95,
-            settled=cpu,
-            rows=tuple(rows),
-            contrasts=contrasts,
-        ),
+        ranking=Ranking(**table, rounds=6, looks=(4, 6), look=6, rows=tuple(rows), contrasts=contrasts),  # type: ignore[arg-type]
         question=f"{what}, {len(rows)} services: wrk, 16 connections",
         sentences=tuple(sentences),
         labels={row.service: row.service.removesuffix("-py313-debian") for row in rows},

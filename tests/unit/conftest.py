@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 from places import ROOT
+from programs import pretend
 
+__all__ = ["pretend"]
 os.chdir(ROOT)
 LONGEST = ("_away_for_long", "test_known_events.py", "test_published_runs.py", "unit/render/test_page")
 """Parts of the names of slow tests, which must not start last."""

@@ -44,14 +44,7 @@ def test_what_the_function_calls_is_looked_at_too(tmp_path: Path, capsys: pytest
 
 @pytest.mark.parametrize(
     "call",
-    [
-        "if f; then :; fi",
-        "f && echo",
-        "! f",
-        "until f; do :; done",
-        "check n f || status=$?",
-        "{ cp a b; f; } || exit",
-    ],
+    ["if f; then :; fi", "f && echo", "! f", "until f; do :; done", "check n f || status=$?", "{ cp a b; f; } || exit"],
 )
 def test_every_kind_of_condition(call: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert findings(f'check() {{ "${{@:2}}"; }}\nf() {{\n\tcp a b\n\techo\n}}\n{call}\n', tmp_path, capsys)

@@ -15,6 +15,8 @@ from bench.cli.compare import compare_verb
 from bench.cli.report import build_verb
 from bench.core.errors import UserError
 
+Capture = pytest.CaptureFixture[str]
+
 FACTS: dict[str, Any] = {
     "knobs": {"WORKERS": "1", "SEED": "1"},
     "harness": {"version": "v1", "hash": "0" * 64, "images": {"bench/loadgen": "a"}},
@@ -47,9 +49,7 @@ def make(
     return str(folder)
 
 
-def test_two_runs_are_printed_side_by_side_without_a_verdict(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_two_runs_are_printed_side_by_side_without_a_verdict(tmp_path: Path, capsys: Capture) -> None:
     assert compare_verb([make(tmp_path / "old"), make(tmp_path / "new", {"tornado": 1.2})]) == 0
     text = capsys.readouterr().out
     assert text.startswith("### Runs side by side\n\n| load | service | figure | old | new | against old |\n")
@@ -62,7 +62,7 @@ def test_two_runs_are_printed_side_by_side_without_a_verdict(
     assert {path.name for path in tmp_path.iterdir()} == {"old", "new"}
 
 
-def test_raw_files_and_records_give_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_raw_files_and_records_give_the_same(tmp_path: Path, capsys: Capture) -> None:
     """Also for a rule of the whole run: noise in one window."""
 
     def disturb(folder: Path, lines: list[dict[str, Any]]) -> None:
@@ -78,7 +78,7 @@ def test_raw_files_and_records_give_the_same(tmp_path: Path, capsys: pytest.Capt
     assert capsys.readouterr().out == raw
 
 
-def test_incompatible_runs_say_why_and_have_no_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_incompatible_runs_say_why_and_have_no_figures(tmp_path: Path, capsys: Capture) -> None:
     assert compare_verb([make(tmp_path / "old"), make(tmp_path / "new", host=FACTS["host"] | {"kernel": "6.12"})]) == 1
     assert capsys.readouterr().out.splitlines() == [
         "- new: incompatible: host kernel: 6.1.0 vs 6.12",
@@ -86,7 +86,7 @@ def test_incompatible_runs_say_why_and_have_no_figures(tmp_path: Path, capsys: p
     ]
 
 
-def test_of_several_runs_the_comparable_ones_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_of_several_runs_the_comparable_ones_are_shown(tmp_path: Path, capsys: Capture) -> None:
     argv = [make(tmp_path / f"r{number}", {"tornado": 1 + number / 10}) for number in range(4)]
     assert compare_verb([*argv[:2], make(tmp_path / "other", containers="another way"), *argv[2:]]) == 1
     text = capsys.readouterr().out
@@ -103,9 +103,7 @@ def test_a_run_and_itself_are_refused(tmp_path: Path) -> None:
             compare_verb(argv)
 
 
-def test_a_run_that_was_never_begun_has_the_cause_everywhere(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_that_was_never_begun_has_the_cause_everywhere(tmp_path: Path, capsys: Capture) -> None:
     """Like other failed runs, it has the images that were inspected."""
 
     def never(folder: Path, lines: list[dict[str, Any]]) -> None:
@@ -120,7 +118,7 @@ def test_a_run_that_was_never_begun_has_the_cause_everywhere(
     assert "The same in all 8 rows: new: not run." in capsys.readouterr().out
 
 
-def test_hostile_names_are_escaped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_hostile_names_are_escaped(tmp_path: Path, capsys: Capture) -> None:
     def rename(folder: Path, lines: list[dict[str, Any]]) -> None:
         build_verb([str(folder)])
         records = folder / "records.jsonl"
@@ -144,7 +142,7 @@ def test_hostile_names_are_escaped(tmp_path: Path, capsys: pytest.CaptureFixture
     assert len(rows) > 2 and len({line.replace("\\|", "").count("|") for line in rows}) == 1
 
 
-def test_two_folders_of_one_name_are_told_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_folders_of_one_name_are_told_apart(tmp_path: Path, capsys: Capture) -> None:
     one, other = make(tmp_path / "a/run"), make(tmp_path / "b/run", {"tornado": 1.2})
     compare_verb([one, other])
     assert f"| {one} | {other} | against {one} |" in capsys.readouterr().out

@@ -16,6 +16,8 @@ from bench.cli.measure import main
 from bench.load.task import Say, Task
 from bench.schedule.step_file import write_step
 
+Capture = pytest.CaptureFixture[str]
+
 LINE = entry(timeout_s=2, path="/json", dir="raw/cell", duration_s=1)
 
 
@@ -31,9 +33,7 @@ def status_of(monkeypatch: pytest.MonkeyPatch, *argv: str) -> int:
     return main()
 
 
-def test_the_help_and_wrong_usage(
-    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_help_and_wrong_usage(run: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     assert status_of(monkeypatch, "--help") == 0
     assert "usage: measure VERB RUN_DIR [LOAD_NAME]" in capsys.readouterr().out
     for argv, words in (
@@ -49,16 +49,12 @@ def test_the_help_and_wrong_usage(
         assert error.startswith(f"measure: {words}") and error.count("\n") == 1
 
 
-def test_the_words_of_a_command_line(
-    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_words_of_a_command_line(run: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     assert status_of(monkeypatch, "command", str(run)) == 0
     assert capsys.readouterr().out.startswith("wrk -t 1 -c 64 -d 1s ")
 
 
-def test_an_unexpected_failure_and_ctrl_c(
-    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unexpected_failure_and_ctrl_c(run: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     def broken(_task: Task, _say: Say) -> None:
         raise OSError(5, "it is broken", "/x")
 

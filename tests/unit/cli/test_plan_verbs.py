@@ -112,9 +112,7 @@ def drawn(seed: str) -> list[str]:
 
 
 @pytest.mark.parametrize("seed", ["1", "2", "3"])
-def test_every_server_every_framework_and_every_python_is_in_it_in_as_few_services_as_possible(
-    seed: str,
-) -> None:
+def test_every_server_every_framework_and_every_python_is_in_it_in_as_few_services_as_possible(seed: str) -> None:
     matrix = load_matrix()
     services = {s.name: s for s in matrix.services}
     chosen = [services[name] for name in drawn(seed)]

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from an_app import an_app
 from make_run import entry, write_run
 
 from bench.__main__ import main
 from bench.contract.client import Answer, Client, NoAnswer, Request
 from bench.own_app.answers import Right, as_json
-from bench.own_app.app import FOLDER, OwnApp, write_app
+from bench.own_app.app import FOLDER, write_app
 from bench.own_app.targets import Target
 from bench.run.reader import read_service
 
@@ -24,9 +25,8 @@ NAME = "aiohttp-py313-debian"
 
 def add_app(run: Path, *targets: Target) -> None:
     """Add a user's own app with these targets to the run."""
-    app = OwnApp(name="shop", label="", folder="/shop", app="a:b", interface="asgi", targets=targets, pythons=("3.13",))
     (run / FOLDER).mkdir()
-    write_app(run / FOLDER, app)
+    write_app(run / FOLDER, an_app(*targets))
 
 
 def record(run: Path, length: int, *targets: Target) -> None:

@@ -17,6 +17,8 @@ from bench.matrix.load import load_matrix
 from bench.matrix.packages import pins_of
 from bench.own_app.app import read_app
 
+Capture = pytest.CaptureFixture[str]
+
 SELECTION = ["--stack", "aiohttp,tornado", "--scenario", "json", "--rounds", "4", "--seed", "5"]
 
 
@@ -41,14 +43,14 @@ def facts_of(folder: Path) -> dict[str, Any]:
     return facts
 
 
-def words_of(run: Path, *otherwise: str, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+def words_of(run: Path, *otherwise: str, capsys: Capture) -> dict[str, Any]:
     assert main(["again", str(run), *otherwise]) == 0
     words: dict[str, Any] = json.loads(capsys.readouterr().out)
     return words
 
 
 def test_the_plan_settings_and_seed_are_the_same(
-    first: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    first: Path, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = words_of(first, capsys=capsys)
     assert words["selection"] == [*SELECTION, f"--again={first}"]
@@ -67,7 +69,7 @@ def test_the_plan_settings_and_seed_are_the_same(
 
 
 def test_options_and_exported_settings_go_before(
-    first: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    first: Path, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = words_of(first, "--rounds", "2", capsys=capsys)
     monkeypatch.setenv("WORKERS", "2")
@@ -80,15 +82,13 @@ def test_options_and_exported_settings_go_before(
     assert len(lines) == 3
 
 
-def test_the_lines_are_printed_before_a_list(first: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_lines_are_printed_before_a_list(first: Path, capsys: Capture) -> None:
     words = words_of(first, capsys=capsys)
     assert main(["list", *words["selection"]]) == 0
     assert capsys.readouterr().err.startswith("repeats first: ")
 
 
-def test_a_subnet_and_images_are_those_of_the_machine(
-    first: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_subnet_and_images_are_those_of_the_machine(first: Path, tmp_path: Path, capsys: Capture) -> None:
     facts = facts_of(first)
     facts["knobs"] |= {"BENCH_SUBNET": "10.0.0.0/24", "PYTHON_IMAGE": "elsewhere/python", "GONE": "1"}
     (first / "run.json").write_text(json.dumps(facts))
@@ -98,9 +98,7 @@ def test_a_subnet_and_images_are_those_of_the_machine(
     assert "differs: setting GONE: 1 then, unknown now" in facts_of(second)["again"]["words"]
 
 
-def test_a_service_that_is_gone_is_an_error_unless_others_are_chosen(
-    first: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_service_that_is_gone_is_an_error_unless_others_are_chosen(first: Path, capsys: Capture) -> None:
     facts = facts_of(first)
     entry = next(iter(facts["services"].values()))
     facts["services"]["gone-py313-debian"] = entry | {"stack": "gone"}
@@ -110,7 +108,7 @@ def test_a_service_that_is_gone_is_an_error_unless_others_are_chosen(
     assert main(["list", *words_of(first, "--stack", "aiohttp", capsys=capsys)["selection"]]) == 0
 
 
-def test_the_options_of_an_own_app_are_kept(first: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_options_of_an_own_app_are_kept(first: Path, capsys: Capture) -> None:
     facts = facts_of(first)
     options = ["--app", "/srv/my shop", "main:app", "--before", "python3 seed.py"]
     facts["own_app"] = {"app": "main:app", "options": options}
@@ -119,9 +117,7 @@ def test_the_options_of_an_own_app_are_kept(first: Path, capsys: pytest.CaptureF
     assert words["own_options"] == options and words["own_app"] == "main:app"
 
 
-def test_the_options_of_an_own_app_are_those_that_were_given(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_options_of_an_own_app_are_those_that_were_given(tmp_path: Path, capsys: Capture) -> None:
     source, out = tmp_path / "source", tmp_path / "out"
     source.mkdir()
     out.mkdir()
@@ -142,9 +138,7 @@ def test_the_options_of_an_own_app_are_those_that_were_given(
         ('{"run": "contract", "knobs": {}}', "has no selection to repeat: it only checked services"),
     ],
 )
-def test_what_cannot_be_repeated_is_one_line(
-    text: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_repeated_is_one_line(text: str, words: str, tmp_path: Path, capsys: Capture) -> None:
     (tmp_path / "run.json").write_text(text)
     assert main(["again", str(tmp_path)]) == 2
     assert words in capsys.readouterr().err
@@ -152,9 +146,7 @@ def test_what_cannot_be_repeated_is_one_line(
     assert "unknown run " in capsys.readouterr().err
 
 
-def test_compose_measures_no_run_again(
-    first: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_compose_measures_no_run_again(first: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bench.cli.plan.host_state", lambda: None)
     monkeypatch.setattr("bench.cli.plan.replace", lambda host, **_: host)
     monkeypatch.delenv("BENCH_CONTAINERS", raising=False)
@@ -193,11 +185,7 @@ def test_what_is_given_again_takes_the_place_of_what_it_was(
 
 @pytest.mark.parametrize(
     ("other", "same"),
-    [
-        ([*COMMAND, "--rounds", "2", "--seed", "1"], True),
-        ([*COMMAND, "--python", "3.14"], False),
-        (COMMAND[2:], False),
-    ],
+    [([*COMMAND, "--rounds", "2", "--seed", "1"], True), ([*COMMAND, "--python", "3.14"], False), (COMMAND[2:], False)],
 )
 def test_services_are_chosen_by_some_options_alone(other: list[str], same: bool) -> None:
     assert chooses_the_same(COMMAND, other) is same

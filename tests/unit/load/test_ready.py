@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 import pytest
 from make_run import entry
+from programs import Pretend
 
 from bench.load.answers import Answer, ask, wait_until_ready
 from bench.load.failures import Failed
@@ -20,25 +20,15 @@ from bench.schedule.step_file import load_of
 
 PLANNED = planned_of(entry(timeout_s=2, path="/json", dir="raw/cell", warmup_s=0.2))
 
-Pretend = Callable[[str, str], None]
-
 
 @pytest.fixture
-def pretend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pretend:
-    """Replace a program with a shell script."""
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+def pretend(pretend: Pretend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pretend:
+    """Replace a program with a shell script; curl has a good answer."""
     monkeypatch.setenv("READY_TIMEOUT", "0.2")
     monkeypatch.setenv("TOLD", str(tmp_path / "told"))
-
-    def made(name: str, script: str) -> None:
-        (folder / name).write_text(f"#!/bin/sh\n{script}\n")
-        (folder / name).chmod(0o755)
-
-    made("curl", answer("", 200))
-    made("getent", "exit 2")
-    return made
+    pretend("curl", answer("", 200))
+    pretend("getent", "exit 2")
+    return pretend
 
 
 def answer(error: str, status: int, body: str = "") -> str:

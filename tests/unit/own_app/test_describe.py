@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from an_app import an_app
 from places import ROOT
 
 from bench.cli.arguments import parse_selection
@@ -13,7 +14,7 @@ from bench.cli.report import build_verb
 from bench.core.errors import UserError
 from bench.matrix.load import load_matrix
 from bench.matrix.model import Matrix
-from bench.own_app.app import OwnApp, read_app, with_own_app, write_app
+from bench.own_app.app import read_app, with_own_app, write_app
 from bench.own_app.describe import Given, describe, requirements_of
 from bench.own_app.targets import Target
 from bench.plan.refs import REFS
@@ -123,10 +124,7 @@ def test_a_target_may_not_have_the_name_of_a_scenario_of_the_contract(
 
 
 def test_what_is_written_is_what_is_read(tmp_path: Path) -> None:
-    targets = (Target("a", "POST", "/a", (("X", "ü"),), b"\xff\0", 3), Target("get-b", path="/b"))
-    app = OwnApp(
-        name="shop", label="01234567", folder="/x", app="m:a", interface="asgi", targets=targets, pythons=("3.13",)
-    )
+    app = an_app(Target("a", "POST", "/a", (("X", "ü"),), b"\xff\0", 3), Target("get-b", path="/b"))
     write_app(tmp_path, app)
     assert read_app(tmp_path) == app
     (tmp_path / "app.json").write_text("{}")
@@ -154,10 +152,7 @@ LOCKED = "flask==3.1 \\\n    --hash=sha256:ab\n# x\n\n-r more.txt\n"
     ("files", "found"),
     [
         ({}, {"requirements.in": ""}),
-        (
-            {"requirements.txt": LOCKED, "more.txt": "gunicorn  # why\n"},
-            {"requirements.in": "flask==3.1\ngunicorn\n"},
-        ),
+        ({"requirements.txt": LOCKED, "more.txt": "gunicorn  # why\n"}, {"requirements.in": "flask==3.1\ngunicorn\n"}),
         (
             {"requirements.txt": "flask\n-c all.txt\n", "all.txt": "pywin32==306\n-r more.txt\n", "more.txt": "x==1\n"},
             {"requirements.in": "-c .constraints.txt\nflask\n", ".constraints.txt": "pywin32==306\nx==1\n"},

@@ -11,6 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+from an_app import an_app
 from places import ROOT
 
 from bench.matrix.compose import run_services
@@ -18,7 +19,7 @@ from bench.matrix.knobs import AT_ONCE, parse_knob
 from bench.matrix.load import load_matrix
 from bench.matrix.model import Service
 from bench.matrix.start_command import START, StartCommand, Waits
-from bench.own_app.app import OwnApp, with_own_app
+from bench.own_app.app import with_own_app
 from bench.own_app.interface import INTERFACES
 from bench.own_app.targets import DEFAULT
 from bench.plan.make import make_plan
@@ -60,16 +61,7 @@ def services(*vary: str, workers: str = "1", interfaces: tuple[str, ...] = INTER
     found = []
     for interface in interfaces:
         folder = str(ROOT / "examples/shop" / ("flask" if interface == "wsgi" else "fastapi"))
-        app = OwnApp(
-            name="shop",
-            label="0",
-            folder=folder,
-            app="main:app",
-            interface=interface,
-            targets=(DEFAULT,),
-            pythons=("3.13",),
-        )
-        matrix = with_own_app(MATRIX, app)
+        matrix = with_own_app(MATRIX, an_app(DEFAULT, folder=folder, app="main:app", interface=interface))
         every = tuple(name for name, server in matrix.servers.items() if interface in server.serves)
         knobs = tuple(map(parse_knob, vary))
         wanted = Selection(frameworks=("shop",), servers=every, pythons=("3.13",), vary=knobs)

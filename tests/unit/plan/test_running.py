@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import make_plans
 import pytest
+from an_app import an_app
 from golden import cases, same_as
 from make_plans import HERE as PROJECT
 from make_plans import MATRIX, told
@@ -18,7 +20,7 @@ from bench.cli.arguments import parse_selection
 from bench.core.errors import UserError
 from bench.matrix.knobs import parse_knob
 from bench.matrix.settings import read_settings
-from bench.own_app.app import OwnApp, with_own_app
+from bench.own_app.app import with_own_app
 from bench.own_app.targets import Target
 from bench.plan.cells import Plan
 from bench.plan.cpus import resolve
@@ -113,24 +115,24 @@ def test_what_is_no_server_is_refused_in_one_line(url: str, words: str) -> None:
 
 OTHER = "http://127.0.0.1:8001"
 BESIDE = {"stacks": ("uvicorn-asgi", "aiohttp"), "scenarios": ("json",)}
-CASES: dict[str, tuple[list[str], dict[str, Any]]] = {
-    "alone it is measured by itself, with the null server as the tool's limit": ([f"{HERE}/some/path"], {}),
-    "as asked": ([HERE], {"rounds": 2, "duration": 2.0, "tools": ("hey",), "levels": ("64",)}),
-    "by scenarios of the contract": ([HERE], {"scenarios": ("json", "plaintext")}),
-    "and then by no path": ([f"{HERE}/x"], {"scenarios": ("json",)}),
-    "beside services it is one more row of their tables, judged by requests": ([HERE], BESIDE),
-    "these services without it": ([], BESIDE),
-    "a path beside services": ([f"{HERE}/x"], BESIDE),
-    "it joins loads of a preset that name their stacks": ([HERE], {"preset": "quick"}),
-    "several that are asked the same are ranked": ([f"{HERE}/x", f"{OTHER}/x"], {}),
-    "else each has its own scenario": ([f"{HERE}/a/b", f"{OTHER}/a-b"], {}),
-    "the same twice": ([HERE, "http://localhost:8000/"], {}),
-    "by IPv6 it is measured alone beside the table": (["http://[::1]:8000"], BESIDE),
+CASES: dict[str, Callable[[], Plan]] = {
+    "alone it is measured by itself, with the null server as the tool's limit": partial(plan, f"{HERE}/some/path"),
+    "as asked": partial(plan, HERE, rounds=2, duration=2.0, tools=("hey",), levels=("64",)),
+    "by scenarios of the contract": partial(plan, HERE, scenarios=("json", "plaintext")),
+    "and then by no path": partial(plan, f"{HERE}/x", scenarios=("json",)),
+    "beside services it is one more row of their tables, judged by requests": partial(plan, HERE, **BESIDE),
+    "these services without it": partial(plan, **BESIDE),
+    "a path beside services": partial(plan, f"{HERE}/x", **BESIDE),
+    "it joins loads of a preset that name their stacks": partial(plan, HERE, preset="quick"),
+    "several that are asked the same are ranked": partial(plan, f"{HERE}/x", f"{OTHER}/x"),
+    "else each has its own scenario": partial(plan, f"{HERE}/a/b", f"{OTHER}/a-b"),
+    "the same twice": partial(plan, HERE, "http://localhost:8000/"),
+    "by IPv6 it is measured alone beside the table": partial(plan, "http://[::1]:8000", **BESIDE),
 }
 
 
 def test_plans_with_servers_that_run() -> None:
-    found = {case: told(partial(plan, *urls, **wanted)) for case, (urls, wanted) in CASES.items()}
+    found = {case: told(asked) for case, asked in CASES.items()}
     same_as(Path(__file__).with_name("golden") / "running.txt", cases(found))
 
 
@@ -146,17 +148,11 @@ def test_one_load_generator_is_for_all_of_a_table_whatever_block_a_service_is_in
     assert {line.url for line in beside if line.service == NAME} == {HERE}
     assert {line.url for line in beside if line.service != NAME} == {None}
     alone = measurements(plan(f"{HERE}/some/path"), 1)
-    assert {(line.mode, line.url, line.host_network) for line in alone} == {
-        ("solo", HERE, True),
-        ("null", None, False),
-    }
+    assert {(line.mode, line.url, line.host_network) for line in alone} == {("solo", HERE, True), ("null", None, False)}
 
 
 def test_beside_ones_own_app_it_is_asked_what_the_app_is_asked() -> None:
-    targets = (Target("one", path="/1"), Target("two", "POST", "/2", body=b"{}"))
-    app = OwnApp(
-        name="shop", label="0", folder="/shop", app="a:b", interface="asgi", targets=targets, pythons=("3.13",)
-    )
+    app = an_app(Target("one", path="/1"), Target("two", "POST", "/2", body=b"{}"))
     wanted = Selection(running=(parse_running(HERE, owned=False),), frameworks=("shop",), servers=("uvicorn",))
     made = make_plan(replace(PROJECT, matrix=with_own_app(MATRIX, app)), wanted)
     lines = [line for line in measurements(made, 1) if line.service == NAME]
@@ -167,9 +163,7 @@ def test_beside_ones_own_app_it_is_asked_what_the_app_is_asked() -> None:
 
 def plan_of_shop(**wanted: Any) -> Plan:
     """The plan for an own app on the servers that are wanted."""
-    targets = (Target("one", path="/1"),)
-    facts: dict[str, Any] = {"name": "shop", "label": "0", "folder": "/home/me/shop", "app": "a:b", "interface": "wsgi"}
-    app = OwnApp(**facts, targets=targets, pythons=("3.13",))
+    app = an_app(Target("one", path="/1"), folder="/home/me/shop", interface="wsgi")
     here = replace(PROJECT, matrix=with_own_app(MATRIX, app))
     return make_plan(here, Selection(**{"frameworks": ("shop",), **wanted}))
 

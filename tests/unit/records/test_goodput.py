@@ -5,20 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from built_runs import only_record
 from make_run import entry, output_of, write_measurement, write_run
 from places import SAMPLES
 
-from bench.cli.report import build_verb
-from bench.records.record import Record, load
+from bench.records.record import Record
 
 
 def record_of(folder: Path, tool: str, output: str) -> Record:
     line = entry(tool=tool)
     write_run(folder, [line])
     write_measurement(folder, line, output)
-    assert build_verb([str(folder)]) == 0
-    (record,) = load((folder / "records.jsonl").read_text().splitlines())
-    return record
+    return only_record(folder)
 
 
 def test_heys_rate_counts_requests_that_got_no_answer(tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from make_run import entry, output_of, sent_on_time, write_measurement, write_run
+from built_runs import build, only_record
+from make_run import entry, output_of, write_knee, write_latencies, write_measurement, write_run
 
-from bench.cli.report import build_verb
 from bench.records.record import Record, load
 from bench.tools.send_lag import Attack, lag_facts
 
@@ -27,15 +27,13 @@ def records_of(folder: Path, rounds: list[dict[str, Any]]) -> list[Record]:
     for line, change in zip(lines, rounds, strict=True):
         asked = line | {"rate": 1000}
         write_measurement(folder, asked, output_of(asked, 1000, change.get("bad", 0)))
-        facts = {"rate": 1000, "seconds": 5, "share": None, "reason": None}
-        facts |= {"found_in": "r01" if line["round"] > 1 else None}
-        (folder / line["dir"] / "knee.json").write_text(json.dumps(facts | change.get("knee", {})))
-        for name, text in sent_on_time(5000, 1000, change.get("tail_ns", 9_000_000)).items():
-            (folder / line["dir"] / name).write_text(text)
+        write_knee(
+            folder, line, **{"rate": 1000, "found_in": "r01" if line["round"] > 1 else None} | change.get("knee", {})
+        )
+        write_latencies(folder, line, 1000, change.get("tail_ns", 9_000_000))
         if "lag" in change:
             (folder / line["dir"] / "lag.json").write_text(json.dumps(change["lag"]))
-    assert build_verb([str(folder)]) == 0
-    records = load((folder / "records.jsonl").read_text().splitlines())
+    records = build(folder)
     return [record for record in records if record.level == LEVEL]
 
 
@@ -105,6 +103,5 @@ def test_any_knee_json_gives_a_record(text: str, tmp_path: Path) -> None:
     asked = line | {"rate": 1000}
     write_measurement(tmp_path, asked, output_of(asked, 1000))
     (tmp_path / line["dir"] / "knee.json").write_text(text)
-    assert build_verb([str(tmp_path)]) == 0
-    (record,) = load((tmp_path / "records.jsonl").read_text().splitlines())
+    record = only_record(tmp_path)
     assert record.knee_rate is None and record.nulls["knee_rate"] and record.rate is None

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from built_runs import only_record
 from make_run import entry, output_of, services_of, write_measurement, write_run
 
-from bench.cli.report import build_verb
-from bench.records.record import Record, load
+from bench.records.record import Record
 from driver.steps.measure import REPLACED
 
 
@@ -21,9 +21,7 @@ def measured(folder: Path, line: dict[str, Any], **files: Any) -> Record:
 
 
 def rebuilt(folder: Path) -> Record:
-    assert build_verb([str(folder)]) == 0
-    (record,) = load((folder / "records.jsonl").read_text().splitlines())
-    return record
+    return only_record(folder)
 
 
 def test_the_databases_cpu_is_part_of_a_request_that_asks_it(tmp_path: Path) -> None:

@@ -15,12 +15,13 @@ from golden_runs import FORMS
 from make_run import many, output_of, write_measurement, write_run
 from places import ROOT
 
-from bench.cli.report import build_verb
+from bench.export.judged_run import judge_run
 from bench.records.record import FIELDS, FIGURES, BadRecord, Record, from_line
 
 FILE = ROOT / "docs/records.schema.json"
 
 
+@cache
 @cache
 def validator() -> Any:
     # Imported here, because the import takes seconds and only these tests need it.
@@ -38,7 +39,7 @@ def lines(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     for make in FORMS:
         folder = tmp_path_factory.mktemp(make.__name__)
         make(folder)
-        build_verb([str(folder)])
+        judge_run(folder)
         found += (folder / "records.jsonl").read_text().splitlines()
     folder = tmp_path_factory.mktemp("many")
     plan = [*many(60)]
@@ -47,7 +48,7 @@ def lines(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     write_run(folder, plan)
     for line in plan[:-2]:
         write_measurement(folder, line, output_of(line, 500 if line["rate"] else 2000))
-    build_verb([str(folder)])
+    judge_run(folder)
     return found + (folder / "records.jsonl").read_text().splitlines()
 
 
@@ -67,6 +68,7 @@ def test_records_are_valid(lines: list[str]) -> None:
     outcomes = {json.loads(line)["outcome"] for line in lines}
     assert {"measured", "not run", "died", "build failed"} <= outcomes
     assert {json.loads(line)["mode"] for line in lines} == {"solo", "turns", "null"}
+    assert not check.is_valid(json.loads(lines[0]) | {"mode": "trio"})
 
 
 def broken() -> Iterator[tuple[str, Callable[[dict[str, Any]], None]]]:
@@ -87,6 +89,9 @@ def broken() -> Iterator[tuple[str, Callable[[dict[str, Any]], None]]]:
     yield "no schema", lambda r: r.pop("schema")
     yield "a field more", lambda r: r.update(mood="good")
     yield "a cause without facts", lambda r: r.update(valid=False, causes=[{"cause": "errors"}])
+    kinds = {"goodput": "833", "round": 0, "valid": 1, "command": "wrk -x", "nulls": [], "id": None}
+    for name, value in kinds.items():
+        yield f"{name} of another kind", lambda r, name=name, value=value: r.update({name: value})
 
 
 @pytest.mark.parametrize(("what", "spoil"), list(broken()), ids=lambda value: value if isinstance(value, str) else "")
@@ -103,21 +108,3 @@ def test_a_broken_record_is_refused_by_both(
 def test_a_record_of_a_tool_that_this_version_lacks_is_refused(lines: list[str]) -> None:
     with pytest.raises(BadRecord, match="of the load tool siege"):
         from_line(json.dumps(json.loads(lines[0]) | {"tool": "siege"}))
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("goodput", "833"),
-        ("round", 0),
-        ("valid", 1),
-        ("command", "wrk -x"),
-        ("mode", "trio"),
-        ("nulls", []),
-        ("id", None),
-    ],
-)
-def test_a_value_of_another_kind_is_refused(name: str, value: Any, lines: list[str]) -> None:
-    found = json.loads(lines[0])
-    assert validator().is_valid(found)
-    assert not validator().is_valid(found | {name: value})

@@ -13,64 +13,47 @@ from compared_runs import build_failed, in_turns
 from golden import same_as
 from make_run import entry, output_of, write_measurement, write_run
 from places import GOLDEN
+from ranking_run import without_a_figure
 from rated_tables import rated
-from turns_runs import service_of
+from turns_runs import ranking_of, service_of
 
 from bench.__main__ import main
 from bench.analysis.tables.judge import judge_tables
-from bench.analysis.tables.ranking import Contrast, Metric, NoFigure, RankedRow, Ranking
+from bench.analysis.tables.ranking import Contrast, Metric, NoFigure, RankedRow
 from bench.cli.report import build_verb
 from bench.render.pr_comment import MOST_BYTES, Comparison, Policy, code, parse_policy, rows_of, verdict_comment
+
+Capture = pytest.CaptureFixture[str]
 
 HOSTILE = "x`|\\| @octocat #1 <script>alert(1)</script> ![i](http://b.example) \u202eback\nnext \x1b[31m"
 
 
+LIKE = replace(ranking_of({"aiohttp": 2, "tornado": 1}, 4), level="c64", confidence=0.9875, rows=(), contrasts=())
+
+
 def service(name: str, note: str = "", windows: int = 8) -> RankedRow:
-    none = dict.fromkeys(("rank", "tier", "difference", "interval", "goodput", "cpu_us", "memory_loaded_bytes"))
-    remarks = (NoFigure(note),) if note else ()
-    return RankedRow(service=name, windows=windows, left_out=0, remarks=remarks, **none)  # type: ignore[arg-type]
+    return replace(without_a_figure(name), windows=windows, remarks=(NoFigure(note),) if note else ())
 
 
 def verdict(
-    word: str,
-    difference: float = 0.0,
-    *,
-    note: str = "",
-    head: str = "svc-head",
-    rounds: int = 8,
-    visible: float = 0.04,
+    word: str, difference: float = 0.0, *, note: str = "", head: str = "svc-head", rounds: int = 8
 ) -> Comparison:
     """The comparison of the head in a table of two; with the word `invalid`, it has no figure."""
-    invalid = word == "invalid"
-    contrast = (
-        None
-        if invalid or not rounds
-        else Contrast(
-            a="svc-was",
-            b=head,
-            verdict=word,
-            difference=difference,
-            interval=(difference - 0.01, difference + 0.01) if rounds >= 4 else None,
-            smallest_visible=visible if word in ("not enough data", "no difference shown") else None,
-            more_rounds=3 if word == "not enough data" else None,
-        )
+    measured = word != "invalid" and rounds > 0
+    contrast = Contrast(
+        a="svc-was",
+        b=head,
+        verdict=word,
+        difference=difference,
+        interval=(difference - 0.01, difference + 0.01) if rounds >= 4 else None,
+        smallest_visible=0.04 if word in ("not enough data", "no difference shown") else None,
+        more_rounds=3 if word == "not enough data" else None,
     )
     looks = (4, 6, 8, 12)
-    ranking = Ranking(
-        scenario="json",
-        tool="wrk",
-        level="c64",
-        metric=Metric.CPU,
-        rounds=rounds,
-        looks=looks,
-        look=max((look for look in looks if look <= rounds), default=None),
-        confidence=0.9875,
-        settled=False,
-        rows=(),
-        contrasts=(),
-    )
-    windows = 0 if invalid or not rounds else 8
-    return Comparison(ranking, service("svc-was", windows=8 if rounds else 0), service(head, note, windows), contrast)
+    look = max((look for look in looks if look <= rounds), default=None)
+    ranking = replace(LIKE, rounds=rounds, looks=looks, look=look, settled=False)
+    base, other = service("svc-was", windows=8 if rounds else 0), service(head, note, 8 if measured else 0)
+    return Comparison(ranking, base, other, contrast if measured else None)
 
 
 def comment(*found: Comparison, policies: Sequence[str] = ()) -> tuple[str, int]:
@@ -142,14 +125,14 @@ def test_what_violates_a_policy(policy: str, word: str, difference: float, viola
         "slower:٥%",
     ],
 )
-def test_a_policy_is_read_strictly(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_policy_is_read_strictly(text: str, capsys: Capture) -> None:
     assert main(["pr-comment", "no-run", "--fail-on", text]) == 2
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
     assert f"policy '{text}' is none of: slower, slower:5%, invalid" in err
 
 
-def test_policies_are_checked_without_a_run(capsys: pytest.CaptureFixture[str]) -> None:
+def test_policies_are_checked_without_a_run(capsys: Capture) -> None:
     assert main(["pr-comment", "--check", "--fail-on=slower:5%", "--fail-on=invalid"]) == 0
     assert main(["pr-comment", "--check", "--fail-on=slower:5%", "--fail-on=slow"]) == 2
     out, err = capsys.readouterr()
@@ -167,7 +150,7 @@ def test_policies_are_checked_without_a_run(capsys: pytest.CaptureFixture[str]) 
         (["a"], "unknown run 'a'"),
     ],
 )
-def test_a_wrong_call_is_a_one_line_error(argv: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_call_is_a_one_line_error(argv: list[str], message: str, capsys: Capture) -> None:
     assert main(["pr-comment", *argv]) == 2
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
@@ -232,7 +215,7 @@ def test_a_comment_always_fits() -> None:
     assert "failed, 2000 violations" in text
 
 
-def told(folder: Path, capsys: pytest.CaptureFixture[str], *policies: str) -> tuple[str, int]:
+def told(folder: Path, capsys: Capture, *policies: str) -> tuple[str, int]:
     """The comment on a run, and the exit status."""
     build_verb([str(folder)])
     capsys.readouterr()
@@ -240,7 +223,7 @@ def told(folder: Path, capsys: pytest.CaptureFixture[str], *policies: str) -> tu
     return capsys.readouterr().out, status
 
 
-def test_of_one_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_of_one_run(tmp_path: Path, capsys: Capture) -> None:
     """The head serves 20 % less in the same CPU time, and comes second because it was selected second."""
     folder = in_turns(tmp_path / "a-run", {"aiohttp": 4000, "tornado": 3200})
     text, status = told(folder, capsys, "slower:10%", "invalid")
@@ -250,23 +233,21 @@ def test_of_one_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert [told(folder, capsys, *policies)[1] for policies in (("slower:50%",), ())] == [0, 0]
 
 
-def test_every_other_service_is_compared_with_the_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_other_service_is_compared_with_the_first(tmp_path: Path, capsys: Capture) -> None:
     folder = in_turns(tmp_path / "a-run", {"tornado": 3200, "aiohttp": 4000, "uvicorn-asgi": 3205})
     text, status = told(folder, capsys, "slower")
     rows, base = re.findall(r"^\| `(\S+)` \| `(\S+)` ", text, re.MULTILINE), "tornado-py313-debian"
     assert status == 0 and sorted(rows) == [("aiohttp-py313-debian", base), ("uvicorn-asgi-py313-debian", base)]
 
 
-def test_a_run_that_was_cut_says_so_and_fails_where_that_is_asked(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_that_was_cut_says_so_and_fails_where_that_is_asked(tmp_path: Path, capsys: Capture) -> None:
     folder = in_turns(tmp_path / "a-run", {"aiohttp": 4000, "tornado": 3200}, rounds=2)
     text, status = told(folder, capsys, "not-enough-data")
     assert status == 1 and "2 of the 4 rounds needed for the first verdicts" in text
     assert told(folder, capsys, "slower", "invalid")[1] == 0
 
 
-def test_a_service_without_any_figure_is_invalid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_service_without_any_figure_is_invalid(tmp_path: Path, capsys: Capture) -> None:
     folder = in_turns(tmp_path / "a-run", {"aiohttp": 4000}, stacks=("aiohttp", "tornado"))
     build_failed(folder, "tornado")
     text, status = told(folder, capsys, "invalid")
@@ -291,15 +272,13 @@ def solo(folder: Path, rate: float, *, bad: int = 0, **facts: Any) -> str:
         (("x", "--fail-on", "not-comparable"), "is gone: use scripts/compare-runs.sh --check RUN OTHER"),
     ],
 )
-def test_a_comment_on_two_runs_leads_to_their_table(
-    words: Sequence[str], instead: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_comment_on_two_runs_leads_to_their_table(words: Sequence[str], instead: str, capsys: Capture) -> None:
     assert main(["pr-comment", *words]) == 2
     err = capsys.readouterr().err
     assert instead in err and err.count("\n") == 1
 
 
-def test_a_run_without_a_table_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_without_a_table_says_so(tmp_path: Path, capsys: Capture) -> None:
     assert main(["pr-comment", solo(tmp_path / "base", 3000)]) == 2
     assert "has no table in turns and so no verdicts: select two services" in capsys.readouterr().err
 
@@ -307,19 +286,12 @@ def test_a_run_without_a_table_says_so(tmp_path: Path, capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     "place", ["aiohttp-py313-debian/json/wrk-c64", "blocks/b1/json/wrk-c64/w1/aiohttp-py313-debian"]
 )
-def test_a_run_with_the_folders_of_an_earlier_version_is_not_read(
-    place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_with_the_folders_of_an_earlier_version_is_not_read(place: str, tmp_path: Path, capsys: Capture) -> None:
     """No command that reads runs accepts it; the message names the version that does."""
     folder = str(write_run(tmp_path / "old", [entry("aiohttp", dir=f"raw/r01/{place}")]))
     other = solo(tmp_path / "base", 3000)
     capsys.readouterr()
-    for argv in (
-        ["pr-comment", folder],
-        ["build", folder],
-        ["compare", folder, other],
-        ["export", "csv", folder],
-    ):
+    for argv in (["pr-comment", folder], ["build", folder], ["compare", folder, other], ["export", "csv", folder]):
         assert main(argv) == 2
         out, err = capsys.readouterr()
         assert (out, err.count("\n")) == ("", 1)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from built_runs import write_a_run_of_each_tool
+from loop_runs import FACTS
 from make_run import entry, write_run
 from places import ROOT
 
@@ -20,13 +21,6 @@ from bench.core.errors import UserError
 from bench.run.folder import find_run, host_and_port, read_addresses
 
 HARNESS = "0123456789abcdef"
-FACTS = {
-    "image": "bench/x",
-    "base_image": "python:3.13-slim",
-    "framework": "aiohttp",
-    "concurrent": True,
-    "routes": ["json"],
-}
 
 
 @pytest.fixture(autouse=True)

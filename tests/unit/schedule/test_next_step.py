@@ -29,10 +29,7 @@ def test_a_run_from_its_first_step_to_its_last(tmp_path: Path, capsys: Capture) 
     assert said == ["[1/2] aiohttp-py313-debian json wrk c64: 3,000 requests/s; 0 not valid, 0:20 left"]
     finish(folder, [two], [4000])
     status, said = ask(folder, capsys, 30)
-    assert (status, said) == (
-        3,
-        ["[2/2] tornado-py313-debian json wrk c64: 4,000 requests/s; 0 not valid, 0:00 left"],
-    )
+    assert (status, said) == (3, ["[2/2] tornado-py313-debian json wrk c64: 4,000 requests/s; 0 not valid, 0:00 left"])
     assert {path.name for path in folder.iterdir()} == {"raw", "run.json", "plan.jsonl"}
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from loop_runs import block
+from make_run import entry
 
 from bench.core.errors import UserError
 from bench.core.formats import plain
@@ -23,28 +25,8 @@ from bench.schedule.steps import Step, steps_of
 from driver.messages import Step as HostStep
 from driver.messages import read, step_of
 
-SOLO = Measurement(
-    id="r01-0003",
-    round=1,
-    position=3,
-    service="svc-a",
-    server="svc",
-    framework="flask",
-    python="3.13",
-    base="debian",
-    package=None,
-    scenario="json",
-    path="/json",
-    tool="wrk",
-    level="c32",
-    connections=32,
-    count=None,
-    rate=None,
-    duration_s=5.0,
-    timeout_s=2.0,
-    warmup_s=1.0,
-    dir="raw/r01/0003/json/wrk-c32/w1/svc-a",
-)
+LINE = entry(level="c32", number=3, service="svc-a", path="/json", timeout_s=2.0, warmup_s=1.0)
+SOLO = planned_of(LINE | {"dir": "raw/r01/0003/json/wrk-c32/w1/svc-a"})
 HOSTILE = ("", "'", "a'b\"c", "$(touch pwned)", "a\nb\n", "\\n", "\x01\x02\x7f\x1b[0m", "\t\r", "é ß 日本 🙂 \u2028")
 """Texts that JSON has to escape, and a command for a shell."""
 
@@ -114,24 +96,6 @@ def test_an_event_of_another_version_is_refused_in_one_line(event: str, tmp_path
     assert words in str(failed.value) and "\n" not in str(failed.value)
 
 
-def block() -> list[Measurement]:
-    """Two windows of two services."""
-    return [
-        replace(
-            SOLO,
-            id=f"r01-b1-json-wrk-c32-w{window}-{slot}",
-            unit="r01-b1",
-            mode="turns",
-            service=f"svc-{slot}",
-            window=window,
-            slot=slot,
-            dir=f"raw/r01/b1/json/wrk-c32/w{window}/svc-{slot}",
-        )
-        for window in (1, 2)
-        for slot in (1, 2)
-    ]
-
-
 def test_a_solo_step(tmp_path: Path) -> None:
     (load,) = written(tmp_path, [SOLO]).values()
     assert load == StepLoad(planned=SOLO, url="http://svc-a:8080/json")
@@ -140,15 +104,16 @@ def test_a_solo_step(tmp_path: Path) -> None:
 
 
 def test_a_block(tmp_path: Path) -> None:
-    loads = written(tmp_path, block())
-    assert [(name, load.planned.id[-4:], load.url, load.duration_s) for name, load in loads.items()] == [
-        ("r01-b1-json-wrk-c32-w1-1", "w1-1", "http://svc-1:8080/json", 3600),
-        ("r01-b1-json-wrk-c32-w1-2", "w1-2", "http://svc-2:8080/json", 3600),
-        ("r01-b1-json-wrk-c32-w2-1", "w2-1", "http://svc-1:8080/json", 3600),
-        ("r01-b1-json-wrk-c32-w2-2", "w2-2", "http://svc-2:8080/json", 3600),
+    """Two windows of two services."""
+    lines = [*map(planned_of, block(1, ("aiohttp", "tornado"), windows=2))]
+    names = ("aiohttp-py313-debian", "tornado-py313-debian")
+    loads = written(tmp_path, lines)
+    assert [(name, load.planned.id, load.url, load.duration_s) for name, load in loads.items()] == [
+        (f"r01-b1-json-wrk-c16-w{window}-{slot}",) * 2 + (f"http://{name}:8080/json", 3600)
+        for window in (1, 2)
+        for slot, name in enumerate(names, 1)
     ]
-    folders = tuple(line.dir for line in block())
-    assert host_part(tmp_path) == HostStep("r01-b1", "raw/r01/b1", ("svc-1", "svc-2"), folders, held=True)
+    assert host_part(tmp_path) == HostStep("r01-b1", "raw/r01/b1", names, tuple(line.dir for line in lines), held=True)
     assert sorted(os.listdir(tmp_path)) == ["step.json"]
 
 
@@ -170,8 +135,7 @@ def test_any_text_comes_back_as_it_is(value: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "value, text",
-    [(None, ""), (5, "5"), (5.0, "5"), (0.5, "0.5"), (2.5, "2.5"), (0.0, "0"), ("a", "a")],
+    "value, text", [(None, ""), (5, "5"), (5.0, "5"), (0.5, "0.5"), (2.5, "2.5"), (0.0, "0"), ("a", "a")]
 )
 def test_numbers_are_written_as_tools_take_them(value: str | float | None, text: str) -> None:
     assert plain(value) == text

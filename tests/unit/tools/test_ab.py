@@ -6,70 +6,14 @@ from dataclasses import asdict
 from typing import Any
 
 import pytest
+from places import OUTPUTS
 
 from bench.tools import parse
 
-AB = """\
-This is ApacheBench, Version 2.4-dev <$Revision: 1 $>
-
-Benchmarking ::1 (be patient)
-Finished 60 requests
-
-
-Server Software:
-Server Hostname:        ::1
-Server Port:            8080
-SSL/TLS Protocol:       TLSv1.3,TLS_AES_256_GCM_SHA384,2048,256
-
-Document Path:          /x?a=1
-Document Length:        Variable
-
-Concurrency Level:      2
-Time taken for tests:   61.250 seconds
-Complete requests:      {complete}
-Failed requests:        {failed}
-{optional}Total transferred:      7420 bytes
-Total body sent:        900
-HTML transferred:       300 bytes
-{rest}"""
-
-
-AB_RATES = """\
-Requests per second:    0.98 [#/sec] (mean)
-Time per request:       0.948 [ms] (mean)
-Time per request:       0.474 [ms] (mean, across all concurrent requests)
-Transfer rate:          254.86 [Kbytes/sec] received
-                        272.45 kb/s sent
-                        491.92 kb/s total
-"""
-
-
-AB_TIMES = """
-Connection Times (ms)
-              min  mean[+/-sd] median   max
-Connect:        0    0   0.1      0       0
-Processing:     0 12345 1234567.4      1 1234567
-Waiting:        0    1   0.2      1       1
-Total:          0 12345 1234567.4      1 1234567
-ERROR: The median and mean for the initial connection time are more than twice the standard
-       deviation apart. These results are NOT reliable.
-WARNING: The median and mean for the total time are not within a normal deviation
-        These results are probably not that reliable.
-"""
-
-
-AB_SERVED = """
-Percentage of the requests served within a certain time (ms)
-  50%      1
-  66%      1
-  75%      1
-  80%      1
-  90%  12345
-  95%  12345
-  98%  123456
-  99%  1234567
- 100%  1234567 (longest request)
-"""
+AB = (OUTPUTS / "odd-ab.txt").read_text()
+AB_RATES = (OUTPUTS / "odd-ab-rates.txt").read_text()
+AB_TIMES = (OUTPUTS / "odd-ab-times.txt").read_text()
+AB_SERVED = (OUTPUTS / "odd-ab-served.txt").read_text()
 
 
 def ab(complete: int = 60, failed: int = 0, optional: str = "", rest: str = AB_RATES + AB_TIMES + AB_SERVED) -> Any:

@@ -5,37 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from places import OUTPUTS
 
 from bench.tools import parse
 from bench.tools.reading import go_error_kind
 
-HEY = """
-Summary:
-  Total:\t{total} secs
-  Slowest:\t0.0480 secs
-  Fastest:\t0.0000 secs
-  Average:\t0.0260 secs
-  Requests/sec:\t{rps}
-
-
-Response time histogram:
-  0.001 [1]\t|■■■■
-
-
-Latency distribution:
-  10% in 0.0018 secs
-  50% in 0.0000 secs
-  0% in 0.0000 secs
-  99% in 71.0480 secs
-
-Details (average, fastest, slowest):
-  DNS+dialup:\t0.0001 secs, 0.0014 secs, 0.0480 secs
-
-Status code distribution:
-{status}
-{errors}
-
-"""
+HEY = (OUTPUTS / "odd-hey.txt").read_text()
 
 
 def hey(status: str, errors: str = "", total: str = "1.0000", rps: str = "100.0000") -> Any:

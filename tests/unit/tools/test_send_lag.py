@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from built_runs import only_record
 from make_run import entry, output_of, sent_on_time, write_measurement, write_run
 from places import SAMPLES
 
-from bench.cli.report import build_verb
-from bench.records.record import Record, load
+from bench.records.record import Record
 from bench.tools.send_lag import (
     SHARES,
     Attack,
@@ -50,9 +50,7 @@ def judged(folder: Path, the_attack: Attack, workers: int = 16_000) -> Record:
     write_run(folder, [VEGETA])
     write_measurement(folder, VEGETA, output_of(VEGETA, 2000))
     (folder / VEGETA["dir"] / "lag.json").write_text(json.dumps(lag_facts(the_attack, 2000, workers)))
-    assert build_verb([str(folder)]) == 0
-    (record,) = load((folder / "records.jsonl").read_text().splitlines())
-    return record
+    return only_record(folder)
 
 
 def test_lag_is_counted_from_the_schedule() -> None:
@@ -167,8 +165,7 @@ def test_a_run_without_the_file_says_so(tmp_path: Path) -> None:
     write_run(tmp_path, [VEGETA])
     write_measurement(tmp_path, VEGETA, output_of(VEGETA, 2000))
     (tmp_path / VEGETA["dir"] / "lag.json").unlink()
-    assert build_verb([str(tmp_path)]) == 0
-    (record,) = load((tmp_path / "records.jsonl").read_text().splitlines())
+    record = only_record(tmp_path)
     assert record.lag_s is None and record.nulls["lag_s"] == "lag.json is missing"
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import resource
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from programs import Pretend
 
 from bench.tools import TOOLS, parse
 from bench.tools.parsed import Errors, Parsed
@@ -28,22 +28,6 @@ AB, AB_TIME = "ab -q -l -r -s 10 -c 8 -k", "-t 5 -n 10000000"
 HEY = "hey -c 8 -t 10 -disable-redirects"
 VEGETA = "vegeta-attack -rate 50 -duration 5s -settle 0.1s -open 3 -max-connections 7 -max-workers 7 -timeout 10s"
 OWN_HEADERS = "-H X-A: 1 -T text/x"
-
-Pretend = Callable[[str, str], None]
-
-
-@pytest.fixture
-def pretend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pretend:
-    """Replace a program with a shell script."""
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
-
-    def made(name: str, script: str) -> None:
-        (folder / name).write_text(f"#!/bin/sh\n{script}\n")
-        (folder / name).chmod(0o755)
-
-    return made
 
 
 def words(tool: str, load: Load) -> str:

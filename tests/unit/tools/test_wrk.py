@@ -6,19 +6,11 @@ from dataclasses import asdict
 from typing import Any
 
 import pytest
+from places import OUTPUTS
 
 from bench.tools import TOOLS, parse
 
-WRK = """\
-Running 1m test @ http://[::1]:8080/json?a=1
-  2 threads and 64 connections
-  Thread Stats   Avg      Stdev     Max   +/- Stdev
-    Latency {latency}
-    Req/Sec     1.91M   309.35     2.29G    62.50%
-{percentiles}  {requests} requests in {time}, {read} read
-{optional}Requests/sec: {rps}
-Transfer/sec:      1.77GB
-"""
+WRK = (OUTPUTS / "odd-wrk.txt").read_text()
 
 
 def wrk(**changes: str) -> Any:

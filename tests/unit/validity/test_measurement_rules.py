@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from built_runs import only_record
 from make_run import entry, output_of, services_of, write_measurement, write_run
 from places import SAMPLES
 
-from bench.cli.report import build_verb
-from bench.records.record import Record, load
+from bench.records.record import Record
 
 WRK = entry(tool="wrk", level="c64")
 HEY = entry(tool="hey", level="c64")
@@ -25,9 +25,7 @@ def judged(folder: Path, line: dict[str, Any], output: str | bytes, **files: Any
     """The record of one measurement with these raw files."""
     write_run(folder, [line])
     write_measurement(folder, line, output, **files)
-    assert build_verb([str(folder)]) == 0
-    (record,) = load((folder / "records.jsonl").read_text().splitlines())
-    return record
+    return only_record(folder)
 
 
 def causes(record: Record) -> list[str]:
@@ -198,8 +196,7 @@ def test_one_that_was_killed_in_its_warm_up_has_the_cause_too(tmp_path: Path) ->
     for name in ("output.txt", "tool.json"):
         (tmp_path / WRK["dir"] / name).unlink()
     (services_of(tmp_path, WRK) / f"{WRK['service']}.before").unlink()
-    assert build_verb([str(tmp_path)]) == 0
-    (record,) = load((tmp_path / "records.jsonl").read_text().splitlines())
+    record = only_record(tmp_path)
     assert causes(record)[:2] == ["answers wrongly", "out of memory"]
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from built_runs import build, only_record
 from make_run import entry, output_of, write_measurement, write_run
 
-from bench.cli.report import build_verb
-from bench.records.record import Record, load
+from bench.records.record import Record
 from bench.validity.run_rules import NoiseLimits, apply_run_rules, ceilings_of, noise_limits_of, noise_of
 
 LIMITS = NoiseLimits()
@@ -22,8 +22,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Record:
     folder, line = tmp_path_factory.mktemp("run"), entry()
     write_run(folder, [line])
     write_measurement(folder, line, output_of(line, 4000))
-    assert build_verb([str(folder)]) == 0
-    (record,) = load((folder / "records.jsonl").read_text().splitlines())
+    record = only_record(folder)
     assert record.valid, record.causes
     return record
 
@@ -184,8 +183,7 @@ def test_a_run_is_judged_as_a_whole_and_its_report_counts_the_causes(tmp_path: P
         write_run(tmp_path, lines, knobs=settings)
         for line in lines:
             write_measurement(tmp_path, line, output_of(line, 4000), tool=noisy if line["id"] == "r01-0002" else None)
-        assert build_verb([str(tmp_path)]) == 0
-        records = list(load((tmp_path / "records.jsonl").read_text().splitlines()))
+        records = build(tmp_path)
         assert [record.valid for record in records] == valid
         report = (tmp_path / "report.md").read_text()
         assert ("noise on the host (cause `host`): 1." in report) == (not all(valid))

@@ -421,12 +421,7 @@ def test_credit_for_the_time_of_others_changes_no_order() -> None:
     services = {"aiohttp": (1202.0, 1.16, 0.81), "uvicorn-asgi": (1243.0, 1.09, 0.76)}
     services |= {"bjoern-wsgi": (1220.0, 1.04, 0.98), "tornado": (1051.0, 1.14, 0.88)}
     (found,) = judge_tables(facts_of(table(map(service_of, services))), mixed(services))
-    assert [stack_of(row.service) for row in found.rows] == [
-        "uvicorn-asgi",
-        "bjoern-wsgi",
-        "aiohttp",
-        "tornado",
-    ]
+    assert [stack_of(row.service) for row in found.rows] == ["uvicorn-asgi", "bjoern-wsgi", "aiohttp", "tornado"]
     # The differences are those of the requests served, and the intervals hold with the credit too.
     assert rows_of(found)["aiohttp"].difference == pytest.approx(1202 / 1243 - 1, abs=0.01)
     contrast = found.ahead(service_of("aiohttp"), service_of("uvicorn-asgi"))
