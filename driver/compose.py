@@ -48,7 +48,8 @@ def resolved(run: Run, form: str = "yaml") -> str:
         files.append(own)
     built = [service.build for service in run.services.values() if service.build]
     # With targets, the load generator is on the host's network, and must reach the other services from there.
-    env = {**environment(run), "WITHOUT_HOST": "false" if run.host.targets else "true", "UPSTREAM_TOKEN": token_hex(16)}
+    env = {**environment(run), "WITHOUT_HOST": "false" if run.host.targets else "true", "RUN_FOLDER": str(run.folder)}
+    env["UPSTREAM_TOKEN"] = token_hex(16)
     words = ["--project-name", run.project, *_files(files), "--profile", "*", "config", "--format", form]
     return project_compose(run, *words, *run.dependencies, "null", *run.host.containers, *built, env=env).out
 
@@ -87,6 +88,8 @@ def tools_words(
     argv += ["--ulimit", f"nofile={nofile}", "--user", results_user(), "--workdir", "/bench", *CONFINED]
     argv += ["--memory", TOOLS_MEMORY, "--tmpfs", "/tmp:exec"]
     argv += ["--volume", f"{root}:/bench:ro", "--volume", f"{root}/results:/bench/results"]
+    # Its configuration may have a token.
+    argv += ["--tmpfs", "/bench/.git:ro"] if (root / ".git").is_dir() else []
     return (*argv, *docker_options, image, *words)
 
 

@@ -34,6 +34,11 @@ CONFINED = (
     *("--log-driver", "json-file", "--log-opt", "max-size=10m"),
 )
 """Restrictions of containers started without Compose; services/template.yml has those of the others."""
+INSPECTING = (
+    *(*CONFINED, "--memory", "1g", "--ulimit", "nofile=4096", "--cap-add", "SYS_PTRACE", "--user", "0:0"),
+    *("--tmpfs", "/tmp", "--entrypoint", ""),
+)
+"""Options of a container of ours that joins a service's namespaces: only root can inspect other users' processes."""
 CLIENT, KIND = "BENCH_DOCKER", "BENCH_ENGINE_KIND"
 """Environment variables with the Docker client and the kind of engine (docs/engines.md), which are looked for once."""
 CANDIDATES = ("docker", "/usr/bin/docker", "/usr/local/bin/docker")

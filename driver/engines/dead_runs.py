@@ -12,21 +12,23 @@ from driver.files import is_locked
 from driver.run import PROJECT
 
 FOLDER = f"{PROJECT}.working_dir"
+NETWORK = "bench.network"
+"""The label of a run's network: the run's folder, or anything for `docker-compose up bench`."""
 BEGINS_S = 10
 """Seconds: a younger network may belong to a run that is just starting."""
 
 
 def remove_dead_runs() -> bool:
-    """Removes runs that no process measures or that have no running container; False if Docker fails.
+    """Removes runs that no process measures; False if Docker fails.
 
     A reboot, a killed daemon and `docker-compose up bench` leave such runs; their networks occupy the subnet.
     """
-    wanted = ("--filter", "label=com.docker.compose.network=bench", "--filter", "label=bench.network")
+    wanted = ("--filter", "label=com.docker.compose.network=bench", "--filter", f"label={NETWORK}")
+    fields = f'{{{{.Label "{PROJECT}"}}}}\t{{{{.CreatedAt}}}}\t{{{{.Label "{NETWORK}"}}}}'
     try:
-        networks = docker("network", "ls", *wanted, "--format", f'{{{{.Label "{PROJECT}"}}}}\t{{{{.CreatedAt}}}}').out
-        for line in networks.splitlines():
-            name, _, made = line.partition("\t")
-            if name.startswith("bench") and not _begins(made) and _is_dead(name):
+        for line in docker("network", "ls", *wanted, "--format", fields).out.splitlines():
+            name, made, folder = line.split("\t")
+            if name.startswith("bench") and not _begins(made) and not is_measured(Path(folder)) and _is_dead(name):
                 say(f"removing what is left of {name}, which is no longer being measured")
                 words = ("down", "--timeout", "0", "--volumes", "--remove-orphans")
                 docker("compose", "--project-name", name, *words)
@@ -51,6 +53,14 @@ def is_abandoned(containers: Sequence[str]) -> bool:
     except PermissionError:
         # Another user's run.
         return False
+
+
+def is_measured(folder: Path) -> bool:
+    """Whether a process holds the run's lock, or may: that of another user's run cannot be read."""
+    try:
+        return is_locked(folder / ".writer")
+    except OSError as error:
+        return isinstance(error, PermissionError)
 
 
 def _begins(made: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from time import sleep
 
-from driver.docker import CONFINED, docker
+from driver.docker import CONFINED, INSPECTING, docker
 from driver.engines.engine import Engine
 from driver.engines.of_run import engine_of
 from driver.failure import say, warn
@@ -18,13 +18,12 @@ TRIES = 60
 def read_sockets(run: Run, container: str) -> str:
     """A line of JSON (bench/contract/sockets.py): the options, or why there are none.
 
-    The reader joins the container's namespaces; it must be root to inspect its processes.
+    The reader joins the container's namespaces.
     """
     done = docker(
         *("run", "--rm", "--label", f"bench.run={run.project}", "--pid", f"container:{container}"),
-        *("--network", f"container:{container}", "--cap-drop", "ALL", "--cap-add", "SYS_PTRACE", "--user", "0:0"),
-        *("--read-only", "--tmpfs", "/tmp", "--volume", f"{run.root}:/bench:ro", "--workdir", "/bench"),
-        *("--entrypoint", "", "bench/loadgen", "python3", "-m", "bench", "sockets"),
+        *("--network", f"container:{container}", *INSPECTING, "--volume", f"{run.root}:/bench:ro"),
+        *("--workdir", "/bench", "bench/loadgen", "python3", "-m", "bench", "sockets"),
         check=False,
     )
     if done.status == 0:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from driver.docker import DockerError, docker
+from driver.docker import INSPECTING, DockerError, docker
 from driver.engines.engine import Engine
 from driver.files import save
 
@@ -29,15 +29,12 @@ def sample(container: str, project: str, seconds: int, file: Path, *, cpus: str)
     Each second is a separate recording, followed by an empty line: how much they differ shows how reliable the samples
     are. If sampling is interrupted, complete recordings count.
 
-    py-spy runs in a container that joins the other one's process namespace, where process 1 is Docker's init. It runs
-    as root, since only root can use the capability to inspect processes of other users.
+    py-spy runs in a container that joins the other one's process namespace, where process 1 is Docker's init.
     """
     file.unlink(missing_ok=True)
     options = ["--rm", "--name", f"{project}-sampler", "--label", f"bench.run={project}"]
-    options += ["--pid", f"container:{container}", "--network", "none"]
-    options += ["--cap-drop", "ALL", "--cap-add", "SYS_PTRACE", "--user", "0:0"]
+    options += ["--pid", f"container:{container}", "--network", "none", *INSPECTING, "--workdir", "/"]
     options += ["--cpuset-cpus", cpus] if cpus else []
-    options += ["--read-only", "--tmpfs", "/tmp", "--workdir", "/", "--entrypoint", ""]
     words = ["sh", "-c", RECORD, "sh", str(RATE), str(seconds)]
     done = docker("run", *options, "bench/loadgen", *words, check=False)
     if done.out:

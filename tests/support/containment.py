@@ -23,6 +23,8 @@ from bench.own_app.compose_file import CAPABILITIES, REFUSED
 INHIBIT = "com.docker.network.bridge.inhibit_ipv4"
 TOOLS = "tools"
 """Stands for the containers in which scripts run a command: these have no name and no network."""
+INSPECTING = "inspecting"
+"""Stands for those that read the sockets of a service, or sample its stacks: they join its process namespace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,9 @@ EXEMPTIONS = (
     Exemption("loadgen", "may write to /bench/results", "it writes the run; no service mounts anything"),
     Exemption("loadgen", "mounts /sys/fs/cgroup", "the CPU time of the services, which it reads; read-only"),
     Exemption(TOOLS, "may write to /bench/results", "it writes plan, records and report; no service mounts anything"),
-    Exemption(TOOLS, "has no limit of memory", "what a report needs grows with its run; no service runs in it"),
+    Exemption(INSPECTING, "adds capabilities: SYS_PTRACE", "only with it are a service's sockets and stacks seen"),
+    Exemption(INSPECTING, "shares a PID namespace (pid)", "that of the service which it looks into"),
+    Exemption(INSPECTING, "leaves the internal network (network_mode)", "it has the service's own network, or none"),
     Exemption(
         "own-*", f"adds capabilities: {', '.join(sorted(CAPABILITIES))}", "a database's entrypoint gives its files away"
     ),
@@ -122,7 +126,8 @@ def inspected(container: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     host, labels = container["HostConfig"], container["Config"].get("Labels") or {}
     # Images built by Compose have its labels too.
     service = labels.get("com.docker.compose.service")
-    name = TOOLS if "bench.run" in labels else service or container["Name"].removeprefix("/")
+    ours = INSPECTING if host.get("PidMode") else TOOLS
+    name = ours if "bench.run" in labels else service or container["Name"].removeprefix("/")
     mode = host.get("NetworkMode") or ""
     alone = mode == "host" or mode.startswith("container:")
     return name, {
@@ -188,12 +193,12 @@ def unexempted(
 def unneeded(
     containers: Iterable[tuple[str, Mapping[str, Any]]], networks: Mapping[str, Any], project: str
 ) -> Iterator[str]:
-    """A line for each exemption that an existing container no longer needs; not for TOOLS, which differ."""
+    """A line for each exemption that an existing container no longer needs; not for those of scripts, which differ."""
     have: dict[str, set[str]] = {}
     for name, service in containers:
         have.setdefault(name, set()).update(faults(service, networks, project))
     for one in EXEMPTIONS:
-        if one.container != TOOLS and one.fault not in have.get(one.container, {one.fault}):
+        if one.container not in (TOOLS, INSPECTING) and one.fault not in have.get(one.container, {one.fault}):
             yield f"{one.container}: no longer needs its exemption: {one.fault}"
 
 

@@ -5,12 +5,19 @@ from __future__ import annotations
 import copy
 import io
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from containment import EXEMPTIONS, INHIBIT, JUDGED, faults, inspected, main, read, unexempted, unneeded
+from docker_calls import Docker, docker, run
 
 from bench.own_app.compose_file import REFUSED, own_services
+from driver.run import Run
+from driver.services.sockets import read_sockets
+from driver.steps.sampler import sample
+
+__all__ = ["docker", "run"]
 
 PROJECT = "/home/me/bench"
 CLOSED = {"bench": {"internal": True, "driver_opts": {INHIBIT: "true"}}}
@@ -124,6 +131,52 @@ def test_a_container_that_runs_is_judged_by_the_same_rules() -> None:
     assert broken(PublishAllPorts=True) == ["app: publishes a port"]
     assert broken(Devices=[{"PathOnHost": "/dev/kvm"}]) == ["app: uses devices of the host (devices)"]
     assert broken(ReadonlyRootfs=False, Memory=0) == ["app: its root is writable", "app: has no limit of memory"]
+
+
+def started(call: str) -> dict[str, Any]:
+    """The container of a call of `docker run`, as `docker inspect` has it."""
+    words = iter(call.replace("--tmpfs /tmp:exec", "").split()[1:])
+    pairs = [(word, next(words)) for word in words if word not in ("--rm", "--read-only") and word.startswith("--")]
+    given = {
+        name: [value for word, value in pairs if word == f"--{name}"]
+        for name in (
+            "cap-drop",
+            "cap-add",
+            "security-opt",
+            "pids-limit",
+            "memory",
+            "ulimit",
+            "log-opt",
+            "network",
+            "pid",
+        )
+    }
+    container = copy.deepcopy(INSPECTED)
+    container["Config"]["Labels"], container["NetworkSettings"] = {"bench.run": "x"}, {"Networks": {}}
+    container["HostConfig"] |= {
+        "ReadonlyRootfs": "--read-only" in call,
+        "CapDrop": given["cap-drop"],
+        "CapAdd": given["cap-add"],
+        "SecurityOpt": given["security-opt"],
+        "PidsLimit": "".join(given["pids-limit"]),
+        "Memory": "".join(given["memory"]),
+        "Ulimits": [{"Name": one.partition("=")[0], "Hard": one.partition("=")[2]} for one in given["ulimit"]],
+        "LogConfig": {"Type": "json-file", "Config": dict(one.split("=") for one in given["log-opt"])},
+        "NetworkMode": "".join(given["network"]),
+        "PidMode": "".join(given["pid"]),
+    }
+    return container
+
+
+def test_the_containers_that_look_into_a_service_are_in_the_list(docker: Docker, run: Run, tmp_path: Path) -> None:
+    read_sockets(run, "p-a-1")
+    sample("p-a-1", "p", 1, tmp_path / "stacks.txt", cpus="1")
+    for call in docker.calls:
+        (name, service), *_ = read([started(call)])[0]
+        assert name == "inspecting"
+        assert list(unexempted([(name, service)], {}, PROJECT)) == []
+        assert len([*unexempted([("a", service)], {}, PROJECT)]) >= 2
+    assert len(docker.calls) == 2
 
 
 def test_containers_are_named_after_their_service_or_what_they_are() -> None:

@@ -50,6 +50,7 @@ def test_the_runs_own_file_is_resolved_once_with_what_it_starts_and_builds(run: 
         f"--project-name p {files} --profile * config --format yaml loadgen postgres upstream null a a-build"
     )
     assert (docker.envs[0] or {})["WITHOUT_HOST"] == "false"
+    assert (docker.envs[0] or {})["RUN_FOLDER"] == str(run.folder)
     resolved(replace(run, host=replace(run.host, services={})), "json")
     assert (docker.envs[1] or {})["WITHOUT_HOST"] == "true"
     assert docker.calls[1].endswith("config --format json loadgen postgres upstream null")

@@ -7,6 +7,7 @@ import os
 import time
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from docker_calls import Docker
@@ -88,8 +89,8 @@ def removed(docker: Docker) -> list[str]:
     return names
 
 
-def network(*names: str, made: str = OLD) -> str:
-    return "".join(f"{name}\t{made}\n" for name in names)
+def network(*names: str, made: str = OLD, folder: Path | str = "yes") -> str:
+    return "".join(f"{name}\t{made}\t{folder}\n" for name in names)
 
 
 def test_of_runs_in_the_way_those_that_nobody_measures_are_removed_with_containers_that_are_up(
@@ -105,6 +106,18 @@ def test_of_runs_in_the_way_those_that_nobody_measures_are_removed_with_containe
         fcntl.flock(lock, fcntl.LOCK_EX)
         assert remove_dead_runs() and removed(docker) == ["bench-gone", "bench-none"]
     assert remove_dead_runs() and removed(docker) == ["bench-live", "bench-gone", "bench-none"]
+
+
+def test_a_run_with_its_lock_is_measured_although_it_has_no_container(
+    docker: Docker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    docker.says("network ls", network("bench-live", folder=tmp_path))
+    with (tmp_path / ".writer").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert remove_dead_runs() and removed(docker) == []
+    assert remove_dead_runs() and removed(docker) == ["bench-live"]
+    monkeypatch.setattr("driver.engines.dead_runs.is_locked", Mock(side_effect=PermissionError))
+    assert remove_dead_runs() and removed(docker) == []
 
 
 def test_a_run_that_this_user_may_not_look_at_is_left_alone(docker: Docker, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ from loop_runs import FACTS, write_services
 from profiled_run import STACKS_OF, first_of, write_profile, write_profiled
 from waiting import until
 
+from driver.docker import INSPECTING
 from driver.steps import sampler
 from driver.steps.profile import main, profile_tables
 
@@ -69,7 +70,7 @@ def test_each_service_is_loaded_once_more_and_sampled_from_a_container_beside_it
         assert (folder(engine, name) / "stacks.txt").read_text() == STACKS
         assert docker.asked(f"update --cpu-shares 262144 bench-a-run-{name}-1")
         (call,) = docker.asked(f"{SAMPLER}{name}-1 ")
-        assert " --network none --cap-drop ALL --cap-add SYS_PTRACE --user 0:0 --cpuset-cpus 1 --read-only " in call
+        assert f" --network none {' '.join(INSPECTING)} --workdir / --cpuset-cpus 1 bench/loadgen " in call
         assert call.endswith(f" sh {sampler.RATE} {sampler.SECONDS}")
     assert len(docker.asked("rm --force bench-a-run-sampler")) == 2
     assert [meta["outcome"] for meta in metas(tmp_path).values() if meta["id"].startswith("profile-")] == [

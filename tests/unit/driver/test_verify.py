@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from pretend_engine import PretendEngine, made_run, pretend_docker
 
-from driver.docker import DockerError, Done
+from driver.docker import INSPECTING, DockerError, Done
 from driver.engines.engine import State
 from driver.failure import Failure
 from driver.services import ready, sockets, verify
@@ -270,8 +270,7 @@ def test_one_that_does_not_end_by_itself_has_three_tries(
 
 READER = (
     "run --rm --label bench.run=bench-a-run --pid container:bench-a-run-a-1 --network container:bench-a-run-a-1 "
-    "--cap-drop ALL --cap-add SYS_PTRACE --user 0:0 --read-only --tmpfs /tmp --volume {}:/bench:ro --workdir /bench "
-    "--entrypoint  bench/loadgen python3 -m bench sockets"
+    f"{' '.join(INSPECTING)} --volume {{}}:/bench:ro --workdir /bench bench/loadgen python3 -m bench sockets"
 )
 
 
