@@ -175,7 +175,7 @@ def _warmed(task: Task, load: Load, seconds: float, body: int | None) -> str:
     done = run_joined(guarded(task.deadline_s, 5, *command.argv), () if body is None else (body,))
     output = done.stdout.decode(errors="replace").rstrip("\n")
     if done.returncode:
-        words = output.rpartition("\n")[2]
+        words = output.rpartition("\n")[2][:300]
         raise Failed(TOOL_FAILED, f"warm-up: status {done.returncode}: {words}")
     return output
 

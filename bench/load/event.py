@@ -212,7 +212,7 @@ def load_by_vegeta(asked: Load, event: Event, rates: Sequence[tuple[float, float
             command = command_of(TOOLS["vegeta"], load)
             results = stack.enter_context(tempfile.TemporaryFile())
             time.sleep(max(0.0, (begin_ns - time.monotonic_ns()) / 1e9))
-            words = guarded(seconds + event.timeout_s + 10, 5, *command.argv)
+            words = guarded(seconds + event.timeout_s + 10, 5, *command.argv, most_bytes=load.most_bytes)
             stdin = memory_file(f"{command.stdin}\n".encode()) if command.stdin else None
             process = subprocess.Popen(words, stdin=stdin or subprocess.DEVNULL, stdout=results)
             attacks.append((process, results, begin_ns, round(rate)))

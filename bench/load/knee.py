@@ -20,7 +20,7 @@ from bench.load.cpu_counters import SHARED, CpuCounters, cgroup_root, find_cgrou
 from bench.load.failures import TOOL_FAILED, Failed
 from bench.load.kernel_counters import ports_waiting
 from bench.load.knee_search import LONGEST_S, SearchStep, first_rate, next_search_step, trial_seconds, trial_workers
-from bench.load.save import last_words, publish, run_tool
+from bench.load.save import last_words, publish, run_tool, save_reports
 from bench.load.task import Task, pinned
 from bench.load.turns import Turns, is_spoiled
 from bench.plan.levels import SEARCHED
@@ -217,8 +217,10 @@ def _try_rate(trial: Task, host: _Host) -> None:
     trial.folder.mkdir(parents=True, exist_ok=True)
     status = run_tool(trial, command, host.begin)
     write_file(trial.folder / HOST_JSON, json.dumps(host.told()) + "\n")
-    saved = trial.tool.save(trial.load, trial.folder)
+    saved, full = save_reports(trial)
     publish(trial.folder)
+    if full:
+        raise Failed(TOOL_FAILED, f"{full}, in a trial of {rate}/s")
     if status:
         raise Failed(TOOL_FAILED, f"{name} ended with status {status} in a trial of {rate}/s")
     if not saved:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.core.files import ROOM_BYTES, check_room
+from bench.core.files import MAX_BYTES, ROOM_BYTES, check_room
 from bench.core.formats import plain
 from bench.core.programs import KILLED, NOT_FOUND, guarded, memory_file, shell_status
 from bench.load.answers import SILENT, Answer, ask
@@ -77,8 +77,8 @@ def save_load(ran: Ran, more: Facts | None = None) -> None:
     """Save the files of a load, with `more` facts in tool.json; Failed if the load failed or cannot be saved."""
     task, folder = ran.task, ran.task.folder
     facts = ran.facts | {"health_after": _health(ask(task))} | (more or {})
-    saved = task.tool.save(task.load, folder)
-    failure = _failure(task, ran.status, saved=saved)
+    saved, full = save_reports(task)
+    failure = full or _failure(task, ran.status, saved=saved)
     # Write into the preallocated file. The tool's version is only read now, so that this is no part of the load.
     text = tool_json(facts, task.tool.name, task.tool.version(), ran.command.argv, ran.command.stdin)
     with temporary(folder, TOOL_JSON).open("r+b") as file:
@@ -87,6 +87,24 @@ def save_load(ran: Ran, more: Facts | None = None) -> None:
     publish(folder)
     if failure:
         raise Failed(TOOL_FAILED, failure)
+
+
+def save_reports(task: Task) -> tuple[bool, str]:
+    """Make the tool's reports; whether that worked, and why the load failed if files have reached their limit."""
+    full = _cut_output(task)
+    saved = not full and task.tool.save(task.load, task.folder)
+    return saved, full or _cut_output(task)
+
+
+def _cut_output(task: Task) -> str:
+    """Cuts files that have reached their limit, which ended the program that wrote them; why the load failed then."""
+    full = ""
+    for name in FILES:
+        file, most = temporary(task.folder, name), task.load.most_bytes if name == task.tool.results else MAX_BYTES
+        if file.exists() and file.stat().st_size >= most:
+            os.truncate(file, ROOM_BYTES)
+            full = f"{task.tool.name} printed {most >> 20} MiB, which is too much: the responses fill it"
+    return full
 
 
 def _failure(task: Task, status: int, *, saved: bool) -> str:
@@ -116,7 +134,7 @@ def run_tool(task: Task, command: Command, began: Callable[[], object] = lambda:
         if command.stdin:
             stdin = memory_file(f"{command.stdin}\n".encode())
             stack.callback(os.close, stdin)
-        words = guarded(task.deadline_s, KILL_AFTER_S, *command.argv)
+        words = guarded(task.deadline_s, KILL_AFTER_S, *command.argv, most_bytes=task.load.most_bytes)
         if not task.tool.leads_in:
             began()
         try:

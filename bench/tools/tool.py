@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from bench.core.files import MAX_BYTES
 from bench.core.formats import plain
 from bench.core.programs import guarded, run_joined
 from bench.tools.parsed import Parsed
 
 OUTPUT = "output.txt"
+MOST_LINE = 256
+"""Bytes of an open loop's results for a request; vegeta has some 75."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +55,11 @@ class Load:
     most_connections: int | None = None
     latency_s: float = 0.0
     leads_in: bool = True
+
+    @property
+    def most_bytes(self) -> int:
+        """The most that a tool may write: its words and, in an open loop, a line for each request."""
+        return MAX_BYTES + round(MOST_LINE * (self.rate or 0) * (self.duration_s or 0))
 
 
 @dataclass(frozen=True, slots=True)

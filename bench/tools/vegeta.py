@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from bench.core.formats import plain
+from bench.core.programs import guarded
 from bench.tools.parsed import Parsed
 from bench.tools.reading import (
     Draft,
@@ -25,6 +26,7 @@ from bench.tools.reading import (
 from bench.tools.tool import OUTPUT, Asked, CannotError, Command, Load, Tool, printed, temporary, whole
 
 RESULTS, REPORT, LAG, LATENCIES = "results.bin", "output.json", "lag.json", "latencies.json"
+REPORTED_S = 600.0
 SPARE_FILES = 256
 """File descriptors reserved for everything but connections."""
 OPENED_PER_CPU = 2_000
@@ -160,7 +162,7 @@ def connections(load: Load) -> int:
 
 
 def _reported(kind: str, results: Path, *, stdout: IO[bytes], stderr: IO[bytes]) -> bool:
-    words = ["vegeta", "report", f"-type={kind}", str(results)]
+    words = guarded(REPORTED_S, 5, "vegeta", "report", f"-type={kind}", str(results))
     try:
         return (
             subprocess.run(words, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, check=False).returncode == 0

@@ -124,6 +124,7 @@ def test_several_targets_are_mixed_by_wrk_which_takes_whole_seconds(pretend: Pre
     ("script", "status", "words"),
     [
         ("echo no luck; exit 3", 12, "warm-up: status 3: no luck"),
+        ("head -c 90000000 /dev/zero | tr '\\0' a", 12, f"warm-up: status -25: {'a' * 300}"),
         ("echo '[500] 8 responses'", 11, f"warm-up: no answer with a status of success from {URL}: [500] 8 responses"),
         (
             "printf 'Error distribution:\\n  [5] refused\\n'",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -116,6 +117,34 @@ def test_without_the_guard_there_is_no_load(task: Callable[[str], Task], monkeyp
     one = task("true")
     with pytest.raises(Failed, match="wrk ended with status 127: timeout"):
         run_and_save(one)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "yes 'HTTP/1.1 200 a long status line'",
+        "head -c 90000000 /dev/zero >&2",
+        # One that ignores the signal, and does not see that it could not write.
+        "trap '' XFSZ; yes 2>/dev/null; exit 0",
+    ],
+)
+def test_a_tool_that_a_service_makes_print_without_end_is_a_failed_load_and_leaves_little(
+    script: str, task: Callable[[str], Task]
+) -> None:
+    one = replace(task(script), deadline_s=60)
+    with pytest.raises(Failed, match=r"^wrk printed 64 MiB, which is too much: the responses fill it$") as failed:
+        run_and_save(one)
+    assert failed.value.status == 12
+    assert sum(file.stat().st_size for file in one.folder.iterdir()) < 200_000
+    assert told(one)["exit_status"] == (0 if "trap" in script else 128 + signal.SIGXFSZ)
+
+
+def test_results_of_an_open_loop_may_have_a_line_for_each_request(task: Callable[[str], Task]) -> None:
+    load = replace(task("true").load, rate=100_000.0, duration_s=60.0)
+    assert load.most_bytes == (64 << 20) + 256 * 6_000_000
+    one = replace(task("head -c 80000000 /dev/zero"), load=load, deadline_s=60)
+    run_and_save(one)
+    assert (one.folder / "output.txt").stat().st_size == 80_000_000
 
 
 def test_output_without_room_is_no_output(task: Callable[[str], Task], monkeypatch: pytest.MonkeyPatch) -> None:
