@@ -30,6 +30,15 @@ def save_json(path: Path, value: Any) -> None:
     save(path, json.dumps(value, ensure_ascii=False) + "\n")
 
 
+def below(folder: Path, name: str) -> Path | None:
+    """The real path of a file that somebody else named; None if it is not below `folder`, through whatever links."""
+    try:
+        path = Path(os.path.realpath(folder / name))
+    except ValueError:
+        return None
+    return path if path.is_relative_to(os.path.realpath(folder)) else None
+
+
 def text_of(path: Path) -> str | None:
     """A file's text; None if it cannot be read."""
     try:

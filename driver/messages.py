@@ -31,6 +31,8 @@ UNFINISHED = ".unfinished"
 ABSENT = "absent"
 """Key in the counters file of a database or upstream that the run lacks, because an app's Compose file replaces it."""
 SCHEMA = 1
+MOST_TEXT = 2 << 20
+"""Characters of a message; run.json of 177 services has 80,000."""
 DEPENDENCIES = ("loadgen", "postgres", "upstream")
 
 Message = TypeVar("Message")
@@ -237,10 +239,14 @@ def _doings(data: Any) -> Doings:
 def read(path: Path) -> Mapping[str, Any] | None:
     """The object in a file; None if there is no file, MessageError if its version differs."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        with path.open(encoding="utf-8") as file:
+            text = file.read(MOST_TEXT + 1)
+        if len(text) > MOST_TEXT:
+            raise ValueError(f"it has more than {MOST_TEXT >> 20} Mi characters")
+        data = json.loads(text)
     except FileNotFoundError:
         return None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise MessageError(f"{path} cannot be read: {error}") from error
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         raise MessageError(f"{path} is of another version: start a new run")

@@ -179,7 +179,7 @@ RUN --mount=type=cache,id=bench-pip,target=/root/.cache/pip python3 -m venv /opt
 ARG PYTHON
 WORKDIR /requirements
 RUN --mount=type=bind,from=app-requirements,target=/requirements \
-    UV_NO_CONFIG=1 UV_NO_CACHE=1 /opt/uv/bin/uv pip compile --quiet --no-progress --color never --generate-hashes --no-header --no-annotate \
+    UV_NO_CONFIG=1 UV_NO_SOURCES=1 UV_NO_CACHE=1 /opt/uv/bin/uv pip compile --quiet --no-progress --color never --generate-hashes --no-header --no-annotate \
     --no-python-downloads --output-file /requirements.txt ./*
 FROM scratch AS app-lock
 COPY --from=resolved /requirements.txt /

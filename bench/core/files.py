@@ -7,11 +7,15 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
 
-from bench.core.errors import one_line
+from bench.core.errors import UserError, one_line
+from driver.files import below
+
+if TYPE_CHECKING:
+    from gzip import GzipFile
 
 
 def write_file(path: Path, data: str | bytes) -> None:
@@ -50,11 +54,13 @@ def check_room(folder: Path) -> None:
 
 
 MAX_BYTES = 64 << 20
-"""The largest file that is read; reports of load tools are smaller."""
+"""The largest file that is read, packed or not; reports of load tools are smaller, and logs have some 20 MB."""
+MOST_UNPACKED, MOST_FILES = 2 << 30, 1 << 18
+"""The most bytes and files of an archive, such as a wheel or a published run; runs have some 12,000."""
 
 
-def read_bytes(path: str) -> bytes | None:
-    """The file's content; None if it cannot be read (missing, a folder, larger than `MAX_BYTES`)."""
+def read_bytes(path: str, most: int = MAX_BYTES) -> bytes | None:
+    """The file's content; None if it cannot be read (missing, a folder, larger than `most`)."""
     try:
         # Non-blocking, so that a named pipe in the folder cannot hang the report.
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -62,7 +68,7 @@ def read_bytes(path: str) -> bytes | None:
         return None
     try:
         size = os.fstat(handle).st_size
-        return None if size > MAX_BYTES else os.read(handle, size + 1)[:size]
+        return None if size > most else os.read(handle, size + 1)[:size]
     except OSError:
         return None
     finally:
@@ -75,6 +81,35 @@ def text_of(path: Path) -> str:
         return path.read_text(encoding="utf-8", errors="replace").strip()
     except OSError:
         return ""
+
+
+def read_below(folder: Path, name: str, most: int = MAX_BYTES) -> bytes:
+    """A file that somebody else named; OSError if it is no file below `folder`, or has more than `most` bytes."""
+    path = below(folder, name)
+    if path is None:
+        raise OSError("it is outside of its folder")
+    size = path.stat().st_size
+    if not path.is_file():
+        raise OSError("it is no file")
+    if size > most:
+        raise OSError(f"it has more than {most >> 20} MiB")
+    return path.read_bytes()
+
+
+def unzipped(file: IO[bytes] | GzipFile) -> bytes:
+    """The rest of a file that is unpacked as it is read; ValueError if that is more than `MAX_BYTES`."""
+    data = file.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise ValueError(f"it unpacks to more than {MAX_BYTES >> 20} MiB")
+    return data
+
+
+def need_no_links(folder: Path) -> None:
+    """UserError if the folder, which somebody else may have made, has a link: it could lead to any file."""
+    for place, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            if os.path.islink(os.path.join(place, name)):
+                raise UserError(f"{Path(place, name)} is a link, which could lead out of its folder: remove it")
 
 
 def as_object(data: bytes | str) -> dict[str, Any] | None:

@@ -14,10 +14,10 @@ from dataclasses import asdict, dataclass, replace
 from email.parser import HeaderParser
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from bench.core.errors import EqualSides, UserError
-from bench.core.files import write_file
+from bench.core.files import MOST_UNPACKED, need_no_links, read_bytes, unzipped, write_file
 from bench.core.typed import typed
 from bench.matrix.model import Matrix, Service, python_image, python_label, suffix
 
@@ -213,6 +213,7 @@ def wheels_of(items: Path, out: Path, labels: Sequence[str]) -> Wheels:
     `items/N/` describes the N-th `--package` in the files `spec` and `kind`, for a source also `commit` and `changed`.
     `out/LABEL/N-K/` has its K-th wheel for a Python, or `error.txt` and, for a release, the `requirement` asked for.
     """
+    need_no_links(out)
     asked = tuple(
         Asked(_text(item / "spec"), _text(item / "kind"), _text(item / "commit"), bool(_text(item / "changed")))
         for item in sorted(filter(Path.is_dir, items.iterdir()), key=lambda item: int(item.name))
@@ -256,7 +257,8 @@ def _wheel(number: int, asked: Asked, out: Path, folder: Path) -> Wheel:
         package += f"{'.' if '+' in version else '+'}{mark}"
     if not PACKAGE.match(package):
         raise UserError(f"--package {asked.spec}: '{package}' is not the name and version of a package")
-    sha256 = hashlib.sha256(made[0].read_bytes()).hexdigest()
+    with made[0].open("rb") as file:
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
     return Wheel(number, name, version, package, str(folder), sha256, content)
 
 
@@ -264,13 +266,19 @@ def _read_wheel(wheel: Path) -> tuple[str, str, str]:
     """(name, version, digest of its files) of a wheel."""
     digest = hashlib.sha256()
     with zipfile.ZipFile(wheel) as file:
+        # A member is never read beyond the size that it states.
+        if sum(member.file_size for member in file.infolist()) > MOST_UNPACKED:
+            raise ValueError(f"it unpacks to more than {MOST_UNPACKED >> 30} GiB")
         names = sorted(name for name in file.namelist() if not name.endswith("/"))
         metadata = [name for name in names if re.fullmatch(r"[^/]+\.dist-info/METADATA", name)]
         if len(metadata) != 1:
             raise ValueError("it has no METADATA")
-        headers = HeaderParser().parsestr(file.read(metadata[0]).decode("utf-8", "replace"))
+        with file.open(metadata[0]) as member:
+            headers = HeaderParser().parsestr(unzipped(member).decode("utf-8", "replace"))
         for name in names:
-            digest.update(f"{name}\0{hashlib.sha256(file.read(name)).hexdigest()}\n".encode())
+            with file.open(name) as member:
+                content = hashlib.file_digest(cast(Any, member), "sha256").hexdigest()
+            digest.update(f"{name}\0{content}\n".encode())
     return normalised(str(headers["Name"])), str(headers["Version"]), digest.hexdigest()
 
 
@@ -311,4 +319,4 @@ def _cause(log: str, version: str) -> str:
 
 
 def _text(path: Path) -> str:
-    return path.read_text(encoding="utf-8", errors="replace").strip() if path.exists() else ""
+    return (read_bytes(str(path)) or b"").decode(errors="replace").strip()

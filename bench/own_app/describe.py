@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bench.core.errors import UserError, unknown
+from bench.core.files import read_below
 from bench.matrix.model import Matrix, select
 from bench.matrix.settings import SETTINGS
 from bench.own_app.app import OwnApp, name_of
@@ -63,6 +65,7 @@ _INCLUDE = re.compile(r"(-r|--requirement|-c|--constraint)[ =]?\s*(\S+)\Z")
 _INDEX = re.compile(r"(-i|--index-url|--extra-index-url|-f|--find-links)\b")
 _LOCAL = re.compile(r"(-e|--editable)\b|(\.|\.\.|/|file:)")
 DEEPEST = 5
+ONE_INDEX = "images are built from one package index"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +143,7 @@ def read_expect(path: Path, targets: Sequence[Target]) -> tuple[Mapping[str, Any
     """The --expect file in the order of targets: status, headers, contains and json by target (`GET /` or a name)."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"--expect: {path.name} cannot be read as JSON: {error}") from error
     if not isinstance(value, dict) or not all(isinstance(one, dict) for one in value.values()):
         raise UserError(f'--expect: {path.name} is not an object such as {{"GET /": {{"contains": ["hello"]}}}}')
@@ -188,12 +191,14 @@ def requirements_of(folder: Path, given: Path | None, shown: str) -> dict[str, s
             return {"requirements.in": ""}
         shown = given.name
     if given.suffix == ".toml":
-        text = _read(given, shown)
+        text = _read(given.parent, given.name, shown)
         if not re.search(r"^\s*\[project[.\]]", text, re.MULTILINE):
             raise UserError(f"{shown} has no [project] with dependencies: give --requirements FILE")
+        if re.search(r"^\s*\[tool\.uv\.sources\b", text, re.MULTILINE):
+            raise UserError(f"{shown}: [tool.uv.sources] is not supported: {ONE_INDEX}")
         return {"pyproject.toml": text}
     constraints = list[str]()
-    lines = [*_lines(given, shown, constraints)]
+    lines = [*_lines(given.parent, given.name, shown, constraints)]
     if not constraints:
         return {"requirements.in": _text_of(lines)}
     return {"requirements.in": _text_of([f"-c {CONSTRAINTS}", *lines]), CONSTRAINTS: _text_of(constraints)}
@@ -203,17 +208,17 @@ def _text_of(lines: Sequence[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _lines(path: Path, shown: str, constraints: list[str], depth: int = 0) -> Iterator[str]:
+def _lines(folder: Path, name: str, shown: str, constraints: list[str], depth: int = 0) -> Iterator[str]:
     """The requirements of a file and of those that it includes; constraints are added to `constraints`."""
     if depth > DEEPEST:
         raise UserError(f"{shown} includes itself")
-    for line in _read(path, shown).splitlines():
+    for line in _read(folder, name, shown).splitlines():
         # The lock adds hashes of its own.
         text = re.sub(r"\s*--hash[= ]\S+", "", line.split(" #")[0].strip().removesuffix("\\")).strip()
         if not text or text.startswith("#"):
             continue
         if include := _INCLUDE.match(text):
-            own = _lines(path.parent / include[2], include[2], constraints, depth + 1)
+            own = _lines(folder, os.path.join(os.path.dirname(name), include[2]), include[2], constraints, depth + 1)
             if include[1] in ("-c", "--constraint"):
                 constraints += own
             else:
@@ -224,13 +229,13 @@ def _lines(path: Path, shown: str, constraints: list[str], depth: int = 0) -> It
                 "leave it out if it is the app itself, whose folder is on the path"
             )
         elif _INDEX.match(text):
-            raise UserError(f"{shown}: '{text.split()[0]}' is not supported: images are built from one package index")
+            raise UserError(f"{shown}: '{text.split()[0]}' is not supported: {ONE_INDEX}")
         else:
             yield text
 
 
-def _read(path: Path, shown: str) -> str:
+def _read(folder: Path, name: str, shown: str) -> str:
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return read_below(folder, name).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"cannot read the requirements in {shown}: {error}") from error

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from bench.core.files import read_below
+
 INTERFACES = ("wsgi", "asgi", "aiohttp", "tornado")
 MAKERS = {
     "flask.Flask": "wsgi",
@@ -62,8 +64,8 @@ def _of_name(folder: Path, module: str, name: str, depth: int) -> Found | None:
     if file is None:
         return None
     try:
-        tree = ast.parse(file.read_bytes())
-    except (SyntaxError, ValueError):
+        tree = ast.parse(read_below(folder, str(file)))
+    except (SyntaxError, ValueError, OSError):
         return None
     names = dict(_imports(tree, module if file.name == "__init__.py" else module.rpartition(".")[0]))
     for value in _values(tree, name):

@@ -15,7 +15,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from bench.core.errors import UserError
-from bench.core.files import write_file
+from bench.core.files import read_below, write_file
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 MOST_TARGETS, MOST_WEIGHT, MOST_BODY = 50, 100, 4 << 20
@@ -141,7 +141,7 @@ def _target(lines: Sequence[tuple[int, str]], folder: Path, where: str) -> Targe
     headers, body = [], None
     for line in rest[1:]:
         if line.startswith("@"):
-            body = _body(folder / line[1:].strip(), line, where)
+            body = _body(folder, line, where)
         elif header := _HEADER.match(line):
             if header[1].lower() in OURS:
                 raise UserError(f"{where}: the load tools write the header {header[1]} themselves: remove it")
@@ -160,17 +160,11 @@ def _path(url: str, where: str) -> str:
     return path
 
 
-def _body(path: Path, line: str, where: str) -> bytes:
+def _body(folder: Path, line: str, where: str) -> bytes:
     try:
-        size = path.stat().st_size
-        if not path.is_file():
-            raise UserError(f"{where}: the body {line} is no file")
-        body = path.read_bytes() if size <= MOST_BODY else b""
+        return read_below(folder, line[1:].strip(), MOST_BODY)
     except OSError as error:
-        raise UserError(f"{where}: cannot read the body {line}: {error.strerror}") from error
-    if size > MOST_BODY:
-        raise UserError(f"{where}: the body {line} has more than {MOST_BODY >> 20} MiB")
-    return body
+        raise UserError(f"{where}: cannot read the body {line}: {error.strerror or error}") from error
 
 
 def slug(method: str, path: str) -> str:

@@ -14,7 +14,7 @@ from operator import itemgetter
 from statistics import median
 from typing import Any, NamedTuple
 
-from bench.core.files import items, mapping
+from bench.core.files import items, mapping, unzipped
 from bench.core.groups import grouped
 from bench.plan.event import ENDED, RESTORED, ROLLED, SLOWER, SLOWER_S, SWAPPED, SWEPT, Event
 from bench.records.event import KEPT, Action, Bin, Fate
@@ -361,20 +361,16 @@ def percentile(percent: int, values: Sequence[float]) -> float | None:
     return sorted(values)[max(0, math.ceil(len(values) * percent / 100) - 1)]
 
 
-MOST_LOG = 256 << 20
-"""A log that unpacks to more bytes is damaged: ours have some 20 MB."""
-
-
 def read_log(data: bytes | None) -> list[Row] | None:
     """The rows of the log; None if it is missing or damaged."""
     try:
         with gzip.open(io.BytesIO(data or b"")) as file:
-            log = file.read(MOST_LOG + 1)
-        names, *lines = log.decode().splitlines() if len(log) <= MOST_LOG else []
+            names, *lines = unzipped(file).decode().splitlines()
         columns = names.split("\t")
         take = itemgetter(*(columns.index(name) for name in _COLUMNS))
-        rows = [line.split("\t") for line in lines]
-        return [_row(*take(row)) for row in rows] if all(len(row) == len(columns) for row in rows) else None
+        if any(line.count("\t") != len(columns) - 1 for line in lines):
+            return None
+        return [_row(*take(line.split("\t"))) for line in lines]
     except (OSError, EOFError, ValueError, KeyError, zlib.error):
         return None
 

@@ -7,16 +7,16 @@ import lzma
 import shutil
 import tarfile
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 from bench.core.errors import UserError
+from bench.core.files import MAX_BYTES, MOST_FILES, MOST_UNPACKED, need_no_links
 
 PACKED = "raw.tar.xz"
 SUMS = "records.sha256"
 """Beside the archive: the sha256 of what is made from it, as sha256sum prints it, so that a change of it is seen."""
 SUMMED = ("records.jsonl", "events.jsonl")
-MOST_BYTES, BLOCK = 2 << 30, 512
+TOO_LARGE = f"it has more than {MOST_UNPACKED >> 30} GiB or {MOST_FILES} files"
 MARK = ".archive.sha256"
 """In the unpacked folder: hashes of the files that it was unpacked from."""
 
@@ -28,6 +28,7 @@ def is_packed(folder: Path) -> bool:
 
 def unpacked(published: Path, cache: Path) -> Path:
     """Unpack the run into `cache`, unless it is there and up to date; UserError if that fails."""
+    need_no_links(published)
     folder, kept = cache / published.name, (published / name for name in (PACKED, "run.json"))
     content = "\n".join(hashlib.sha256(file.read_bytes()).hexdigest() for file in kept)
     if _is_of(folder, content):
@@ -37,10 +38,13 @@ def unpacked(published: Path, cache: Path) -> Path:
         made = Path(tempfile.mkdtemp(prefix=".", dir=cache))
         made.chmod(0o755)
         try:
-            with tarfile.open(published / PACKED) as files:
-                files.extractall(made, filter=_limited())
+            with Unpacked(published / PACKED) as archive, tarfile.open(fileobj=archive) as files:
+                for number, member in enumerate(files):
+                    if number == MOST_FILES:
+                        raise tarfile.TarError(TOO_LARGE)
+                    files.extract(member, made, filter="data")
             for file in published.iterdir():
-                if file.name != PACKED and file.is_file() and not file.is_symlink():
+                if file.name != PACKED and file.is_file():
                     shutil.copy(file, made)
             (made / MARK).write_text(content)
             shutil.rmtree(folder, ignore_errors=True)
@@ -58,18 +62,15 @@ def unpacked(published: Path, cache: Path) -> Path:
     return folder
 
 
-def _limited() -> Callable[[tarfile.TarInfo, str], tarfile.TarInfo | None]:
-    """A filter of members that ends an archive which unpacks to more than MOST_BYTES."""
-    left = MOST_BYTES
+class Unpacked(lzma.LZMAFile):
+    """An archive; TarError where it unpacks to more than MOST_UNPACKED, or a part that is read as a whole is large."""
 
-    def check(member: tarfile.TarInfo, folder: str) -> tarfile.TarInfo | None:
-        nonlocal left
-        left -= member.size + BLOCK
-        if left < 0:
-            raise tarfile.TarError(f"it has more than {MOST_BYTES >> 30} GiB")
-        return tarfile.data_filter(member, folder)
-
-    return check
+    def read(self, size: int | None = -1) -> bytes:
+        """As of any file."""
+        data = super().read(MAX_BYTES + 1 if size is None or size < 0 else min(size, MAX_BYTES + 1))
+        if len(data) > MAX_BYTES or self.tell() > MOST_UNPACKED:
+            raise tarfile.TarError(TOO_LARGE)
+        return data
 
 
 def sums_of(folder: Path) -> str:

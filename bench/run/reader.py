@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.core.errors import UserError
-from bench.core.files import as_object, items, mapping, read_bytes
+from bench.core.files import as_object, items, mapping, need_no_links, read_bytes
 from bench.matrix.start_command import StartCommand
 from bench.plan.measurement import Measurement, measurement_of, shortened
 from bench.plan.running import NO_CONTAINER, NO_COUNTERS
@@ -113,6 +113,7 @@ def read_run(path: str) -> Run:
     """Read run.json and plan.jsonl; UserError if `path` is not a results folder, or one that is not supported."""
     if not Path(path).is_dir():
         raise UserError(f"'{path}' is not a folder; choose one of: ls results/")
+    need_no_links(Path(path))
     settings, plan = read_bytes(f"{path}/run.json"), read_bytes(f"{path}/plan.jsonl")
     if settings is None or plan is None:
         missing = "run.json" if settings is None else "plan.jsonl"

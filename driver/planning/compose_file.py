@@ -15,6 +15,7 @@ from typing import Any
 
 from driver.docker import docker
 from driver.failure import USER, Failure
+from driver.files import below
 
 PASSED = ("PATH", "HOME", "XDG_RUNTIME_DIR", "DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "DOCKER_CERT_PATH")
 """Variables that Docker Compose itself needs."""
@@ -33,10 +34,10 @@ def read_compose(file: Path, env_file: Path | None) -> dict[str, Any]:
         for given in _env_files(service.get("env_file")):
             if "$" in given:
                 raise Failure(USER, f"--compose: service '{name}' reads {given}: name its env_file without a variable")
-            below(folder, given, f"service '{name}' reads {given}")
+            _below(folder, given, f"service '{name}' reads {given}")
     values = [path for path in (folder / VARIABLES, env_file) if path and path.exists()]
     if folder / VARIABLES in values:
-        below(folder, VARIABLES, f"it reads {VARIABLES}")
+        _below(folder, VARIABLES, f"it reads {VARIABLES}")
     resolved = _config(file, values=values)
     for name, service in _services(resolved):
         _follow(folder, f"service '{name}'", service)
@@ -47,10 +48,10 @@ def read_compose(file: Path, env_file: Path | None) -> dict[str, Any]:
     return resolved
 
 
-def below(folder: Path, name: str, what: str) -> str:
-    """The real path of a file that somebody else named; Failure that begins with `what` if it is not below `folder`."""
-    path = Path(os.path.realpath(folder / name))
-    if not path.is_relative_to(os.path.realpath(folder)):
+def _below(folder: Path, name: str, what: str) -> str:
+    """The file's real path; Failure that begins with `what` if it is not below `folder`, or a socket."""
+    path = below(folder, name)
+    if path is None:
         raise Failure(USER, f"--compose: {what}, which is outside of the file's own folder; remove that")
     if path.is_socket():
         raise Failure(USER, f"--compose: {what}, which is a socket; remove that")
@@ -58,7 +59,7 @@ def below(folder: Path, name: str, what: str) -> str:
 
 
 def _there(folder: Path, name: str, what: str) -> str:
-    path = below(folder, name, what)
+    path = _below(folder, name, what)
     if not Path(path).exists():
         raise Failure(USER, f"--compose: {what}, which is not there")
     return path

@@ -21,7 +21,7 @@ from typing import Any
 
 from driver.docker import LOCK, docker, end_group
 from driver.failure import USER, Failure, ignore_signals, say
-from driver.files import is_locked, save_json, text_of
+from driver.files import below, is_locked, save_json, text_of
 from driver.planning.matrix import REFS, TWO_REFS, take_own
 from driver.planning.tools import asked, commit_of, done_by_git, git
 from driver.run import ROOT
@@ -258,11 +258,11 @@ def _check_out(source: Source, folder: Path) -> None:
 
 def remove_refs(folder: Path) -> None:
     """Removes the images, worktrees and files of its sides; keeps images that another folder's sides use too."""
-    repository, ours = _repository(folder), Path(os.path.realpath(folder))
+    repository = _repository(folder)
     others = {side.mark for other in (ROOT / "results").glob(".refs-*") if other != folder for side in _sides(other)}
     for side in _sides(folder):
         place = ROOT / side.place
-        if not (Path(os.path.realpath(place)).is_relative_to(ours) and MARK.fullmatch(side.mark)):
+        if not (below(folder, str(place)) and MARK.fullmatch(side.mark)):
             raise Failure(USER, f"{folder.relative_to(ROOT)} was not made by this script: remove it")
         if side.mark not in others:
             images = ("image", "ls", "--format", "{{.Repository}}:{{.Tag}}")

@@ -50,8 +50,8 @@ def named(path: Path) -> set[str]:
 def imported(path: Path) -> set[str]:
     """The project's modules that a file imports."""
     names = named(path)
-    # Both sides use the messages.
-    others = {name for name in names if not name.startswith("driver.messages")}
+    # Both sides use the messages, and resolve paths alike.
+    others = {name for name in names if not name.startswith(("driver.messages", "driver.files"))}
     outside = {name for name in others if name.partition(".")[0] in ("tests", "calibration", "driver")}
     return (names & modules().keys()) | outside
 

@@ -28,3 +28,9 @@ def test_steps_that_run_foreign_code_have_no_cache() -> None:
     foreign = [step for file in FILES for step in steps(file) if FOREIGN.search(step)]
     assert len(foreign) == 4, foreign
     assert not [step for step in foreign if "type=cache" in step]
+
+
+def test_an_apps_own_file_does_not_choose_where_its_requirements_come_from() -> None:
+    """Of pyproject.toml, uv reads [tool.uv] as configuration and, apart from that, [tool.uv.sources]."""
+    (resolving,) = [step for file in FILES for step in steps(file) if "uv pip compile" in step]
+    assert {"UV_NO_CONFIG=1", "UV_NO_SOURCES=1"} <= set(resolving.partition("uv pip compile")[0].split())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -232,3 +233,42 @@ def test_a_description_that_is_none_is_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="does not describe packages: another schema"):
         read_wheels(tmp_path)
     assert Wheels((Asked("a", "folder"),), {}).names == []
+
+
+def test_a_wheel_that_unpacks_to_more_than_memory_is_none(tmp_path: Path) -> None:
+    for number, (name, size, words) in enumerate(
+        (("big/a", 700 << 20, ""), ("x-1.dist-info/METADATA", 65 << 20, "64 MiB"), ("big/a", (2 << 30) + 1, "2 GiB"))
+    ):
+        folder = tmp_path / str(number)
+        item(folder, 0, "x.whl", "wheel")
+        wheel(folder, "0-1", "1.0")
+        (made,) = (folder / "out/py313/0-1").glob("*.whl")
+        with zipfile.ZipFile(made) as file:
+            kept = {one: file.read(one) for one in file.namelist()}
+        with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as file:
+            for one, data in kept.items():
+                if not (name.endswith("METADATA") and one.endswith("METADATA")):
+                    file.writestr(one, data)
+            with file.open(name, "w", force_zip64=True) as member:
+                for _ in range(0, size, 1 << 20):
+                    member.write(bytes(1 << 20))
+        tracemalloc.start()
+        if words:
+            with pytest.raises(UserError, match=rf"is not a wheel: it unpacks to more than {words}"):
+                found(folder)
+        else:
+            found(folder)
+        # METADATA itself is read as a whole, up to its limit.
+        assert tracemalloc.get_traced_memory()[1] < 200 << 20
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("name", ["error.txt", "x.whl"])
+def test_what_a_build_leaves_is_not_followed(name: str, tmp_path: Path) -> None:
+    item(tmp_path, 0, "x", "folder")
+    failed(tmp_path, "0-1", "no")
+    (tmp_path / "secret").write_text("token")
+    (tmp_path / "out/py313/0-1" / name).unlink(missing_ok=True)
+    (tmp_path / "out/py313/0-1" / name).symlink_to(tmp_path / "secret")
+    with pytest.raises(UserError, match=f"{name} is a link, which could lead out of its folder"):
+        found(tmp_path)

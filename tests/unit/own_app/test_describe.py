@@ -173,12 +173,24 @@ def test_requirements_are_found(tmp_path: Path, files: dict[str, str], found: di
         ("./wheels/x.whl\n", "is a local package"),
         ("-r requirements.txt\n", "includes itself"),
         ("-r no.txt\n", "cannot read the requirements in no.txt"),
+        *(
+            (f"{word} {name}\n", "it is outside of its folder")
+            for word, name in (("-r", "/dev/zero"), ("-c", "../x.txt"), ("-r", "link"), ("--requirement", "a/../link"))
+        ),
         ("--extra-index-url https://example.org/simple\ntorch\n", "'--extra-index-url' is not supported"),
     ],
 )
 def test_requirements_that_cannot_be_locked(tmp_path: Path, text: str, words: str) -> None:
     (tmp_path / "requirements.txt").write_text(text)
+    (tmp_path / "a").mkdir()
+    (tmp_path / "link").symlink_to("/proc/self/environ")
     with pytest.raises(UserError, match=words):
+        requirements_of(tmp_path, None, "")
+
+
+def test_sources_of_uv_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(PROJECT + '[tool.uv.sources]\nsix = { path = "/etc" }\n')
+    with pytest.raises(UserError, match=r"pyproject.toml: \[tool.uv.sources\] is not supported"):
         requirements_of(tmp_path, None, "")
 
 

@@ -52,7 +52,14 @@ def test_two_targets_of_the_same_words_have_two_names() -> None:
         ("GET /\nnonsense\n", "neither a header"),
         ("GET /\nHost: x\n", "write the header Host themselves"),
         ("POST /\n@missing.json\n", "cannot read the body @missing.json"),
-        ("POST /\n@/dev/zero\n", "the body @/dev/zero is no file"),
+        ("POST /\n@.\n", "cannot read the body @.: it is no file"),
+        *(
+            (f"POST /\n@{name}\n", "it is outside of its folder")
+            for name in ("/dev/zero", "/proc/self/environ", "../x", "/bench/results/a/run.json", "a\0b")
+        ),
+        ("GET /a\x01b\n", "is not a URL path"),
+        ("GET /a\tb\n", "is not a target"),
+        ("GET /a\u202eb\n", "is not a URL path"),
         ("GET /a\x00b\n", "is not a URL path"),
         ("GET /a\x7fb\n", "is not a URL path"),
         ("# weight 0\nGET /\n", "weight '0' is not"),
