@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.cli.repeat import read_then
+from bench.cli.repeat import INTERNAL, read_then
 from bench.core.arguments import Parser, minutes_as_seconds, number
 from bench.core.errors import UserError
 from bench.matrix.knobs import parse_knob
@@ -52,9 +52,7 @@ def parse_selection(argv: Sequence[str]) -> argparse.Namespace:
         raise UserError(f"{OWNED} needs --target URL")
     options.running = tuple(parse_running(text, owned=options.owned) for text in options.target)
     options.wheels = read_wheels(options.packages_in) if options.packages_in else None
-    # In run.json, own apps, packages, refs and a repeated run have separate entries.
-    hidden = ("--images=", "--quiet", "--own-app=", "--packages-in=", "--own-head=", "--sides=", "--again=")
-    options.command_line = [word for word in argv if not word.startswith(hidden)]
+    options.command_line = [word for word in argv if word.partition("=")[0] not in INTERNAL]
     return options
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from bench.core.arguments import Parser, minutes_as_seconds
 from bench.core.errors import UserError
-from bench.core.files import as_object, items, mapping, read_bytes
+from bench.core.files import as_object, items, mapping, need_no_links, read_bytes
 from bench.matrix.model import Matrix, Service
 from bench.matrix.packages import pins_of
 from bench.matrix.settings import SETTINGS
@@ -21,7 +21,7 @@ from bench.run.folder import RESULTS, UNPACKED, find_run, in_results
 from bench.run.provenance import harness_hash
 from bench.run.reader import Run, read_run, read_service
 from bench.words.runs import Layers, Now, Then, since_then
-from driver.messages import RUN_JSON, MessageError, host_of
+from driver.messages import MOST_TEXT, RUN_JSON, MessageError, host_of
 
 MACHINE = frozenset(
     {"BENCH_REGISTRY", "BENCH_SUBNET", "COMPOSE_SERVICES", "SELECTION"}
@@ -29,6 +29,8 @@ MACHINE = frozenset(
 )
 """Settings that a repetition does not take over, because they depend on the machine; SELECTION is in the command."""
 WITHOUT_VALUE = (OWNED, "--profile", "--no-latency")
+INTERNAL = ("--images", "--quiet", "--own-app", "--packages-in", "--own-head", "--sides", "--again")
+"""Options that scripts add. run.json has other entries for own apps, packages, refs and a repeated run."""
 CHOOSING = tuple(
     f"--{name}" for name in ("preset", "stack", "framework", "server", "python", "base", "package", "vary", "target")
 )
@@ -47,6 +49,8 @@ def again_verb(argv: Sequence[str]) -> int:
     seed = then.facts.get("seed")
     if not isinstance(seed, int) or not isinstance(then.facts.get("command"), list):
         raise UserError(f"{then.name} has no selection to repeat: it only checked services (scripts/verify.sh)")
+    if edited := [word for word in then.command if word.partition("=")[0] in INTERNAL]:
+        raise UserError(f"{then.name} was edited: no run has an option {edited[0]} in its command")
     services = [mapping(one) for one in mapping(then.facts.get("services")).values()]
     repetition = {
         "selection": [*repeated(then.command, seed, argv[1:]), f"--again={argv[0]}"],
@@ -86,7 +90,8 @@ def _options(words: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
 def read_then(name: str) -> Then:
     """The run to repeat; UserError if there is no such run, or its run.json cannot be read."""
     folder = find_run(name, "run.json")
-    facts = as_object(read_bytes(f"{folder}/run.json") or b"")
+    need_no_links(folder)
+    facts = as_object(read_bytes(f"{folder}/run.json", MOST_TEXT) or b"")
     if facts is None:
         raise UserError(f"{folder}/run.json is not a JSON object: the run cannot be repeated")
     plan = read_bytes(f"{folder}/plan.jsonl") or b""

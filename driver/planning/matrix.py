@@ -14,12 +14,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from driver.docker import answer
+from driver.engines.dead_runs import is_measured
 from driver.failure import USER, Failure, Interrupted, say
 from driver.lifecycle import hold
 from driver.lifecycle.writer import in_the_way
 from driver.nodes import contexts
-from driver.planning.own_app import OPTIONS, prepare_own_app
-from driver.planning.packages import prepare_packages
+from driver.planning.origin import is_from_here, note_origin
+from driver.planning.own_app import ON_HOST, OPTIONS, prepare_own_app
+from driver.planning.packages import is_source, prepare_packages
 from driver.planning.tools import bench, plan
 from driver.run import ROOT, open_run
 from driver.services import harness
@@ -32,8 +34,6 @@ SETUP_ENDS_S = 10.0
 TWO_REFS = "BENCH_REFS"
 """Environment variable, set by scripts/compare.sh: the run's two refs are checked out."""
 REFS = "refs.json"
-CAN_HARM = ("env-file", "before", "compose")
-"""Options of an own app that read files or run commands: a repetition names those that it takes over."""
 """The file of a run of two refs from which they are checked out again."""
 
 
@@ -89,8 +89,10 @@ def main(argv: list[str]) -> int:
         if request.resume:
             # An empty limit means none; without one, the run would end at its first limit again.
             name, _, limit = bench(ROOT, "resume", f"--run={request.resume}", *request.selection).strip().partition(" ")
+            need_origin(ROOT / "results" / name)
             return hold.main([name, "--resume", *swarm, "--", "scripts/measure.sh", name, limit])
         name = plan(ROOT, "plan", *quiet(), *request.selection, bases=bases).strip()
+    note_origin(ROOT, name)
     if chosen:
         contexts.place_run(open_run(name), chosen)
     return hold.main([name, *swarm, "--", "scripts/measure.sh", name])
@@ -202,6 +204,13 @@ def set_up() -> None:
         raise SystemExit(status)
 
 
+def need_origin(folder: Path) -> None:
+    """Failure if a run to resume is neither planned in this clone nor being measured: its files say what is started."""
+    if not is_from_here(ROOT, folder) and not is_measured(folder):
+        words = f"{folder.name} was not planned in this clone, and its files say what is started"
+        raise Failure(USER, f"{words}: start a new run with --again {folder.name}")
+
+
 def check_machines(request: Request) -> list[str]:
     """The values of the options for two machines, if given; Failure for options that several machines exclude."""
     given, words = request.machines, [*(["--app"] if "folder" in request.own else []), *request.selection]
@@ -230,9 +239,17 @@ def repeat(request: Request) -> tuple[str, str]:
         if not taken:
             raise Failure(USER, f"{request.again}: '{words[0]}' is no longer an option for your own app")
         del words[:taken]
+    taken_over = [f"--{name} {shlex.quote(was[name])}" for name in ON_HOST if name in was and name not in request.own]
+    if "folder" in was and "folder" not in request.own:
+        taken_over.insert(0, f"--app {shlex.quote(was['folder'])} {shlex.quote(was['app'])}")
+    packages = [] if request.packages else read_request(then["selection"]).packages
+    taken_over += [f"--package {shlex.quote(package)}" for package in packages if is_source(package)]
+    if taken_over and not is_from_here(ROOT, ROOT / then["folder"]):
+        words = f"{request.again} was not planned in this clone, and these of its options read files or run commands"
+        raise Failure(USER, f"{words}: give them again, if you trust them: {' '.join(taken_over)}")
+    if taken_over:
+        say(f"as in {request.again}: {' '.join(taken_over)}")
     request.own = {**was, **request.own}
-    if taken_over := " ".join(f"--{name} {shlex.quote(was[name])}" for name in CAN_HARM if name in was):
-        say(f"as in {request.again}: {taken_over}")
     if then["own_app"] and not request.own.get("app"):
         again = f"give --app FOLDER {then['own_app']} and its other options again"
         raise Failure(USER, f"{request.again} was planned before the options of --app were saved: {again}")

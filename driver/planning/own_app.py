@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 import json
 import shutil
 import tempfile
@@ -17,6 +18,8 @@ OPTIONS = ("interface", "requirements", "targets", "expect", "env-file", "before
 """Options besides --app; --head is the app at the second of two refs (scripts/compare.sh)."""
 READ = ("requirements", "targets", "expect", "env-file")
 """Options that name a file for the description to read."""
+ON_HOST = (*READ, "before", "compose", "head")
+"""Options that read files or run commands: a repetition names those that it takes over."""
 UV = "uv==0.13.8"
 """Resolves and pins requirements; a test compares it with scripts/lock.sh."""
 
@@ -100,6 +103,6 @@ def _lock(root: Path, out: Path, pythons: str, again_folder: str) -> None:
 
 
 def _equal(one: Path, other: Path) -> bool:
-    """Whether two folders have equal files."""
-    texts = [{file.name: file.read_bytes() for file in folder.glob("*")} for folder in (one, other)]
-    return texts[0] == texts[1]
+    """Whether two folders have equal files; one that is no regular file equals none."""
+    names, others = ({file.name for file in folder.glob("*")} for folder in (one, other))
+    return names == others and filecmp.cmpfiles(one, other, names, shallow=False)[1:] == ([], [])

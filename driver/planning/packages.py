@@ -57,7 +57,7 @@ def take_package(folder: Path, spec: str) -> None:
     folder.mkdir(parents=True)
     (folder / "spec").write_text(spec)
     repository, at, ref = spec.removeprefix("git+file://").rpartition("@")
-    if re.match(f"{NAME}==", spec):
+    if not is_source(spec):
         kind, releases = _releases(spec)
         (folder / "releases").write_text("".join(f"{line}\n" for line in releases))
     elif Path(spec).is_file() and (spec.endswith(".whl") or ARCHIVE.search(spec)):
@@ -75,6 +75,11 @@ def take_package(folder: Path, spec: str) -> None:
         words = f"--package '{spec}' is not NAME==X, and there is no such folder or repository; see --help"
         raise Failure(USER, words)
     (folder / "kind").write_text(kind)
+
+
+def is_source(spec: str) -> bool:
+    """Whether it is built from files of this machine, not taken from the package index."""
+    return not re.match(f"{NAME}==", spec)
 
 
 def _releases(spec: str) -> tuple[str, list[str]]:

@@ -189,3 +189,26 @@ def test_what_is_given_again_takes_the_place_of_what_it_was(
 )
 def test_services_are_chosen_by_some_options_alone(other: list[str], same: bool) -> None:
     assert chooses_the_same(COMMAND, other) is same
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--own-app=results/x"], ["--rounds", "2", "--images", "/etc/passwd"], ["--profile", "--sides=/", "--quiet"]],
+)
+def test_options_that_only_scripts_give_are_not_taken_from_a_run(
+    words: list[str], first: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (first / "run.json").write_text(json.dumps(facts_of(first) | {"command": words}))
+    assert main(["again", str(first)]) == 2
+    assert "first was edited: no run has an option --" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["run.json", "raw/services/x/image.json", "app/locks/py313/requirements.txt", "app"])
+def test_a_run_with_a_link_is_not_repeated(name: str, first: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    link = first / name
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.unlink(missing_ok=True)
+    link.symlink_to(first.parent / "elsewhere.json")
+    (first.parent / "elsewhere.json").write_text("{}")
+    assert main(["again", str(first)]) == 2
+    assert f"{name} is a link, which could lead out of its folder" in capsys.readouterr().err

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import shutil
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -12,8 +14,10 @@ from docker_calls import Docker, docker
 
 from driver.docker import Done
 from driver.failure import Failure, Interrupted
+from driver.messages import MessageError
 from driver.planning import matrix, own_app
 from driver.planning.matrix import Request, check_machines, need_results, read_request, repeat
+from driver.planning.origin import is_from_here, note_origin
 from driver.planning.own_app import UV, prepare_own_app
 from driver.planning.packages import prepare_packages
 from driver.planning.tools import words_of_build
@@ -103,6 +107,7 @@ def test_a_resumed_run_has_the_limit_that_was_given_or_none(
     for name in ("need_results", "set_up", "check_machines"):
         monkeypatch.setattr(matrix, name, lambda *_: [])
     monkeypatch.setattr(matrix, "bench", lambda *_: told)
+    monkeypatch.setattr(matrix, "is_from_here", lambda root, folder: folder == ROOT / "results/a-run")
     monkeypatch.setattr(matrix.hold, "main", lambda words: calls.append(words) or 0)
     monkeypatch.chdir(ROOT)
     assert matrix.main(["--resume", "a-run"]) == 0
@@ -163,7 +168,79 @@ THEN = {
 }
 
 
-def test_a_repetition_takes_over_selection_own_app_and_base_images(docker: Docker) -> None:
+@pytest.fixture
+def project_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with a run that was planned there, a-run."""
+    monkeypatch.setattr(matrix, "ROOT", tmp_path)
+    (tmp_path / ".env").write_text("NOFILE=1024\n")
+    (tmp_path / "results/a-run").mkdir(parents=True)
+    (tmp_path / "results/a-run/run.json").write_text('{"schema": 1, "seed": 7}')
+    note_origin(tmp_path, "a-run")
+    return tmp_path
+
+
+def test_a_run_is_from_here_under_any_name_and_on_any_machines_but_not_once_edited(project_root: Path) -> None:
+    ours, renamed = project_root / "results/a-run", project_root / "results/b"
+    shutil.copytree(ours, renamed)
+    (renamed / "run.json").write_text('{"schema": 1, "lanes": {}, "seed": 7, "machines": {}}')
+    assert is_from_here(project_root, ours) and is_from_here(project_root, renamed)
+    (renamed / "run.json").write_text('{"schema": 1, "seed": 8}')
+    assert not is_from_here(project_root, renamed) and not is_from_here(project_root, project_root / "results/none")
+    note_origin(Path("/proc"), "a-run")
+
+
+@pytest.mark.parametrize("filler", ["[],", '{"a":{}},', " "])
+def test_a_message_too_large_for_any_of_ours_is_not_parsed(filler: str, project_root: Path) -> None:
+    text = f'{{"schema": 1, "x": [{filler * (3 << 20)}0]}}'
+    (project_root / "results/a-run/run.json").write_text(text)
+    with pytest.raises(MessageError, match="more than 2 Mi characters"):
+        is_from_here(project_root, project_root / "results/a-run")
+
+
+def test_a_run_of_somebody_else_is_not_resumed_unless_it_is_measured_right_now(project_root: Path) -> None:
+    folder = project_root / "results/a-run"
+    matrix.need_origin(folder)
+    (folder / "run.json").write_text('{"schema": 1, "services": "theirs"}')
+    with pytest.raises(Failure, match=r"a-run was not planned in this clone, .* start a new run with --again a-run"):
+        matrix.need_origin(folder)
+    with (folder / ".writer").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        matrix.need_origin(folder)
+
+
+@pytest.mark.parametrize(
+    ("options", "selection", "asked"),
+    [
+        (["--app", "/root/x y", "m:a"], [], "--app '/root/x y' m:a"),
+        (["--app", "/x", "m:a", "--env-file", "/root/.aws/credentials"], [], "--env-file /root/.aws/credentials"),
+        (["--app", "/x", "m:a", "--compose", "/y"], [], "--compose /y"),
+        (["--app", "/x", "m:a", "--before", "sh -c 'curl evil'"], [], "--before 'sh -c '\"'\"'curl evil'\"'\"''"),
+        *((["--app", "/x", "m:a", f"--{name}", "/y"], [], f"--{name} /y") for name in ("targets", "expect", "head")),
+        ([], ["--package", "/root/private"], "--package /root/private"),
+        ([], ["--package=/root/private@main"], "--package /root/private@main"),
+        ([], ["--package", "a==1", "--package", "./x.whl"], "--package ./x.whl"),
+    ],
+)
+def test_options_of_somebody_elses_run_that_read_files_or_run_commands_have_to_be_given_again(
+    options: list[str], selection: list[str], asked: str, docker: Docker, project_root: Path
+) -> None:
+    then = THEN | {"own_options": options, "own_app": "m:a" if options else "", "selection": selection}
+    docker.says("-m bench again", json.dumps(then))
+    repeat(Request(again="a-run"))
+    (project_root / "results/a-run/run.json").write_text('{"schema": 1, "theirs": 1}')
+    with pytest.raises(Failure, match="a-run was not planned in this clone") as refused:
+        repeat(Request(again="a-run"))
+    assert str(refused.value).endswith(asked)
+    own = {
+        "folder": "/mine",
+        "app": "m:a",
+        **dict.fromkeys(("env-file", "before", "targets", "expect", "head", "compose"), "mine"),
+    }
+    repeat(given := Request(again="a-run", own=own if options else {}, packages=["mine"]))
+    assert "root" not in str(given.own)
+
+
+def test_a_repetition_takes_over_selection_own_app_and_base_images(docker: Docker, project_root: Path) -> None:
     docker.says("-m bench again a-run --server gunicorn-*", json.dumps(THEN))
     docker.does("image inspect", lambda call: Done(0, "sha256:1,sha256:2\n", "") if "here" in call else Done(1, "", ""))
     request = read_request(["--server", "gunicorn-*", "--targets", "mine"])
@@ -174,7 +251,7 @@ def test_a_repetition_takes_over_selection_own_app_and_base_images(docker: Docke
     assert request.own == own
 
 
-def test_an_own_app_of_a_run_that_did_not_keep_its_options_needs_them_again(docker: Docker) -> None:
+def test_an_own_app_of_a_run_that_did_not_keep_its_options_needs_them_again(docker: Docker, project_root: Path) -> None:
     docker.says("-m bench again", json.dumps({**THEN, "own_options": []}))
     with pytest.raises(Failure, match="give --app FOLDER main:app and its other options again"):
         repeat(Request(again="a-run"))
