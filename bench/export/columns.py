@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -167,6 +168,8 @@ def write(run: str, source: Run, records: Iterable[Record], form: str) -> bytes:
 
 OPTIONS = {"csv": "FORMAT csv, HEADER", "parquet": "FORMAT parquet, COMPRESSION zstd"}
 """Those of DuckDB's COPY, by the last word of a format's name."""
+FORMULA = re.compile(r"[=+\-@\t\r]")
+"""How a text begins that a spreadsheet would run; in CSV, as in the page's, an apostrophe comes before it."""
 
 
 def copied(columns: Mapping[str, str], found: Iterable[Row], form: str) -> bytes:
@@ -180,10 +183,16 @@ def copied(columns: Mapping[str, str], found: Iterable[Row], form: str) -> bytes
     with tempfile.TemporaryDirectory() as folder:
         lines, made = Path(folder, "rows.jsonl"), Path(folder, "made")
         with lines.open("w", encoding="utf-8") as file:
-            file.writelines(json.dumps(row) + "\n" for row in found)
+            file.writelines(json.dumps(_as_text(row) if form.endswith("csv") else row) + "\n" for row in found)
         with duckdb.connect() as database:
             # A single thread keeps the order of the rows.
             database.execute("SET threads = 1")
             read = database.read_json(str(lines), format="newline_delimited", columns=dict(columns))
             read.query("rows", f"COPY rows TO '{made}' ({OPTIONS[form.rpartition('-')[2]]})")
         return made.read_bytes()
+
+
+def _as_text(row: Row) -> Row:
+    return {
+        name: f"'{value}" if isinstance(value, str) and FORMULA.match(value) else value for name, value in row.items()
+    }

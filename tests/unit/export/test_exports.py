@@ -24,7 +24,7 @@ from turns_runs import measured
 
 from bench.__main__ import main
 from bench.cli.report import FORMATS, build_verb
-from bench.export.columns import COLUMNS, AgainstBest, against_best, rows, table, types
+from bench.export.columns import COLUMNS, AgainstBest, against_best, copied, rows, table, types
 from bench.export.gobench import name_of, write
 from bench.records.record import Cause, Record, load
 from bench.run.reader import read_run
@@ -89,6 +89,16 @@ def test_csv_has_every_record_and_every_value(a_run: Path, records: list[Record]
         assert json.loads(row["command"] or "null") == (None if record.command is None else [*record.command])
     died = next(row for row in rows if row["outcome"] == "died")
     assert "DROP TABLE <script>\u202e" in json.loads(died["causes"])[0]["detail"]
+
+
+@pytest.mark.parametrize("value", ["=1+1", "+1", "-1", "@SUM(1)", "\t=1", "\r=1", '=HYPERLINK("http://evil";"x")'])
+def test_no_text_of_a_run_is_a_formula_in_csv(value: str) -> None:
+    columns = {"text": "VARCHAR", "number": "BIGINT"}
+    row = {"text": value, "number": -1}
+    (made,) = csv.DictReader(io.StringIO(copied(columns, [row], "csv").decode(), newline=""))
+    assert made == {"text": f"'{value}", "number": "-1"}
+    parquet = copied(columns, [row], "parquet")
+    assert value.encode() in parquet and f"'{value}".encode() not in parquet
 
 
 def test_differences_that_were_not_called_have_the_one_that_would_have_been(tmp_path: Path, capfdbinary: Any) -> None:
