@@ -91,6 +91,26 @@ def test_every_option_is_one_that_its_script_knows(page: Path) -> None:
     assert not unknown
 
 
+def test_each_row_of_the_security_page_has_a_test_that_exists() -> None:
+    rows = [line for line in (ROOT / "SECURITY.md").read_text().splitlines() if line.startswith("| ")]
+    assert len(rows) >= 18
+    for row in rows:
+        *_, tests, end = row.split("|")
+        if not re.match(r" (tested by|---) ", tests):
+            names = re.findall(r"`([\w/.-]+)`", tests)
+            assert names and not end, row
+            assert [one for one in names if not any((ROOT / "tests").glob(f"**/{one}"))] == []
+
+
+@pytest.mark.parametrize("file", [*ROOT.glob("docs/*.yml"), *ROOT.glob(".github/workflows/*.yml")], ids=name)
+def test_actions_of_others_are_named_by_commit_with_their_version(file: Path) -> None:
+    used = re.findall(r"uses: +(\S+)(.*)", file.read_text())
+    assert used
+    for action, comment in used:
+        assert action.startswith("./") or re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", action), action
+        assert action.startswith("./") or re.fullmatch(r" # v\d+\.\d+\.\d+", comment), action
+
+
 @pytest.mark.parametrize("top", ["bench", "driver"])
 def test_the_tree_of_a_package_is_that_of_its_folders(top: str) -> None:
     (tree,) = re.findall(rf"^{top}/\n((?:  .+\n)+)", (ROOT / "docs/architecture.md").read_text(), re.MULTILINE)
