@@ -6,9 +6,10 @@
 # Quiet and quick when there is nothing to do. Base images of other Pythons than the default one are fetched when
 # scripts/matrix.sh or scripts/verify.sh needs them.
 #
-#   --setup   on Debian and its derivatives, as root: install Docker and Python and start the daemon if necessary
+#   --setup   on Debian and its derivatives, as root: install Docker and Python and start the daemon if necessary. It says what it
+#             installs, and upgrades and removes no package (docs/engines.md has how to undo it). Without it, nothing is installed.
 #
-# If no image registry answers, Debian base images are built here (mmdebstrap), under names of their own.
+# If the image registry cannot be reached, Debian base images are built here (mmdebstrap), under names of their own, until it can.
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/bases.sh
 source "${BASH_SOURCE[0]%/*}/lib/bases.sh"
@@ -21,13 +22,9 @@ case ${1:-} in
 *) fail_unknown "$1" ;;
 esac
 
-if [[ $may_install ]]; then
-	have_python || install_python
-	find_docker || install_engine
-	find_docker || fail 1 "Docker was installed, but its Compose or buildx is missing or too old"
-	engine_answers || start_engine
-fi
+[[ ! $may_install ]] || install_missing
 need_engine
 [[ $BENCH_ENGINE_KIND == docker ]] || in_driver harness lacks
+choose_bases
 have_bases || get_bases
 in_driver harness build || exit

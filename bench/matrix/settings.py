@@ -1,7 +1,7 @@
 """The settings of .env: their names, allowed values and effective values.
 
-An exported variable overrides .env. LOCAL_NAME in services/.env, which scripts/setup.sh writes if no registry is
-reachable, overrides both.
+An exported variable overrides .env. LOCAL_NAME in services/.env, which scripts/setup.sh writes if the registry
+cannot be reached, overrides both.
 """
 
 from __future__ import annotations

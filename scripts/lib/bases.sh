@@ -1,12 +1,12 @@
 # shellcheck shell=bash
-# Base images: pulled by their locked digests if a registry answers, otherwise built here from Debian. Only declares.
+# Base images: pulled by their locked digests, or built here from Debian if the registry cannot be reached. Only declares.
 
 # shellcheck source=scripts/lib/install.sh
 source "${BASH_SOURCE[0]%/*}/install.sh"
 
 local_file=$root/services/.env base_lock=$root/services/locks/bases.tsv
 
-# Whether this machine builds its own base images, because scripts/setup.sh found no registry.
+# Whether this machine builds its own base images, because scripts/setup.sh could not reach the registry.
 local_bases() { grep -q '^LOCAL_PYPY_IMAGE=' "$local_file" 2>/dev/null; }
 
 # The default Python of services/matrix.toml, repeated here so that an error in that file does not break the setup; a test
@@ -22,32 +22,52 @@ pip_audit=pip-audit==2.10.1
 # setup_bases: prints the base images that every run needs: Debian, and the default Python. Those of other Pythons are
 # fetched when a run needs them.
 setup_bases() {
-	local debian python
 	if local_bases; then
-		debian=bench-debian:trixie-slim python=bench-python
+		printf '%s\n' bench-debian:trixie-slim "bench-python:$setup_python-slim"
 	else
-		debian=$(setting DEBIAN_IMAGE) || return
-		python=$(setting PYTHON_IMAGE) || return
+		registry_bases
 	fi
+}
+
+registry_bases() {
+	local debian python
+	debian=$(setting DEBIAN_IMAGE) || return
+	python=$(setting PYTHON_IMAGE) || return
 	printf '%s\n' "$debian" "$python:$setup_python-slim"
 }
+
+have_image() { "$docker" image inspect "$@" >/dev/null 2>&1; }
 
 have_bases() {
 	local list names
 	list=$(setup_bases) || return
 	mapfile -t names <<<"$list"
-	"$docker" image inspect "${names[@]}" >/dev/null 2>&1
+	have_image "${names[@]}"
 }
 
-pull() { "$docker" image inspect "$1" >/dev/null 2>&1 || pull_base "$1"; }
+# choose_bases: those of the registry, or local ones if it cannot be reached; asked again in each run. Fails if it refuses.
+choose_bases() {
+	local list names name why='' status=0
+	list=$(registry_bases)
+	mapfile -t names <<<"$list"
+	for name in "${names[@]}"; do
+		have_image "$name" && continue
+		local_bases || say "getting base images"
+		why=$(pull_base "$name") || status=$?
+		break
+	done
+	if ((status == unreachable)); then
+		if ! local_bases || ! have_bases; then choose_local_bases "$name: $why"; fi
+	elif ((status)); then
+		fail 2 "base image $name cannot be pulled: $why; PYTHON_IMAGE, PYPY_IMAGE and DEBIAN_IMAGE in .env can name a mirror"
+	elif local_bases; then
+		rm "$local_file"
+	fi
+}
 
-# get_bases: gets the images of setup_bases by pull or, if no registry answers, by mmdebstrap.
+# get_bases: gets the images of setup_bases that are not here.
 get_bases() {
-	local name names list debian
-	say "getting base images"
-	debian=$(setting DEBIAN_IMAGE)
-	local_bases || pull "$debian" >/dev/null || choose_local_bases
-	! local_bases || need_mmdebstrap
+	local name names list
 	list=$(setup_bases)
 	mapfile -t names <<<"$list"
 	for name in "${names[@]}"; do get_base "$name" & done
@@ -55,18 +75,18 @@ get_bases() {
 	name_other_bases "${names[@]}"
 }
 
-absent=3
+absent=3 unreachable=4
 
 # get_base NAME: gets the image, unless it is here, from the registry or from Debian. False, with a line that says why, if that fails:
 # status $absent if the registry does not have it.
 get_base() {
 	local why status=0
-	"$docker" image inspect "$1" >/dev/null 2>&1 && return
-	if local_bases; then
+	have_image "$1" && return
+	if [[ $1 == bench-* ]]; then
 		make_listed_base "$1"
 		return
 	fi
-	why=$(pull "$1") || status=$?
+	why=$(pull_base "$1") || status=$?
 	((status == 0)) || warn "base image $1 cannot be pulled: its cells are skipped${why:+ ($why)}"
 	return "$status"
 }
@@ -75,8 +95,7 @@ get_base() {
 missing_bases() {
 	local name missing=() unknown=() pids=() index known status
 	name_other_bases "$@"
-	"$docker" image inspect "$@" >/dev/null 2>&1 && return
-	! local_bases || need_mmdebstrap
+	have_image "$@" && return
 	for name; do
 		get_base "$name" >&2 &
 		pids+=($!)
@@ -90,33 +109,38 @@ missing_bases() {
 	((${#missing[@]} == 0)) || printf '%s\n' "${missing[@]}"
 	((${#unknown[@]})) || return 0
 	known=$(sed -n 's/^MISSING_BASES=\(.*\)/\1 /p' "$local_file" 2>/dev/null) || true
-	printf '%s\n' '# Written by scripts: base images that the registry did not have.' \
-		'# Delete this file to have them tried again.' "MISSING_BASES=$known${unknown[*]}" | save "$local_file"
+	{
+		! local_bases || grep '^LOCAL_' "$local_file"
+		printf '%s\n' '# Written by scripts: base images that the registry did not have.' \
+			'# Delete this file to have them tried again.' "MISSING_BASES=$known${unknown[*]}"
+	} | save "$local_file"
 }
 
-# choose_local_bases: from here on, base images are built on this machine, under names of their own.
+# choose_local_bases WHY: from here on, base images are built on this machine, under names of their own.
 choose_local_bases() {
-	if ! debian_family || ((EUID)); then fail 2 "$(no_local_bases)"; fi
-	say "no registry answers: building local Debian bases with mmdebstrap (not possible for Alpine: those cells will be skipped)"
-	printf '%s\n' '# Written by scripts/setup.sh where no registry answered: local names of the base images.' \
-		'# Delete this file to have a registry tried again.' \
+	local why
+	why=$(no_local_bases)
+	[[ ! $why ]] || fail 2 "$1, and $why"
+	say "$1: building local Debian bases with mmdebstrap, for this run (not possible for Alpine: those cells will be skipped)"
+	printf '%s\n' '# Written by scripts/setup.sh where the registry could not be reached: local names of the base images.' \
+		'# Each run asks the registry again, and deletes this file if it answers.' \
 		LOCAL_PYTHON_IMAGE=bench-python LOCAL_PYPY_IMAGE=bench-pypy LOCAL_DEBIAN_IMAGE=bench-debian:trixie-slim | save "$local_file"
 }
 
-need_mmdebstrap() { command -v mmdebstrap >/dev/null || { apt-get -qq update && apt-get -qq install -y --no-install-recommends mmdebstrap >/dev/null; }; }
-
+# no_local_bases: prints why none can be built here; nothing if they can. Installs mmdebstrap only for scripts/setup.sh --setup.
 no_local_bases() {
-	echo "no registry answers, and local bases can be built only by root on Debian and its derivatives:" \
-		"set PYTHON_IMAGE, PYPY_IMAGE and DEBIAN_IMAGE in .env to a mirror"
+	if ! debian_family || ((EUID)); then
+		echo "local bases can be built only by root on Debian and its derivatives: set PYTHON_IMAGE, PYPY_IMAGE and DEBIAN_IMAGE in .env to a mirror"
+	elif ! command -v mmdebstrap >/dev/null; then
+		if [[ ${may_install:-} ]]; then apt_install mmdebstrap; else echo "local bases need mmdebstrap: install it, or run scripts/setup.sh --setup"; fi
+	fi
 }
 
 # make_listed_base NAME: builds Debian, or the Python that services/bases.tsv (by scripts/generate.sh) lists under that name.
 make_listed_base() {
-	local suite interpreter found
-	if ! debian_family || ((EUID)); then
-		warn "base image $1: $(no_local_bases)"
-		return 1
-	fi
+	local suite interpreter found why
+	why=$(no_local_bases)
+	[[ ! $why ]] || { warn "base image $1: $why" && return 1; }
 	if [[ $1 == bench-debian:trixie-slim ]]; then
 		make_base "$1" trixie
 		return
@@ -197,17 +221,27 @@ locked_digest() {
 	done <"$base_lock"
 }
 
-# pull_base NAME: pulls by the locked digest, if there is one, and tags the image with NAME. If that fails, prints Docker's reason;
-# status $absent if the registry does not have the image.
+# pull_base NAME: pulls by the locked digest, if there is one, and tags the image with NAME. If that fails, prints the cause; status
+# $absent if the registry does not have the image, $unreachable if it cannot be reached.
 pull_base() {
 	local digest why status=0
 	digest=$(locked_digest "$1") || return
 	why=$(timeout 300 "$docker" pull -q "$1${digest:+@$digest}" 2>&1 >/dev/null) || status=$?
 	if ((status)); then
 		((status != 124)) || why='no end within 5 minutes'
-		echo "${why##*$'\n'}"
-		[[ ! $why =~ 'manifest unknown'|'not found'|'does not exist' ]] || return "$absent"
-		return 1
+		why=${why##*$'\n'}
+		status=1
+		case ${why,,} in
+		*toomanyrequests* | *'too many requests'* | *'rate limit'*) why="rate limit of the registry ($why)" ;;
+		*denied* | *unauthorized* | *forbidden* | *'authentication required'*) why="the registry denies access ($why)" ;;
+		*'manifest unknown'* | *'not found'* | *'does not exist'*) why="the registry does not have it ($why)" status=$absent ;;
+		*docker.sock*) ;;
+		*'no such host'* | *'connection re'* | *unreachable* | *'no route to host'* | *timeout* | *'waiting for connection'* | *misbehaving* | *'name resolution'*)
+			why="the registry cannot be reached ($why)" status=$unreachable
+			;;
+		esac
+		echo "$why"
+		return "$status"
 	fi
 	[[ ! $digest ]] || "$docker" tag "$1@$digest" "$1"
 }

@@ -6,6 +6,11 @@ source "${BASH_SOURCE[0]%/*}/common.sh"
 
 docker=docker
 
+# What Debian 12 lacks is unpacked here by scripts/setup.sh --setup; what the system has itself is preferred. Its file `packages` lists
+# what apt installed.
+engine_home=/opt/bench-docker
+PATH+=:$engine_home/usr/bin:$engine_home/usr/sbin
+
 # The images that every run needs.
 # shellcheck disable=SC2034 # scripts/sbom.sh and the tests use it
 harness=(loadgen postgres upstream)

@@ -17,7 +17,7 @@ setup() {
 	# Override what was just sourced.
 	timeout() { "${@:2}"; }
 	debian_family() { true; }
-	need_mmdebstrap() { true; }
+	mmdebstrap() { true; }
 	make_base() { echo "$*" >>"$BATS_TEST_TMPDIR/made" && touch "$BATS_TEST_TMPDIR/images/${1//[:\/]/_}"; }
 	registry='python:3.13-slim debian:trixie-slim'
 }
@@ -28,7 +28,7 @@ pretended_docker() {
 	case "$1 $2" in
 	'image inspect') for name in "${@:3}"; do [[ -e $BATS_TEST_TMPDIR/images/${name//[:\/]/_} ]] || return 1; done ;;
 	'pull -q')
-		[[ -z ${limit:-} ]] || { echo 'Error response from daemon: toomanyrequests: the limit is reached' >&2 && return 1; }
+		[[ -z ${refused:-} ]] || { printf 'Using default tag\nError response from daemon: %s\n' "$refused" >&2 && return 1; }
 		[[ " $registry " == *" $3 "* ]] || { echo "manifest for $3 not found: manifest unknown" >&2 && return 1; }
 		touch "$BATS_TEST_TMPDIR/images/${3//[:\/]/_}"
 		;;
@@ -47,18 +47,76 @@ local_machine() { printf '%s\n' LOCAL_PYTHON_IMAGE=bench-python LOCAL_PYPY_IMAGE
 	run -0 --separate-stderr missing_bases python:3.13-slim python:3.12-alpine
 	[[ $output == python:3.12-alpine ]]
 	# shellcheck disable=SC2154 # bats sets it
-	[[ $stderr == 'base image python:3.12-alpine cannot be pulled: its cells are skipped (manifest for python:3.12-alpine not found: manifest unknown)' ]]
+	[[ $stderr == 'base image python:3.12-alpine cannot be pulled: its cells are skipped (the registry does not have it (manifest for python:3.12-alpine not found: manifest unknown))' ]]
 	grep -qx 'MISSING_BASES=python:3.12-alpine' "$local_file"
 	run -0 --separate-stderr missing_bases pypy:3.11-slim
 	grep -qx 'MISSING_BASES=python:3.12-alpine pypy:3.11-slim' "$local_file"
 }
 
+@test "a base that no registry has leaves the choice of local ones" {
+	local_machine
+	run -0 missing_bases registry.example/python:3.12-alpine
+	[[ $output == *registry.example/python:3.12-alpine ]]
+	local_bases
+	grep -qx 'MISSING_BASES=registry.example/python:3.12-alpine' "$local_file"
+}
+
 @test "a pull that fails for another reason is tried again by the next run" {
-	limit=1 run -0 --separate-stderr missing_bases python:3.13-slim
-	[[ $output == python:3.13-slim && $stderr == *'its cells are skipped (Error response from daemon: toomanyrequests: the limit is reached)' ]]
+	refused='toomanyrequests: the limit is reached' run -0 --separate-stderr missing_bases python:3.13-slim
+	[[ $output == python:3.13-slim && $stderr == *'its cells are skipped (rate limit of the registry (Error response from daemon: toomanyrequests: the limit is reached))' ]]
 	[[ ! -e $local_file ]]
 	run -0 missing_bases python:3.13-slim
 	[[ -z $output ]]
+}
+
+@test "only a registry that cannot be reached leads to local bases; every other cause is printed and ends the setup" {
+	((EUID == 0)) || skip "only root makes bases"
+	local refused cause expected
+	while IFS='|' read -r expected cause refused; do
+		rm -f "$local_file"
+		run "-$expected" choose_bases
+		echo "$output"
+		[[ $output == *"debian:trixie-slim"*"$cause"*"$refused"* ]]
+		if ((expected)); then [[ ! -e $local_file ]]; else local_bases; fi
+	done <<-'EOF'
+		2|rate limit of the registry (|toomanyrequests: You have reached your unauthenticated pull rate limit.
+		2|the registry denies access (|pull access denied for debian, repository does not exist or may require 'docker login'
+		2|the registry denies access (|Head "https://registry.example/v2/": unauthorized: authentication required
+		2|the registry does not have it (|manifest for debian:trixie-slim not found: manifest unknown
+		2|pulled: Error|received unexpected HTTP status: 503 Service Unavailable
+		2|pulled: Error|tls: failed to verify certificate: x509: certificate signed by unknown authority
+		0|the registry cannot be reached (|dial tcp: lookup registry.example on 192.0.2.1:53: no such host
+		0|the registry cannot be reached (|dial tcp 192.0.2.1:443: connect: connection refused
+		0|the registry cannot be reached (|dial tcp 192.0.2.1:443: i/o timeout
+		0|the registry cannot be reached (|net/http: request canceled while waiting for connection (Client.Timeout exceeded while awaiting headers)
+	EOF
+}
+
+@test "local bases are for one run: the next asks the registry again" {
+	((EUID == 0)) || skip "only root makes bases"
+	refused='dial tcp: no such host' choose_bases
+	refused='dial tcp: no such host' get_bases
+	[[ $(sort "$BATS_TEST_TMPDIR/made") == $'bench-debian:trixie-slim trixie\nbench-python:3.13-slim trixie python3.13 python3.13-venv' ]]
+	# Still out of reach: what was built serves, and there is nothing to say.
+	refused='dial tcp: no such host' run -0 choose_bases
+	[[ -z $output ]]
+	local_bases
+	have_bases
+	refused='toomanyrequests' run -2 choose_bases
+	run -0 choose_bases
+	[[ $(setup_bases) == $'debian:trixie-slim\npython:3.13-slim' && ! -e $local_file ]]
+}
+
+@test "mmdebstrap is installed only by --setup" {
+	((EUID == 0)) || skip "only root makes bases"
+	command() { [[ $* != '-v mmdebstrap' ]] && builtin command "$@"; }
+	apt_install() { echo "apt_install $*" >&2; }
+	refused='no such host' run -2 choose_bases
+	[[ $output == *'the registry cannot be reached (Error response from daemon: no such host), and local bases need mmdebstrap: install it, or run scripts/setup.sh --setup' ]]
+	[[ $output != *apt_install* && ! -e $local_file ]]
+	refused='no such host' may_install=1 run -0 choose_bases
+	[[ $output == *'apt_install mmdebstrap'* ]]
+	local_bases
 }
 
 @test "bases that are here are not mentioned" {
@@ -81,7 +139,7 @@ bench-python:3.9-slim bullseye python3.9 python3.9-venv' ]]
 	local_machine
 	debian_family() { false; }
 	run -0 --separate-stderr missing_bases bench-python:3.15-slim
-	[[ $output == bench-python:3.15-slim && $stderr == 'base image bench-python:3.15-slim: no registry answers,'* ]]
+	[[ $output == bench-python:3.15-slim && $stderr == 'base image bench-python:3.15-slim: local bases can be built only by root on Debian '* ]]
 }
 
 # registry_with NAME DIGEST: a fake registry that knows only NAME; the client's commands go to $BATS_TEST_TMPDIR/asked.
@@ -113,8 +171,8 @@ registry_with() {
 @test "a base is pulled by its locked digest and tagged with its name; one without a lock is pulled by its tag" {
 	registry_with python:3.13-slim sha256:given
 	printf 'python:3.13-slim\tsha256:given\n' >"$base_lock"
-	pull python:3.13-slim
-	pull python:3.12-slim
+	pull_base python:3.13-slim
+	pull_base python:3.12-slim
 	[[ $(grep -E '^(pull|tag)' "$BATS_TEST_TMPDIR/asked") == 'pull -q python:3.13-slim@sha256:given
 tag python:3.13-slim@sha256:given python:3.13-slim
 pull -q python:3.12-slim' ]]

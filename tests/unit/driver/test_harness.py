@@ -57,6 +57,7 @@ def test_root_cannot_write_results_with_the_rootless_engine_of_another_user(
 @pytest.fixture(autouse=True)
 def compiled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setattr(harness, "COMPILED", tmp_path / "compiled.txt")
+    monkeypatch.setattr(harness, "LOCAL_BASES", tmp_path / "local.env")
     return tmp_path / "compiled.txt"
 
 
@@ -80,6 +81,10 @@ def test_a_machine_is_set_up_once_images_and_bytecode_are_those_of_the_files(
     docker.says("image inspect", f"{source_of(ROOT)}\n" * 3)
     assert not harness.is_set_up() and main(["check"]) == 0
     assert main(["build"]) == 0 and harness.is_set_up()
+    harness.LOCAL_BASES.write_text("# a note\nLOCAL_PYTHON_IMAGE=bench-python\n")
+    assert not harness.is_set_up()
+    harness.LOCAL_BASES.write_text("MISSING_BASES=python:3.12-alpine\n")
+    assert harness.is_set_up()
     compiled.write_text("of other files")
     assert not harness.is_set_up()
     docker.says("image inspect", "another\n" * 3)
