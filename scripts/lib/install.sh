@@ -59,10 +59,10 @@ install_engine() {
 # unpack_engine: unpacks Debian 13's Docker, which runs with Debian 12's libc and runc, and links its client from /usr/local. Its
 # sources are the host's, with trixie for bookworm; apt checks their signatures.
 unpack_engine() {
-	local packages=(docker.io docker-cli docker-buildx docker-compose containerd tini) work apt deb file
+	local packages=(docker.io docker-cli docker-buildx docker-compose containerd tini) work=$engine_home/download apt deb file
 	warn "Debian 12's Docker is too old: unpacking Debian 13's ${packages[*]} into $engine_home (370 MB), with links to the client in $link_home"
-	work=$(mktemp -d) && chmod 755 "$work" # apt downloads as a user of its own
-	mkdir -p "$work"/{lists,archives}/partial "$work"/{debs,preferences.d} "$engine_home" "$link_home"/{bin,lib/docker/cli-plugins}
+	rm -rf "$work"
+	mkdir -p "$work"/{lists,archives}/partial "$work"/{debs,preferences.d} "$link_home"/{bin,lib/docker/cli-plugins}
 	# shellcheck disable=SC2016 # $(...) is apt's own format
 	apt-get indextargets --format 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $(REPO_URI) $(CODENAME) main' \
 		'Created-By: Packages' 'Origin: Debian' | sed -nE 's/ bookworm(-updates|-security)? main$/ trixie\1 main/p' | sort -u >"$work/sources.list"

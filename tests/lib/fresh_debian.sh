@@ -14,12 +14,17 @@ start_debian() {
 	(cd "$debian.slirp" && apt-get -qq download slirp4netns libslirp0 && for deb in *.deb; do dpkg-deb --extract "$deb" .; done) 2>"$debian.log"
 	# shellcheck disable=SC2016 # the other shell expands it
 	setsid unshare --mount --pid --net --fork --kill-child bash -Eeuo pipefail -c '
+		mount --bind "$1" "$1" # Docker needs a root that is a mount
 		mount -t proc proc "$1/proc"
 		mount -t sysfs sys "$1/sys"
 		mount --rbind /sys/fs/cgroup "$1/sys/fs/cgroup"
 		mount --rbind /dev "$1/dev"
 		for folder in dev/shm run tmp; do mount -t tmpfs tmpfs "$1/$folder"; done
 		ip link set lo up
+		cd "$1"
+		pivot_root . .
+		umount --lazy .
+		cd /
 		exec sleep infinity' debian "$debian" >>"$debian.log" 2>&1 3>&- 4>&- &
 	keeper=$!
 	for ((i = 0; i < 300; i++)); do
@@ -41,7 +46,7 @@ debian='' debian_pid='' slirp_pid=''
 # in_debian COMMAND...: runs it there, as root, in /bench.
 in_debian() {
 	# shellcheck disable=SC2016 # the other shell expands it
-	nsenter --target "$debian_pid" --mount --pid --net chroot "$debian" env --ignore-environment HOME=/root SSL_CERT_FILE=/etc/host-certificates.crt \
+	nsenter --target "$debian_pid" --mount --pid --net env --ignore-environment HOME=/root SSL_CERT_FILE=/etc/host-certificates.crt \
 		PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin bash -c 'cd /bench && exec "$@"' bash "$@"
 }
 
