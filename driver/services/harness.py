@@ -83,7 +83,8 @@ def is_set_up() -> bool:
     It has to ask a registry again that could not be reached.
     """
     need_engine()
-    return "LOCAL_PYTHON_IMAGE=" not in (text_of(LOCAL_BASES) or "") and _is_built() and text_of(COMPILED) == _compiled_from()
+    has_local_bases = "LOCAL_PYTHON_IMAGE=" in (text_of(LOCAL_BASES) or "")
+    return not has_local_bases and _is_built() and text_of(COMPILED) == _compiled_from()
 
 
 def source_of(root: Path) -> str:
