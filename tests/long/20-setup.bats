@@ -61,11 +61,11 @@ undone() {
 	# shellcheck disable=SC2086 # a list of names
 	"$docker" save "${harness[@]/#/bench/}" $images | in_debian docker load >/dev/null
 	run -0 --separate-stderr in_debian env MAX_STEAL=999 MAX_FOREIGN_CPU=999 MAX_LOADGEN_WAIT=999 \
-		scripts/matrix.sh --setup --preset quick --stack gunicorn-sync-wsgi,uvicorn-asgi --rounds 2
+		scripts/matrix.sh --setup --preset quick --stack gunicorn-sync-wsgi,uvicorn-asgi --scenario json --rounds 2 --no-latency
 	# shellcheck disable=SC2154 # bats sets it
 	echo "$stderr"
 	[[ $output == results/*/report.md ]]
-	[[ $(count '"valid": *true' "$(the_run)/records.jsonl") -gt 4 ]]
+	[[ $(count '"valid": *true' "$(the_run)/records.jsonl") -gt 0 ]]
 	packages | comm -23 "$BATS_TEST_TMPDIR/before" - | diff /dev/null -
 	undone
 }
