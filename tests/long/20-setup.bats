@@ -55,7 +55,7 @@ undone() {
 	installed
 	[[ $output == *"unpacking Debian 13's docker.io "*" into /opt/bench-docker "* && ! -s $debian/usr/bin/docker ]]
 	# Its own runc serves.
-	[[ $(in_debian docker info --format '{{.RuncCommit.ID}}') == "$(in_debian runc --version | sed -n 's/^commit: //p')"* ]]
+	[[ $(in_debian docker version --format '{{range .Server.Components}}{{.Name}} {{.Version}};{{end}}') == *';runc 1.1.5'* ]]
 	# Without these images, it would build for many minutes what this machine has built already.
 	images=$(setup_bases)
 	# shellcheck disable=SC2086 # a list of names
