@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 from known_server import RATE, happened, serving
-from waiting import HANGS_S
 
 import bench.load.event
 import bench.load.idle_close
@@ -39,8 +38,7 @@ LONGEST_S = 30.0
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("driver.steps.rolling.OBEYS_S", "driver.steps.rolling.ANSWERS_S", "bench.load.proxy.PATIENCE_S"):
-        monkeypatch.setattr(name, HANGS_S)
+    monkeypatch.setattr("driver.steps.rolling.OBEYS_S", LONGEST_S)
 
 
 def short(name: str, signal: str = "") -> Event:
@@ -51,7 +49,8 @@ def short(name: str, signal: str = "") -> Event:
     actions = tuple(replace(one, at_s=AT_S) for one in event.actions)
     if signal:
         actions = (Action(AT_S, "signal", signal, "main"),)
-    return replace(event, phases=(Phase(event.phases[0].share, LONGEST_S),), actions=actions, settle_s=0.5)
+    phases = (Phase(event.phases[0].share, LONGEST_S),)
+    return replace(event, phases=phases, actions=actions, settle_s=0.5, timeout_s=LONGEST_S)
 
 
 def wrong(record: EventRecord, known: Known = KNOWN) -> list[Check]:
@@ -122,7 +121,9 @@ def test_what_is_under_way_at_sigterm_is_cut(tmp_path: Path) -> None:
     record, told = happened(tmp_path, short("stop"), KNOWN)
     assert not wrong(record)
     after = record.extras.get("reset_after", 0)
-    assert isinstance(after, int) and record.fates[Fate.RESET] + after >= told["resets"] >= record.lost >= 1
+    assert isinstance(after, int) and record.fates[Fate.RESET] + after >= told["resets"]
+    # Those that a busy server has not accepted yet, it cannot count.
+    assert told["resets"] + behind_s(record) * RATE >= record.lost >= 1
     assert record.extras["refused_after"]
 
 
@@ -166,7 +167,8 @@ def rolling(case: str) -> Event:
     """The planned event, which ends in seconds, except on a busy machine."""
     (event,) = [one for one in EVENTS["rolling"].cases if one.level == f"rolling-behind-{case}"]
     actions = tuple(replace(one, at_s=AT_S) for one in event.actions)
-    return replace(event, phases=(Phase(event.phases[0].share, LONGEST_S),), actions=actions, settle_s=0.5)
+    phases = (Phase(event.phases[0].share, LONGEST_S),)
+    return replace(event, phases=phases, actions=actions, settle_s=0.5, timeout_s=LONGEST_S)
 
 
 def statuses(record: EventRecord) -> int:
