@@ -57,9 +57,10 @@ import os, signal, time
 from pathlib import Path
 from common import prefork
 def serve(listener):
-    Path(FOLDER, f"up-{os.getpid()}").touch()
     try:
-        signal.pause()
+        Path(FOLDER, f"up-{os.getpid()}").touch()
+        while True:
+            time.sleep(0.01)
     finally:
         time.sleep(0.3)
         Path(FOLDER, f"done-{os.getpid()}").touch()
@@ -72,6 +73,8 @@ def test_a_stopped_server_ends_once_all_its_workers_have(workers: int, tmp_path:
     environment = {**os.environ, "PYTHONPATH": "services", "PORT": "0", "BACKLOG": "1", "WORKERS": str(workers)}
     with subprocess.Popen([sys.executable, "-c", f"FOLDER = {str(tmp_path)!r}\n{WORKERS}"], env=environment) as server:
         until(lambda: len([*tmp_path.glob("up-*")]) == workers)
+        # The first process waits for the others.
+        until(lambda: ") S " in Path(f"/proc/{server.pid}/stat").read_text())
         server.send_signal(signal.SIGTERM)
         assert server.wait(HANGS_S) == 0
         assert len([*tmp_path.glob("done-*")]) == workers
