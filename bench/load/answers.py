@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from http.client import HTTPConnection, HTTPException
 from typing import TYPE_CHECKING, NamedTuple
 
-from bench.contract.client import Clock, Deadline
 from bench.core.programs import guarded, memory_file, run_joined
 from bench.load.failures import NO_ANSWER, TOOL_FAILED, WRONG_ANSWER, Failed, shortened
 from bench.load.task import Say, Task, command_of, pinned
@@ -201,6 +200,8 @@ def one_answer(one: Measurement, peer: tuple[str, int]) -> OneAnswer | None:
     """Time one response while no other service is loaded; None if there is no good and complete one within the tools'
     timeout.
     """
+    from bench.contract.client import Clock, Deadline  # other verbs do without it, and start faster
+
     headers = {} if one.body is None else {"Content-Type": "application/json"}
     timeout_s = one.timeout_s or LONGEST_S
     began = time.monotonic()

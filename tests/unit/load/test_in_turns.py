@@ -135,8 +135,8 @@ def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
     def made(scenarios: Iterable[str] = ("json",), windows: int = 1, **changes: Any) -> Fake:
         lines = block(1, STACKS, tuple(scenarios), windows=windows)
         fake = Fake(tmp_path, [line | {"duration_s": 0.2, "turn_s": 0.1} | changes for line in lines])
-        for verb in ("ready", "prepare"):
-            monkeypatch.setattr(block_module, verb, fake.act(verb))
+        monkeypatch.setattr(block_module, "wait_until_ready", fake.act("ready"))
+        monkeypatch.setattr(block_module, "prepare", fake.act("prepare"))
         monkeypatch.setattr(block_module, "command_of", fake.command)
         # Keep the name in the address, to know which service is asked.
         monkeypatch.setattr(block_module, "at_address", lambda load, *_: load)
