@@ -172,7 +172,7 @@ for address in sys.argv[1:]: socket.create_connection((address, 48999), timeout=
 
 		async def main():
 		    with open("/run/secrets/database_password") as file:
-		        password = file.read()
+		        password = file.read().strip()
 		    database = await asyncpg.connect(host="postgres", user="bench", database="bench", password=password)
 		    print(await database.fetchval("SELECT count(*) FROM world"), await database.execute("UPDATE world SET randomnumber = 1 WHERE id = 1"))
 		    tables = [f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE" for table in ("world", "fortune", "data")]

@@ -39,17 +39,30 @@ teardown_file() { remove_images "^bench/gunicorn-sync-$framework-"; }
 
 # ranked HOSTILE: measures rivals a, b and c, which differ by 0.5 and 1 ms of CPU per request, with a hostile service in their table.
 ranked() {
-	local status=0 run_folder
+	local status=0 run_folder watching most
+	watch_drivers >most 3>&- &
+	watching=$!
 	MEMORY=160m PIDS=64 READY_TIMEOUT=10 timeout 400 scripts/matrix.sh --stack "gunicorn-sync-$framework" --vary "HOSTILE=a,b,c,$1" \
 		--rounds 6 --scenario db-raw --tool wrk --level 8 --controls none --no-latency 2>log || status=$?
+	kill "$watching"
 	cat log
-	((status < 2))
+	most=$(sort -n most | tail -n 1)
+	echo "the most memory of a driver: $most kB"
+	((status < 2 && most > 0 && most < 100 << 10))
 	run_folder=$(the_run)
 	grep -E '"kind": "contrast"' "$run_folder/verdicts.jsonl" | grep -oE '"(a|b|verdict)": "[^"]*"' || true
 	slower b a
 	slower c b
 	slower c a
 	[[ -z $(containers_of "$run_folder") && $(du -sm "$run_folder" | cut -f1) -lt 64 ]]
+}
+
+# watch_drivers: prints the peak memory of each driver on this machine, in kB, once a second.
+watch_drivers() {
+	local pid
+	while sleep 1; do
+		for pid in $(pgrep -f 'python3.* -m driver '); do awk '$1 == "VmHWM:" { print $2 }' "/proc/$pid/status" 2>/dev/null || true; done
+	done
 }
 
 # slower SLOW FAST: the run's verdict on two rivals, whose contrast may be given either way.

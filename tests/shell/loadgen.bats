@@ -240,7 +240,7 @@ knee='"tool":"vegeta","connections":null,"warmup_s":0,"knee_p99_s":0.05,"dir":"r
 @test "run: a missing tool counts as a failure of the load tool" {
 	local name
 	rm "$bin/hey"
-	for name in bash env timeout; do
+	for name in bash env prlimit timeout; do
 		ln -s "$(type -P "$name")" "$bin/"
 	done
 	# By a link, Python would not find its packages.

@@ -98,7 +98,7 @@ base_on_node_3() {
 	# shellcheck source=scripts/lib/bases.sh
 	source "$copy/scripts/lib/bases.sh"
 	find_docker
-	pull "$name"
+	pull_base "$name"
 	[[ $(node 3 image inspect --format '{{.Id}}' "$name") == $(node 3 image inspect --format '{{.Id}}' bench/upstream) ]]
 	run -0 --separate-stderr name_other_bases "$name"
 	# shellcheck disable=SC2154 # bats sets it
