@@ -37,7 +37,7 @@ teardown() { rm -rf "$BATS_FILE_TMPDIR/project"/results/2*; }
 
 teardown_file() { remove_images "^bench/gunicorn-sync-$framework-"; }
 
-# ranked HOSTILE: measures rivals a, b and c, which differ by 0.5 and 1 ms of CPU per request, with a hostile service in their table.
+# ranked HOSTILE: measures rivals a, b and c, which need 2 and 7 ms more CPU per request, with a hostile service in their table.
 ranked() {
 	local status=0 run_folder watching most
 	watch_drivers >most 3>&- &

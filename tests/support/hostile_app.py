@@ -24,7 +24,7 @@ from common.sync_backends import connect
 from contract_app import app as contract_app  # type: ignore[import-not-found]  # services/frameworks/wsgi/app.py
 
 HOSTILE = os.environ.get("HOSTILE", "")
-COST_US = {"b": 500, "c": 1500}
+COST_US = {"b": 2000, "c": 7000}
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 ANSWER = HEAD + b"Content-Length: 2\r\n\r\n{}"
 kept: list[Any] = []
