@@ -103,7 +103,9 @@ resolved() { COMPOSE_SERVICES=$1 "$docker" compose --profile '*' config --format
 
 @test "the containers that bench has started are confined" {
 	local containers
-	mapfile -t containers < <("$docker" ps --all --quiet --filter label=com.docker.compose.project=bench-up)
+	# Others may have the project's label from their image, which Compose has built.
+	mapfile -t containers < <("$docker" ps --all --quiet --filter label=com.docker.compose.project=bench-up \
+		--filter label=com.docker.compose.oneoff=False)
 	run -0 confined < <("$docker" inspect "${containers[@]}" bench-up_bench)
 	[[ $output == '12 containers are confined' ]]
 }
