@@ -67,7 +67,6 @@ watch_drivers() {
 
 # slower SLOW FAST: the run's verdict on two rivals, whose contrast may be given either way.
 slower() {
-	local one="HOSTILE=$1\"" other="HOSTILE=$2\""
-	grep -qE "\"a\": \"[^\"]*$other.*\"b\": \"[^\"]*$one.*\"verdict\": \"slower\"|\"a\": \"[^\"]*$one.*\"b\": \"[^\"]*$other.*\"verdict\": \"faster\"" \
-		"$(the_run)/verdicts.jsonl"
+	local a="\"a\": \"[^\"]*-hostile" b=".*\"b\": \"[^\"]*-hostile" verdict="\".*\"verdict\":"
+	grep -qE "$a$2\"$b$1$verdict \"slower\"|$a$1\"$b$2$verdict \"faster\"" "$(the_run)/verdicts.jsonl"
 }
