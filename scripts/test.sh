@@ -17,7 +17,7 @@
 #
 # Stages that take longer:
 #
-#   long         ten minutes: killed runs, hostile services, a disk that fills up, knobs, packages from sources, two refs,
+#   long         one to two hours: killed runs, hostile services, a disk that fills up, knobs, packages from sources, two refs,
 #                a new framework, faults of published comparisons, a repository whose history is judged and bisected (bats)
 #   machines     20 minutes: runs on nodes that are lost in the middle, on several pairs of nodes, with several load
 #                generators, and on two machines without a swarm (root; bats)

@@ -11,7 +11,7 @@ file_limit=1200
 
 test_end_to_end() { test_folder "$root/tests/end_to_end"; }
 
-test_long() { file_limit=1800 test_folder "$root/tests/long"; }
+test_long() { file_limit=5400 test_folder "$root/tests/long"; }
 
 # test_folder FOLDER: runs its files with bats on this host, where Docker is; bats itself is copied from the tests' image. Four files
 # run in parallel, each on its own quarter of the subnet, because they mostly wait.
