@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import format_datetime, parsedate_to_datetime
+from typing import NamedTuple
 
 from bench.contract.answers import (
     ADDITIONAL_FORTUNE,
@@ -78,6 +79,8 @@ class Target:
 
 BURST = 8
 """Concurrent requests in checks that count their effects."""
+BURSTS = 3
+"""The most bursts of a check that counts them."""
 TRIES = 5
 """Tries to get a response in time."""
 
@@ -304,7 +307,7 @@ def random_rows(target: Target, route: str) -> None:
 @check(*READS, alone=True)
 def query_for_each_row(target: Target, route: str) -> None:
     """One query for each row."""
-    wanted, _, counted = _burst(target, route)
+    wanted, _, _, counted = _burst(target, route)
     expect(counted.selects == wanted, f"{wanted} SELECTs on World", counted.selects)
     expect(counted.selected == wanted, f"{wanted} rows from them", counted.selected)
     expect(counted.changed == 0, "no change of World", f"{counted.changed} rows changed")
@@ -313,8 +316,7 @@ def query_for_each_row(target: Target, route: str) -> None:
 @check(*UPDATES, alone=True)
 def updates_counted(target: Target, route: str) -> None:
     """N queries, and n rows changed."""
-    before = target.tables.world()
-    wanted, answers, counted = _burst(target, route)
+    wanted, before, answers, counted = _burst(target, route)
     rows = [dict(world_rows(json.loads(answer.body))) for answer in answers]
     # A new random number may equal the old one, in which case an ORM skips the write.
     moved = sum(before.get(row) != number for answer in rows for row, number in answer.items())
@@ -375,14 +377,36 @@ def from_template(target: Target, route: str) -> None:
     check_rendered(target.client.get(path_of(route)).body, target.template)
 
 
-def _burst(target: Target, route: str) -> tuple[int, list[Answer], Statements]:
-    """(rows requested, responses, statements) of a burst."""
-    before = target.tables.statements()
+class Burst(NamedTuple):
+    """A burst of requests: rows asked for, World before, responses, and the statements that the database counted."""
+
+    wanted: int
+    before: dict[int, int]
+    answers: list[Answer]
+    counted: Statements
+
+
+def _burst(target: Target, route: str) -> Burst:
+    """A burst of which nothing else was counted, or the last of `BURSTS`.
+
+    The database counts for all services together, and a statement of another one may have outlived its client. It can
+    only add, so a burst with more than can be asked for is sent again; a service that sends more does so each time.
+    """
+    for _ in range(BURSTS):
+        burst = _one_burst(target, route)
+        counted, changes = burst.counted, burst.wanted if route in UPDATES else 0
+        if max(counted.selects, counted.selected) <= burst.wanted and counted.changed <= changes:
+            break
+    return burst
+
+
+def _one_burst(target: Target, route: str) -> Burst:
+    world, before = target.tables.world(), target.tables.statements()
     n = 5 if route in SAMPLE else 1
     answers = good_burst(target, route, n)
     wanted = n * BURST
     final_count(target.clock, lambda: (target.tables.statements() - before).selects, wanted)
-    return wanted, answers, target.tables.statements() - before
+    return Burst(wanted, world, answers, target.tables.statements() - before)
 
 
 # POST /echo: what it accepts, what it refuses, and that nothing breaks it.

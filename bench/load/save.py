@@ -103,7 +103,7 @@ def _cut_output(task: Task) -> str:
         file, most = temporary(task.folder, name), task.load.most_bytes if name == task.tool.results else MAX_BYTES
         if file.exists() and file.stat().st_size >= most:
             os.truncate(file, ROOM_BYTES)
-            full = f"{task.tool.name} printed {most >> 20} MiB, which is too much: the responses fill it"
+            full = f"{task.tool.name} printed {most >> 20} MiB, which is too much: it repeats responses"
     return full
 
 

@@ -26,8 +26,8 @@ from driver.services.sockets import check_sockets
 
 TRIES = 3
 """Tries of everything that depends on timing."""
-CHECKS_FAILED = (1, 3)
-"""The verifier's exit statuses if checks failed; 3: only because answers were late."""
+ONLY_LATE = 3
+"""The verifier's exit status if all failures were late answers."""
 FOUND = ("verify.json", "verify.txt", "stop.json", "failure.json")
 """Files with the result of a verification."""
 KILLED = 128 + SIGKILL
@@ -187,7 +187,7 @@ def check_contract(engine: Engine, service: str, crowd: bool) -> None:
     done = engine.in_loadgen(words, log=folder / "verify.txt", folder=here)
     if done.status == 0:
         say(f"{service}: verified ({done.last_line})")
-    elif crowd and (done.status in CHECKS_FAILED or not run.failed(service)):
+    elif crowd and (done.status == ONLY_LATE or not run.failed(service)):
         set_aside(run, service)
     else:
         save_end(engine, service)
@@ -195,11 +195,8 @@ def check_contract(engine: Engine, service: str, crowd: bool) -> None:
 
 
 def set_aside(run: Run, service: str) -> None:
-    """Moves the results away, because the machine or a neighbour may be to blame: it is verified once more, alone.
-
-    All services share a database, whose counters tell nothing of who sent a statement that outlived its client.
-    """
-    say(f"{service}: failed beside others; it will be verified again, alone, after them")
+    """Moves the results away, because the machine may be to blame: the service is verified once more, alone."""
+    say(f"{service}: timed out or was interrupted; it will be verified again, alone, after the others")
     folder = run.service_folder(service)
     (folder / "beside").mkdir(parents=True, exist_ok=True)
     for name in FOUND:

@@ -193,6 +193,25 @@ def test_other_verifiers_are_kept_out_once_for_all_checks_that_count() -> None:
             service.database.statements()
 
 
+@pytest.mark.parametrize("bursts", [1, 2, 3])
+def test_a_statement_of_another_service_is_not_taken_for_this_ones(
+    monkeypatch: pytest.MonkeyPatch, bursts: int
+) -> None:
+    """It falls into so many bursts of a route. After the third, nobody else is presumed."""
+    late = [*range(bursts)]
+
+    def disturbed(target: checks.Target, route: str, n: int) -> list[checks.Answer]:
+        if route == "db-raw" and late:
+            service.database.update(late.pop() + 1, 7)
+        return burst(target, route, n)
+
+    burst = checks.good_burst
+    monkeypatch.setattr(checks, "good_burst", disturbed)
+    with FakeService() as service:
+        failures = verified(service, "db-raw").failures
+    assert [one.check for one in failures] == ([checks.query_for_each_row.name] if bursts == 3 else [])
+
+
 def test_the_template_is_found_by_either_name_and_what_is_there_instead_is_named(tmp_path: Path) -> None:
     app = tmp_path / "mine"
     (app / "views").mkdir(parents=True)
