@@ -32,7 +32,7 @@ from bench.records.event import EventRecord
 from bench.records.make_event import event_record
 from bench.run.reader import read_raw
 from bench.schedule.step_file import doings_of, load_of
-from calibration.events import Known
+from calibration.events import Check, Known, checks
 from driver.engines.engine import Container, End, Engine
 from driver.processes import Processes, all_pids, processes_of
 from driver.steps.events import Dependencies, acting
@@ -128,6 +128,13 @@ def happened(root: Path, event: Event, known: Known) -> tuple[EventRecord, dict[
         for name, count in counts.items():
             told[name] = told.get(name, 0) + count
     return record, told
+
+
+def wrong(record: EventRecord, known: Known) -> list[Check]:
+    """The checks that fail, except for a client that had to wait for a CPU, which does not change counts."""
+    return [
+        one for one in checks(record, known) if not one.holds and not one.measured.startswith("the client was starved")
+    ]
 
 
 def under_event(root: Path, event: Event, engine: Engine, asked: tuple[int, str, bytes]) -> EventRecord:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pytest
+from captured import Capture
 from make_run import entry, looks_of, output_of, services_of, write_measurement, write_run
 
 from bench.__main__ import main
@@ -18,6 +18,9 @@ from bench.schedule.finished import FILE
 from bench.schedule.steps import Step, steps_of
 from driver.messages import RUN_JSON, Finished, as_json
 
+STACKS = ("aiohttp", "tornado", "uvicorn-asgi")
+NAMES = tuple(f"{stack}-py313-debian" for stack in STACKS)
+RATES = dict(zip(NAMES, (3000.0, 4000.0, 5000.0), strict=True))
 LOADED = {"timeout_s": 2, "path": "/json", "seconds": 10}
 
 
@@ -185,11 +188,18 @@ def write_services(folder: Path, services: Mapping[str, Mapping[str, Any]]) -> N
 FACTS = {"image": "bench/x", "base_image": "python:3.13-slim", "framework": "flask", "concurrent": True, "routes": []}
 
 
-def ask(folder: Path, capsys: pytest.CaptureFixture[str], elapsed: float, *options: str) -> tuple[int, list[str]]:
+def ask(folder: Path, capsys: Capture, elapsed: float, *options: str) -> tuple[int, list[str]]:
     """Exit status and output lines of `next`; a loop's first call has `--begin`."""
     status = main(["next", str(folder), "--elapsed", str(elapsed), *options])
     said = capsys.readouterr()
     return status, (said.out + said.err).splitlines()
+
+
+def begun(folder: Path, capsys: Capture, *lines: Mapping[str, Any], options: Sequence[str] = (), **run: Any) -> Path:
+    """As `a_run`, whose loop has begun with these options."""
+    a_run(folder, *lines, **run)
+    assert ask(folder, capsys, 0, "--begin", *options) == (0, [])
+    return folder
 
 
 def step_id(folder: Path) -> str:

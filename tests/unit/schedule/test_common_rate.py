@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loop_runs import ask, at_rate, block, finish, finish_block, null, solo, step_id, tables_of
+from captured import Capture
+from loop_runs import NAMES, STACKS, ask, at_rate, block, finish, finish_block, null, solo, step_id, tables_of
 from make_run import entry, write_run
-from turns_runs import record, service_of
+from turns_runs import record
 
 from bench.analysis.tables.observations import TableRecords, by_table
 from bench.analysis.tables.planned import tables_of as planned_tables
@@ -22,8 +23,7 @@ from bench.schedule.common_rate import client_most, knee_ceiling, rates_of
 from bench.validity.run_records import build_records, judged_record
 from bench.validity.run_rules import BOUND
 
-STACKS = ("aiohttp", "tornado", "uvicorn-asgi")
-AIOHTTP, TORNADO, UVICORN = (service_of(stack) for stack in STACKS)
+AIOHTTP, TORNADO, UVICORN = NAMES
 MOST = 5000.0
 
 
@@ -139,7 +139,7 @@ KEPT = "raw/common-rates/json/wrk-c16.json"
 
 
 def test_it_is_decided_after_the_first_round_and_kept(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bench.schedule.common_rate.client_most", lambda records: MOST)
     run, (first, second, _) = a_run(tmp_path)
@@ -148,9 +148,7 @@ def test_it_is_decided_after_the_first_round_and_kept(
     finish_block(run, first, SPEEDS)
     assert ask(run, capsys, 10)[0] == 0 and step_id(run) == "r02-b1"
     speed = json.loads((run / KEPT).read_text())["speeds"]
-    assert loaded(run) == {AIOHTTP: json.loads((run / KEPT).read_text())["rates"]["share50"]} | {
-        TORNADO: loaded(run)[AIOHTTP]
-    }
+    assert loaded(run) == dict.fromkeys((AIOHTTP, TORNADO), json.loads((run / KEPT).read_text())["rates"]["share50"])
     assert loaded(run)[AIOHTTP] == pytest.approx(speed[AIOHTTP] / 2, rel=0.1)
     kept = (run / KEPT).read_text()
     finish_block(
@@ -166,7 +164,7 @@ def test_it_is_decided_after_the_first_round_and_kept(
 
 
 def test_a_search_for_a_knee_is_told_what_the_client_can_send(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def ceiling(records: Iterable[Record]) -> float:
         assert [one.service for one in records] == ["null"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from loop_runs import solo
-from make_run import output_of, write_measurement, write_run
+from loop_runs import NAMES, STACKS, a_run, block, solo, write_window
+from make_run import mark_measured, output_of, write_measurement, write_run
 from turns_runs import measured
 
 from bench.run.reader import read_raw, read_run, read_service
@@ -14,10 +14,12 @@ from bench.schedule.progress import LONGEST, LiveStatus, live_status
 from bench.validity.run_records import judged_record
 
 
-def status_of(folder: Path) -> LiveStatus:
+def status_of(folder: Path, without: str = "") -> LiveStatus:
     run = read_run(str(folder))
     return live_status(
-        judged_record(one, read_raw(run.path, one), read_service(run.path, one.service)) for one in run.planned
+        judged_record(one, read_raw(run.path, one), read_service(run.path, one.service))
+        for one in run.planned
+        if one.service != without
     )
 
 
@@ -47,6 +49,19 @@ def test_nothing_that_was_measured_controls_the_terminal(tmp_path: Path) -> None
     found = status_of(tmp_path)
     assert found.words.startswith("invalid: died: ?[2J tab line ?back")
     assert len(found.words) == LONGEST
+
+
+def test_a_block_says_how_many_windows_are_valid_and_the_first_cause(tmp_path: Path) -> None:
+    lines = block(1, STACKS)
+    a_run(tmp_path, *lines)
+    for line in lines:
+        write_window(tmp_path, line, 3000, 400 if line["service"] == NAMES[1] else 0)
+        mark_measured(tmp_path, line)
+    found = status_of(tmp_path)
+    assert not found.valid
+    assert found.short == "2 of 3 windows valid"
+    assert found.words.startswith("2 of 3 windows valid; tornado-py313-debian json: errors: 400 of ")
+    assert status_of(tmp_path, without=NAMES[1]).words == "2 of 2 windows valid"
 
 
 def test_a_block_that_is_only_loaded_at_common_rates_counts_its_windows() -> None:

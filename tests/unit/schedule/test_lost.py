@@ -6,19 +6,17 @@ import json
 from pathlib import Path
 
 import pytest
-from loop_runs import ask, block, finish, finish_block, solo, step_id, tables_of
-from make_run import write_run
+from captured import Capture
+from loop_runs import NAMES, RATES, STACKS, ask, begun, block, finish, finish_block, solo, step_id
 
 from bench.run.retries import LOST_TRIES
 
-Capture = pytest.CaptureFixture[str]
-STACKS = ("aiohttp", "tornado")
+UNREACHED = "answered on its own machine but not to the load generator"
 
 
 def test_it_comes_again_at_the_end_of_its_round(tmp_path: Path, capsys: Capture) -> None:
     one, two = solo("aiohttp", 1), solo("tornado", 2)
-    folder = write_run(tmp_path, [one, two])
-    ask(folder, capsys, 0, "--begin")
+    folder = begun(tmp_path, capsys, one, two)
     finish(folder, [one], [3000], ended_dependencies=("postgres",))
     status, said = ask(folder, capsys, 10)
     assert (status, step_id(folder)) == (0, two["id"])
@@ -35,57 +33,44 @@ def test_it_comes_again_at_the_end_of_its_round(tmp_path: Path, capsys: Capture)
 
 def test_of_a_block_all_windows_come_again(tmp_path: Path, capsys: Capture) -> None:
     lines = block(1, STACKS)
-    folder = write_run(tmp_path, lines, tables_in_turns=tables_of(lines))
-    rates = {line["service"]: 3000.0 for line in lines}
-    ask(folder, capsys, 0, "--begin")
-    finish_block(folder, lines, rates, ended_dependencies=("loadgen", "upstream"))
+    folder = begun(tmp_path, capsys, *lines)
+    finish_block(folder, lines, RATES, ended_dependencies=("loadgen", "upstream"))
     status, said = ask(folder, capsys, 10)
     assert status == 0 and "because loadgen, upstream ended during it" in said[0]
     assert not list((folder / "raw/r01/b1").rglob("meta.json"))
-    finish_block(folder, lines, rates)
+    finish_block(folder, lines, RATES)
     assert ask(folder, capsys, 20)[0] == 3
     assert len(list((folder / "raw/r01/b1").rglob("meta.json"))) == len(lines)
 
 
-def test_where_it_ends_every_time_that_is_the_cause(tmp_path: Path, capsys: Capture) -> None:
-    one = solo("aiohttp", 1)
-    folder = write_run(tmp_path, [one])
-    ask(folder, capsys, 0, "--begin")
-    for _ in range(LOST_TRIES):
-        finish(folder, [one], [3000], ended_dependencies=("postgres",))
-        assert ask(folder, capsys, 10)[0] == 0
-    finish(folder, [one], [3000], ended_dependencies=("postgres",))
-    assert ask(folder, capsys, 20)[0] == 3
-    meta = json.loads((folder / one["dir"] / "meta.json").read_text())
-    assert (meta["outcome"], meta["detail"]) == ("dependency ended", "postgres ended during it")
-    # The next call tries it again.
-    assert ask(folder, capsys, 0, "--begin")[0] == 0
-    assert step_id(folder) == one["id"]
-
-
-def test_a_service_that_the_network_lost_is_measured_again(tmp_path: Path, capsys: Capture) -> None:
+@pytest.mark.parametrize(
+    ("seen", "outcome", "reason"),
+    [
+        ({"ended_dependencies": ("postgres",)}, "dependency ended", "postgres ended during it"),
+        ({"unreached": (NAMES[1],)}, "not reached", f"{NAMES[1]} {UNREACHED}"),
+    ],
+)
+def test_where_it_ends_every_time_that_is_the_cause(
+    tmp_path: Path, capsys: Capture, seen: dict[str, tuple[str, ...]], outcome: str, reason: str
+) -> None:
     lines = block(1, STACKS)
-    folder = write_run(tmp_path, lines, tables_in_turns=tables_of(lines))
-    rates = {line["service"]: 3000.0 for line in lines}
-    ask(folder, capsys, 0, "--begin")
-    lost = "tornado-py313-debian"
-    reason = f"{lost} answered on its own machine but not to the load generator"
+    folder = begun(tmp_path, capsys, *lines)
     for _ in range(LOST_TRIES):
-        finish_block(folder, lines, rates, unreached=(lost,))
+        finish_block(folder, lines, RATES, **seen)
         status, said = ask(folder, capsys, 10)
         assert status == 0 and said[0].endswith(f"to be measured again, because {reason}")
-    finish_block(folder, lines, rates, unreached=(lost,))
+    finish_block(folder, lines, RATES, **seen)
     assert ask(folder, capsys, 20)[0] == 3
     made = [json.loads(file.read_text()) for file in (folder / "raw/r01/b1").rglob("meta.json")]
-    assert {(meta["outcome"], meta["detail"]) for meta in made} == {("not reached", reason)}
+    assert {(meta["outcome"], meta["detail"]) for meta in made} == {(outcome, reason)}
     # The next call tries it again.
     assert ask(folder, capsys, 0, "--begin")[0] == 0
+    assert step_id(folder) == "r01-b1"
 
 
 def test_a_loop_that_was_cut_there_measures_it_again(tmp_path: Path, capsys: Capture) -> None:
     one = solo("aiohttp", 1)
-    folder = write_run(tmp_path, [one])
-    ask(folder, capsys, 0, "--begin")
+    folder = begun(tmp_path, capsys, one)
     finish(folder, [one], [3000], ended_dependencies=("postgres",))
     assert ask(folder, capsys, 0, "--begin")[0] == 0
     assert step_id(folder) == one["id"] and not (folder / one["dir"] / "meta.json").exists()

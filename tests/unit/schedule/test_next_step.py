@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
-from loop_runs import a_run, ask, finish, null, solo, step_id, write_finished
+from captured import Capture
+from loop_runs import a_run, ask, begun, finish, null, solo, step_id, write_finished
 from make_run import output_of, write_measurement
 
 from bench.run.provenance import part_hashes
@@ -15,13 +17,10 @@ from bench.run.reader import read_run
 from bench.schedule.journal import FILE, Line
 from driver.messages import UNFINISHED
 
-Capture = pytest.CaptureFixture[str]
-
 
 def test_a_run_from_its_first_step_to_its_last(tmp_path: Path, capsys: Capture) -> None:
     one, two = solo("aiohttp", 1), solo("tornado", 2)
-    folder = a_run(tmp_path, one, two)
-    assert ask(folder, capsys, 0, "--begin") == (0, [])
+    folder = begun(tmp_path, capsys, one, two)
     assert step_id(folder) == one["id"]
     finish(folder, [one], [3000])
     status, said = ask(folder, capsys, 20)
@@ -35,48 +34,28 @@ def test_a_run_from_its_first_step_to_its_last(tmp_path: Path, capsys: Capture) 
 
 def test_meta_json_is_what_marks_a_measurement_as_whole(tmp_path: Path, capsys: Capture) -> None:
     one = solo("aiohttp", 1)
-    folder = a_run(tmp_path, one)
-    ask(folder, capsys, 0, "--begin")
+    folder = begun(tmp_path, capsys, one)
     finish(folder, [one], [3000])
     ask(folder, capsys, 1)
     meta = json.loads((folder / one["dir"] / "meta.json").read_text())
     output = hashlib.sha256((folder / one["dir"] / "output.txt").read_bytes()).hexdigest()
     assert meta.pop("sha256")["output.txt"] == output
-    assert meta == {"schema": 1, "id": one["id"], "outcome": "measured", "detail": "", "image_id": "sha256:1"} | {
-        "begin_ns": 1,
-        "started_ns": 2,
-        "ready_ns": 3,
-        "warm_ns": 4,
-        "loaded_ns": 5,
-        "end_ns": 6,
-    }
+    moments = ("begin_ns", "started_ns", "ready_ns", "warm_ns", "loaded_ns", "end_ns")
+    expected = {"schema": 1, "id": one["id"], "outcome": "measured", "detail": "", "image_id": "sha256:1"}
+    assert meta == expected | dict(zip(moments, range(1, 7), strict=True))
     assert not (folder / "finished.json").exists()
 
 
-def test_a_project_that_changes_under_a_run_is_reported(tmp_path: Path, capsys: Capture) -> None:
+@pytest.mark.parametrize(("changed", "count"), [("loadgen", 1), ("bench/stats", 0)], ids=["measures", "judges"])
+def test_a_project_that_changes_under_a_run_is_reported(
+    changed: str, count: int, tmp_path: Path, capsys: Capture
+) -> None:
     one = solo("aiohttp", 1)
-    parts = part_hashes() | {"loadgen": "of another version"}
-    folder = a_run(tmp_path, one, harness={"parts": parts})
-    ask(folder, capsys, 0, "--begin")
+    folder = begun(tmp_path, capsys, one, harness={"parts": part_hashes() | {changed: "of another version"}})
     finish(folder, [one], [3000])
     assert ask(folder, capsys, 1)[0] == 3
-    said = "loadgen of the project changed while this run was measured: its figures may be of two versions"
-    assert read_run(str(folder)).faults == (said,)
-
-
-def test_a_project_that_stays_as_it_is_is_not(tmp_path: Path, capsys: Capture) -> None:
-    one = solo("aiohttp", 1)
-    folder = a_run(tmp_path, one, harness={"parts": part_hashes() | {"bench/stats": "judges, and does not measure"}})
-    ask(folder, capsys, 0, "--begin")
-    finish(folder, [one], [3000])
-    assert ask(folder, capsys, 1)[0] == 3 and not read_run(str(folder)).faults
-
-
-def test_nothing_is_left_where_all_is_measured(tmp_path: Path, capsys: Capture) -> None:
-    one = solo("aiohttp", 1)
-    folder = a_run(tmp_path, one)
-    write_measurement(folder, one, output_of(one, 3000))
-    assert ask(folder, capsys, 0, "--begin") == (3, [])
+    said = f"{changed} of the project changed while this run was measured: its figures may be of two versions"
+    assert read_run(str(folder)).faults == (said,) * count
 
 
 def test_a_loop_that_begins_again_repeats_what_is_not_measured(tmp_path: Path, capsys: Capture) -> None:
@@ -102,8 +81,7 @@ def test_a_loop_that_begins_again_repeats_what_is_not_measured(tmp_path: Path, c
 
 def test_a_step_that_ended_before_the_loop_was_cut_is_not_repeated(tmp_path: Path, capsys: Capture) -> None:
     one = solo("aiohttp", 1)
-    folder = a_run(tmp_path, one)
-    ask(folder, capsys, 0, "--begin")
+    folder = begun(tmp_path, capsys, one)
     finish(folder, [one], [3000])
     assert ask(folder, capsys, 0, "--begin") == (3, [])
     assert (folder / one["dir"] / "meta.json").exists()
@@ -136,13 +114,11 @@ def test_the_time_is_up(tmp_path: Path, capsys: Capture) -> None:
     assert step_id(folder) == two["id"] and not (folder / UNFINISHED).exists()
 
 
-@pytest.mark.parametrize(("options", "lines"), [(("--quiet",), 0), (("--columns", "200"), 1), ((), 1)])
-def test_how_much_is_said(options: tuple[str, ...], lines: int, tmp_path: Path, capsys: Capture) -> None:
+def test_a_quiet_loop_says_nothing(tmp_path: Path, capsys: Capture) -> None:
     one, two = solo("aiohttp", 1), solo("tornado", 2)
-    folder = a_run(tmp_path, one, two)
-    ask(folder, capsys, 0, "--begin", *options)
+    folder = begun(tmp_path, capsys, one, two, options=["--quiet"])
     finish(folder, [one], [3000])
-    assert len(ask(folder, capsys, 1, *options)[1]) == lines
+    assert ask(folder, capsys, 1, "--quiet") == (0, [])
 
 
 def test_a_terminal_has_the_state_of_the_run_in_one_line(tmp_path: Path, capsys: Capture) -> None:
@@ -162,8 +138,7 @@ def test_a_terminal_has_the_state_of_the_run_in_one_line(tmp_path: Path, capsys:
 
 def test_a_control_counts_as_soon_as_it_was_measured(tmp_path: Path, capsys: Capture) -> None:
     one, two = null(1), solo("aiohttp", 2)
-    folder = a_run(tmp_path, one, two)
-    ask(folder, capsys, 0, "--begin")
+    folder = begun(tmp_path, capsys, one, two)
     finish(folder, [one], [4000])
     assert ": 4,000 requests/s; 0 not valid" in ask(folder, capsys, 1)[1][0]
     finish(folder, [two], [3000])
@@ -187,10 +162,7 @@ def test_a_folder_that_cannot_be_written_is_one_line(
     tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = a_run(tmp_path, solo("aiohttp", 1))
-
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
+    full = Mock(side_effect=OSError(28, "No space left on device"))
     monkeypatch.setattr("bench.schedule.run_state.write_file", full)
     status, [said] = ask(folder, capsys, 0, "--begin")
     assert status == 2

@@ -6,28 +6,26 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-from loop_runs import ask, finish, null, solo, step_id
-from make_run import write_measurement, write_run
+from captured import Capture
+from loop_runs import ask, begun, finish, null, solo, step_id
+from make_run import write_measurement
 
 from bench.run.reader import read_run
 
-Capture = pytest.CaptureFixture[str]
 NOISY = {"after": {"loadgen": {"cpuacct.usage": "2500000000"}, "proc_stat": "cpu  400 0 200 999 0 0 0 1 0 0"}}
 
 
-def spoil(folder: Path, line: dict[str, Any], rate: float = 3000) -> None:
-    """End the step with 18 % of foreign CPU."""
-    finish(folder, [line], [rate])
+def spoil(folder: Path, line: dict[str, Any], tool: dict[str, Any] = NOISY) -> None:
+    """End the step with these facts in tool.json; by default, with 18 % of foreign CPU."""
+    finish(folder, [line], [3000])
     output = (folder / line["dir"] / "output.txt").read_text()
-    write_measurement(folder, line, output, tool=NOISY)
+    write_measurement(folder, line, output, tool=tool)
     (folder / line["dir"] / "meta.json").unlink()
 
 
 def test_a_spoiled_window_comes_again_at_the_end_of_its_round(tmp_path: Path, capsys: Capture) -> None:
     one, two, later = solo("aiohttp", 1), solo("tornado", 2), solo("tornado", 1, 2)
-    folder = write_run(tmp_path, [one, two, later])
-    ask(folder, capsys, 0, "--begin")
+    folder = begun(tmp_path, capsys, one, two, later)
     spoil(folder, one)
     status, said = ask(folder, capsys, 10)
     assert (status, step_id(folder)) == (0, two["id"])
@@ -52,12 +50,8 @@ def test_a_spoiled_window_comes_again_at_the_end_of_its_round(tmp_path: Path, ca
 def test_a_window_in_which_the_clock_was_set_comes_again(tmp_path: Path, capsys: Capture) -> None:
     """wrk and ab divide by the time of day, so their figures are wrong then, which is not the service's fault."""
     one, two = solo("aiohttp", 1), solo("tornado", 2)
-    folder = write_run(tmp_path, [one, two])
-    ask(folder, capsys, 0, "--begin")
-    finish(folder, [one], [3000])
-    output = (folder / one["dir"] / "output.txt").read_text()
-    write_measurement(folder, one, output, tool={"elapsed_ns": 1_000_000_000})
-    (folder / one["dir"] / "meta.json").unlink()
+    folder = begun(tmp_path, capsys, one, two)
+    spoil(folder, one, {"elapsed_ns": 1_000_000_000})
     status, said = ask(folder, capsys, 10)
     assert (status, step_id(folder)) == (0, two["id"])
     assert "aiohttp-py313-debian json wrk c64: to be measured again" in said[0]
@@ -66,8 +60,7 @@ def test_a_window_in_which_the_clock_was_set_comes_again(tmp_path: Path, capsys:
 
 def test_the_time_for_that_is_half_as_much_again(tmp_path: Path, capsys: Capture) -> None:
     lines = [solo("aiohttp", number, level=f"c{number}", dir=f"raw/r01/a/b/{number}") for number in range(1, 5)]
-    folder = write_run(tmp_path, lines)
-    ask(folder, capsys, 0, "--begin")
+    folder = begun(tmp_path, capsys, *lines)
     tried = []
     for now in range(1, 20):
         number = step_id(folder)
@@ -81,8 +74,7 @@ def test_the_time_for_that_is_half_as_much_again(tmp_path: Path, capsys: Capture
 
 def test_a_quiet_window_is_measured_once_however_it_ends(tmp_path: Path, capsys: Capture) -> None:
     one = solo("aiohttp", 1)
-    folder = write_run(tmp_path, [one])
-    ask(folder, capsys, 0, "--begin")
+    folder = begun(tmp_path, capsys, one)
     finish(folder, [one], [3000], statuses={"run": 12})
     assert ask(folder, capsys, 10)[0] == 3
     assert json.loads((folder / one["dir"] / "meta.json").read_text())["outcome"] == "load tool failed"
@@ -92,8 +84,7 @@ def test_the_null_server_has_one_more_try(tmp_path: Path, capsys: Capture) -> No
     """Noise only lowers the limit that it shows, so one more try is enough; there would be time for two."""
     others = (solo("aiohttp", number, level=f"c{number}", dir=f"raw/r01/a/b/{number}") for number in (2, 3, 4))
     lines = [null(1), *others]
-    folder = write_run(tmp_path, lines)
-    ask(folder, capsys, 0, "--begin")
+    folder = begun(tmp_path, capsys, *lines)
     tried = []
     for now in range(1, 6):
         number = step_id(folder)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
+from captured import Capture
 from loop_runs import ask, block, finish_block, solo, step_id, tables_of
 from make_run import write_run
 
 
-def test_all_rounds_of_the_tables_come_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_rounds_of_the_tables_come_first(tmp_path: Path, capsys: Capture) -> None:
     rounds = [block(number, ("aiohttp", "tornado")) for number in (1, 2)]
     alone = solo("aiohttp", 1, level="c64")
     lines = [alone, *rounds[0], *rounds[1]]

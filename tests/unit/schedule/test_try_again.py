@@ -7,17 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loop_runs import a_run, ask, block, finish_block, solo
+from captured import Capture
+from loop_runs import NAMES, RATES, STACKS, a_run, ask, begun, block, finish_block, solo, write_services
 from make_run import mark_measured
 
 from bench.__main__ import main
 from bench.load.task import read_loads
 from bench.run.reader import RUNNING_ANSWERS, read_run
 
-Capture = pytest.CaptureFixture[str]
-STACKS = ("aiohttp", "tornado", "uvicorn-asgi")
-NAMES = [f"{stack}-py313-debian" for stack in STACKS]
-RATES = dict(zip(NAMES, (3000.0, 4000.0, 5000.0), strict=True))
 UNBORN = {"outcome": "did not start", "detail": "no image"}
 WRONG = {"outcome": "failed verification", "detail": "not ok"}
 
@@ -76,23 +73,28 @@ def test_a_service_that_was_measured_before_keeps_its_image_and_its_verification
 
 def test_many_names_are_counted(tmp_path: Path, capsys: Capture) -> None:
     folder = a_run(tmp_path)
-    facts = json.loads((folder / "run.json").read_text())
-    facts["services"] = {f"app{number:02}": {} for number in range(11)}
-    (folder / "run.json").write_text(json.dumps(facts))
-    for name in facts["services"]:
+    services: dict[str, Any] = {f"app{number:02}": {} for number in range(11)}
+    write_services(folder, services)
+    for name in services:
         (folder / "raw/services" / name).mkdir(parents=True)
         fail(folder, name, UNBORN)
     assert retry(folder, capsys).endswith("app06, app07 and 3 more")
+
+
+def without_tornado(root: Path, capsys: Capture, lines: list[dict[str, Any]]) -> Path:
+    """A run whose block has ended, for which one service did not start."""
+    folder = a_run(root, *lines)
+    fail(folder, NAMES[1], UNBORN)
+    ask(folder, capsys, 0, "--begin")
+    finish_block(folder, [line for line in lines if line["service"] != NAMES[1]], RATES)
+    return folder
 
 
 def test_windows_in_turns_that_a_service_missed_are_loaded_again_with_all_of_them(
     tmp_path: Path, capsys: Capture
 ) -> None:
     lines = block(1, STACKS, ("json", "db-raw"))
-    folder = a_run(tmp_path, *lines)
-    fail(folder, NAMES[1], UNBORN)
-    ask(folder, capsys, 0, "--begin")
-    finish_block(folder, [line for line in lines if line["service"] != NAMES[1]], RATES)
+    folder = without_tornado(tmp_path, capsys, lines)
     assert ask(folder, capsys, 10)[0] == 3
     assert ask(folder, capsys, 0, "--begin") == (3, []), "without the service nothing is missing"
     assert retry(folder, capsys) == (
@@ -112,10 +114,7 @@ def test_windows_in_turns_that_a_service_missed_are_loaded_again_with_all_of_the
 
 def test_what_fails_again_takes_no_window_away(tmp_path: Path, capsys: Capture) -> None:
     lines = block(1, STACKS)
-    folder = a_run(tmp_path, *lines)
-    fail(folder, NAMES[1], UNBORN)
-    ask(folder, capsys, 0, "--begin")
-    finish_block(folder, [lines[0], lines[2]], RATES)
+    folder = without_tornado(tmp_path, capsys, lines)
     ask(folder, capsys, 10)
     retry(folder, capsys)
     fail(folder, NAMES[1], UNBORN)
@@ -125,8 +124,7 @@ def test_what_fails_again_takes_no_window_away(tmp_path: Path, capsys: Capture) 
 
 def test_a_service_that_died_in_a_window_does_not_reopen_it(tmp_path: Path, capsys: Capture) -> None:
     lines = block(1, STACKS)
-    folder = a_run(tmp_path, *lines)
-    ask(folder, capsys, 0, "--begin")
+    folder = begun(tmp_path, capsys, *lines)
     finish_block(folder, [lines[0], lines[2]], RATES, ended=(NAMES[1],))
     assert ask(folder, capsys, 10)[0] == 3
     assert ask(folder, capsys, 0, "--begin") == (3, [])

@@ -9,36 +9,32 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from captured import Capture
 from loop_runs import (
+    NAMES,
+    RATES,
+    STACKS,
     a_run,
     ask,
     at_rate,
+    begun,
     block,
     finish_block,
     null,
     one_step,
-    solo,
     step_id,
     steps,
-    tables_of,
     write_window,
 )
-from make_run import mark_measured, write_run
 
 from bench.load.task import read_loads
 from bench.records.record import Record
-from bench.run.reader import read_raw, read_run, read_service
+from bench.run.reader import read_run
 from bench.schedule import journal
-from bench.schedule.progress import live_status
 from bench.schedule.step_file import host_step, load_of, write_step
-from bench.schedule.steps import Step, open_steps
-from bench.validity.run_records import judged_record
+from bench.schedule.steps import open_steps
 
-Capture = pytest.CaptureFixture[str]
 Table = tuple[str, str, str]
-STACKS = ("aiohttp", "tornado", "uvicorn-asgi")
-NAMES = [f"{stack}-py313-debian" for stack in STACKS]
-RATES = dict(zip(NAMES, (3000.0, 4000.0, 5000.0), strict=True))
 JSON, RAW = ("json", "wrk", "c16"), ("db-raw", "wrk", "c16")
 
 
@@ -56,7 +52,7 @@ def test_a_block_is_one_step_of_all_its_services_and_tables() -> None:
     lines = block(2, STACKS, ("json", "db-raw"), number=3)
     step = one_step(lines)
     assert (step.id, step.mode, step.round, step.dir) == ("r02-b3", "turns", 2, "raw/r02/b3")
-    assert step.services == tuple(NAMES)
+    assert step.services == NAMES
     assert step.label == "round 2, 3 services in turns: json wrk c16, db-raw wrk c16"
     assert step.ids == tuple(line["id"] for line in lines)
 
@@ -93,7 +89,7 @@ def test_settled_and_measured_tables_are_not_loaded_again() -> None:
 def test_a_step_has_a_load_for_each_window_of_each_service(tmp_path: Path) -> None:
     lines = block(1, STACKS, ("json", "db-raw"), windows=2)
     step = one_step(lines)
-    assert [*host_step(step).services] == NAMES
+    assert host_step(step).services == NAMES
     loads = {line.id: load_of(line) for line in step.lines}
     assert [(name, load.planned.dir) for name, load in loads.items()] == [(line["id"], line["dir"]) for line in lines]
     # A tool in turns is started with a long duration, and told to end.
@@ -129,8 +125,7 @@ def judge(monkeypatch: pytest.MonkeyPatch, *settled: Table) -> list[set[Table]]:
 
 def test_a_run_in_turns_from_its_first_block_to_its_last(tmp_path: Path, capsys: Capture) -> None:
     first, second = block(1, STACKS), block(2, STACKS)
-    folder = a_run(tmp_path, *first, *second, rounds=2)
-    assert ask(folder, capsys, 0, "--begin") == (0, [])
+    folder = begun(tmp_path, capsys, *first, *second, rounds=2)
     assert (step_id(folder), loaded(folder)) == ("r01-b1", [line["id"] for line in first])
     finish_block(folder, first, RATES)
     status, said = ask(folder, capsys, 10)
@@ -162,9 +157,8 @@ def test_a_service_that_failed_its_verification_is_left_out_of_its_blocks(tmp_pa
 
 def test_settled_tables_are_not_measured_on(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     rounds = [block(number, STACKS, ("json", "db-raw")) for number in (1, 2)]
-    folder = a_run(tmp_path, *rounds[0], *rounds[1])
     judge(monkeypatch, JSON)
-    ask(folder, capsys, 0, "--begin")
+    folder = begun(tmp_path, capsys, *rounds[0], *rounds[1])
     assert len(loaded(folder)) == 6
     finish_block(folder, rounds[0], RATES)
     assert ask(folder, capsys, 10)[0] == 0
@@ -179,12 +173,11 @@ def test_a_look_is_judged_once_and_none_before_the_first(
     tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rounds = [block(number, STACKS) for number in range(1, 7)]
-    folder = write_run(tmp_path, list(chain(*rounds)), tables_in_turns=tables_of(rounds[0], rounds=12), rounds=0)
     asked: list[int] = []
     monkeypatch.setattr(
         journal, "settled_tables", lambda facts, records: asked.append(max(one.round for one in records)) or set()
     )
-    ask(folder, capsys, 0, "--begin")
+    folder = begun(tmp_path, capsys, *chain(*rounds), rounds=12)
     for lines in rounds:
         finish_block(folder, lines, RATES)
         ask(folder, capsys, 10)
@@ -195,8 +188,7 @@ def test_a_loop_that_was_cut_within_a_round_goes_on_with_the_blocks_that_are_lef
     tmp_path: Path, capsys: Capture
 ) -> None:
     one, two = block(1, STACKS, number=1), block(1, ("bjoern-wsgi", "cherrypy"), number=2)
-    folder = a_run(tmp_path, *one, *two)
-    ask(folder, capsys, 0, "--begin")
+    folder = begun(tmp_path, capsys, *one, *two)
     finish_block(folder, one, RATES)
     assert ask(folder, capsys, 10)[0] == 0
     before = {line["id"]: (folder / line["dir"] / "meta.json").read_bytes() for line in one}
@@ -215,10 +207,9 @@ def test_a_block_that_ended_before_the_loop_was_cut_is_recorded_as_far_as_it_was
     tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines = block(1, STACKS, ("json", "db-raw"))
-    folder = a_run(tmp_path, *lines)
     judge(monkeypatch, JSON)
     monkeypatch.setattr(journal, "looks_reached", lambda facts, records: {JSON: 1})
-    assert ask(folder, capsys, 0, "--begin")[0] == 0
+    folder = begun(tmp_path, capsys, *lines)
     finish_block(folder, lines[3:], RATES)
     assert ask(folder, capsys, 0, "--begin")[0] == 3
     # The settled table was not loaded, which is not a failure.
@@ -227,26 +218,15 @@ def test_a_block_that_ended_before_the_loop_was_cut_is_recorded_as_far_as_it_was
 
 def test_the_null_server_is_measured_once_where_all_is_in_turns(tmp_path: Path, capsys: Capture) -> None:
     lines, control = block(1, STACKS), null(2)
-    folder = write_run(tmp_path, [*lines, control], tables_in_turns=tables_of(lines), rounds=0)
-    ask(folder, capsys, 0, "--begin")
+    folder = begun(tmp_path, capsys, *lines, control)
     finish_block(folder, lines, RATES)
     assert ask(folder, capsys, 10)[0] == 0
     assert step_id(folder) == control["id"]
 
 
-def test_blocks_and_windows_alone_make_one_run(tmp_path: Path, capsys: Capture) -> None:
-    alone, lines = solo("aiohttp", 2), block(1, STACKS)
-    folder = a_run(tmp_path, *lines, alone)
-    ask(folder, capsys, 0, "--begin")
-    finish_block(folder, lines, RATES)
-    assert ask(folder, capsys, 10)[0] == 0
-    assert step_id(folder) == alone["id"]
-
-
 def test_the_journal_keeps_the_records_of_windows_in_turns(tmp_path: Path, capsys: Capture) -> None:
     lines = block(1, STACKS)
-    folder = a_run(tmp_path, *lines, *block(2, STACKS))
-    ask(folder, capsys, 0, "--begin")
+    folder = begun(tmp_path, capsys, *lines, *block(2, STACKS))
     finish_block(folder, lines, {name: rate for name, rate in RATES.items() if name != NAMES[1]})
     ask(folder, capsys, 10)
     appended = journal.read(str(folder))
@@ -261,25 +241,3 @@ def test_the_journal_keeps_the_records_of_windows_in_turns(tmp_path: Path, capsy
     # Rebuilt from the raw files it is the same, except for the lines of tries.
     journal.rebuild(read_run(str(folder)))
     assert journal.read(str(folder)) == appended[:3]
-
-
-def status_of(folder: Path, step: Step) -> Any:
-    run = read_run(str(folder))
-    return live_status(
-        judged_record(one, read_raw(run.path, one), read_service(run.path, one.service))
-        for one in run.planned
-        if one.id in step.ids
-    )
-
-
-def test_a_block_says_how_many_windows_are_valid_and_the_first_cause(tmp_path: Path) -> None:
-    lines = block(1, STACKS)
-    folder = a_run(tmp_path, *lines)
-    for line in lines:
-        write_window(folder, line, 3000, 400 if line["service"] == NAMES[1] else 0)
-        mark_measured(folder, line)
-    found = status_of(folder, one_step(lines))
-    assert not found.valid
-    assert found.short == "2 of 3 windows valid"
-    assert found.words.startswith("2 of 3 windows valid; tornado-py313-debian json: errors: 400 of ")
-    assert status_of(folder, one_step([lines[0], lines[2]])).words == "2 of 2 windows valid"

@@ -6,15 +6,13 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import pytest
-from loop_runs import ask, block, finish, finish_block, null, solo, step_id, steps, tables_of
-from make_run import write_run
+from captured import Capture
+from loop_runs import ask, begun, block, finish, finish_block, null, solo, step_id, steps
 
 from bench.load.task import read_loads
 from bench.run.folder import lane_folder
 from bench.schedule.steps import Step, dealt, next_wave
 
-Capture = pytest.CaptureFixture[str]
 STACKS = ("aiohttp", "tornado", "cherrypy", "uvicorn-asgi")
 
 
@@ -86,8 +84,7 @@ def test_each_lane_has_a_step_file_and_what_all_have_made_is_recorded(tmp_path: 
         for b, stacks in enumerate((STACKS[:2], STACKS[2:]), 1)
     }
     plan = [line for lines in plans.values() for line in lines]
-    folder = write_run(tmp_path / "a-run", plan, tables_in_turns=tables_of(plan, 2), seed=1)
-    assert ask(folder, capsys, 0, "--begin", "--lanes", "2") == (0, [])
+    folder = begun(tmp_path / "a-run", capsys, *plan, options=["--lanes", "2"], rounds=2, seed=1)
     seen = []
     for number in (1, 2):
         ids = {lane: step_id(lane_folder(folder, lane)) for lane in (1, 2)}
@@ -107,8 +104,7 @@ def test_each_lane_has_a_step_file_and_what_all_have_made_is_recorded(tmp_path: 
 def test_a_lane_without_a_step_has_no_step_file(tmp_path: Path, capsys: Capture) -> None:
     one, two, three = block(1, STACKS[:2], number=1), block(1, STACKS[2:], number=2), block(2, STACKS[:2], number=1)
     plan = [*one, *two, *three]
-    folder = write_run(tmp_path / "a-run", plan, tables_in_turns=tables_of(plan, 2), seed=1)
-    ask(folder, capsys, 0, "--begin", "--lanes", "2")
+    folder = begun(tmp_path / "a-run", capsys, *plan, options=["--lanes", "2"], rounds=2, seed=1)
     for lane in (2, 1):
         end_lane(folder, lane, one if step_id(lane_folder(folder, lane)) == "r01-b1" else two, "node")
     assert ask(folder, capsys, 1)[0] == 0
@@ -119,8 +115,7 @@ def test_what_other_lanes_have_made_when_one_is_lost_is_recorded_by_the_next_cal
     tmp_path: Path, capsys: Capture
 ) -> None:
     one, two = solo("aiohttp", 1), solo("tornado", 2)
-    folder = write_run(tmp_path / "a-run", [one, two], seed=1)
-    ask(folder, capsys, 0, "--begin", "--lanes", "2")
+    folder = begun(tmp_path / "a-run", capsys, one, two, options=["--lanes", "2"], seed=1)
     ended = one if step_id(lane_folder(folder, 2)) == one["id"] else two
     finish(folder, [ended], [3000], node="node-5")
     (folder / "finished.json").rename(lane_folder(folder, 2) / "finished.json")
@@ -132,8 +127,7 @@ def test_what_other_lanes_have_made_when_one_is_lost_is_recorded_by_the_next_cal
 
 def test_a_step_that_is_measured_again_stays_on_its_lane(tmp_path: Path, capsys: Capture) -> None:
     one, two = solo("aiohttp", 1), solo("tornado", 2)
-    folder = write_run(tmp_path / "a-run", [one, two], seed=1)
-    ask(folder, capsys, 0, "--begin", "--lanes", "2")
+    folder = begun(tmp_path / "a-run", capsys, one, two, options=["--lanes", "2"], seed=1)
     lanes = {lane: step_id(lane_folder(folder, lane)) for lane in (1, 2)}
     for lane, id_ in sorted(lanes.items(), reverse=True):
         lost = {"ended_dependencies": ("postgres",)} if lane == 2 else {}

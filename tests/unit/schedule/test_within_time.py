@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from captured import Capture
 from loop_runs import ask, block, finish_block, steps, tables_of
 from make_run import write_run
 
@@ -41,9 +42,7 @@ def test_what_is_begun_comes_before_what_is_not() -> None:
     assert scenarios(in_time(every, left, 15)) == {"json", "db-raw"}
 
 
-def test_a_run_that_has_time_for_one_table_gives_it_all_of_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_that_has_time_for_one_table_gives_it_all_of_it(tmp_path: Path, capsys: Capture) -> None:
     lines = [line for number in range(1, 7) for line in block(number, STACKS, ("json", "db-raw"))]
     folder = write_run(tmp_path / "run", lines, tables_in_turns=tables_of(lines, 6, [6]))
     status, now = ask(folder, capsys, 0, "--begin", "--max-time", "35")[0], 0.0

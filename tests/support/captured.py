@@ -1,0 +1,5 @@
+"""The type of the fixtures `capsys` and `capfd`."""
+
+import pytest
+
+Capture = pytest.CaptureFixture[str]
