@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from captured import Capture
 from pretend_engine import PretendEngine, made_run, pretend_docker
 
 from driver.docker import Done
@@ -89,7 +90,7 @@ def test_a_run_that_goes_on_builds_no_image_that_one_of_its_services_has_begun_w
 
 
 def test_a_base_that_cannot_be_had_is_a_failure_of_its_services(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Capture
 ) -> None:
     run = made_run(tmp_path, "a", "b")
     run = replace(run, host=replace(run.host, services={**run.services, "b": replace(run.services["b"], base="x:1")}))
@@ -101,9 +102,7 @@ def test_a_base_that_cannot_be_had_is_a_failure_of_its_services(
     assert raised.value.status == 2
 
 
-def test_services_that_failed_are_tried_again_before_they_are_built(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_services_that_failed_are_tried_again_before_they_are_built(tmp_path: Path, capsys: Capture) -> None:
     engine = PretendEngine(made_run(tmp_path, "a"))
     build.ask_again(engine)
     assert engine.calls() == []
@@ -128,7 +127,7 @@ def engine_with(root: Path, *targets: str, app: OwnApp | None = APP, **services:
 
 
 def test_its_services_come_up_it_is_imported_its_command_runs_and_answers_are_recorded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     calls = pretend_docker(tmp_path, monkeypatch, "echo said")
     engine = engine_with(tmp_path)
@@ -194,7 +193,7 @@ def test_services_of_an_app_that_writes_are_new_before_each_step(
     ],
 )
 def test_what_goes_wrong_is_said_with_the_apps_own_words(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], script: str, words: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture, script: str, words: str
 ) -> None:
     pretend_docker(tmp_path, monkeypatch, script)
     engine = engine_with(tmp_path)
@@ -241,7 +240,7 @@ def test_one_that_answers_otherwise_has_failed(tmp_path: Path) -> None:
 
 
 def test_a_server_that_already_runs_and_does_not_answer_ends_a_run_that_begins_and_is_said_in_one_that_goes_on(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: Capture
 ) -> None:
     engine = engine_with(tmp_path, "target-1")
     verify.check_targets(engine)

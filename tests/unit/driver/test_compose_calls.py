@@ -6,6 +6,7 @@ import json
 import os
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from docker_calls import Docker
@@ -187,11 +188,7 @@ def test_what_cannot_be_saved_leaves_what_was_there_and_no_part_of_itself(
 ) -> None:
     file = tmp_path / "folder" / "file"
     save(file, "first\n")
-
-    def full(number: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(files.os, "fsync", full)
+    monkeypatch.setattr(files.os, "fsync", Mock(side_effect=OSError(28, "No space left on device")))
     with pytest.raises(OSError, match="No space left"):
         save(file, "second\n")
     assert [(path.name, path.read_text()) for path in file.parent.iterdir()] == [("file", "first\n")]

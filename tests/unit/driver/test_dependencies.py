@@ -85,18 +85,10 @@ def test_a_run_that_was_killed_during_an_event_leaves_nothing_paused(engine: Loc
 
 
 class Noting(PretendEngine):
-    """Notes the actions on dependencies; `fails`: the error that they raise."""
-
-    fails = ""
-
-    def __init__(self, root: Path) -> None:
-        super().__init__(made_run(root, "a"))
-        self.done: list[str] = []
+    """Notes the actions on dependencies."""
 
     def do_to_dependency(self, name: str, verb: str) -> str:
-        self.done.append(f"{verb} {name}")
-        if self.fails:
-            raise DockerError(self.fails)
+        self._note(verb, name)
         return verb
 
 
@@ -104,34 +96,34 @@ STOP, START = Action(3.0, "stop", to="database"), Action(8.0, "start", to="datab
 
 
 def test_for_services_side_by_side_it_is_done_once_and_all_have_the_same_moment(tmp_path: Path) -> None:
-    engine = Noting(tmp_path)
+    engine = Noting(made_run(tmp_path, "a"))
     shared = Dependencies(engine)
     shared.enter()
     shared.enter()
     assert shared.do(STOP) == shared.do(STOP) and shared.do(START) == shared.do(START)
     shared.leave()
     shared.leave()
-    assert engine.done == ["stop postgres", "start postgres"]
+    assert engine.calls() == ["stop postgres", "start postgres"]
 
 
 def test_the_last_that_is_watched_brings_back_what_is_away(tmp_path: Path) -> None:
-    engine = Noting(tmp_path)
+    engine = Noting(made_run(tmp_path, "a"))
     shared = Dependencies(engine)
     shared.enter()
     shared.enter()
     shared.do(STOP)
     shared.do(Action(1.0, "pause", to="upstream"))
     shared.leave()
-    assert engine.done == ["stop postgres", "pause upstream"]
+    assert engine.calls() == ["stop postgres", "pause upstream"]
     shared.leave()
-    assert engine.done[2:] == ["start postgres", "unpause upstream"]
+    assert engine.calls()[2:] == ["start postgres", "unpause upstream"]
 
 
 def test_what_failed_is_said_and_brought_back_too(tmp_path: Path) -> None:
-    engine = Noting(tmp_path)
-    engine.fails = "it is not exited"
+    engine = Noting(made_run(tmp_path, "a"))
+    engine.fails = {"stop"}
     shared = Dependencies(engine)
     shared.enter()
-    assert shared.do(STOP)[-1] == "it is not exited"
+    assert shared.do(STOP)[-1] == "no stop"
     shared.leave()
-    assert engine.done == ["stop postgres", "start postgres"]
+    assert engine.calls() == ["stop postgres", "start postgres"]

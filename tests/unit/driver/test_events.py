@@ -23,9 +23,10 @@ from bench.run.reader import read_run
 from driver.docker import DockerError
 from driver.messages import BEGUN, ENOUGH, Action, Doings, Step, as_json, step_of
 from driver.processes import Processes, all_pids, processes_of
-from driver.steps.events import EVENTS, Dependencies, acting, cannot
+from driver.steps.events import EVENTS, Dependencies, acting
 
 NO_IMAGE = "no such image: aiohttp-py313-debian"
+RELOAD = Doings((Action(0.0, "signal", "HUP", "main"),), "swapped")
 LOOKS = 10
 """If a signal has no effect, the load ends after the processes were checked this often."""
 
@@ -97,7 +98,7 @@ def test_a_reload_goes_to_the_main_process_and_is_over_once_every_worker_is_anot
 def test_a_signal_counts_from_when_it_was_sent_where_that_is_known(tmp_path: Path, known: bool) -> None:
     engine = Acting(tmp_path, lambda *_: Processes(2, (5, 6)))
     engine.wall_ns, engine.takes_s = int(known), 0.2
-    (action,) = happened(engine, Doings((Action(0.0, "signal", "HUP", "main"),), "swapped"))["actions"]
+    (action,) = happened(engine, RELOAD)["actions"]
     assert (action["took_ns"] == 0) == known and (action["wall_ns"] == engine.wall_ns) == known
     assert (action["at_ns"] >= 2e8) or (not known and action["took_ns"] >= 2e8)
 
@@ -115,16 +116,10 @@ def test_a_reload_is_done_again_until_it_was_done_often_enough_and_what_is_open_
 
     noise = iter([1, 0] * 50)
     engine = Counting(tmp_path, lambda *_: Processes(2, (next(pids), next(pids))))
-    told = happened(engine, Doings((Action(0.0, "signal", "HUP", "main"),), "swapped", repeats=3))
+    told = happened(engine, replace(RELOAD, repeats=3))
     assert engine.sent == [("HUP", 2)] * 3 and len(told["actions"]) == 3 and ended_early(engine)
     assert [count for _, count in told["descriptors"]] == [30, 32, 34, 36]
     assert told["until_ns"] >= told["descriptors"][-1][0]
-
-
-def test_one_old_worker_left_is_no_reload(tmp_path: Path) -> None:
-    engine = Acting(tmp_path, lambda *_: Processes(2, (4, 6)))
-    told = happened(engine, Doings((Action(0.0, "signal", "HUP", "main"),), "swapped"))
-    assert told["until_ns"] is None and not ended_early(engine)
 
 
 @pytest.mark.parametrize(("back", "given_up"), [((3, 4), True), ((4, 6), False), ((3,), False)])
@@ -134,14 +129,14 @@ def test_a_reload_is_given_up_once_new_workers_have_gone_and_all_old_ones_are_th
     monkeypatch.setattr("driver.steps.events.GIVEN_UP_S", 0.1)
     engine = Acting(tmp_path, lambda *_: Processes(2, (3, 4, 6)))
     engine.later[3] = lambda: setattr(engine, "now", Processes(2, back))
-    told = happened(engine, Doings((Action(0.0, "signal", "HUP", "main"),), "swapped"))
+    told = happened(engine, RELOAD)
     assert told["until_ns"] is None and told["ended_ns"] is None and ended_early(engine) == given_up
 
 
 def test_a_reload_without_any_new_worker_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("driver.steps.events.GIVEN_UP_S", 0.1)
     engine = Acting(tmp_path, lambda *_: Processes(2, (3, 4)))
-    happened(engine, Doings((Action(0.0, "signal", "HUP", "main"),), "swapped"))
+    happened(engine, RELOAD)
     assert not ended_early(engine)
 
 
@@ -170,7 +165,7 @@ def test_a_service_that_ends_whole_is_seen_to_end(tmp_path: Path) -> None:
 
 def test_a_signal_that_does_not_arrive_is_said(tmp_path: Path) -> None:
     engine = Acting(tmp_path, lambda *_: None)
-    told = happened(engine, Doings((Action(0.0, "signal", "HUP", "main"),), "swapped"))
+    told = happened(engine, RELOAD)
     assert told["actions"][0]["error"] == "no such process" and told["until_ns"] is None
 
 
@@ -186,12 +181,6 @@ def test_a_load_that_never_begins_leaves_nothing_done(tmp_path: Path) -> None:
     with acting(Dependencies(engine), "a", Doings((Action(0.0, "signal", "HUP", "main"),)), folder):
         pass
     assert engine.sent == [] and json.loads((folder / EVENTS).read_text())["actions"] == []
-
-
-def test_an_engine_that_cannot_act_says_so(tmp_path: Path) -> None:
-    engine = PretendEngine(made_run(tmp_path, "a"))
-    cannot(engine, tmp_path)
-    assert json.loads((tmp_path / EVENTS).read_text())["cannot"] == "this engine cannot send signals to a service"
 
 
 def test_a_step_and_its_message_say_the_same() -> None:

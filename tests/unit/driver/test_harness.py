@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from captured import Capture
 from docker_calls import Docker, docker
 
 from driver.failure import Failure
@@ -15,7 +16,6 @@ from driver.services import harness
 from driver.services.harness import NOT_BUILT, main, source_of
 
 __all__ = ["docker"]
-Capture = pytest.CaptureFixture[str]
 
 
 @pytest.mark.parametrize(

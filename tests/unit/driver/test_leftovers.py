@@ -10,6 +10,7 @@ from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
+from captured import Capture
 from docker_calls import Docker
 
 from driver.docker import Done
@@ -55,9 +56,7 @@ def test_a_network_that_was_still_in_use_is_removed_by_the_next_try(docker: Dock
     assert len(docker.asked(" down ")) == 2
 
 
-def test_what_cannot_be_removed_is_said_with_composes_words(
-    docker: Docker, run: Run, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_removed_is_said_with_composes_words(docker: Docker, run: Run, capsys: Capture) -> None:
     docker.says(" down ", "error: it has\n active endpoints\n", 1)
     docker.says("network ls", "1a\n")
     remove_run(run)
@@ -121,13 +120,10 @@ def test_a_run_with_its_lock_is_measured_although_it_has_no_container(
 
 
 def test_a_run_that_this_user_may_not_look_at_is_left_alone(docker: Docker, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(_: Path) -> bool:
-        raise PermissionError
-
     docker.says("network ls", network("bench-theirs"))
     docker.says("=bench-theirs ", "theirs-1\n")
     docker.says("inspect", "/home/theirs/bench/results/run\n")
-    monkeypatch.setattr(Path, "exists", refuse)
+    monkeypatch.setattr(Path, "exists", Mock(side_effect=PermissionError))
     assert remove_dead_runs() and removed(docker) == []
 
 
@@ -294,7 +290,7 @@ def test_what_is_removed_is_what_was_found_by_name_where_there_is_one(docker: Do
     assert not folder.exists()
 
 
-def test_without_yes_nothing_is_removed(docker: Docker, clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_yes_nothing_is_removed(docker: Docker, clone: Path, capsys: Capture) -> None:
     docker.says("ps --all", lines(f"1 exited {RUN} /x"))
     docker.says("label=bench.run", "")
     docker.says("system df --format", "Images 9GB\nBuild Cache 3.5GB\n")

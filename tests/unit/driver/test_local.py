@@ -10,6 +10,7 @@ from pathlib import Path
 from threading import Timer
 
 import pytest
+from captured import Capture
 from docker_calls import Docker, step_with
 from places import ROOT
 
@@ -390,9 +391,7 @@ def test_what_does_not_start_says_why(engine: LocalDocker, docker: Docker, monke
     engine.start_dependencies()
 
 
-def test_what_has_ended_is_started_again_and_said(
-    engine: LocalDocker, docker: Docker, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_has_ended_is_started_again_and_said(engine: LocalDocker, docker: Docker, capsys: Capture) -> None:
     assert engine.revive() == ()
     assert not docker.asked(COMPOSE)
     docker.runs("p-postgres-1", running=False)

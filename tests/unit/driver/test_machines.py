@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from captured import Capture
 from pretend_engine import made_run
 
 from driver.docker import Done
@@ -202,14 +203,8 @@ def test_the_database_has_a_network_without_a_way_out_and_published_ports_one_wi
 
 
 def test_an_engine_is_asked_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    about = {
-        "ID": "ID-1",
-        "Name": "node-1",
-        "NCPU": 4,
-        "MemTotal": 8 * 2**30,
-        "OSType": "linux",
-        "Architecture": "x86_64",
-    }
+    about = {"ID": "ID-1", "Name": "node-1", "NCPU": 4, "MemTotal": 8 * 2**30}
+    about |= {"OSType": "linux", "Architecture": "x86_64"}
     told = [Done(0, f"Welcome to one\n{json.dumps(about)}\n", "Warning: added a key\n")]
     monkeypatch.setattr(contexts, "docker", lambda *_, **__: told[0])
     assert ask_machine("one") == ("ID-1", SERVER)
@@ -225,7 +220,7 @@ def test_a_run_is_placed_and_goes_on_with_the_same_machines_alone(
     tmp_path: Path,
     there: dict[str, tuple[str, Node]],
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    capsys: Capture,
 ) -> None:
     run = made_run(tmp_path, "web")
     (run.folder / "run.json").write_text('{"services": {"web": {}}, "seed": 1}')

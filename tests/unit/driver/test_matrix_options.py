@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import shlex
 import shutil
 from contextlib import ExitStack
 from pathlib import Path
@@ -28,20 +29,8 @@ CONTEXTS = ["--server-context", "a", "--loadgen-context", "b", "--server-address
 
 
 def test_the_selection_is_what_no_other_option_is() -> None:
-    words = [
-        "--stack",
-        "x",
-        "--package",
-        "a==1",
-        "--package=./b",
-        "--app",
-        "shop",
-        "main:app",
-        "--before",
-        "",
-        "--swarm",
-    ]
-    request = read_request([*words, "--list", "--resume", "r/", *CONTEXTS, "--setup"])
+    words = "--stack x --package a==1 --package=./b --app shop main:app --before '' --swarm --list --resume r/ --setup"
+    request = read_request([*shlex.split(words), *CONTEXTS])
     assert request.selection == ["--stack", "x", "--package", "a==1", "--package=./b"]
     assert request.packages == ["a==1", "./b"]
     assert request.own == {"folder": "shop", "app": "main:app", "before": ""}
@@ -231,11 +220,8 @@ def test_options_of_somebody_elses_run_that_read_files_or_run_commands_have_to_b
     with pytest.raises(Failure, match="a-run was not planned in this clone") as refused:
         repeat(Request(again="a-run"))
     assert str(refused.value).endswith(asked)
-    own = {
-        "folder": "/mine",
-        "app": "m:a",
-        **dict.fromkeys(("env-file", "before", "targets", "expect", "head", "compose"), "mine"),
-    }
+    own = {"folder": "/mine", "app": "m:a"}
+    own |= dict.fromkeys(("env-file", "before", "targets", "expect", "head", "compose"), "mine")
     repeat(given := Request(again="a-run", own=own if options else {}, packages=["mine"]))
     assert "root" not in str(given.own)
 

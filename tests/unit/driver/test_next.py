@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from captured import Capture
 from loop_engine import LoopEngine, loop, outcomes
 from loop_runs import make_loop, solo
 
@@ -16,7 +17,6 @@ from driver.failure import Failure
 from driver.steps import next as verb
 from driver.steps.next import next_step
 
-Capture = pytest.CaptureFixture[str]
 FIRST = "[1/2] aiohttp-py313-debian json wrk c64: 3,000 requests/s; 0 not valid, "
 UP_S = 1000
 

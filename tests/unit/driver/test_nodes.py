@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from captured import Capture
 from docker_calls import step_with
 from pretend_engine import made_run, pretend_docker
 
@@ -61,8 +62,8 @@ def wave(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Nodes, "know_dependencies", lambda _: True)
 
 
-def measured(run: Run, monkeypatch: pytest.MonkeyPatch, lost: int = 0) -> list[str]:
-    """The engines of the lanes whose steps finished: project, server node, context and subnet."""
+def measure(run: Run, monkeypatch: pytest.MonkeyPatch, lost: int = 0) -> None:
+    """Measure a wave, in which the node of one lane is lost."""
 
     def step(engine: Nodes) -> None:
         if engine.run.lane == lost:
@@ -73,12 +74,12 @@ def measured(run: Run, monkeypatch: pytest.MonkeyPatch, lost: int = 0) -> list[s
         )
 
     monkeypatch.setattr(waves, "measure_step", step)
-    try:
-        waves.measure_wave(run)
-    finally:
-        seen = [path.read_text() for path in sorted(run.folder.rglob("seen"))]
-        (run.folder / "all").write_text("\n".join(sorted(seen)))
-    return sorted(seen)
+    waves.measure_wave(run)
+
+
+def seen(run: Run) -> list[str]:
+    """The engines of the lanes whose steps finished: project, server node, context and subnet."""
+    return sorted(path.read_text() for path in run.folder.rglob("seen"))
 
 
 @pytest.mark.usefixtures("wave")
@@ -86,7 +87,8 @@ def test_each_lanes_step_has_its_own_project_nodes_and_part_of_the_subnet(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (run.on_lane(3).lane_folder / STEP).unlink()
-    assert measured(run, monkeypatch) == [
+    measure(run, monkeypatch)
+    assert seen(run) == [
         "bench-a-run node-1 lctx-1 198.18.0.0/25",
         "bench-a-run-lane2 node-2 lctx-2 198.18.0.128/26",
     ]
@@ -97,8 +99,8 @@ def test_a_lane_that_fails_ends_the_run_once_the_others_have_come_to_their_end(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(Failure, match=r"^node node-2 \(server\) is lost$"):
-        measured(run, monkeypatch, lost=2)
-    assert [line.split()[1] for line in (run.folder / "all").read_text().splitlines()] == ["node-1", "node-3"]
+        measure(run, monkeypatch, lost=2)
+    assert [line.split()[1] for line in seen(run)] == ["node-1", "node-3"]
 
 
 @pytest.mark.parametrize(
@@ -161,7 +163,7 @@ def test_containers_are_asked_where_they_are(run: Run, tmp_path: Path, monkeypat
     ]
 
 
-def test_what_a_reader_says_of_its_machine(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_a_reader_says_of_its_machine(capsys: Capture) -> None:
     assert counters.main(["counters", str(os.getpid())]) == 0
     lines = dict(line.partition(" ")[::2] for line in capsys.readouterr().out.splitlines())
     assert int(lines["host_cpus"]) == os.sysconf("SC_NPROCESSORS_ONLN") and "proc_stat_cpu" in lines
@@ -279,7 +281,7 @@ def test_what_all_lanes_of_any_call_have_left_is_removed_from_their_own_nodes(
 
 
 def test_a_network_that_a_lost_node_keeps_is_named_with_what_removes_it(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     monkeypatch.setattr("driver.docker.time.sleep", lambda _: None)
     script = "case $* in 'context ls'*) echo ctx-1 ;; *'network ls'*) echo id ;; *'network rm'*) exit 1 ;; esac"
@@ -290,7 +292,7 @@ def test_a_network_that_a_lost_node_keeps_is_named_with_what_removes_it(
 
 
 def test_pairs_are_chosen_and_where_one_is_left_what_the_other_had_is_still_known(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     run = made_run(tmp_path, "a")
     run.settings.update(DATABASE_CPUS="1", LOADGEN_CPUS="1", BENCH_SUBNET="198.18.0.0/24")  # type: ignore[attr-defined]
@@ -325,7 +327,7 @@ def test_pairs_are_chosen_and_where_one_is_left_what_the_other_had_is_still_know
 
 
 def test_work_side_by_side_gives_what_each_part_has_found_and_ends_with_what_failed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: Capture
 ) -> None:
     def work(number: int) -> int:
         if number < 0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 import pytest
+from captured import Capture
 
 from driver import docker
 from driver.docker import DockerError, run
@@ -36,7 +37,7 @@ def test_a_command_that_closes_its_output_and_goes_on_is_awaited_for_its_time_on
         run(["sh", "-c", "exec >&- 2>&-; sleep 9"], timeout=0.2)
 
 
-def test_messages_that_quote_a_build_do_nothing_to_the_terminal(capfd: pytest.CaptureFixture[str]) -> None:
+def test_messages_that_quote_a_build_do_nothing_to_the_terminal(capfd: Capture) -> None:
     warn("cannot be built: \x1b]0;owned\x07\x1b[2J\r\u202egnp\x9b1m")
     assert capfd.readouterr().err == r"cannot be built: \x1b]0;owned\x07\x1b[2J\r\u202egnp\x9b1m" + "\n"
     assert plain("a\tb\nc é 中") == "a\tb\nc é 中"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from built_runs import lines_of
+from captured import Capture
 from docker_calls import Docker
 from loop_engine import LoopEngine, metas
 from loop_runs import FACTS, write_services
@@ -18,7 +19,6 @@ from driver.docker import INSPECTING
 from driver.steps import sampler
 from driver.steps.profile import main, profile_tables
 
-Capture = pytest.CaptureFixture[str]
 NAMES = tuple(f"{stack}-py313-debian" for stack in STACKS_OF)
 STACKS = "run (app.py:1) 200\n\n"
 SAMPLER = "run --rm --name bench-a-run-sampler --label bench.run=bench-a-run --pid container:bench-a-run-"
@@ -28,13 +28,10 @@ SAMPLER = "run --rm --name bench-a-run-sampler --label bench.run=bench-a-run --p
 def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, docker: Docker) -> LoopEngine:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sampler, "CONNECTS_S", 0)
-    for name, value in {
-        "BENCH_BEGAN": "0",
-        "BENCH_PROJECT": "bench-a-run",
-        "BENCH_ROOT": str(tmp_path),
-        "LOADGEN_CPUS": "1",
-    }.items():
-        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("BENCH_BEGAN", "0")
+    monkeypatch.setenv("BENCH_PROJECT", "bench-a-run")
+    monkeypatch.setenv("BENCH_ROOT", str(tmp_path))
+    monkeypatch.setenv("LOADGEN_CPUS", "1")
     monkeypatch.delenv("BENCH_QUIET", raising=False)
     run = write_profiled(tmp_path / "results/a-run", profiles=False)
     write_services(run, dict.fromkeys(NAMES, FACTS))

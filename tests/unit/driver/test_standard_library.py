@@ -6,6 +6,7 @@ import ast
 import sys
 
 import pytest
+from captured import Capture
 from places import ROOT
 
 
@@ -25,7 +26,7 @@ def test_the_driver_needs_nothing_but_python_3_9() -> None:
 
 
 def test_an_older_python_is_refused_before_it_reads_any_other_module(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     start = (ROOT / "driver/__init__.py").read_text()
     ast.parse(start, feature_version=(3, 6))

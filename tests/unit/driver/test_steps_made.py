@@ -8,13 +8,11 @@ from typing import Any
 
 import pytest
 from loop_engine import LoopEngine, loop, metas, outcomes
-from loop_runs import block, make_loop, solo
+from loop_runs import NAMES, STACKS, block, make_loop, solo
 
 from driver.docker import DockerError
 from driver.failure import Failure
 
-STACKS = ("aiohttp", "tornado", "uvicorn-asgi")
-NAMES = tuple(f"{stack}-py313-debian" for stack in STACKS)
 ONE, TWO = (f"r01/{step}/json/wrk-c64/w1/{name}" for step, name in zip(("0001", "0002"), NAMES, strict=False))
 BLOCK = "results/a-run/raw/r01/b1"
 WINDOW = f"{BLOCK}/json/wrk-c16/w1"

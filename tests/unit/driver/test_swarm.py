@@ -34,14 +34,19 @@ def test_a_node_is_read() -> None:
     assert node.kind == "4 CPUs, 8.0 GiB, linux/x86_64"
 
 
-@pytest.mark.parametrize("changed", [{"state": "down"}, {"availability": "drain"}, {"availability": "pause"}])
-def test_a_node_that_takes_no_work_cannot_be_used(changed: dict[str, str]) -> None:
-    (node,) = nodes_of_inspect([inspected("alpha", "server", **changed)], {"id-alpha": "alpha"})
-    assert not node.usable
-
-
-def test_a_node_that_no_context_reaches_cannot_be_used() -> None:
-    (node,) = nodes_of_inspect([inspected("alpha", "server")], {"id-beta": "beta"})
+@pytest.mark.parametrize(
+    ("changed", "context"),
+    [
+        ({"state": "down"}, "alpha"),
+        ({"availability": "drain"}, "alpha"),
+        ({"availability": "pause"}, "alpha"),
+        ({}, "beta"),
+    ],
+)
+def test_a_node_that_takes_no_work_or_that_no_context_reaches_cannot_be_used(
+    changed: dict[str, str], context: str
+) -> None:
+    (node,) = nodes_of_inspect([inspected("alpha", "server", **changed)], {f"id-{context}": context})
     assert not node.usable
 
 

@@ -15,13 +15,9 @@ from driver.planning.packages import take_package
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A repository with three commits, the second tagged v1, and an ignored folder."""
-    for name, value in {
-        "AUTHOR_NAME": "a",
-        "AUTHOR_EMAIL": "a@b",
-        "COMMITTER_NAME": "a",
-        "COMMITTER_EMAIL": "a@b",
-    }.items():
-        monkeypatch.setenv(f"GIT_{name}", value)
+    for who in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{who}_NAME", "a")
+        monkeypatch.setenv(f"GIT_{who}_EMAIL", "a@b")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "a repo"

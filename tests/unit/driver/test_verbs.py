@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from captured import Capture
 from loop_engine import outcomes
 from loop_runs import block, make_loop, solo
 from places import ROOT
@@ -131,7 +132,7 @@ def test_the_answer_is_printed_as_the_terminal_takes_it_then_where_the_report_is
     exported: dict[str, str],
     how: str,
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    capsys: Capture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for name in ("NO_COLOR", "BENCH_QUIET"):
@@ -147,9 +148,7 @@ def test_the_answer_is_printed_as_the_terminal_takes_it_then_where_the_report_is
     assert (said.out, said.err) == ("results/a-run/report.md\n", f"the answer\n{path}")
 
 
-def test_a_run_without_a_measurement_has_failed_after_its_report(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_without_a_measurement_has_failed_after_its_report(tmp_path: Path, capsys: Capture) -> None:
     engine = PretendEngine(made_run(tmp_path, "a"))
     engine.said["nothing-measured a-run"] = Done(0, "no service could be measured\n", "")
     with pytest.raises(Failure) as failed:
@@ -159,7 +158,7 @@ def test_a_run_without_a_measurement_has_failed_after_its_report(
 
 
 def test_inside_docker_compose_it_is_said_how_services_end(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BENCH_ENGINE", "composed")
     monkeypatch.setenv("COLUMNS", "80")
@@ -168,6 +167,18 @@ def test_inside_docker_compose_it_is_said_how_services_end(
     said = capsys.readouterr()
     words = "results/a-run/index.html, report.md (docker-compose down ends the services)\n"
     assert (said.out, said.err, engine.calls()) == ("", words, ["build --width 80 results/a-run"])
+
+
+def status_of_one_that_raises(error: Exception, monkeypatch: pytest.MonkeyPatch) -> int:
+    """The status of a verb of scripts/matrix.sh."""
+
+    def fails(argv: list[str]) -> int:
+        raise error
+
+    monkeypatch.setattr(verbs, "heed_signals", lambda: None)
+    monkeypatch.setattr("driver.services.build.main", fails)
+    monkeypatch.setenv("BENCH_SCRIPT", "matrix.sh")
+    return verbs.main(["build", "a-run"])
 
 
 GONE = "the Docker daemon does not answer any more: start it (systemctl start docker)"
@@ -185,36 +196,24 @@ GONE = "the Docker daemon does not answer any more: start it (systemctl start do
 )
 def test_a_verb_fails_with_one_line_by_the_name_of_the_script(
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    capsys: Capture,
     monkeypatch: pytest.MonkeyPatch,
     case: tuple[Exception, int, int, str],
 ) -> None:
     error, answers, status, words = case
-
-    def fails(argv: list[str]) -> int:
-        raise error
-
     pretend_docker(tmp_path, monkeypatch, f"exit {answers}")
-    monkeypatch.setattr(verbs, "heed_signals", lambda: None)
-    monkeypatch.setattr("driver.services.build.main", fails)
-    monkeypatch.setenv("BENCH_SCRIPT", "matrix.sh")
     monkeypatch.setenv("BENCH_NOTE", "goes on")
-    assert verbs.main(["build", "a-run"]) == status
+    assert status_of_one_that_raises(error, monkeypatch) == status
     assert capsys.readouterr().err == f"matrix.sh: {words}\n"
 
 
 def test_what_nobody_expected_is_one_line_too_that_names_its_place(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fails(argv: list[str]) -> int:
-        raise OSError(28, "No space left on device", "finished.json")
-
-    monkeypatch.setattr(verbs, "heed_signals", lambda: None)
-    monkeypatch.setattr("driver.services.build.main", fails)
     monkeypatch.delenv("BENCH_NOTE", raising=False)
     monkeypatch.delenv("BENCH_DEBUG", raising=False)
-    monkeypatch.setenv("BENCH_SCRIPT", "matrix.sh")
-    assert verbs.main(["build", "a-run"]) == RUN
+    error = OSError(28, "No space left on device", "finished.json")
+    assert status_of_one_that_raises(error, monkeypatch) == RUN
     said = capsys.readouterr().err
     assert said.startswith("matrix.sh: [Errno 28] No space left on device: 'finished.json' at ")
     assert f"{Path(__file__).name}:" in said and said.count("\n") == 1

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from captured import Capture
 from pretend_engine import PretendEngine, made_run, pretend_docker
 
 from driver.docker import INSPECTING, DockerError, Done
@@ -56,7 +57,7 @@ def test_what_is_late_alone_has_failed(tmp_path: Path) -> None:
         assert (run.service_folder("a") / "state.txt").read_text() == "memory_bytes 7\n"
 
 
-def test_a_run_verifies_once_with_what_figures_need(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_run_verifies_once_with_what_figures_need(tmp_path: Path, capfd: Capture) -> None:
     engine = verified(PretendEngine(made_run(tmp_path, "a")))
     steps = ["provenance a", "start a", "state a", "state a", "verify a", "stop a", "revive", "revive"]
     assert engine.calls() == steps
@@ -69,9 +70,7 @@ def test_a_run_verifies_once_with_what_figures_need(tmp_path: Path, capfd: pytes
     assert engine.calls()[len(steps) :] == ["provenance a", "revive", "revive"]
 
 
-def test_what_a_killed_verifier_told_the_upstream_is_forgotten(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_what_a_killed_verifier_told_the_upstream_is_forgotten(tmp_path: Path, capfd: Capture) -> None:
     engine = PretendEngine(made_run(tmp_path, "a"))
     verify.forget_modes(engine)
     assert engine.calls() == []
@@ -86,7 +85,7 @@ def test_what_a_killed_verifier_told_the_upstream_is_forgotten(
 
 
 def test_a_check_of_the_contract_alone_reads_the_sockets_before_the_service_is_to_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     engine = PretendEngine(made_run(tmp_path, "a"))
     monkeypatch.setattr(verify, "check_sockets", lambda engine, name: engine._note("sockets", name))
@@ -294,7 +293,7 @@ def test_an_engine_that_refuses_is_a_reason_and_its_quotes_break_no_json(
 
 
 def test_the_own_bind_of_each_server_is_read_once_it_listens(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     script = f"""case $* in
 *:/own:ro*) : >{tmp_path}/fresh ;;
