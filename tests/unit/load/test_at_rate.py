@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loop_runs import at_rate, block, one_step
+from loop_runs import NAMES, STACKS, at_rate, block, one_step
 from make_run import write_run
 
 from bench.load import at_rate as module
@@ -22,9 +22,6 @@ from bench.load.task import Step, read_step
 from bench.schedule.step_file import write_step
 from bench.tools.tool import Command, Load
 from bench.tools.vegeta import Vegeta
-
-STACKS = ("aiohttp", "tornado", "uvicorn-asgi")
-NAMES = tuple(f"{stack}-py313-debian" for stack in STACKS)
 
 
 class Pretending(Freezer):

@@ -17,10 +17,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from asked import HEAD, asked
 from waiting import HANGS_S, until
 
 from bench.load import client as client_module
-from bench.load.client import Asked, Client, Connection, Other, Request, _Answer
+from bench.load.client import Client, Connection, Other, Request, _Answer
 from bench.load.event import attempts, due_times, load_by_vegeta, rates_of, rows
 from bench.load.idle_close import Keeper
 from bench.plan.event import Phase
@@ -30,18 +31,10 @@ from bench.tools.tool import Load
 from bench.tools.tool import Request as ToolRequest
 
 HELLO = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-Worker: 7\r\n\r\nhello"
-HEAD = b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"
 SERVED = 40
 """Requests that a server answers before it dies."""
 Scripted = Callable[[int, asyncio.StreamReader, asyncio.StreamWriter], Awaitable[bool]]
 """What the server does with a request, numbered from 0; returns whether the connection stays open."""
-
-
-def asked(server: asyncio.Server | int, **more: Any) -> Asked:
-    """What to send to this server, or port."""
-    port = server if isinstance(server, int) else server.sockets[0].getsockname()[1]
-    usual: dict[str, Any] = {"expected": None, "timeout_s": HANGS_S, "pool": 0, "look_s": 0.0}
-    return Asked(host="127.0.0.1", port=port, head=HEAD, **usual | more)
 
 
 async def comes(true: Callable[[], object]) -> None:
@@ -295,11 +288,7 @@ def test_slow_connections_are_held_counted_and_say_when_they_were_cut() -> None:
         return client
 
     silent = asyncio.run(load("silent"))
-    assert [(one.k, one.how, one.closed_ns) for one in silent.others] == [
-        (2, "held", 0),
-        (2, "held", 0),
-        (3, "held", 0),
-    ]
+    assert [(one.k, one.how, one.closed_ns) for one in silent.others] == [(k, "held", 0) for k in (2, 2, 3)]
     slow = asyncio.run(load("header"))
     assert all(one.how in ("eof", "reset") and one.closed_ns > one.opened_ns for one in slow.others)
 

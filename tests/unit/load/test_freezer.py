@@ -61,12 +61,6 @@ def test_services_are_frozen_meanwhile(tmp_path: Path) -> None:
         assert asked == ["freeze one two", "thaw one two"]
 
 
-def test_how_long_threads_waited_for_a_cpu(tmp_path: Path) -> None:
-    with host(tmp_path, lambda line: f"{line} 7000 300"):
-        freezer = freezer_of(tmp_path)
-        assert freezer is not None and freezer.ran_and_waited_ns("one") == (7000, 300)
-
-
 @pytest.mark.parametrize("says", ["threads", None, "freeze one 3 4"], ids=["no names", "silent", "something else"])
 def test_a_host_that_does_not_tell_is_asked_once(
     tmp_path: Path, says: str | None, monkeypatch: pytest.MonkeyPatch

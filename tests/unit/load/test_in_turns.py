@@ -10,9 +10,10 @@ from itertools import chain, count, repeat
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
-from loop_runs import block, one_step, tables_of
+from loop_runs import NAMES, STACKS, block, one_step, tables_of
 from make_run import write_run
 from waiting import IS_UP, tools_are_up_in_their_turns
 
@@ -30,8 +31,6 @@ from bench.tools.tool import Command, Load
 from bench.tools.wrk import Wrk
 from bench.validity.run_rules import LEAST_SUCCESSES
 
-STACKS = ("aiohttp", "tornado", "uvicorn-asgi")
-NAMES = tuple(f"{stack}-py313-debian" for stack in STACKS)
 OWN = "own-database"  # of a user's own app
 TOOL = f"""
 trap 'echo told to end; exit "$1"' INT
@@ -164,6 +163,9 @@ def test_every_window_of_every_service_is_saved_with_its_turns(make: Make) -> No
     asked = (fake.folder / "asked").read_text().splitlines()
     assert sorted(asked[:3]) == sorted(f"ready {name}" for name in NAMES)
     assert asked.count(f"prepare {NAMES[0]}") == 4
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):  # it has already ended
+            assert str(fake.folder / "tool.sh").encode() not in path.read_bytes(), "no tool outlives its window"
 
 
 def test_what_has_no_counter_says_so(make: Make) -> None:
@@ -255,14 +257,6 @@ def test_a_block_of_which_nothing_is_left_is_not_loaded(make: Make) -> None:
         fake.says("ready", name, "10 no answer")
     fake.measure()
     assert not any(fake.loaded())
-
-
-def test_no_tool_outlives_its_window(make: Make) -> None:
-    fake = make()
-    fake.measure()
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        with suppress(OSError):  # it has already ended
-            assert str(fake.folder / "tool.sh").encode() not in path.read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -413,11 +407,8 @@ def test_a_window_whose_responses_came_after_its_turns_is_loaded_again_and_waits
 
 def test_a_full_disk_ends_the_block_before_a_window_is_whole(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     fake = make()
-
-    def full(folder: Path) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device", str(folder))
-
-    monkeypatch.setattr(block_module, "check_room", full)
+    full = OSError(errno.ENOSPC, "No space left on device")
+    monkeypatch.setattr(block_module, "check_room", Mock(side_effect=full))
     with pytest.raises(OSError, match="No space left"):
         fake.measure()
     assert not any(fake.loaded())

@@ -11,14 +11,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from known_server import RATE, happened, serving
+from asked import asked
+from known_server import RATE, happened, serving, wrong
 
 import bench.load.event
 import bench.load.idle_close
 import bench.records.event_window
 import calibration.events
 from bench.cli.verify import LATE, PASSED, verify_verb
-from bench.load.client import Asked, Client, Request
+from bench.load.client import Client, Request
 from bench.plan.event import HELD, SLOWER_S, Event, Needs, Phase
 from bench.plan.events import EVENTS, kind_of
 from bench.plan.events.dependencies import IN_POOL, steps_of
@@ -26,7 +27,7 @@ from bench.records.event import EventRecord, Fate
 from bench.records.event_window import read_log
 from bench.tools.sockets import REQUESTS
 from bench.words.event_cells import BAD_STATUS
-from calibration.events import Check, Known, behind_s, checks
+from calibration.events import Known, behind_s
 from driver.messages import Action
 
 KNOWN = Known(drops=7, back_s=0.5, exit_s=0.5, slow=20, stall_s=1.5, idle_s=3.7)
@@ -53,13 +54,6 @@ def short(name: str, signal: str = "") -> Event:
     return replace(event, phases=phases, actions=actions, settle_s=0.5, timeout_s=LONGEST_S)
 
 
-def wrong(record: EventRecord, known: Known = KNOWN) -> list[Check]:
-    """The checks that fail, except for a client that had to wait for a CPU, which does not change counts."""
-    return [
-        one for one in checks(record, known) if not one.holds and not one.measured.startswith("the client was starved")
-    ]
-
-
 def test_a_pool_whose_places_are_all_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench.load.event, "BEFORE_S", 0.5)
     monkeypatch.setattr(calibration.events, "HOLD_S", 0.6)
@@ -76,7 +70,7 @@ def test_a_reload_that_loses_exactly_so_many(tmp_path: Path, monkeypatch: pytest
     # Only lost requests count as disturbed, not those that a busy machine delays.
     monkeypatch.setattr(bench.records.event_window, "SLOWER_S", 10.0)
     record, told = happened(tmp_path, short(name, "HUP"), KNOWN)
-    assert not wrong(record)
+    assert not wrong(record, KNOWN)
     assert (record.lost, record.fates[Fate.RESET], told["resets"]) == (7, 7, 7)
     assert told["received"] == FIRST + (record.sent or 0) and told["answered"] == FIRST + record.answered
     # On a busy machine, the lost ones may have been due before the reload, or more than a second after it.
@@ -95,7 +89,10 @@ def test_a_reload_that_loses_nothing(tmp_path: Path) -> None:
 
 def test_one_more_that_is_dropped_is_seen(tmp_path: Path) -> None:
     record, _ = happened(tmp_path, short("reload-new-connections", "HUP"), replace(KNOWN, drops=8))
-    assert [(one.what, one.measured) for one in wrong(record)] == [("lost requests", "8"), ("of these, reset", "8")]
+    assert [(one.what, one.measured) for one in wrong(record, KNOWN)] == [
+        ("lost requests", "8"),
+        ("of these, reset", "8"),
+    ]
 
 
 def test_a_request_that_the_client_loses_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,12 +111,12 @@ def test_a_request_that_the_client_loses_is_seen(tmp_path: Path, monkeypatch: py
 
     monkeypatch.setattr(bench.load.event, "Client", Losing)
     record, _ = happened(tmp_path, short("reload-new-connections", "HUP"), KNOWN)
-    assert [one.what for one in wrong(record)] == ["requests in the log"]
+    assert [one.what for one in wrong(record, KNOWN)] == ["requests in the log"]
 
 
 def test_what_is_under_way_at_sigterm_is_cut(tmp_path: Path) -> None:
     record, told = happened(tmp_path, short("stop"), KNOWN)
-    assert not wrong(record)
+    assert not wrong(record, KNOWN)
     after = record.extras.get("reset_after", 0)
     assert isinstance(after, int) and record.fates[Fate.RESET] + after >= told["resets"]
     # Those that a busy server has not accepted yet, it cannot count.
@@ -129,7 +126,7 @@ def test_what_is_under_way_at_sigterm_is_cut(tmp_path: Path) -> None:
 
 def test_a_killed_worker_takes_along_what_it_has_and_the_rest_waits(tmp_path: Path) -> None:
     record, told = happened(tmp_path, short("killed"), KNOWN)
-    assert not wrong(record)
+    assert not wrong(record, KNOWN)
     assert told["answered"] < record.answered
     # If the client waits for a CPU, responses are slow before and after, too.
     assert record.recovered_s == 1.0 or behind_s(record) > SLOWER_S
@@ -142,7 +139,7 @@ def test_slow_connections_stop_service_and_are_closed(tmp_path: Path, monkeypatc
         silent, phases=(Phase(0.3, 6.5),), slow_steps=(19, 20), slow_step_s=1.8, timeout_s=0.4, most_rate=RATE
     )
     record, told = happened(tmp_path, event, KNOWN)
-    assert not wrong(record)
+    assert not wrong(record, KNOWN)
     assert (record.extras["smallest_k"], record.extras["cut"]) == (20, 20) and told["resets"] == 0
     assert record.fates.keys() == {Fate.ANSWERED, Fate.TIMED_OUT}
 
@@ -156,19 +153,11 @@ def test_it_keeps_the_contract_and_so_is_measured(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("late_s", "calm"), [(0.05, True), (0.3, False)])
 def test_answers_that_come_late_are_not_as_before(late_s: float, calm: bool) -> None:
     now = time.monotonic_ns()
-    client = Client(Asked(host="", port=1, head=b"", expected=None, timeout_s=1.0, pool=0, look_s=0.0))
+    client = Client(asked(1))
     for ago_s in (2.5, 1.9, 1.2):
         due = now - round(ago_s * 1e9)
         client.log.append(Request(due, end_ns=due + round(late_s * 1e9), fate=Fate.ANSWERED))
     assert client.is_calm() and client.is_calm(0.15) == calm
-
-
-def rolling(case: str) -> Event:
-    """The planned event, which ends in seconds, except on a busy machine."""
-    (event,) = [one for one in EVENTS["rolling"].cases if one.level == f"rolling-behind-{case}"]
-    actions = tuple(replace(one, at_s=AT_S) for one in event.actions)
-    phases = (Phase(event.phases[0].share, LONGEST_S),)
-    return replace(event, phases=phases, actions=actions, settle_s=0.5, timeout_s=LONGEST_S)
 
 
 def statuses(record: EventRecord) -> int:
@@ -178,7 +167,7 @@ def statuses(record: EventRecord) -> int:
 
 @pytest.mark.parametrize("proxy", ["nginx", "haproxy"])
 def test_a_container_that_is_out_of_the_proxy_before_it_ends_costs_nothing(tmp_path: Path, proxy: str) -> None:
-    record, told = happened(tmp_path, rolling(f"{proxy}-pre-stop-3-s"), KNOWN)
+    record, told = happened(tmp_path, short(f"rolling-behind-{proxy}-pre-stop-3-s"), KNOWN)
     assert record.happened and (record.lost, told["resets"], statuses(record)) == (0, 0, 0), record.extras
     for number in (1, 2):
         # The container ends after exit_s, and the next one answers later.
@@ -187,7 +176,7 @@ def test_a_container_that_is_out_of_the_proxy_before_it_ends_costs_nothing(tmp_p
 
 @pytest.mark.parametrize(("proxy", "more"), [("nginx", ""), ("haproxy", ""), ("haproxy", "-by-systemd")])
 def test_what_a_container_cuts_behind_a_proxy_is_accounted_for(tmp_path: Path, proxy: str, more: str) -> None:
-    record, told = happened(tmp_path, rolling(proxy + more), KNOWN)
+    record, told = happened(tmp_path, short(f"rolling-behind-{proxy}{more}"), KNOWN)
     assert [one.what.startswith("SIGTERM to every process") for one in record.actions] == [bool(more)] * 2
     assert record.happened and told["resets"] > 0
     assert record.fates.get(Fate.STATUS_503, 0) + record.fates.get(Fate.OTHER_STATUS, 0) == statuses(record)
@@ -225,6 +214,6 @@ def test_connections_that_the_server_keeps_are_not_waited_for(tmp_path: Path) ->
 
 
 def test_a_container_that_was_away_for_long_is_back_before_the_next_one_leaves(tmp_path: Path) -> None:
-    record, _ = happened(tmp_path, rolling("haproxy-pre-stop-3-s"), replace(KNOWN, exit_s=9.0))
+    record, _ = happened(tmp_path, short("rolling-behind-haproxy-pre-stop-3-s"), replace(KNOWN, exit_s=9.0))
     log = next(tmp_path.rglob("proxy.log")).read_text()
     assert "Server service/s1 is DOWN, reason" in log and (record.lost, statuses(record)) == (0, 0)

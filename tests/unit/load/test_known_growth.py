@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from known_server import happened
+from known_server import happened, wrong
 
 from bench.analysis.events import EventCell, connections_of
 from bench.plan.event import Event, Phase
@@ -17,7 +17,7 @@ from bench.records.event_window import end_of, read_log
 from bench.stats.event_counts import STEADY, TOO_SHORT
 from bench.tools.sockets import REQUESTS
 from bench.words.event_cells import cell_words
-from calibration.events import Check, Known, checks
+from calibration.events import Known
 from driver.messages import Action
 
 KNOWN = Known(drops=0, back_s=0.2, exit_s=0.2, slow=200, stall_s=0.1, idle_s=20)
@@ -34,11 +34,6 @@ FIRST_S = 2.0
 """Seconds of the first phase, in which workers get unequal shares."""
 
 
-def wrong(found: list[Check]) -> list[Check]:
-    """The checks that fail, except for a client that had to wait for a CPU, which does not change counts."""
-    return [one for one in found if not one.holds and not one.measured.startswith("the client was starved")]
-
-
 def cell_of(record: EventRecord) -> EventCell:
     """The record's cell, even if the client had to wait for a CPU."""
     return EventCell("a", (replace(record, causes=()),))
@@ -51,7 +46,7 @@ SHORT = replace(case("memory-requests"), phases=(Phase(1.0, 7.0),), parts=7, poo
 @pytest.mark.parametrize(("known", "word"), [(LEAKS, TOO_SHORT), (KNOWN, STEADY)])
 def test_a_leak_is_what_the_server_leaks_and_none_is_steady(tmp_path: Path, known: Known, word: str) -> None:
     record, told = happened(tmp_path, SHORT, known)
-    assert not wrong(checks(record, known)), checks(record, known)
+    assert not wrong(record, known)
     cell = cell_of(record)
     assert cell.growth and cell.growth.word == word
     # wrk does not count requests in flight when a part ends.
@@ -71,14 +66,10 @@ def test_each_reload_leaves_two_files_behind(tmp_path: Path, monkeypatch: pytest
         actions=(Action(0.5, "signal", "HUP", "main"),),
     )
     record, told = happened(tmp_path, event, known)
-    assert not wrong(checks(record, known)), checks(record, known)
+    assert not wrong(record, known)
     assert [point.done for point in record.points] == [*range(21)]
     assert told["resets"] >= record.lost == 20
-    assert cell_words(cell_of(record)).head in (
-        "grows 1.9 descriptors a reload",
-        "grows 2 descriptors a reload",
-        "grows 2.1 descriptors a reload",
-    )
+    assert cell_words(cell_of(record)).head in {f"grows {count} descriptors a reload" for count in ("1.9", "2", "2.1")}
 
 
 @pytest.mark.parametrize("name", ["8-pooled", "64-kept-alive", "new-connections"])
@@ -89,8 +80,7 @@ def test_seventy_percent_to_one_worker(tmp_path: Path, name: str) -> None:
     record, told = happened(tmp_path, replace(event, phases=phases), known)
     share = record.extras["worst_share"]
     assert isinstance(share, float)
-    found = [one for one in checks(record, known) if one.what != "requests to it"]
-    assert not wrong(found), found
+    assert not [one for one in wrong(record, known) if one.what != "requests to it"]
     of_workers = {int(key.split()[-1]): count for key, count in told.items() if key.startswith("answered by")}
     assert set(of_workers) == set(record.workers_before)
     # The request that checked whether the server is up is not in the log.

@@ -9,28 +9,16 @@ import time
 from dataclasses import replace
 
 import pytest
+from asked import asked
 from waiting import HANGS_S
 
 from bench.load import proxy
-from bench.load.client import Asked
 from bench.load.failures import Failed
 from bench.load.proxy import wait_for_containers
 from bench.plan.events import EVENTS
 
 BOOT_S = 0.3
 ROLLING, RELOAD = EVENTS["rolling"].cases[0], EVENTS["reload"].cases[0]
-
-
-def asked(port: int) -> Asked:
-    return Asked(
-        host="127.0.0.1",
-        port=port,
-        head=b"GET / HTTP/1.1\r\nHost: a\r\n\r\n",
-        expected=None,
-        timeout_s=1,
-        pool=0,
-        look_s=0,
-    )
 
 
 async def respond(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -63,7 +51,7 @@ def test_all_containers_are_waited_for_and_not_the_first_that_answers(
     began = time.monotonic()
     Late(first, 0.0)
     Late(second, BOOT_S)
-    wait_for_containers(ROLLING, asked(first))
+    wait_for_containers(ROLLING, asked(first, timeout_s=1))
     assert time.monotonic() - began >= BOOT_S
 
 
@@ -73,8 +61,8 @@ def test_one_that_never_answers_fails_and_without_a_proxy_none_is_waited_for(
     monkeypatch.setattr(proxy, "addresses", lambda *_: [f"127.0.0.1:{unused_ports[0]}"])
     monkeypatch.setattr(proxy, "PATIENCE_S", 0.2)
     with pytest.raises(Failed, match="no answer from"):
-        wait_for_containers(ROLLING, asked(unused_ports[0]))
-    wait_for_containers(replace(RELOAD, proxy=""), asked(unused_ports[0]))
+        wait_for_containers(ROLLING, asked(unused_ports[0], timeout_s=1))
+    wait_for_containers(replace(RELOAD, proxy=""), asked(unused_ports[0], timeout_s=1))
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from itertools import accumulate
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from simulated_clock import SimulatedClock
@@ -215,11 +216,8 @@ def test_all_tools_end_while_their_services_are_frozen(tmp_path: Path, nothing_u
 def test_services_are_thawed_where_a_tool_cannot_be_ended(
     tmp_path: Path, nothing_under_way: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fails(self: HeldTool) -> None:
-        raise OSError("gone")
-
     freezer = Frozen()
-    monkeypatch.setattr(HeldTool, "interrupt", fails)
+    monkeypatch.setattr(HeldTool, "interrupt", Mock(side_effect=OSError("gone")))
     with tool(tmp_path / "a") as held, pytest.raises(OSError, match="gone"):
         run([Runner("a", held, NOWHERE, seconds=0.1)], Ticks(), [], turn_s=0.1, freezer=freezer)
     assert freezer.thawed == 1
@@ -297,10 +295,7 @@ def test_what_arrived_is_counted_without_the_packets_headers(server: tuple[socke
 def test_a_kernel_without_sock_diag_tells_it_too(
     server: tuple[socket.socket, tuple[str, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def lacks(*_: object) -> int:
-        raise OSError(93, "Protocol not supported")
-
-    monkeypatch.setattr(sockets_module, "_by_sock_diag", lacks)
+    monkeypatch.setattr(sockets_module, "_by_sock_diag", Mock(side_effect=OSError(93, "Protocol not supported")))
     test_a_request_is_under_way_until_its_answer_has_come(server)
 
 
