@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from captured import Capture
 from make_run import entry, output_of, write_measurement, write_run
 
 from bench.cli.compare import compare_verb
 from bench.cli.report import build_verb
 from bench.core.errors import UserError
-
-Capture = pytest.CaptureFixture[str]
 
 FACTS: dict[str, Any] = {
     "knobs": {"WORKERS": "1", "SEED": "1"},

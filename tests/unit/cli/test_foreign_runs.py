@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from built_runs import build, lines_of, write_a_run_of_each_tool
+from captured import Capture
 
 from bench.__main__ import main
 from bench.run import published
@@ -34,9 +35,7 @@ def place_of(folder: Path, name: str) -> Path:
 
 @pytest.mark.parametrize("target", ["../.git/config", "/proc/self/environ", "/dev/zero", "results/nowhere"])
 @pytest.mark.parametrize("name", ["OUTPUT", "CELL", "verdicts.jsonl", "raw/services/new", "x\ny", "changed-parts.txt"])
-def test_no_verb_reads_through_a_link(
-    name: str, target: str, folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_no_verb_reads_through_a_link(name: str, target: str, folder: Path, tmp_path: Path, capfd: Capture) -> None:
     build(folder)
     place, kept = place_of(folder, name), tmp_path / "kept"
     if place.exists():
@@ -71,7 +70,7 @@ def publish(members: dict[str, bytes], head: bytes = b"") -> Path:
     return place
 
 
-def refused(capsys: pytest.CaptureFixture[str]) -> str:
+def refused(capsys: Capture) -> str:
     assert main(["build", "evil"]) == 2
     left = [path.name for path in Path("results/.published").iterdir()]
     assert left == []
@@ -79,7 +78,7 @@ def refused(capsys: pytest.CaptureFixture[str]) -> str:
 
 
 def test_an_archive_has_a_limit_of_bytes_and_of_files(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     publish({"raw/a": bytes(3 << 20), "raw/b": bytes(3 << 20), "plan.jsonl": b""})
     assert find_run("evil").name == "evil"
@@ -93,9 +92,7 @@ def test_an_archive_has_a_limit_of_bytes_and_of_files(
 
 
 @pytest.mark.parametrize("kind", [tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE, tarfile.XGLTYPE])
-def test_a_header_that_unpacks_to_more_than_memory_is_not_read(
-    kind: bytes, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_header_that_unpacks_to_more_than_memory_is_not_read(kind: bytes, folder: Path, capsys: Capture) -> None:
     entry = tarfile.TarInfo("x")
     entry.type, entry.size = kind, 65 << 20
     publish({"raw/a": b""}, head=entry.tobuf(tarfile.GNU_FORMAT) + bytes(entry.size))
@@ -103,7 +100,7 @@ def test_a_header_that_unpacks_to_more_than_memory_is_not_read(
 
 
 @pytest.mark.parametrize("name", ["raw.tar.xz", "run.json", "report.md"])
-def test_a_link_beside_an_archive_is_refused(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_link_beside_an_archive_is_refused(name: str, folder: Path, capsys: Capture) -> None:
     place = publish({"plan.jsonl": b"", "raw/x": b""}) / name
     moved = place.rename("elsewhere") if place.exists() else Path(".git/config")
     place.symlink_to(moved.resolve())

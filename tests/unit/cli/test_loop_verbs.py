@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from captured import Capture
 from make_run import entry, write_run
 
 from bench.__main__ import main
@@ -67,7 +68,7 @@ def test_why_a_service_is_not_loaded(  # noqa: PLR0917
     outcome: str,
     detail: str,
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    capsys: Capture,
 ) -> None:
     write_run(tmp_path, [entry("aiohttp")])
     for name, text in files.items():
@@ -78,7 +79,7 @@ def test_why_a_service_is_not_loaded(  # noqa: PLR0917
     assert failure == {"outcome": outcome, "detail": detail}
 
 
-def test_what_the_verifier_wrote_stays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_the_verifier_wrote_stays(tmp_path: Path, capsys: Capture) -> None:
     write_run(tmp_path, [entry("aiohttp")])
     path = tmp_path / "raw/services" / NAME / "failure.json"
     path.write_text('{"outcome": "failed verification", "detail": "not ok - json"}')
@@ -120,9 +121,6 @@ def test_the_driver_reads_the_services_as_they_are() -> None:
     )
 
 
-Capture = pytest.CaptureFixture[str]
-
-
 def test_counters_are_served_of_listed_containers_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
@@ -156,14 +154,8 @@ def test_counters_are_served_of_listed_containers_alone(
     assert "127.0.0.1 does not answer: " in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    "argv",
-    [
-        *(["counters"], ["counters-reached"], ["sockets", "x"]),
-        *(["own-answers", "ask", "a-run", "x"], ["retry", "a", "b"]),
-    ],
-    ids=" ".join,
-)
-def test_how_they_are_called_is_said(argv: list[str], capsys: Capture) -> None:
-    assert main(argv) == 2
-    assert f"usage: python3 -m bench {argv[0]}" in capsys.readouterr().err
+@pytest.mark.parametrize("words", ["counters", "counters-reached", "sockets x", "own-answers ask a-run x", "retry a b"])
+def test_how_they_are_called_is_said(words: str, capsys: Capture) -> None:
+    verb, *arguments = words.split()
+    assert main([verb, *arguments]) == 2
+    assert f"usage: python3 -m bench {verb}" in capsys.readouterr().err

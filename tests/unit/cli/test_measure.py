@@ -5,18 +5,17 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
+from captured import Capture
 from loop_runs import one_step
 from make_run import entry
 from places import ROOT
 
 from bench.cli import measure as measure_module
 from bench.cli.measure import main
-from bench.load.task import Say, Task
 from bench.schedule.step_file import write_step
-
-Capture = pytest.CaptureFixture[str]
 
 LINE = entry(timeout_s=2, path="/json", dir="raw/cell", duration_s=1)
 
@@ -55,17 +54,11 @@ def test_the_words_of_a_command_line(run: Path, monkeypatch: pytest.MonkeyPatch,
 
 
 def test_an_unexpected_failure_and_ctrl_c(run: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
-    def broken(_task: Task, _say: Say) -> None:
-        raise OSError(5, "it is broken", "/x")
-
-    def interrupted(_task: Task, _say: Say) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("bench.load.verbs.prepare", broken)
+    monkeypatch.setattr("bench.load.verbs.prepare", Mock(side_effect=OSError(5, "it is broken", "/x")))
     assert status_of(monkeypatch, "prepare", str(run)) == 1
     error = capsys.readouterr().err
     assert error.startswith("measure: ") and error.endswith("OSError: [Errno 5] it is broken: '/x'\n")
-    monkeypatch.setattr("bench.load.verbs.prepare", interrupted)
+    monkeypatch.setattr("bench.load.verbs.prepare", Mock(side_effect=KeyboardInterrupt))
     assert status_of(monkeypatch, "prepare", str(run)) == 130
 
 

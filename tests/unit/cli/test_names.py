@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from captured import Capture
 
 from bench.__main__ import main
 from bench.cli.names import LISTS
@@ -13,7 +14,7 @@ from bench.matrix.load import load_matrix
 from bench.plan.levels import parse_level
 
 
-def listed(what: str, capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
+def listed(what: str, capsys: Capture) -> dict[str, str]:
     """The description of each name."""
     assert main(["names", what]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -25,7 +26,7 @@ def test_every_name_that_may_be_wrong_has_a_list() -> None:
         assert str(unknown(one, "?", [])).endswith(f" scripts/matrix.sh --list {what} lists all")
 
 
-def test_all_names_are_those_of_the_matrix(capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_names_are_those_of_the_matrix(capsys: Capture) -> None:
     matrix = load_matrix()
     known = {"presets": matrix.presets, "servers": matrix.servers, "frameworks": matrix.frameworks}
     known |= {"pythons": matrix.pythons, "bases": matrix.bases}
@@ -62,12 +63,12 @@ def test_all_names_are_those_of_the_matrix(capsys: pytest.CaptureFixture[str]) -
         ("knobs", "UVICORN_*", "variables that uvicorn and uvicorn-h11 read"),
     ],
 )
-def test_a_few_words_explain_a_name(what: str, name: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_few_words_explain_a_name(what: str, name: str, words: str, capsys: Capture) -> None:
     said = listed(what, capsys)[name]
     assert said == words or re.fullmatch(words, said)
 
 
-def test_each_level_listed_is_one(capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_level_listed_is_one(capsys: Capture) -> None:
     assert len({parse_level(form).name for form in listed("levels", capsys)}) == 7
 
 
@@ -78,6 +79,6 @@ def test_each_level_listed_is_one(capsys: pytest.CaptureFixture[str]) -> None:
         (["stacks", "--server", "aiohttp"], "--list stacks prints all names and takes no other option (--server)"),
     ],
 )
-def test_nothing_else_is_taken(argv: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_else_is_taken(argv: list[str], words: str, capsys: Capture) -> None:
     assert main(["names", *argv]) == 2
     assert words in capsys.readouterr().err

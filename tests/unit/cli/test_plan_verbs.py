@@ -8,6 +8,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from captured import Capture
 from contract_sample import sample
 
 from bench.__main__ import main
@@ -50,7 +51,7 @@ def test_what_is_wanted_is_read_from_the_plan() -> None:
     assert wanted_of(plan, None, None) == wanted_of(plan, None, here)
 
 
-def test_a_list_says_it_too(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_list_says_it_too(capsys: Capture) -> None:
     assert list_verb(["--preset", "quick", "--max-time", "1"]) == 0
     assert "--max-time 1 ends before the first verdicts" in capsys.readouterr().err
     assert list_verb(["--preset", "quick"]) == 0
@@ -65,12 +66,12 @@ def test_a_list_says_it_too(capsys: pytest.CaptureFixture[str]) -> None:
         (["--preset", "quick", "--package", "a==1.*,2.*"], "py313 3.13\n"),
     ],
 )
-def test_the_pythons_of_a_selection(selection: list[str], printed: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_pythons_of_a_selection(selection: list[str], printed: str, capsys: Capture) -> None:
     assert main(["package-pythons", *selection]) == 0
     assert capsys.readouterr().out == printed
 
 
-def test_an_unknown_preset_or_python_is_refused_before_anything_is_built(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_preset_or_python_is_refused_before_anything_is_built(capsys: Capture) -> None:
     assert main(["package-pythons", "--preset", "nope"]) == 2
     assert main(["package-pythons", "--python", "2.7"]) == 2
     words = capsys.readouterr().err
@@ -92,12 +93,8 @@ def test_a_run_has_the_wheels_and_says_what_they_are(tmp_path: Path) -> None:
     facts = json.loads((run / "run.json").read_text())
     (known,) = facts["packages"]
     assert facts["command"] == ["--package", "./uvicorn"]
-    assert (known["name"], known["version"], known["from"], len(known["sha256"])) == (
-        "uvicorn",
-        "9.0",
-        "folder ./uvicorn",
-        64,
-    )
+    assert known.items() >= {"name": "uvicorn", "version": "9.0", "from": "folder ./uvicorn"}.items()
+    assert len(known["sha256"]) == 64
     package = f"uvicorn==9.0+{known['content'][:7]}"
     assert known["package"] == package
     assert [entry["package"] for entry in facts["services"].values()] == [None, package]

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import SplitResult
 
 import pytest
 from an_app import an_app
+from captured import Capture
+from fake import FakeService
+from fake_app import FakeApp, Refused
+from loop_runs import write_services
 from make_run import entry, write_run
 
 from bench.__main__ import main
@@ -68,100 +71,86 @@ def test_another_answer_is_final_and_where_none_comes_it_may_be_tried_again(
     assert failure is not None and failure.get("final") is final and detail in str(failure["detail"])
 
 
-class Server(HTTPServer):
+class App(FakeApp):
+    """Answers /x, and counts the requests."""
+
     status, body, asked = 200, b"hello", 0
 
-
-class Handler(BaseHTTPRequestHandler):
-    server: Server
-
-    def do_GET(self) -> None:
-        self.server.asked += 1
-        self.send_response(self.server.status if self.path == "/x" else 404)
-        self.send_header("Content-Type", "text/plain")
-        self.send_header("Content-Length", str(len(self.server.body)))
-        self.end_headers()
-        self.wfile.write(self.server.body)
-
-    def log_message(self, *_: Any) -> None:
-        pass
+    def answer(self, method: str, url: SplitResult, body: bytes) -> tuple[str, bytes]:
+        self.asked += 1
+        status = self.status if url.geturl() == "/x" else 404
+        if status != 200:
+            raise Refused(status, self.body)
+        return "text/plain", self.body
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
-    with Server(("127.0.0.1", 0), Handler) as found:
-        thread = threading.Thread(target=found.serve_forever, args=(0.01,))
-        thread.start()
+def server() -> Iterator[FakeService]:
+    with FakeService() as found:
+        found.app = App("", found.clock)
         yield found
-        found.shutdown()
-        thread.join()
 
 
-def make(folder: Path, port: int, **changes: Any) -> tuple[Path, str]:
+def make(folder: Path, url: str, **changes: Any) -> tuple[Path, str]:
     """A run with a server that already runs."""
-    name = f"target-127.0.0.1-{port}"
-    line = entry("aiohttp", "get-x") | {"service": name, "path": "/x", "url": f"http://127.0.0.1:{port}"} | changes
+    name = f"target-{url.removeprefix('http://').replace(':', '-')}"
+    line = entry("aiohttp", "get-x") | {"service": name, "path": "/x", "url": url} | changes
     return write_run(folder / "a-run", [line, entry("tornado", number=2)]), name
 
 
-def ask(run: Path, name: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+def ask(run: Path, name: str, capsys: Capture) -> tuple[int, str]:
     status = main(["target-answers", str(run), name])
     said = capsys.readouterr()
     return status, (said.out + said.err).strip()
 
 
-def test_what_it_answers_first_is_right_from_then_on(
-    tmp_path: Path, server: Server, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run, name = make(tmp_path, server.server_port)
+def test_what_it_answers_first_is_right_from_then_on(tmp_path: Path, server: FakeService, capsys: Capture) -> None:
+    run, name = make(tmp_path, server.url)
     assert ask(run, name, capsys) == (0, "GET /x: 200 text/plain, 5 bytes")
-    assert server.asked == 3
+    assert server.app.asked == 3
     assert ask(run, name, capsys) == (0, "")
-    server.body = b"hello, again"
+    server.app.body = b"hello, again"
     status, said = ask(run, name, capsys)
     words = "GET /x: at first 200 text/plain, 5 bytes; now 200 text/plain, 12 bytes"
     assert (status, said) == (1, f"{name}: failed verification: {words}")
     assert read_service(str(run), name).failure == ("failed verification", words)
-    server.body = b"other"
+    server.app.body = b"other"
     assert ask(run, name, capsys) == (0, "")
     assert read_service(str(run), name).failure is None
 
 
 @pytest.mark.parametrize(("status", "words"), [(500, "GET /x gives 500: hello"), (302, "GET /x gives 302: hello")])
 def test_an_error_or_a_redirect_is_no_answer_to_measure(
-    tmp_path: Path, server: Server, capsys: pytest.CaptureFixture[str], status: int, words: str
+    tmp_path: Path, server: FakeService, capsys: Capture, status: int, words: str
 ) -> None:
-    run, name = make(tmp_path, server.server_port)
-    server.status = status
-    url = f"http://127.0.0.1:{server.server_port}"
-    assert ask(run, name, capsys) == (2, f"bench: --target {url} cannot be measured: {words}")
+    run, name = make(tmp_path, server.url)
+    server.app.status = status
+    assert ask(run, name, capsys) == (2, f"bench: --target {server.url} cannot be measured: {words}")
     assert not (run / "raw/services" / name / "answers.json").exists()
 
 
 def test_one_that_does_not_answer_ends_a_run_that_begins_and_fails_in_one_that_goes_on(
-    tmp_path: Path, server: Server, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, server: FakeService, capsys: Capture
 ) -> None:
-    run, name = make(tmp_path, 1)
     url = "http://127.0.0.1:1"
+    run, name = make(tmp_path, url)
     words = "GET /x: connection refused"
     assert ask(run, name, capsys) == (2, f"bench: --target {url} does not answer: {words}")
-    going_on, other = make(tmp_path / "on", server.server_port)
+    going_on, other = make(tmp_path / "on", server.url)
     assert ask(going_on, other, capsys)[0] == 0
-    plan = (going_on / "plan.jsonl").read_text().replace(f":{server.server_port}", ":1")
+    plan = (going_on / "plan.jsonl").read_text().replace(server.url, url)
     (going_on / "plan.jsonl").write_text(plan)
     assert ask(going_on, other, capsys) == (1, f"{other}: does not answer: {words}")
     saved = json.loads((going_on / "raw/services" / other / "failure.json").read_text())
     assert saved == {"outcome": "does not answer", "detail": words}
 
 
-def test_a_service_of_the_run_is_no_such_server(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run, _ = make(tmp_path, 1)
+def test_a_service_of_the_run_is_no_such_server(tmp_path: Path, capsys: Capture) -> None:
+    run, _ = make(tmp_path, "http://127.0.0.1:1")
     assert ask(run, "tornado-py313-debian", capsys)[0] == 2
 
 
-def test_beside_an_app_the_selection_is_checked_before_its_requirements_are_resolved(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_beside_an_app_the_selection_is_checked_before_its_requirements_are_resolved(capsys: Capture) -> None:
     assert main(["target-check", "--server", "uvicorn", "--target", "http://127.0.0.1:8000"]) == 0
     assert main(["target-check", "--target", "http://127.0.0.1:8000/x"]) == 2
     assert main(["target-check", "--target", "http://192.0.2.1/"]) == 2
@@ -169,20 +158,17 @@ def test_beside_an_app_the_selection_is_checked_before_its_requirements_are_reso
 
 
 def test_beside_an_app_it_is_compared_with_the_apps_answers_where_it_runs(
-    tmp_path: Path, server: Server, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, server: FakeService, capsys: Capture
 ) -> None:
-    url = f"http://127.0.0.1:{server.server_port}"
-    run, name = make(tmp_path, server.server_port, scenario="mix")
-    facts = json.loads((run / "run.json").read_text())
-    facts["services"][name]["url"] = url
-    (run / "run.json").write_text(json.dumps(facts))
+    run, name = make(tmp_path, server.url, scenario="mix")
+    write_services(run, {name: {"url": server.url}})
     targets = (Target("one", path="/x"), Target("two", path="/x?b"))
     add_app(run, *targets)
     # Each request of the app's mix is sent.
-    assert ask(run, name, capsys) == (2, f"bench: --target {url} cannot be measured: GET /x?b gives 404: hello")
+    assert ask(run, name, capsys) == (2, f"bench: --target {server.url} cannot be measured: GET /x?b gives 404: hello")
     record(run, 5, *targets)
     (run / "raw/services" / name).mkdir(exist_ok=True)
     assert main(["own-answers", "check", str(run), name]) == 1
-    expected = "GET /x?b: uvicorn-shop gives 200 text/plain, 5 bytes; here 404 text/plain, 5 bytes: hello"
+    expected = "GET /x?b: uvicorn-shop gives 200 text/plain, 5 bytes; here 404 application/json, 5 bytes: hello"
     saved = json.loads((run / "raw/services" / name / "failure.json").read_text())
     assert saved == {"outcome": "failed verification", "detail": expected, "final": True}

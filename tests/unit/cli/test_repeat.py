@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from captured import Capture
+from loop_runs import write_services
 
 from bench.__main__ import main
 from bench.cli.arguments import parse_selection
@@ -16,8 +18,6 @@ from bench.cli.repeat import chooses_the_same, repeated
 from bench.matrix.load import load_matrix
 from bench.matrix.packages import pins_of
 from bench.own_app.app import read_app
-
-Capture = pytest.CaptureFixture[str]
 
 SELECTION = ["--stack", "aiohttp,tornado", "--scenario", "json", "--rounds", "4", "--seed", "5"]
 
@@ -99,10 +99,8 @@ def test_a_subnet_and_images_are_those_of_the_machine(first: Path, tmp_path: Pat
 
 
 def test_a_service_that_is_gone_is_an_error_unless_others_are_chosen(first: Path, capsys: Capture) -> None:
-    facts = facts_of(first)
-    entry = next(iter(facts["services"].values()))
-    facts["services"]["gone-py313-debian"] = entry | {"stack": "gone"}
-    (first / "run.json").write_text(json.dumps(facts))
+    entry, *_ = facts_of(first)["services"].values()
+    write_services(first, {"gone-py313-debian": entry | {"stack": "gone"}})
     assert main(["list", *words_of(first, capsys=capsys)["selection"]]) == 2
     assert "first measured gone-py313-debian, which this version does not have" in capsys.readouterr().err
     assert main(["list", *words_of(first, "--stack", "aiohttp", capsys=capsys)["selection"]]) == 0
@@ -196,7 +194,7 @@ def test_services_are_chosen_by_some_options_alone(other: list[str], same: bool)
     [["--own-app=results/x"], ["--rounds", "2", "--images", "/etc/passwd"], ["--profile", "--sides=/", "--quiet"]],
 )
 def test_options_that_only_scripts_give_are_not_taken_from_a_run(
-    words: list[str], first: Path, capsys: pytest.CaptureFixture[str]
+    words: list[str], first: Path, capsys: Capture
 ) -> None:
     (first / "run.json").write_text(json.dumps(facts_of(first) | {"command": words}))
     assert main(["again", str(first)]) == 2
@@ -204,7 +202,7 @@ def test_options_that_only_scripts_give_are_not_taken_from_a_run(
 
 
 @pytest.mark.parametrize("name", ["run.json", "raw/services/x/image.json", "app/locks/py313/requirements.txt", "app"])
-def test_a_run_with_a_link_is_not_repeated(name: str, first: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_with_a_link_is_not_repeated(name: str, first: Path, capsys: Capture) -> None:
     link = first / name
     link.parent.mkdir(parents=True, exist_ok=True)
     link.unlink(missing_ok=True)

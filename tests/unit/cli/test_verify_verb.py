@@ -12,6 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from captured import Capture
 from fake import FakeService
 from fake_dependencies import FakeUpstream
 from places import ROOT
@@ -27,7 +28,7 @@ def verify(service: FakeService, *words: str) -> int:
     return verify_verb(["--service", "fake", "--base-url", service.url, *words], service.clock)
 
 
-def test_all_ok(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_ok(tmp_path: Path, capsys: Capture) -> None:
     file = tmp_path / "verify.json"
     with FakeService() as service:
         words = ("--routes", "json,plaintext", "--concurrent")
@@ -43,7 +44,7 @@ def test_all_ok(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["verify.json"]
 
 
-def test_a_wrong_answer_is_status_1_and_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_answer_is_status_1_and_named(tmp_path: Path, capsys: Capture) -> None:
     with FakeService("status 201") as service:
         assert verify(service, "--routes", "json", "--failure", str(tmp_path / "failure.json")) == 1
     out = capsys.readouterr().out.splitlines()
@@ -54,7 +55,7 @@ def test_a_wrong_answer_is_status_1_and_named(tmp_path: Path, capsys: pytest.Cap
     assert failure == {"outcome": "failed verification", "detail": line, "final": True}
 
 
-def test_only_late_answers_are_status_3(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_late_answers_are_status_3(tmp_path: Path, capsys: Capture) -> None:
     with FakeService("wakes late") as service:
         assert verify(service, "--routes", "delay", "--failure", str(tmp_path / "failure.json")) == 3
     [line] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("not ok")]
@@ -80,7 +81,7 @@ def test_verify_json_is_there_only_with_what_failed(tmp_path: Path, monkeypatch:
         verify(service, "--routes", "json", *files)
 
 
-def test_timeouts_are_status_3(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_timeouts_are_status_3(tmp_path: Path, capsys: Capture) -> None:
     with FakeService() as service:
         service.app.takes = lambda ms: 31_000
         assert verify(service, "--routes", "delay", "--failure", str(tmp_path / "failure.json")) == 3
@@ -90,7 +91,7 @@ def test_timeouts_are_status_3(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert counts == "0 passed, 7 failed"
 
 
-def test_late_and_wrong_answers_are_status_1(capsys: pytest.CaptureFixture[str]) -> None:
+def test_late_and_wrong_answers_are_status_1(capsys: Capture) -> None:
     with FakeService("500 for an unknown path") as service:
         service.app.takes = lambda ms: ms + 1000
         assert verify(service, "--routes", "delay") == 1
@@ -99,7 +100,7 @@ def test_late_and_wrong_answers_are_status_1(capsys: pytest.CaptureFixture[str])
     assert "got status 500" in failed[0] and "in the last of 5 tries" in failed[1]
 
 
-def test_a_refused_connection_is_status_1(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_refused_connection_is_status_1(capsys: Capture) -> None:
     assert verify_verb(["--service", "x", "--base-url", "http://127.0.0.1:9", "--routes", "json"]) == 1
     assert capsys.readouterr().out.count("got connection refused\n") == 5
 

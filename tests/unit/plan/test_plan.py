@@ -64,24 +64,9 @@ SELECTIONS: dict[str, dict[str, Any]] = {
     "each service alone": {"stacks": ("aiohttp", "tornado"), "mode": "solo", "rounds": 2, "controls": "none"},
 }
 REFUSED: dict[str, dict[str, Any]] = {
-    "an unknown preset": {"preset": "nope"},
-    "an unknown stack": {"stacks": ("flask",)},
-    "an unknown server": {"servers": ("iis",)},
-    "an unknown framework": {"frameworks": ("rails",)},
-    "an unknown Python": {"pythons": ("2.7",)},
-    "an unknown base": {"bases": ("suse",)},
-    "an unknown tool": {"tools": ("curl",)},
-    "an unknown scenario": {"scenarios": ("nope",)},
-    "an unknown level": {"levels": ("many",)},
     "a tool that cannot keep to a rate": {"stacks": ("aiohttp",), "tools": ("wrk",), "levels": ("r5",)},
     "a development server alone behind a glob": {"servers": ("werk*",)},
-    "a fraction of a second": {"duration": 0.5},
-    "no duration": {"duration": float("nan")},
-    "no round": {"rounds": 0},
     "a package without a version": {"packages": ("aiohttp",)},
-    "a mode that is gone": {"mode": "duet"},
-    "another one": {"mode": "both"},
-    "an unknown mode": {"mode": "duo"},
     "a share of a knee that is not searched": {"levels": ("knee50:p99=50ms",), "tools": ("vegeta",)},
 }
 PRESETS = {name: {"preset": name} for name in MATRIX.presets if name not in ("all", "quick", "bad-day-all")}

@@ -181,12 +181,7 @@ def test_a_setting_that_is_none_names_the_ref(make: Make) -> None:
 )
 def test_what_differs_chooses_the_stacks(make: Make, changed: str, stacks: tuple[str, ...]) -> None:
     found = make(changed=f"{changed}\n").default_selection(Selection())
-    assert (found.stacks, found.scenarios, found.tools, found.levels) == (
-        stacks,
-        ("json", "delay-20"),
-        ("wrk",),
-        ("c16",),
-    )
+    assert found == Selection(stacks=stacks, scenarios=("json", "delay-20"), tools=("wrk",), levels=("c16",))
 
 
 def test_an_entry_of_the_matrix_that_differs_chooses_its_stack(make: Make) -> None:

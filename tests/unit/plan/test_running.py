@@ -195,7 +195,7 @@ def test_ones_own_app_is_under_one_event_at_a_time_and_boots_in_its_own_time() -
     assert causes["reload", "keep-alive, boot 5 s"] == "its boot time is its own"
 
 
-def test_the_options_take_several_and_one_word_for_all(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_options_take_several_and_one_word_for_all() -> None:
     options = parse_selection(["--target", HERE, "--target", "http://server.example", OWNED])
     assert [(one.host, one.owned) for one in options.running] == [("127.0.0.1", False), ("server.example", True)]
     with pytest.raises(UserError, match="is not this machine"):

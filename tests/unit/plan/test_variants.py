@@ -18,7 +18,7 @@ from bench.matrix.compose import run_services
 from bench.matrix.packages import Asked, Wheel, Wheels
 from bench.plan.cells import Plan
 from bench.plan.make import make_plan
-from bench.plan.measurement import Measurement, measurement_of, settings_of
+from bench.plan.measurement import measurement_of, settings_of
 from bench.plan.order import measurements
 from bench.plan.selection import Selection
 from bench.run.writer import defaults_facts, service_facts, write_run
@@ -178,11 +178,6 @@ def test_a_line_of_the_plan_has_the_settings_and_reads_back() -> None:
     for line in lines:
         assert measurement_of(json.loads(line.to_line())) == line
     assert settings_of("WORKERS=2 THREADS=4") == {"WORKERS": "2", "THREADS": "4"}
-
-
-def test_lines_without_settings_are_as_they_were() -> None:
-    lines = measurements(plan(stacks=(GTHREAD,)), seed=1)
-    assert all(isinstance(line, Measurement) and "settings" not in json.loads(line.to_line()) for line in lines)
 
 
 def test_the_loop_knows_whose_image_a_service_runs_and_its_settings() -> None:

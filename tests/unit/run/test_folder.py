@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from built_runs import write_a_run_of_each_tool
+from captured import Capture
 from loop_runs import FACTS
 from make_run import entry, write_run
 from places import ROOT
@@ -36,28 +37,14 @@ def made(name: str) -> Path:
 
 
 NOT_RUNS = (
-    "",
-    ".",
-    "..",
-    "../..",
-    "/",
-    "-x",
-    "--max-time",
-    "~",
-    "a-run/../nope",
-    "$(id)",
-    "a b",
-    "x\ny",
-    "\u202ex",
-    "a" * 5000,
-    "results",
-    "a-run\n",
+    *[".", "..", "../..", "/", "-x", "--max-time", "~", "a-run/../nope", "$(id)", "results"],
+    *("", "a b", "x\ny", "a-run\n", "\u202ex", "a" * 5000),
 )
 
 
 @pytest.mark.parametrize("verb", ["find", "resume", "build"])
 @pytest.mark.parametrize("name", NOT_RUNS, ids=range(len(NOT_RUNS)))
-def test_what_is_no_run_is_one_line(verb: str, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_no_run_is_one_line(verb: str, name: str, capsys: Capture) -> None:
     assert main([verb, f"--run={name}" if verb == "resume" else name]) == 2
     told = capsys.readouterr()
     assert told.out == "" and told.err.endswith(" ls results results/published lists all\n")
@@ -68,21 +55,21 @@ def test_what_is_no_run_is_one_line(verb: str, name: str, capsys: pytest.Capture
     "name",
     ["a-run", "results/a-run", "/elsewhere/results/a-run", "results/../results/./a-run/", "results/a-run/raw/.."],
 )
-def test_a_run_is_found_by_its_name_and_by_any_path_to_it(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_is_found_by_its_name_and_by_any_path_to_it(name: str, capsys: Capture) -> None:
     assert main(["find", name]) == 0
     assert capsys.readouterr().out == "a-run\n"
     assert main(["resume", f"--run={name}", "--max-time", "2"]) == 0
     assert capsys.readouterr().out == "a-run 120\n"
 
 
-def test_a_run_that_goes_on_takes_no_option_of_a_new_one(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_that_goes_on_takes_no_option_of_a_new_one(capsys: Capture) -> None:
     Path("scripts").symlink_to(ROOT / "scripts")
     assert main(["resume", "--run=a-run", "--preset", "quick"]) == 2
     assert capsys.readouterr().err == "bench: unrecognized arguments: --preset quick; see scripts/matrix.sh --help\n"
 
 
 @pytest.mark.parametrize("name", ["x\ny", "a\u2028b", "a\x1b[31m", "\x85a", os.fsdecode(b"a\xff")])
-def test_a_name_that_cannot_be_shown_is_refused(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_name_that_cannot_be_shown_is_refused(name: str, capsys: Capture) -> None:
     made(f"results/{name}")
     for verb in ("find", "build"):
         assert main([verb, f"results/{name}"]) == 2
@@ -93,9 +80,7 @@ def test_a_name_that_cannot_be_shown_is_refused(name: str, capsys: pytest.Captur
 
 
 @pytest.mark.parametrize("name", ["my run", "-x", "a'b", "$(id)", "A", "שלום", "a\u202eb", "a.b"])
-def test_any_other_name_has_its_report_and_goes_on_under_one_that_compose_takes(
-    name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_any_other_name_has_its_report_and_goes_on_under_one_that_compose_takes(name: str, capsys: Capture) -> None:
     folder = made(f"results/{name}")
     assert main(["find", name]) == 0 and main(["build", name]) == 0 and (folder / "report.md").exists()
     assert capsys.readouterr().out == f"{name}\n"
@@ -104,7 +89,7 @@ def test_any_other_name_has_its_report_and_goes_on_under_one_that_compose_takes(
     assert capsys.readouterr().err == f"bench: cannot resume '{shown}': rename it, using only a-z, 0-9, '-' and '_'\n"
 
 
-def test_a_run_elsewhere_is_not_taken_for_one_of_its_name(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_elsewhere_is_not_taken_for_one_of_its_name(capsys: Capture) -> None:
     made("elsewhere/a-run")
     made("elsewhere/other")
     for name in ("elsewhere/a-run", "elsewhere/other"):
@@ -124,7 +109,7 @@ def publish(name: str, source: str = "a-run") -> Path:
     return folder
 
 
-def test_a_published_run_is_opened_by_its_name(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_published_run_is_opened_by_its_name(capsys: Capture) -> None:
     published = publish("told")
     for name in ("told", "results/published/told", str(published.resolve()), "results/.published/told"):
         assert main(["find", name]) == 0
@@ -167,7 +152,7 @@ def test_an_archive_that_is_cut_is_one_line_and_leaves_nothing() -> None:
 
 
 @pytest.mark.parametrize("file", ["plan.jsonl", "run.json"])
-def test_a_run_whose_plan_was_edited_does_not_go_on(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_whose_plan_was_edited_does_not_go_on(file: str, capsys: Capture) -> None:
     folder = Path("results/a-run")
     facts = json.loads((folder / "run.json").read_text())
     if file == "run.json":
@@ -194,7 +179,7 @@ def test_addresses_of_a_run(tmp_path: Path) -> None:
 
 
 def test_what_stands_beside_an_archive_is_made_from_it_and_the_site_has_its_page(
-    project: Path, capsys: pytest.CaptureFixture[str]
+    project: Path, capsys: Capture
 ) -> None:
     (project / "services").symlink_to(ROOT / "services")
     write_a_run_of_each_tool(Path("results/of-each"))

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from captured import Capture
 from loop_runs import ask, block, finish, one_step, solo, step_id
 from make_run import entry, output_of, write_measurement, write_run
 from places import ROOT
@@ -21,7 +22,6 @@ from bench.core.files import check_room, write_file
 from bench.run import folder as folder_module
 from bench.schedule.step_file import write_step
 
-Capture = pytest.CaptureFixture[str]
 FULL = "No space left on device"
 
 
