@@ -2,9 +2,8 @@
 
     PYTHONPATH=. python3 tests/simulations/simulate_events.py [TABLES] [PART...]
 
-prints, for TABLES tables (default 500) in each line, the share with a false difference, beside that of the pooled F
-test that judged events before: it took the spread between rounds from all services under an event together. Parts:
-errors, power, growth (default: all). The tests run a few of the same lines.
+prints, for TABLES tables (default 500) in each line, the share with a false difference. Parts: errors, power, growth
+(default: all). The tests run a few of the same lines.
 """
 
 from __future__ import annotations
@@ -13,10 +12,8 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import chain, combinations
-from math import log
 
 import numpy as np
-from scipy import stats
 
 from bench.stats.estimates import ERRORS
 from bench.stats.event_counts import NEGLIGIBLE, Counts, corrected, share, slope
@@ -86,30 +83,11 @@ def is_called(rows: Sequence[Sequence[Counts]], *, alike: bool = False) -> bool:
     return any(p <= ERRORS and place in more for place, p in enumerate(corrected(sides)[0]))
 
 
-def is_called_pooled(rows: Sequence[Sequence[Counts]]) -> bool:
-    """The same by the quasi-likelihood F test, with the spread of all services under the event."""
-    values = []
-    for row in rows:
-        known = [(counts, part) for counts in row if 0 < (part := share(counts)) < 1]
-        freedom = sum(len(counts) - 1 for counts, _ in known)
-        x2 = sum((lost - sent * part) ** 2 / (sent * part * (1 - part)) for one, part in known for lost, sent in one)
-        for a, b in combinations(row, 2):
-            if any(lost for lost, _ in (*a, *b)):
-                both = deviance((*a, *b)) - deviance(a) - deviance(b)
-                values.append(stats.f.sf(both / max(1.0, x2 / freedom), 1, freedom) if freedom else 1.0)
-    return bool(values) and min(values) * len(values) <= ERRORS
-
-
-def deviance(counts: Counts) -> float:
-    lost, sent = (sum(parts) for parts in zip(*counts, strict=True))
-    return -2 * sum(part * log(part / sent) for part in (lost, sent - lost) if part > 0)
-
-
-def false_share(tables: int, name: str, count: int, rounds: int, *, alike: bool = False, pooled: bool = False) -> float:
+def false_share(tables: int, name: str, count: int, rounds: int, *, alike: bool = False) -> float:
     """The share of tables of one event in which services that lose the same differ."""
     random, draws = np.random.default_rng(rounds), CASES[name](count)
     rows = ([services(random, draws, rounds)] for _ in range(tables))
-    return sum(is_called_pooled(row) if pooled else is_called(row, alike=alike) for row in rows) / tables
+    return sum(is_called(row, alike=alike) for row in rows) / tables
 
 
 def heap(
@@ -131,8 +109,7 @@ def errors(tables: int) -> None:
             for rounds in (3, 6, 8, 12):
                 ours = false_share(tables, name, count, rounds)
                 alike = false_share(tables, name, count, rounds, alike=True)
-                pooled = false_share(tables, name, count, rounds, pooled=True)
-                words = f"false {ours:.1%}, of one server {alike:.1%}, pooled {pooled:.1%}"
+                words = f"false {ours:.1%}, of one server {alike:.1%}"
                 print(f"{name}: {count} services, {rounds} rounds: {words}", flush=True)
 
 
@@ -143,8 +120,7 @@ def power(tables: int) -> None:
                 random, draws = np.random.default_rng(rounds), [each_time(lost)] + [each_time(0)] * (count - 1)
                 rows = [[services(random, draws, rounds)] for _ in range(tables)]
                 ours, alike = (sum(is_called(row, alike=one) for row in rows) / tables for one in (False, True))
-                pooled = sum(map(is_called_pooled, rows)) / tables
-                words = f"called {ours:.0%}, of one server {alike:.0%}, pooled {pooled:.0%}"
+                words = f"called {ours:.0%}, of one server {alike:.0%}"
                 print(f"{lost} of {SENT} against none: {count} services, {rounds} rounds: {words}", flush=True)
 
 

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from scipy import stats
-from simulate_events import each_time, false_share, is_called, is_called_pooled, services
+from simulate_events import each_time, false_share, is_called, services
 from simulate_events import heap as filling
 
 from bench.stats.estimates import ERRORS
@@ -46,11 +46,6 @@ def test_equal_releases_of_one_server_are_rarely_called_apart(name: str, count: 
     assert stats.binomtest(false, TABLES, ERRORS, alternative="greater").pvalue > 0.01
 
 
-@pytest.mark.parametrize("name", BURSTS[:3])
-def test_a_spread_pooled_over_all_services_would_call_equal_ones_apart(name: str) -> None:
-    assert false_share(TABLES, name, 8, 3, pooled=True) > 0.15
-
-
 def test_bursts_beyond_what_is_presumed_are_not_told_from_regular_losses() -> None:
     """The limit of any test of three rounds: 133 each time and 400 in one of three look alike in most runs."""
     name = "beyond what is presumed: one loses 400 in one of three, others 133"
@@ -65,7 +60,7 @@ def test_twenty_five_of_195_each_time_are_called_where_all_others_lose_nothing()
     # Also among many other events, in which services lose something.
     random = np.random.default_rng(4)
     table = [[uwsgi, *others], *(services(random, [each_time(3)] * 8, 3) for _ in range(8))]
-    assert is_called(table) and not is_called(table[1:]) and not is_called_pooled(table)
+    assert is_called(table) and not is_called(table[1:])
     # Small losses need more rounds: a burst of the others may take as many, and not have shown.
     small: Counts = ((10, 1000),) * 3
     assert not is_called([[small, *others[:1]]]) and rounds_needed(small, others[0], 1) == 16
