@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from make_run import entry, output_of, write_measurement, write_run
+from make_run import entry, output_of, write_measured, write_measurement, write_run
 
 from bench.cli.report import build_verb
 from bench.records.record import Record, load
@@ -16,10 +17,7 @@ def write_a_run_of_each_tool(folder: Path) -> Path:
     """Writes a run without faults."""
     levels = {"wrk": "c64", "hey": "c64", "ab": "c16n1000", "vegeta": "r500"}
     lines = [entry(tool=tool, level=level, number=number) for number, (tool, level) in enumerate(levels.items(), 1)]
-    write_run(folder, lines)
-    for line in lines:
-        write_measurement(folder, line, output_of(line, 500 if line["rate"] else 4000))
-    return folder
+    return write_measured(folder, lines, 4000)
 
 
 def build(folder: Path) -> list[Record]:
@@ -31,6 +29,23 @@ def only_record(folder: Path) -> Record:
     """The record of a run with one measurement."""
     (record,) = build(folder)
     return record
+
+
+def measured(folder: Path, line: Mapping[str, Any], output: str | bytes | None = None, **files: Any) -> Record:
+    """The record of one measurement with these raw files; without `output`, at 4,000/s or the rate that was asked."""
+    write_run(folder, [line])
+    write_measurement(folder, line, output_of(line, line["rate"] or 4000) if output is None else output, **files)
+    return only_record(folder)
+
+
+def report_of(folder: Path) -> str:
+    """The report of a run, which is built."""
+    assert build_verb([str(folder)]) == 0
+    return (folder / "report.md").read_text()
+
+
+def causes(record: Record) -> list[str]:
+    return [cause.cause for cause in record.causes]
 
 
 def lines_of(folder: Path) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,10 @@ from places import SAMPLES
 
 def summary(folder: Path) -> None:
     stacks = ("gunicorn-sync-flask", "aiohttp", "bjoern-wsgi", "tornado")
-    cells = [(stack, scenario) for stack in stacks for scenario in ("json", "delay-20")]
-    loads = [("wrk", "c32"), ("hey", "c32"), ("vegeta", "r200")]
+    loads = (("wrk", "c32"), ("hey", "c32"), ("vegeta", "r200"))
     lines = [
         entry(stack, scenario, tool, level, number=number)
-        for number, ((stack, scenario), (tool, level)) in enumerate(((c, t) for c in cells for t in loads), 1)
+        for number, (stack, scenario, (tool, level)) in enumerate(product(stacks, ("json", "delay-20"), loads), 1)
     ]
     skipped = [{"service": "aiohttp-py313-alpine", "scenario": None, "tool": None, "cause": "base image not reachable"}]
     write_run(folder, lines, title="Quick look", preset="quick", skipped=skipped)
@@ -65,18 +65,12 @@ def proxy_py(folder: Path) -> None:
 
 
 def aiohttp_versions(folder: Path) -> None:
+    loads = (("json", "c32"), ("json", "c128"), ("queries-20-raw", "c256"))
+    cells = [*product(("3.11", "3.14"), ("aiohttp==3.13.5", "aiohttp==3.14.5"), loads)]
     lines = [
         entry("aiohttp", scenario, "wrk", level, number=number, python=python, package=package, round=round)
         for round in (1, 2, 3)
-        for number, (python, package, (scenario, level)) in enumerate(
-            (
-                (python, package, cell)
-                for python in ("3.11", "3.14")
-                for package in ("aiohttp==3.13.5", "aiohttp==3.14.5")
-                for cell in (("json", "c32"), ("json", "c128"), ("queries-20-raw", "c256"))
-            ),
-            1,
-        )
+        for number, (python, package, (scenario, level)) in enumerate(cells, 1)
     ]
     write_run(folder, lines, preset="aiohttp-versions", published="aiohttp-versions")
     for line in lines:
@@ -86,17 +80,8 @@ def aiohttp_versions(folder: Path) -> None:
 
 
 def aiohttp_vs_gunicorn(folder: Path) -> None:
-    lines = [
-        entry(stack, scenario, "wrk", "c128", number=number)
-        for number, (scenario, stack) in enumerate(
-            (
-                (scenario, stack)
-                for scenario in ("delay-20", "delay-0")
-                for stack in ("gunicorn-aiohttp-aiohttp", "aiohttp")
-            ),
-            1,
-        )
-    ]
+    cells = product(("delay-20", "delay-0"), ("gunicorn-aiohttp-aiohttp", "aiohttp"))
+    lines = [entry(stack, scenario, "wrk", "c128", number=number) for number, (scenario, stack) in enumerate(cells, 1)]
     write_run(folder, lines, preset="aiohttp-vs-gunicorn", published="aiohttp-vs-gunicorn")
     for line in lines:
         write_measurement(folder, line, output_of(line, 3000 if line["server"] == "aiohttp" else 3300))
@@ -118,18 +103,12 @@ def wsgi_asgi(folder: Path) -> None:
 
 
 def sync_vs_gevent(folder: Path) -> None:
+    stacks, scenarios = ("gunicorn-gevent-flask", "gunicorn-sync-flask"), ("simple-json", "create-data-1")
+    cells = [*product(stacks, scenarios, ("c4n1000", "c16n1000"))]
     lines = [
         entry(stack, scenario, "ab", level, number=number, round=round)
         for round in (1, 2, 3, 4, 5)
-        for number, (stack, scenario, level) in enumerate(
-            (
-                (stack, scenario, level)
-                for stack in ("gunicorn-gevent-flask", "gunicorn-sync-flask")
-                for scenario in ("simple-json", "create-data-1")
-                for level in ("c4n1000", "c16n1000")
-            ),
-            1,
-        )
+        for number, (stack, scenario, level) in enumerate(cells, 1)
     ]
     write_run(folder, lines, preset="sync-vs-gevent", published="sync-vs-gevent")
     for line in lines:

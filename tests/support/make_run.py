@@ -233,6 +233,14 @@ def write_measurement(
     (saved / "meta.json").write_text(json.dumps(done | dict(meta or {})))
 
 
+def write_measured(folder: Path, lines: Sequence[Mapping[str, Any]], rate: float, **facts: Any) -> Path:
+    """Writes a run in which every load had this rate, or the one that it was asked for."""
+    write_run(folder, lines, **facts)
+    for line in lines:
+        write_measurement(folder, line, output_of(line, line["rate"] or rate))
+    return folder
+
+
 def write_knee(folder: Path, line: Mapping[str, Any], rate: int, found_in: str | None = None, **more: Any) -> None:
     """Writes knee.json of a load at a knee; `found_in`: the round with the search for it."""
     facts = {"rate": rate, "seconds": 5, "share": None, "reason": None, "found_in": found_in}

@@ -8,13 +8,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from make_plans import MATRIX
 from make_run import entry, looks_of, write_run
-from places import ROOT
 
 from bench.analysis.findings import findings_of
 from bench.analysis.tables.judge import judge_tables
 from bench.analysis.tables.ranking import Ranking
-from bench.matrix.load import load_matrix
 from bench.matrix.start_command import START, StartCommand
 from bench.records.record import ERROR_KINDS, FIGURES, LATENCIES, Cause, Record
 from bench.render.report import Report
@@ -157,7 +156,6 @@ def own_app_run(
 ) -> tuple[dict[str, Any], ToldRanking, dict[str, ServiceFacts]]:
     """(run.json, the ranking with its words, facts about services) of a run of a user's own app with 2 workers."""
     names = {server: service_of(f"{server}-wsgi") for server in speeds}
-    matrix = load_matrix(ROOT / "services/matrix.toml")
     own = {"name": "shop", "app": "main:app", "options": ["--app", "/home/a/bench/my shop", "main:app"]}
     own |= {"project": "/home/a/bench"} | app
     own["targets"] = [{"scenario": "json", "request": "GET /", "weight": 1}]
@@ -167,7 +165,7 @@ def own_app_run(
     environment = {"PORT": "8080", "WORKERS": "2", "BACKLOG": "2048", "THREADS": "8"}
     services = {}
     for server, name in names.items():
-        known = matrix.servers[server]
+        known = MATRIX.servers[server]
         assert known.notes
         entry_ = {"server": server, "framework": "shop", "python": "3.13", "base": "debian", "model": known.model}
         entry_ |= {"concurrent": known.concurrent, "notes": {k: v for k, v in asdict(known.notes).items() if v}}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import io
 import json
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -136,34 +137,23 @@ def test_a_container_that_runs_is_judged_by_the_same_rules() -> None:
 def started(call: str) -> dict[str, Any]:
     """The container of a call of `docker run`, as `docker inspect` has it."""
     words = iter(call.replace("--tmpfs /tmp:exec", "").split()[1:])
-    pairs = [(word, next(words)) for word in words if word not in ("--rm", "--read-only") and word.startswith("--")]
-    given = {
-        name: [value for word, value in pairs if word == f"--{name}"]
-        for name in (
-            "cap-drop",
-            "cap-add",
-            "security-opt",
-            "pids-limit",
-            "memory",
-            "ulimit",
-            "log-opt",
-            "network",
-            "pid",
-        )
-    }
+    given = defaultdict[str, list[str]](list)
+    for word in words:
+        if word.startswith("--") and word not in ("--rm", "--read-only"):
+            given[word].append(next(words))
     container = copy.deepcopy(INSPECTED)
     container["Config"]["Labels"], container["NetworkSettings"] = {"bench.run": "x"}, {"Networks": {}}
     container["HostConfig"] |= {
         "ReadonlyRootfs": "--read-only" in call,
-        "CapDrop": given["cap-drop"],
-        "CapAdd": given["cap-add"],
-        "SecurityOpt": given["security-opt"],
-        "PidsLimit": "".join(given["pids-limit"]),
-        "Memory": "".join(given["memory"]),
-        "Ulimits": [{"Name": one.partition("=")[0], "Hard": one.partition("=")[2]} for one in given["ulimit"]],
-        "LogConfig": {"Type": "json-file", "Config": dict(one.split("=") for one in given["log-opt"])},
-        "NetworkMode": "".join(given["network"]),
-        "PidMode": "".join(given["pid"]),
+        "CapDrop": given["--cap-drop"],
+        "CapAdd": given["--cap-add"],
+        "SecurityOpt": given["--security-opt"],
+        "PidsLimit": "".join(given["--pids-limit"]),
+        "Memory": "".join(given["--memory"]),
+        "Ulimits": [{"Name": one.partition("=")[0], "Hard": one.partition("=")[2]} for one in given["--ulimit"]],
+        "LogConfig": {"Type": "json-file", "Config": dict(one.split("=") for one in given["--log-opt"])},
+        "NetworkMode": "".join(given["--network"]),
+        "PidMode": "".join(given["--pid"]),
     }
     return container
 

@@ -8,14 +8,20 @@ from typing import Any
 
 import pytest
 from event_runs import event, write_events
+from make_plans import MATRIX
 
 from bench.core.errors import UserError
-from bench.matrix.load import load_matrix
 from bench.plan.events.dependencies import IN_POOL
 from bench.records.event import Action, EventRecord, Fate, Point
-from calibration.events import APP, events, known_of, report
+from calibration.events import APP, Known, events, known_of, report
 
-KNOWN = known_of(load_matrix().selftests[APP].environment["BAD_DAY"] or "")
+
+def known(app: str) -> Known:
+    """The behaviour of a server in services/matrix.toml."""
+    return known_of(MATRIX.selftests[app].environment["BAD_DAY"] or "")
+
+
+KNOWN = known(APP)
 """The behaviour of the server in scripts/selftest.sh."""
 
 
@@ -86,10 +92,16 @@ def away(lost: int = 102, sent: int = 106, **changes: Any) -> EventRecord:
     return replace(event(name="away", case="upstream stopped"), framework=NEEDS, **values)
 
 
+def missed(record: EventRecord, *apps: str) -> set[str]:
+    """The figures of a record that are not those of the apps."""
+    text, holds = report([record], {app: known(app) for app in apps})
+    assert not holds
+    return {line.split(" | ")[2] for line in text.splitlines() if line.endswith("MISSED |")}
+
+
 def test_a_pool_and_an_upstream_that_is_away_hold() -> None:
-    known = {NEEDS: known_of(load_matrix().selftests[NEEDS].environment["BAD_DAY"] or "")}
     beside = replace(exhausted(failing_k=None), id="beside", case="threads", fates={Fate.ANSWERED: 1900})
-    text, holds = report([exhausted(), beside, replace(away(), id="away")], known)
+    text, holds = report([exhausted(), beside, replace(away(), id="away")], {NEEDS: known(NEEDS)})
     assert holds, text
     for record, figures in (
         (exhausted(failing_k=4), {"fewest waiting requests beside which one fails"}),
@@ -98,16 +110,13 @@ def test_a_pool_and_an_upstream_that_is_away_hold() -> None:
         (away(needs_lost_after=1), {"lost after"}),
         (away(again_s=None), {"answered again after"}),
     ):
-        text, holds = report([record], known)
-        missed = {line.split(" | ")[2] for line in text.splitlines() if line.endswith("MISSED |")}
-        assert not holds and missed == figures, text
+        assert missed(record, NEEDS) == figures
 
 
 def test_what_leaks_and_is_uneven_holds() -> None:
-    leaks = known_of(load_matrix().selftests[LEAKS].environment["BAD_DAY"] or "")
     records = [memory(), reloads(), balance()]
     named = [replace(one, id=str(number)) for number, one in enumerate(records)]
-    text, holds = report(named, {APP: KNOWN, LEAKS: leaks})
+    text, holds = report(named, {APP: KNOWN, LEAKS: known(LEAKS)})
     assert holds, text
     wrong = {
         "memory": ([memory(80), memory(0)], {"growth"}),
@@ -118,9 +127,7 @@ def test_what_leaks_and_is_uneven_holds() -> None:
     }
     for records, figures in wrong.values():
         for record in records:
-            text, holds = report([record], {APP: KNOWN, LEAKS: leaks})
-            missed = {line.split(" | ")[2] for line in text.splitlines() if line.endswith("MISSED |")}
-            assert not holds and figures <= missed, text
+            assert figures <= missed(record, APP, LEAKS)
 
 
 def test_what_the_server_does_holds() -> None:
@@ -160,18 +167,15 @@ WRONG = {
 @pytest.mark.parametrize("case", WRONG)
 def test_what_it_does_not_do_is_missed(case: str) -> None:
     record, figures = WRONG[case]
-    text, holds = report([record], {APP: KNOWN})
-    assert not holds
-    assert {line.split(" | ")[2] for line in text.splitlines() if line.endswith("MISSED |")} == figures
+    assert missed(record, APP) == figures
 
 
 def test_each_server_is_held_to_what_it_does_itself() -> None:
-    other = known_of(load_matrix().selftests[f"{APP}-other"].environment["BAD_DAY"] or "")
-    both = {APP: KNOWN, f"{APP}-other": other}
+    both = {APP: KNOWN, f"{APP}-other": known(f"{APP}-other")}
     mixed_up = replace(reload(), id="other", framework=f"{APP}-other")
     text, holds = report([reload(), mixed_up], both)
-    missed = [line for line in text.splitlines() if line.endswith("MISSED |")]
-    assert not holds and missed and all(line.startswith(f"| {APP}-other |") for line in missed)
+    lines = [line for line in text.splitlines() if line.endswith("MISSED |")]
+    assert not holds and lines and all(line.startswith(f"| {APP}-other |") for line in lines)
 
 
 def test_a_run_is_read_and_one_of_other_services_is_refused(tmp_path: Path) -> None:

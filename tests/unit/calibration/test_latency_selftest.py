@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from make_plans import MATRIX, plan
-from make_run import entry, output_of, write_measurement, write_run
+from make_run import entry, write_measured
 from places import ROOT
 
 from bench.core.errors import UserError
@@ -33,10 +33,7 @@ def records(tmp_path: Path) -> list[Record]:
         for round in (1, 2)
         for number, scenario in enumerate(("stall", "mix", "exact"), 1)
     ]
-    folder = write_run(tmp_path / "run", lines)
-    for line in lines:
-        write_measurement(folder, line, output_of(line, 500))
-    source = read_run(str(folder))
+    source = read_run(str(write_measured(tmp_path / "run", lines, 500)))
     return list(build_records(source, {n: read_service(source.path, n) for n in service_names(source)}))
 
 
@@ -201,9 +198,7 @@ def test_what_only_the_whole_run_shows_is_no_measurement_either(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A busy host invalidates its round, which a single measurement does not show."""
-    line = entry("uvicorn-asgi", "stall", "vegeta", "r500", number=1)
-    folder = write_run(tmp_path / "run", [line])
-    write_measurement(folder, line, output_of(line, 500))
+    folder = write_measured(tmp_path / "run", [entry("uvicorn-asgi", "stall", "vegeta", "r500")], 500)
     assert judge_verb(["latency", str(folder)]) == 1
     assert "is not valid" not in capsys.readouterr().out
     facts = json.loads((folder / "run.json").read_text())

@@ -7,6 +7,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from make_plans import MATRIX
 from places import ROOT
 
 from bench.cli.verify import summary_verb
@@ -15,7 +16,6 @@ from bench.contract.sockets import OPTIONS
 from bench.contract.verify import Outcome
 from bench.core.errors import UserError
 from bench.matrix.listeners import LISTENERS, load_listeners, parse_listeners, with_own
-from bench.matrix.load import load_matrix
 
 Capture = pytest.CaptureFixture[str]
 
@@ -192,7 +192,7 @@ def test_a_fault_in_the_table_is_said(before: str, after: str, tmp_path: Path) -
 
 def test_each_server_of_the_matrix_has_its_own_bind_with_every_option() -> None:
     table = load_listeners(ROOT / LISTENERS)
-    assert sorted(table) == sorted(load_matrix(ROOT / "services/matrix.toml").servers)
+    assert sorted(table) == sorted(MATRIX.servers)
     assert {name: tuple(one.options) for name, one in table.items()} == dict.fromkeys(table, OPTIONS)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from built_runs import build
 from event_runs import event, write_events
-from make_run import entry, output_of, write_measurement, write_run
+from make_run import entry, write_measured
 
 from bench.records.event import Ended
 from tests.faults.judge import judge, read_records, table
@@ -22,10 +22,7 @@ FACTS |= {"status": "137", "resumed": "0", "containers": "0", "networks": "0", "
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     lines = [entry("aiohttp", number=1), entry("tornado", "db-raw", number=2)]
-    write_run(tmp_path, lines)
-    for line in lines:
-        write_measurement(tmp_path, line, output_of(line, 4000))
-    build(tmp_path)
+    build(write_measured(tmp_path, lines, 4000))
     (tmp_path / "first.jsonl").write_text((tmp_path / "records.jsonl").read_text())
     (tmp_path / "first.log").write_text("postgres ended during the run: started again\n")
     return tmp_path
@@ -40,35 +37,19 @@ def lines_of(run: Path, name: str = "records.jsonl") -> list[str]:
     return (run / name).read_text().splitlines(keepends=True)
 
 
+def write_lines(run: Path, *lines: str, name: str = "records.jsonl") -> None:
+    (run / name).write_text("".join(lines))
+
+
 def change(run: Path, index: int, name: str = "records.jsonl", **values: Any) -> None:
     lines = lines_of(run, name)
     lines[index] = json.dumps(json.loads(lines[index]) | values) + "\n"
-    (run / name).write_text("".join(lines))
+    write_lines(run, *lines, name=name)
 
 
 def test_a_whole_run_survived(run: Path) -> None:
     assert faults(run) == ()
     assert judge(run).line() == "1 script (script) in load: survived"
-
-
-def _double(run: Path) -> None:
-    (run / "records.jsonl").write_text("".join([*lines_of(run), lines_of(run)[0]]))
-
-
-def _miss(run: Path) -> None:
-    (run / "records.jsonl").write_text(lines_of(run)[0])
-
-
-def _tear(run: Path) -> None:
-    (run / "records.jsonl").write_text(lines_of(run)[0] + lines_of(run)[1][:40])
-
-
-def _invent(run: Path) -> None:
-    change(run, 1, id="r09-0009")
-
-
-def _meta(run: Path) -> None:
-    next(run.rglob("meta.json")).write_text('{"outc')
 
 
 def _output(run: Path) -> None:
@@ -83,24 +64,20 @@ def _page(run: Path) -> None:
     page.write_bytes(page.read_bytes()[:5000])
 
 
-def _lose(run: Path) -> None:
-    change(run, 0, outcome="did not start")
-
-
 @pytest.mark.parametrize(
     ("harm", "words"),
     [
-        (_double, "more than once in the records: r01-0001"),
-        (_miss, "without a record: r01-0002"),
-        (_tear, "a record is no whole line"),
-        (_invent, "not planned: r09-0009"),
-        (_meta, "meta.json is not whole"),
+        (lambda run: write_lines(run, *lines_of(run), lines_of(run)[0]), "more than once in the records: r01-0001"),
+        (lambda run: write_lines(run, lines_of(run)[0]), "without a record: r01-0002"),
+        (lambda run: write_lines(run, lines_of(run)[0], lines_of(run)[1][:40]), "a record is no whole line"),
+        (lambda run: change(run, 1, id="r09-0009"), "not planned: r09-0009"),
+        (lambda run: next(run.rglob("meta.json")).write_text('{"outc'), "meta.json is not whole"),
         (_output, "output.txt is not what meta.json says"),
         (_page, "no whole page"),
-        (_lose, "r01-0001 is not measured: did not start"),
+        (lambda run: change(run, 0, outcome="did not start"), "r01-0001 is not measured: did not start"),
     ],
 )
-def test_what_is_broken_in_the_run(run: Path, harm: Callable[[Path], None], words: str) -> None:
+def test_what_is_broken_in_the_run(run: Path, harm: Callable[[Path], object], words: str) -> None:
     harm(run)
     assert any(words in fault for fault in faults(run))
 

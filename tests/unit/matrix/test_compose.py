@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 
 import pytest
+from make_plans import MATRIX
 from places import ROOT
 
 from bench.matrix.bases import bases_file
 from bench.matrix.catalogue import catalogue_file
 from bench.matrix.compose import bench_file, compose_file, run_services
-from bench.matrix.load import load_matrix
-
-MATRIX = load_matrix(ROOT / "services/matrix.toml")
 
 
 def test_generated_files_are_in_step(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,15 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from make_plans import MATRIX
 from places import ROOT
 
 from bench.core.errors import UserError
 from bench.matrix.compose import run_services
 from bench.matrix.knobs import LONGEST_NAME, Knob, check_quotas, parse_knob, reader, started_with, varied
-from bench.matrix.load import load_matrix
 from bench.matrix.model import Matrix, Service
 
-MATRIX = load_matrix(ROOT / "services/matrix.toml")
 SERVICES = {service.name: service for service in MATRIX.services}
 READS = reader(ROOT / "services")
 

@@ -11,16 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from make_plans import MATRIX
 from places import ROOT
 
 from bench.matrix import locks as locks_module
-from bench.matrix.load import load_matrix
 from bench.matrix.locks import ANSWER, MUSL, musl_answers, musl_text, needs, relock_project
 from bench.matrix.model import Packages, python_label
 from bench.matrix.packages import normalised, pins_in, with_package
 from bench.matrix.settings import read_env
-
-MATRIX = load_matrix(ROOT / "services/matrix.toml")
 
 
 def test_every_lock_is_there_and_names_what_it_locks() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import itertools
-import json
 import re
 import tomllib
 from pathlib import Path
@@ -12,6 +11,8 @@ from shutil import copy
 from typing import Any
 
 import pytest
+from inline_toml import as_file
+from make_plans import MATRIX
 from places import ROOT
 
 from bench.core.errors import UserError
@@ -22,9 +23,6 @@ from bench.matrix.model import NAME, python_image, python_label
 from bench.matrix.packages import with_package
 from bench.matrix.settings import read_env
 from bench.run.writer import service_facts
-
-MATRIX = load_matrix(ROOT / "services/matrix.toml")
-
 
 FIRST_STACKS = [
     *("aiohttp", "gunicorn-aiohttp-aiohttp", "proxy-py", "uvicorn-blacksheep", "tornado", "werkzeug-flask"),
@@ -245,18 +243,9 @@ def test_a_file_that_is_no_toml_or_not_there(tmp_path: Path) -> None:
 
 
 def write(folder: Path, data: Any) -> Path:
-    """Write `data` as matrix.toml; for this data, TOML's inline forms are close enough to JSON."""
     path = folder / "matrix.toml"
-    path.write_text("".join(f"{key} = {inline(value)}\n" for key, value in data.items()))
+    path.write_text(as_file(data))
     return path
-
-
-def inline(value: Any) -> str:
-    if isinstance(value, dict):
-        return "{" + ", ".join(f'"{k}" = {inline(v)}' for k, v in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(inline, value)) + "]"
-    return json.dumps(value, ensure_ascii=False)
 
 
 @pytest.fixture

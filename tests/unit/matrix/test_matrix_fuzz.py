@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import io
-import json
 import re
 import tempfile
 import tomllib
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import Any
 
 from fuzz import as_bytes, damaged_text, damaged_value, fuzz
 from hypothesis import strategies as st
+from inline_toml import as_file
 from places import ROOT
 
 from bench.__main__ import main
@@ -39,23 +38,6 @@ SMALL["presets"]["quick"] = MATRIX["presets"]["workers"] | {
 }
 SMALL |= {"skip": MATRIX["skip"][:2], "sources": {"robyn": MATRIX["sources"]["robyn"]}}
 SMALL["server_defaults"] = {"backlog": [{"servers": ["uvicorn*"], "value": "2048", "source": "uvicorn.dev"}]}
-
-
-def toml(value: Any) -> str:
-    """`value` in TOML's inline form: like JSON, except for values that TOML does not have."""
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{json.dumps(name)} = {toml(item)}" for name, item in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(toml, value)) + "]"
-    return '""' if value is None else json.dumps(value).replace("NaN", "nan").replace("Infinity", "inf")
-
-
-def as_file(data: Any) -> str:
-    return (
-        "".join(f"{json.dumps(key)} = {toml(value)}\n" for key, value in data.items())
-        if isinstance(data, dict)
-        else toml(data)
-    )
 
 
 def listed(matrix: str, words: list[str]) -> tuple[int, str, str]:

@@ -195,7 +195,7 @@ def test_nagle_switches_tcp_nodelay_off_where_it_is_asked_to(role: dict[str, Any
         assert connection.options == options, query
 
 
-def test_the_database_has_one_statement_at_a_time(app: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_database_has_one_statement_at_a_time(app: dict[str, Any]) -> None:
     running, seen = 0, []
 
     class Database:
@@ -258,8 +258,7 @@ def test_a_query_that_is_none_is_a_400_and_no_500(query: str, app: dict[str, Any
     assert ask(app, "/synthetic", query)[0] == 400
 
 
-def test_it_is_in_no_list_of_the_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
+def test_it_is_in_no_list_of_the_matrix() -> None:
     assert {framework.folder for framework in MATRIX.selftests.values()} == {"synthetic"}
     assert "synthetic" not in MATRIX.frameworks
     for text in (compose_file(MATRIX), bench_file(MATRIX), catalogue_file(MATRIX)):
@@ -275,8 +274,7 @@ def test_no_glob_selects_it(wanted: dict[str, Any]) -> None:
         plan(**wanted)
 
 
-def test_its_exact_name_selects_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
+def test_its_exact_name_selects_it() -> None:
     made = plan(stacks=("uvicorn-synthetic",), scenarios=("busy-100", "mix"))
     assert [(c.service.name, c.path) for c in made.cells] == [
         (NAME, "/synthetic?busy_us=100"),
@@ -293,8 +291,7 @@ def test_its_exact_name_selects_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert f"\n  {NAME}:\n" in run_services(MATRIX, made.services)
 
 
-def test_a_variant_is_the_same_app_with_another_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
+def test_a_variant_is_the_same_app_with_another_environment() -> None:
     made = plan(stacks=("uvicorn-synthetic", "uvicorn-synthetic-slower-40us"), scenarios=("busy-1000",))
     assert [c.service.stack for c in made.cells] == ["uvicorn-synthetic", "uvicorn-synthetic-slower-40us"]
     plain, slower = (run_services(MATRIX, [service]) for service in made.services)
@@ -305,13 +302,14 @@ def test_a_variant_is_the_same_app_with_another_environment(monkeypatch: pytest.
     assert "synthetic-slower-40us" not in needs(MATRIX, "3.13")[1]
 
 
-@pytest.mark.parametrize(("slower_us", "busy_ns"), [("0", 1_000_000), ("12", 1_012_000), ("40", 1_040_000)])
-def test_slower_is_so_much_more_cpu(slower_us: str, busy_ns: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SLOWER_US", slower_us)
-    monkeypatch.syspath_prepend(str(ROOT / "services"))
-    slower = runpy.run_path(str(ROOT / "services/frameworks/synthetic/app.py"))
-    assert slower["Behaviour"]("busy_us=1000").busy_ns == busy_ns
-    assert slower["Behaviour"]("sleep=1:1").busy_ns == 0
+@pytest.mark.parametrize(
+    ("role", "busy_ns"),
+    [({"SLOWER_US": "0"}, 1_000_000), ({"SLOWER_US": "12"}, 1_012_000), ({"SLOWER_US": "40"}, 1_040_000)],
+    indirect=["role"],
+)
+def test_slower_is_so_much_more_cpu(role: dict[str, Any], busy_ns: int) -> None:
+    assert role["Behaviour"]("busy_us=1000").busy_ns == busy_ns
+    assert role["Behaviour"]("sleep=1:1").busy_ns == 0
 
 
 def test_no_other_app_is_asked_for_its_routes() -> None:

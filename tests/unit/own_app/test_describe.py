@@ -6,14 +6,12 @@ from pathlib import Path
 
 import pytest
 from an_app import an_app
-from places import ROOT
+from make_plans import MATRIX
 
 from bench.cli.arguments import parse_selection
 from bench.cli.plan import make_run, plan_of
 from bench.cli.report import build_verb
 from bench.core.errors import UserError
-from bench.matrix.load import load_matrix
-from bench.matrix.model import Matrix
 from bench.own_app.app import read_app, with_own_app, write_app
 from bench.own_app.describe import Given, describe, requirements_of
 from bench.own_app.targets import Target
@@ -23,31 +21,26 @@ from driver.messages import host_of
 FLASK = "from flask import Flask\napp = Flask(__name__)\n"
 
 
-@pytest.fixture(scope="module")
-def matrix() -> Matrix:
-    return load_matrix(ROOT / "services/matrix.toml")
-
-
 @pytest.fixture
 def given(tmp_path: Path) -> Given:
     (tmp_path / "main.py").write_text(FLASK)
     return Given(folder="/home/me/My shop", app="main:app", source=tmp_path)
 
 
-def test_what_is_found_in_the_folder(given: Given, matrix: Matrix) -> None:
-    app, by = describe(given, matrix)
+def test_what_is_found_in_the_folder(given: Given) -> None:
+    app, by = describe(given, MATRIX)
     assert (app.name, app.interface, by) == ("my-shop", "wsgi", "flask.Flask")
     assert (app.pythons, app.targets, app.scenario) == (("3.13",), (Target("get-root"),), "get-root")
 
 
-def test_two_folders_of_one_name_have_images_of_their_own(given: Given, matrix: Matrix) -> None:
-    one, other = (describe(replace(given, folder=f"/{name}/shop"), matrix)[0] for name in "ab")
+def test_two_folders_of_one_name_have_images_of_their_own(given: Given) -> None:
+    one, other = (describe(replace(given, folder=f"/{name}/shop"), MATRIX)[0] for name in "ab")
     assert one.name == other.name and one.label != other.label
 
 
-def test_a_folder_called_like_a_framework_or_a_server_is_not_mistaken_for_it(given: Given, matrix: Matrix) -> None:
+def test_a_folder_called_like_a_framework_or_a_server_is_not_mistaken_for_it(given: Given) -> None:
     for name in ("flask", "uvicorn"):
-        assert describe(replace(given, folder=f"/x/{name}"), matrix)[0].name == f"app-{name}"
+        assert describe(replace(given, folder=f"/x/{name}"), MATRIX)[0].name == f"app-{name}"
 
 
 @pytest.mark.parametrize(
@@ -63,24 +56,22 @@ def test_a_folder_called_like_a_framework_or_a_server_is_not_mistaken_for_it(giv
         ({"pythons": ("2.7",)}, "unknown Python '2.7'"),
     ],
 )
-def test_refused(given: Given, matrix: Matrix, change: dict[str, str], words: str) -> None:
+def test_refused(given: Given, change: dict[str, str], words: str) -> None:
     with pytest.raises(UserError, match=words):
-        describe(replace(given, **change), matrix)  # type: ignore[arg-type]
+        describe(replace(given, **change), MATRIX)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["common", "server"])
-def test_a_module_that_the_images_have_too(given: Given, matrix: Matrix, name: str) -> None:
+def test_a_module_that_the_images_have_too(given: Given, name: str) -> None:
     (given.source / f"{name}.py").touch()
     with pytest.raises(UserError, match=f"has a module '{name}'"):
-        describe(given, matrix)
+        describe(given, MATRIX)
 
 
-def test_the_names_of_an_environment_are_taken_and_its_values_are_not(
-    given: Given, matrix: Matrix, tmp_path: Path
-) -> None:
+def test_the_names_of_an_environment_are_taken_and_its_values_are_not(given: Given, tmp_path: Path) -> None:
     file = tmp_path / "shop.env"
     file.write_text("# comment\n\nexport TOKEN='very secret'\nURL=x=y\n")
-    app, _ = describe(replace(given, variables=file, env_file="/home/me/shop.env"), matrix)
+    app, _ = describe(replace(given, variables=file, env_file="/home/me/shop.env"), MATRIX)
     write_app(tmp_path, app)
     assert app.variables == ("TOKEN", "URL")
     assert "very secret" not in (tmp_path / "app.json").read_text()
@@ -92,13 +83,13 @@ def test_the_names_of_an_environment_are_taken_and_its_values_are_not(
     ):
         file.write_text(text)
         with pytest.raises(UserError, match=words):
-            describe(replace(given, variables=file, env_file="shop.env"), matrix)
+            describe(replace(given, variables=file, env_file="shop.env"), MATRIX)
 
 
-def test_expectations_are_of_targets_that_there_are(given: Given, matrix: Matrix, tmp_path: Path) -> None:
+def test_expectations_are_of_targets_that_there_are(given: Given, tmp_path: Path) -> None:
     file = tmp_path / "expect.json"
     file.write_text('{"GET /": {"contains": ["x"]}}')
-    assert describe(replace(given, expect=file), matrix)[0].expect == ({"contains": ["x"]},)
+    assert describe(replace(given, expect=file), MATRIX)[0].expect == ({"contains": ["x"]},)
     for text, words in (
         ("[]", "is not an object"),
         ("{", "cannot be read as JSON"),
@@ -111,16 +102,14 @@ def test_expectations_are_of_targets_that_there_are(given: Given, matrix: Matrix
     ):
         file.write_text(text)
         with pytest.raises(UserError, match=words):
-            describe(replace(given, expect=file), matrix)
+            describe(replace(given, expect=file), MATRIX)
 
 
-def test_a_target_may_not_have_the_name_of_a_scenario_of_the_contract(
-    given: Given, matrix: Matrix, tmp_path: Path
-) -> None:
+def test_a_target_may_not_have_the_name_of_a_scenario_of_the_contract(given: Given, tmp_path: Path) -> None:
     file = tmp_path / "targets.txt"
     file.write_text("# name queries-5-raw\nGET /\n")
     with pytest.raises(UserError, match="is taken by a route of the contract"):
-        describe(replace(given, targets=file, targets_name="targets.txt"), matrix)
+        describe(replace(given, targets=file, targets_name="targets.txt"), MATRIX)
 
 
 def test_what_is_written_is_what_is_read(tmp_path: Path) -> None:
@@ -132,15 +121,15 @@ def test_what_is_written_is_what_is_read(tmp_path: Path) -> None:
         read_app(tmp_path)
 
 
-def test_the_matrix_has_the_app_on_every_server_of_its_interface(given: Given, matrix: Matrix) -> None:
-    own = with_own_app(matrix, describe(given, matrix)[0])
+def test_the_matrix_has_the_app_on_every_server_of_its_interface(given: Given) -> None:
+    own = with_own_app(MATRIX, describe(given, MATRIX)[0])
     services = [s for s in own.services if s.framework.name == "my-shop" and s.python == "3.13"]
-    assert {s.server.name for s in services} == {s.name for s in matrix.servers.values() if "wsgi" in s.serves}
-    assert len(own.services) - len(matrix.services) == len(services) * len(matrix.pythons)
-    [route] = [route for name, route in own.routes.items() if name not in matrix.routes]
+    assert {s.server.name for s in services} == {s.name for s in MATRIX.servers.values() if "wsgi" in s.serves}
+    assert len(own.services) - len(MATRIX.services) == len(services) * len(MATRIX.pythons)
+    [route] = [route for name, route in own.routes.items() if name not in MATRIX.routes]
     assert (route.scenario, route.path, route.waits, route.targets) == ("get-root", "/", True, 1)
     assert services[0].lacking(route) is None
-    assert all(services[0].lacking(other) for other in matrix.routes.values())
+    assert all(services[0].lacking(other) for other in MATRIX.routes.values())
     assert services[0].image.startswith("bench/own-")
 
 
@@ -195,10 +184,9 @@ def test_sources_of_uv_are_refused(tmp_path: Path) -> None:
 
 
 def test_the_plan_of_an_app_is_a_table_in_turns_and_with_a_p99_a_knee_for_each_server(
-    given: Given, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    given: Given, tmp_path: Path
 ) -> None:
-    monkeypatch.chdir(ROOT)
-    app, _ = describe(given, load_matrix())
+    app, _ = describe(given, MATRIX)
     write_app(tmp_path, app)
     words = [f"--own-app={tmp_path}", "--server", "waitress,cheroot"]
     plan, _, _ = plan_of(parse_selection(words))
@@ -216,11 +204,8 @@ def test_the_plan_of_an_app_is_a_table_in_turns_and_with_a_p99_a_knee_for_each_s
         plan_of(parse_selection(["--p99", "50ms"]))
 
 
-def test_the_lines_of_an_app_name_its_requests_and_a_run_has_them_for_every_tool(
-    given: Given, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(ROOT)
-    app, _ = describe(given, load_matrix())
+def test_the_lines_of_an_app_name_its_requests_and_a_run_has_them_for_every_tool(given: Given, tmp_path: Path) -> None:
+    app, _ = describe(given, MATRIX)
     (tmp_path / "described").mkdir()
     write_app(tmp_path / "described", app)
     words = [f"--own-app={tmp_path / 'described'}", "--server", "waitress,cheroot", "--cpu-hour-price", "0.04"]
@@ -244,13 +229,11 @@ def test_the_lines_of_an_app_name_its_requests_and_a_run_has_them_for_every_tool
 
 
 @pytest.fixture
-def words(given: Given, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def words(given: Given, tmp_path: Path) -> list[str]:
     """The options with which scripts/compare.sh measures an app of two refs."""
-    monkeypatch.chdir(ROOT)
-    matrix = load_matrix()
     for name in ("base", "head"):
         (tmp_path / name / "locks").mkdir(parents=True)
-        app, _ = describe(replace(given, folder=f"/at/{name}/shop"), matrix)
+        app, _ = describe(replace(given, folder=f"/at/{name}/shop"), MATRIX)
         write_app(tmp_path / name, app)
     refs = tmp_path / "refs"
     refs.mkdir()

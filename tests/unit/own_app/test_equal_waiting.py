@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 from an_app import an_app
+from make_plans import MATRIX
 from places import ROOT
 
 from bench.matrix.compose import run_services
 from bench.matrix.knobs import AT_ONCE, parse_knob
-from bench.matrix.load import load_matrix
 from bench.matrix.model import Service
 from bench.matrix.start_command import START, StartCommand, Waits
 from bench.own_app.app import with_own_app
@@ -27,7 +27,6 @@ from bench.plan.selection import Selection
 from bench.plan.variants import Variant
 from bench.words.remarks import waits_words
 
-MATRIX = load_matrix(ROOT / "services/matrix.toml")
 BASE = {"PORT": "8080", "BACKLOG": "2048"}
 STUB = '#!/bin/sh\nprintf "%s\\0" "${0##*/}" "$@"\n'
 """A program that prints its arguments."""

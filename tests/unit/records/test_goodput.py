@@ -5,29 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from built_runs import only_record
-from make_run import entry, output_of, write_measurement, write_run
+from built_runs import measured
+from make_run import entry, output_of
 from places import SAMPLES
-
-from bench.records.record import Record
-
-
-def record_of(folder: Path, tool: str, output: str) -> Record:
-    line = entry(tool=tool)
-    write_run(folder, [line])
-    write_measurement(folder, line, output)
-    return only_record(folder)
 
 
 def test_heys_rate_counts_requests_that_got_no_answer(tmp_path: Path) -> None:
     # 15 good responses to 20 requests, at 6.6594 requests/s.
-    record = record_of(tmp_path, "hey", (SAMPLES / "hey/timeouts-some.txt").read_text())
+    record = measured(tmp_path, entry(tool="hey"), (SAMPLES / "hey/timeouts-some.txt").read_text())
     assert (record.requests, record.attempts, record.successes) == (15, 20, 15)
     assert record.goodput == pytest.approx(6.6594 * 15 / 20)
 
 
 @pytest.mark.parametrize("tool", ["wrk", "hey"])
 def test_answers_with_an_error_status_are_no_part_of_it(tool: str, tmp_path: Path) -> None:
-    record = record_of(tmp_path, tool, output_of(entry(tool=tool), 4000, 5000))
+    record = measured(tmp_path, entry(tool=tool), output_of(entry(tool=tool), 4000, 5000))
     assert record.successes == 15_000
     assert record.goodput == pytest.approx(3000)

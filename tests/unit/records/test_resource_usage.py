@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
-from built_runs import only_record
-from make_run import entry, output_of, services_of, write_measurement, write_run
+from built_runs import measured, only_record
+from make_run import entry, output_of, services_of, write_measurement
 
 from bench.records.record import Record
 from driver.steps.measure import REPLACED
-
-
-def measured(folder: Path, line: dict[str, Any], **files: Any) -> Record:
-    """The record of one measurement at 4,000/s (vegeta: its rate) with these raw files."""
-    write_run(folder, [line])
-    write_measurement(folder, line, output_of(line, line["rate"] or 4000), **files)
-    return rebuilt(folder)
-
-
-def rebuilt(folder: Path) -> Record:
-    return only_record(folder)
 
 
 def test_the_databases_cpu_is_part_of_a_request_that_asks_it(tmp_path: Path) -> None:
@@ -42,13 +30,13 @@ def test_a_database_without_counters_hides_the_cost_of_those_who_ask_it(
     (services_of(tmp_path, line) / "postgres.after").write_text(
         "null the container's cgroup cannot be read on this host\n"
     )
-    record = rebuilt(tmp_path)
+    record = only_record(tmp_path)
     reason = "the container's cgroup cannot be read on this host"
     assert record.nulls["database_cpu_s"] == record.nulls["foreign_ratio"] == reason
     assert (record.cpu_per_success_s is not None) == (record.goodput_per_core is not None) == known
     assert known or record.nulls["cpu_per_success_s"] == record.nulls["goodput_per_core"] == reason
     (services_of(tmp_path, line) / "postgres.after").unlink()
-    assert rebuilt(tmp_path).nulls["database_cpu_s"] == "the database's counters were not saved"
+    assert only_record(tmp_path).nulls["database_cpu_s"] == "the database's counters were not saved"
 
 
 def test_cpu_time_by_process_is_that_of_those_that_are_there_at_the_end(tmp_path: Path) -> None:
@@ -56,9 +44,9 @@ def test_cpu_time_by_process_is_that_of_those_that_are_there_at_the_end(tmp_path
     measured(tmp_path, line, after={"ticks_7": 10, "ticks_12": 650, "ticks_10": 30})
     with (services_of(tmp_path, line) / f"{line['service']}.before").open("a") as before:
         before.write("ticks_7 10\nticks_9 5\n")
-    assert rebuilt(tmp_path).process_cpu_s == (1.5, 0.3, 0.0)
+    assert only_record(tmp_path).process_cpu_s == (1.5, 0.3, 0.0)
     (services_of(tmp_path, line) / f"{line['service']}.after").write_text("cpu_usage_ns 6000000000\n")
-    none = rebuilt(tmp_path)
+    none = only_record(tmp_path)
     assert none.process_cpu_s is None
     assert none.nulls["process_cpu_s"] == "the server's counters do not include it"
 
@@ -72,12 +60,12 @@ def test_memory_start_up_and_image(tmp_path: Path) -> None:
     saved = tmp_path / "raw/services" / line["service"]
     (saved / "idle.txt").write_text("null no Docker socket\n")
     (saved / "image.json").unlink()
-    record = rebuilt(tmp_path)
+    record = only_record(tmp_path)
     assert record.nulls["memory_idle_bytes"] == "no Docker socket"
     assert record.nulls["start_s"] == "the time when its container started was not saved"
     assert record.nulls["image_bytes"].endswith("image.json is missing")
     (saved / "idle.txt").unlink()
-    assert rebuilt(tmp_path).nulls["memory_idle_bytes"] == "the idle service's counters were not saved"
+    assert only_record(tmp_path).nulls["memory_idle_bytes"] == "the idle service's counters were not saved"
 
 
 @pytest.mark.parametrize(
@@ -87,7 +75,7 @@ def test_an_image_without_a_size_has_none(data: bytes, tmp_path: Path) -> None:
     line = entry()
     measured(tmp_path, line)
     (tmp_path / "raw/services" / line["service"] / "image.json").write_bytes(data)
-    assert rebuilt(tmp_path).image_bytes is None
+    assert only_record(tmp_path).image_bytes is None
 
 
 @pytest.mark.parametrize(
@@ -170,13 +158,13 @@ def test_on_several_machines_noise_counts_where_it_was_the_most(tmp_path: Path) 
             file = saved / f"{entry()['service']}.{when}"
             kept = [line for line in file.read_text().splitlines() if line.split()[0] not in told]
             file.write_text("\n".join([*kept, *(f"{key} {value}" for key, value in told.items())]) + "\n")
-        assert rebuilt(folder).foreign_ratio == pytest.approx(foreign)
-        assert rebuilt(folder).steal_ratio == 0.0
+        assert only_record(folder).foreign_ratio == pytest.approx(foreign)
+        assert only_record(folder).steal_ratio == 0.0
     # The last one again: the database and the upstream used 0.4 s on the server's machine.
     (saved / "postgres.before").write_text((saved / "postgres.before").read_text() + "beside server\n")
-    assert rebuilt(folder).foreign_ratio == pytest.approx(0.2 - 0.4 / 12)
+    assert only_record(folder).foreign_ratio == pytest.approx(0.2 - 0.4 / 12)
     file.write_text(file.read_text().replace("proc_stat_cpu", "other"))
-    assert rebuilt(folder).nulls["foreign_ratio"] == "the counters of the server's machine do not include it"
+    assert only_record(folder).nulls["foreign_ratio"] == "the counters of the server's machine do not include it"
 
 
 def test_what_an_app_brings_along_is_no_other_program(tmp_path: Path) -> None:
@@ -184,9 +172,9 @@ def test_what_an_app_brings_along_is_no_other_program(tmp_path: Path) -> None:
     host(tmp_path, (200, 0, 90, 840, 10, 0, 0, 0))
     for when, cpu_ns in (("before", 0), ("after", 6 * 10**8)):
         (folder / f"own-database.{when}").write_text(f"cpu_usage_ns {cpu_ns}\n")
-    assert rebuilt(tmp_path).foreign_ratio == pytest.approx(0.0)
+    assert only_record(tmp_path).foreign_ratio == pytest.approx(0.0)
     (folder / "own-database.after").unlink()
-    assert rebuilt(tmp_path).nulls["foreign_ratio"] == "the own-database's counters were not saved"
+    assert only_record(tmp_path).nulls["foreign_ratio"] == "the own-database's counters were not saved"
 
 
 def test_a_database_that_an_app_replaces_hides_no_other_program(tmp_path: Path) -> None:
@@ -195,7 +183,7 @@ def test_a_database_that_an_app_replaces_hides_no_other_program(tmp_path: Path) 
     for when, cpu_ns in (("before", 0), ("after", 6 * 10**8)):
         (folder / f"own-postgres.{when}").write_text(f"cpu_usage_ns {cpu_ns}\n")
         (folder / f"postgres.{when}").write_text(REPLACED)
-    record = rebuilt(tmp_path)
+    record = only_record(tmp_path)
     # 0.6 s more than in the other tests were busy, and its own database used 0.3 s more than theirs.
     assert record.foreign_ratio == pytest.approx(0.025)
     assert record.nulls["database_cpu_s"] == "the app's own Compose file replaces it"
@@ -225,7 +213,7 @@ def test_without_counters_there_is_no_foreign_cpu_but_steal(tmp_path: Path) -> N
     for name in (line["service"], "postgres", "upstream"):
         for when in ("before", "after"):
             (services_of(tmp_path, line) / f"{name}.{when}").write_text("null no Docker socket here\n")
-    record = rebuilt(tmp_path)
+    record = only_record(tmp_path)
     assert record.valid and record.steal_ratio == 1 / 600
     assert record.nulls["foreign_ratio"] == "no Docker socket here"
     report = (tmp_path / "report.md").read_text()
@@ -238,6 +226,4 @@ def test_without_counters_there_is_no_foreign_cpu_but_steal(tmp_path: Path) -> N
 )
 def test_a_process_that_is_gone_after_the_window_is_a_lost_worker(pids: str, found: bool, tmp_path: Path) -> None:
     record = measured(tmp_path, entry(), after={"pids": pids})
-    assert [(cause.cause, cause.detail) for cause in record.causes] == (
-        [("server", "lost 1 of its processes")] if found else []
-    )
+    assert [(cause.cause, cause.detail) for cause in record.causes] == [("server", "lost 1 of its processes")] * found

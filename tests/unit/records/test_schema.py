@@ -22,7 +22,6 @@ FILE = ROOT / "docs/records.schema.json"
 
 
 @cache
-@cache
 def validator() -> Any:
     # Imported here, because the import takes seconds and only these tests need it.
     import jsonschema

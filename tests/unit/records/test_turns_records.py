@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from built_runs import only_record
+from built_runs import causes, only_record
 from loop_runs import block, tables_of, write_window
 from make_run import mark_measured, write_run
 
@@ -28,10 +28,6 @@ def judged(folder: Path, line: dict[str, Any] = LINE, rate: float = 3000, bad: i
         (services / f"{line['service']}.{when}").write_text(f"running true\nmemory_bytes 5000000\npids 7 9\n{text}")
     mark_measured(folder, line)
     return only_record(folder)
-
-
-def causes(record: Record) -> list[str]:
-    return [cause.cause for cause in record.causes]
 
 
 def test_a_window_is_of_the_services_own_turns(tmp_path: Path) -> None:
@@ -73,11 +69,12 @@ def turn(ms: int, responses: int, cpu_ms: int, **changes: Any) -> dict[str, Any]
 
 # A turn begins with 10 ms without a response, in which 5 ms of CPU time are used; then there is one each millisecond.
 TWO_LENGTHS = [turn(60, 50, 50, long=False), turn(210, 200, 170, long=True)] * 2
+USED_NS = {LINE["service"]: 440 * MS, SERVER_CPUS: 440 * MS, OURS_THERE: 440 * MS, "loadgen": 4 * MS}
+"""CPU time over all of them."""
 
 
 def test_the_steady_part_of_a_window_is_free_of_the_begin_and_the_end_of_turns(tmp_path: Path) -> None:
-    cpu_ns = {LINE["service"]: 440 * MS, SERVER_CPUS: 440 * MS, OURS_THERE: 440 * MS, "loadgen": 4 * MS}
-    turns = {"load_ns": 486 * MS, "drain_ns": 54 * MS, "count": 4, "cpu_ns": cpu_ns, "each": TWO_LENGTHS}
+    turns = {"load_ns": 486 * MS, "drain_ns": 54 * MS, "count": 4, "cpu_ns": USED_NS, "each": TWO_LENGTHS}
     record = judged(tmp_path, rate=500, turns=turns)
     assert record.goodput == record.speed == pytest.approx(500 / 0.54)
     assert record.steady_goodput == record.steady_speed == pytest.approx(1000)
@@ -107,17 +104,19 @@ def test_without_turns_of_two_lengths_there_is_no_steady_part(tmp_path: Path, ea
 def test_a_service_that_answers_whole_rounds_one_at_a_time_is_steady_all_the_time(tmp_path: Path) -> None:
     # The last responses of a short turn take as long as a long turn.
     each = [one | {"drain_ns": 0 if one["long"] else 100 * MS} for one in TWO_LENGTHS]
-    cpu_ns = {LINE["service"]: 440 * MS, SERVER_CPUS: 440 * MS, OURS_THERE: 440 * MS, "loadgen": 4 * MS}
-    record = judged(tmp_path, turns={"each": each, "cpu_ns": cpu_ns})
+    record = judged(tmp_path, turns={"each": each, "cpu_ns": USED_NS})
     assert (record.steady_goodput, record.steady_speed) == (record.goodput, record.speed) == (3000, 3000)
     assert record.steady_cpu_per_success_s == record.cpu_per_success_s
 
 
-def speed_of(folder: Path, used_s: float, others_s: float, ran_s: float | None = None, waited_s: float = 0.0) -> Record:
+def speed_of(
+    folder: Path, used_s: float, others_s: float, ran_s: float | None = None, waited_s: float = 0.0, **files: Any
+) -> Record:
     """A window of one second with 3,000 responses, on one CPU, beside other programs."""
-    ns = {LINE["service"]: used_s, "loadgen": 0.1, SERVER_CPUS: used_s + others_s, OURS_THERE: used_s}
-    ns |= {RAN: ran_s, WAITED: waited_s} if ran_s is not None else {}
-    return judged(folder, turns={"cpu_ns": {name: round(value * 1e9) for name, value in ns.items()}})
+    seconds = {LINE["service"]: used_s, "loadgen": 0.1, SERVER_CPUS: used_s + others_s, OURS_THERE: used_s}
+    seconds |= {RAN: ran_s, WAITED: waited_s} if ran_s is not None else {}
+    cpu_ns = {name: round(value * 1e9) for name, value in seconds.items()}
+    return judged(folder, turns={"cpu_ns": cpu_ns}, **files)
 
 
 @pytest.mark.parametrize(
@@ -164,9 +163,7 @@ def test_a_service_is_busy_by_the_cpus_that_it_can_use(
     workers: int | None, used_s: float, busy: float, speed: float, tmp_path: Path
 ) -> None:
     limits = {"nofile": 16384, "cpus": 2, "host_cpus": 4, "server_cpus": 2, "workers": workers}
-    ns = {LINE["service"]: used_s, "loadgen": 0.1, SERVER_CPUS: used_s, OURS_THERE: used_s, RAN: used_s, WAITED: 0.5}
-    turns = {"cpu_ns": {name: round(value * 1e9) for name, value in ns.items()}}
-    record = judged(tmp_path, turns=turns, limits=limits)
+    record = speed_of(tmp_path, used_s, 0.0, used_s, 0.5, limits=limits)
     assert (record.server_busy_ratio, record.speed) == (pytest.approx(busy), pytest.approx(speed))
 
 

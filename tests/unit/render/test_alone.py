@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from built_runs import report_of
 from make_plans import plan
 from make_run import entry, output_of, write_measurement, write_run
 
-from bench.cli.report import build_verb
 from bench.render.alone import AT_TARGET, BASE, CLOSED_LOOP, KNEE, OPEN_LOOP
 
 LOADS = (("wrk", "c32"), ("ab", "c32"), ("hey", "c32"), ("hey", "c32r200"), ("vegeta", "r200"))
@@ -23,8 +23,7 @@ def report(folder: Path, rates: Mapping[tuple[str, str, str], tuple[float, int]]
     write_run(folder, lines, **facts)
     for line, (rps, bad) in zip(lines, rates.values(), strict=True):
         write_measurement(folder, line, output_of(line, rps, bad))
-    assert build_verb([str(folder)]) == 0
-    return (folder / "report.md").read_text()
+    return report_of(folder)
 
 
 def columns(text: str, *names: str) -> list[list[str]]:

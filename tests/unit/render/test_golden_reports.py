@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from built_runs import report_of
 from golden import same_as
 from golden_runs import FORMS
 from make_run import entry, output_of, write_measurement, write_run
@@ -20,7 +21,6 @@ from turns_runs import measured, own_app_run, ranking_of, service_of, table, tol
 from bench.analysis.findings import findings_of
 from bench.analysis.profiles.stacks import parse_stacks
 from bench.analysis.services import price_of
-from bench.cli.report import build_verb
 from bench.render.in_turns import own_app_tables
 from bench.render.page import document
 from bench.render.page.data import tree_of
@@ -30,15 +30,13 @@ from bench.words.conclusions import told_ranking
 
 
 def built(folder: Path) -> tuple[str, str]:
-    assert build_verb([str(folder)]) == 0
-    return (folder / "report.md").read_text(), (folder / "index.html").read_text()
+    return report_of(folder), (folder / "index.html").read_text()
 
 
 @pytest.mark.parametrize("make", FORMS, ids=lambda make: make.__name__)
 def test_report(make: Callable[[Path], Any], tmp_path: Path) -> None:
     make(tmp_path / "a-run")
-    report, _ = built(tmp_path / "a-run")
-    same_as(GOLDEN / f"{make.__name__}.md", report)
+    same_as(GOLDEN / f"{make.__name__}.md", report_of(tmp_path / "a-run"))
 
 
 def test_report_of_tables_in_turns(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import json
 import random
 import re
 import zlib
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,14 +19,13 @@ from make_run import entry, output_of, write_measurement, write_run
 
 from bench.analysis.cells.latency import DRAWN, Distribution, merge
 from bench.cli.report import build_verb
-from bench.plan.measurement import Measurement
 from bench.records.record import Record
 from bench.render.page.data import page_data
 from bench.render.page.document import FLAMES, HERE, LIBRARIES, json_block, policy
 from bench.render.page.windows import IN_A_PART, MOST_KEPT, WindowDetails, parts, window_details_of
 from bench.render.page.windows import output_of as kept_of
 from bench.render.text import rounded, short, visible
-from bench.run.reader import read_raw, read_run
+from bench.run.reader import read_run
 from bench.tools.send_lag import least_requests, quantile_of
 from bench.validity.run_records import reviewed
 
@@ -114,11 +114,13 @@ def test_a_curve_has_the_quantiles_and_ends_where_there_are_too_few_requests() -
     assert merge([one, late]).curve[-1][0] < 0.99
 
 
-def made(folder: Path, count: int = 3, output: bytes | None = None) -> tuple[list[Record], list[WindowDetails]]:
+def made(
+    folder: Path, count: int = 1, output: bytes | None = None, tool: Mapping[str, Any] | None = None
+) -> tuple[list[Record], list[WindowDetails]]:
     lines = [entry("aiohttp", number=number, round=number) for number in range(1, count + 1)]
     write_run(folder, lines)
     for line in lines:
-        write_measurement(folder, line, output or output_of(line, 4000 + line["round"]))
+        write_measurement(folder, line, output or output_of(line, 4000 + line["round"]), tool=tool)
     windows: list[WindowDetails] = []
     return reviewed(read_run(str(folder)), {}, lambda raw: windows.append(window_details_of(raw))), windows
 
@@ -147,11 +149,7 @@ def test_raw_output_is_cut_if_the_page_would_be_too_large(tmp_path: Path) -> Non
 
 
 def test_a_measurement_with_endless_words_stays_small(tmp_path: Path) -> None:
-    line = entry("aiohttp")
-    write_run(tmp_path, [line])
-    write_measurement(tmp_path, line, output_of(line, 4000), tool={"argv": ["x" * 1_000_000], "stdin": "y" * 1_000_000})
-    windows: list[WindowDetails] = []
-    records = reviewed(read_run(str(tmp_path)), {}, lambda raw: windows.append(window_details_of(raw)))
+    records, windows = made(tmp_path, tool={"argv": ["x" * 1_000_000], "stdin": "y" * 1_000_000})
     assert len(json.dumps(inflated(parts(records, windows, 1 << 30)))) < 20_000
 
 
@@ -160,7 +158,7 @@ def test_a_measurement_with_endless_words_stays_small(tmp_path: Path) -> None:
     [({}, 0), ({"foreign_ratio": 0.2}, 1), ({"steal_ratio": 0.2}, 1), ({"foreign_ratio": 0.2, "mode": "turns"}, 0)],
 )
 def test_a_noisy_window_is_marked_unless_it_is_in_turns(figures: dict[str, Any], noisy: int, tmp_path: Path) -> None:
-    records, windows = made(tmp_path, 1)
+    records, windows = made(tmp_path)
     changed = [replace(records[0], **figures)]
     data = page_data(read_run(str(tmp_path)), {}, changed, windows, latencies={})
     assert data["measurements"]["noisy"] == [noisy]
@@ -172,7 +170,7 @@ def test_a_noisy_window_is_marked_unless_it_is_in_turns(figures: dict[str, Any],
 def test_a_cell_has_the_t_interval_of_its_rounds(
     speeds: list[float], interval: tuple[float, float] | None, tmp_path: Path
 ) -> None:
-    records, windows = made(tmp_path, 1)
+    records, windows = made(tmp_path)
     rounds = [replace(records[0], goodput=speed) for speed in speeds]
     cells = page_data(read_run(str(tmp_path)), {}, rounds, windows * len(speeds), latencies={})["cells"]
     assert (cells["low"] + cells["high"]) == ([None, None] if interval is None else pytest.approx(interval, rel=1e-3))
@@ -193,12 +191,8 @@ def test_pressure_is_the_part_of_the_window_or_nothing(
 ) -> None:
     tool: dict[str, Any] = {"start_ns": 10**9, "end_ns": 5 * 10**9, "before": {"pressure_cpu": "some avg10=0 total=7"}}
     tool |= {"after": {"pressure_cpu": "some avg10=0 avg60=0 total=1000007\nfull avg10=0 total=0"}} | change
-    line = entry("aiohttp")
-    write_run(tmp_path, [line])
-    write_measurement(tmp_path, line, "", tool=tool)
-    (planned,) = read_run(str(tmp_path)).planned
-    assert isinstance(planned, Measurement)
-    assert window_details_of(read_raw(str(tmp_path), planned)).pressure_ratio == told
+    (window,) = made(tmp_path, tool=tool)[1]
+    assert window.pressure_ratio == told
 
 
 def test_a_run_without_a_measurement_has_a_page(tmp_path: Path) -> None:

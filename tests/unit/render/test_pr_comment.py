@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from compared_runs import build_failed, in_turns
 from golden import same_as
-from make_run import entry, output_of, write_measurement, write_run
+from make_run import entry, write_measured, write_run
 from places import GOLDEN
 from ranking_run import without_a_figure
 from rated_tables import rated
@@ -256,12 +256,9 @@ def test_a_service_without_any_figure_is_invalid(tmp_path: Path, capsys: Capture
     assert told(folder, capsys, "slower")[1] == 0
 
 
-def solo(folder: Path, rate: float, *, bad: int = 0, **facts: Any) -> str:
+def solo(folder: Path) -> str:
     lines = [entry(stack, number=number) for number, stack in enumerate(("aiohttp", "tornado"), 1)]
-    write_run(folder, lines, **facts)
-    for line in lines:
-        write_measurement(folder, line, output_of(line, rate, bad if line["server"] == "tornado" else 0))
-    build_verb([str(folder)])
+    build_verb([str(write_measured(folder, lines, 3000))])
     return str(folder)
 
 
@@ -279,7 +276,7 @@ def test_a_comment_on_two_runs_leads_to_their_table(words: Sequence[str], instea
 
 
 def test_a_run_without_a_table_says_so(tmp_path: Path, capsys: Capture) -> None:
-    assert main(["pr-comment", solo(tmp_path / "base", 3000)]) == 2
+    assert main(["pr-comment", solo(tmp_path / "base")]) == 2
     assert "has no table in turns and so no verdicts: select two services" in capsys.readouterr().err
 
 
@@ -289,7 +286,7 @@ def test_a_run_without_a_table_says_so(tmp_path: Path, capsys: Capture) -> None:
 def test_a_run_with_the_folders_of_an_earlier_version_is_not_read(place: str, tmp_path: Path, capsys: Capture) -> None:
     """No command that reads runs accepts it; the message names the version that does."""
     folder = str(write_run(tmp_path / "old", [entry("aiohttp", dir=f"raw/r01/{place}")]))
-    other = solo(tmp_path / "base", 3000)
+    other = solo(tmp_path / "base")
     capsys.readouterr()
     for argv in (["pr-comment", folder], ["build", folder], ["compare", folder, other], ["export", "csv", folder]):
         assert main(argv) == 2

@@ -8,28 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from built_runs import only_record
+from built_runs import causes, only_record
+from built_runs import measured as judged
 from make_run import entry, output_of, services_of, write_measurement, write_run
 from places import SAMPLES
-
-from bench.records.record import Record
 
 WRK = entry(tool="wrk", level="c64")
 HEY = entry(tool="hey", level="c64")
 COUNTED = entry(tool="hey", level="c50n205")
 AB = entry(tool="ab", level="c16n1000")
 VEGETA = entry(tool="vegeta", level="r500")
-
-
-def judged(folder: Path, line: dict[str, Any], output: str | bytes, **files: Any) -> Record:
-    """The record of one measurement with these raw files."""
-    write_run(folder, [line])
-    write_measurement(folder, line, output, **files)
-    return only_record(folder)
-
-
-def causes(record: Record) -> list[str]:
-    return [cause.cause for cause in record.causes]
 
 
 def sample(name: str) -> bytes:

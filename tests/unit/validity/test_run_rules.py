@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from built_runs import build, only_record
+from built_runs import build, causes, measured
 from make_run import entry, output_of, write_measurement, write_run
 
 from bench.records.record import Record
@@ -19,10 +19,7 @@ LIMITS = NoiseLimits()
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory: pytest.TempPathFactory) -> Record:
     """A valid record of wrk at 4,000/s, round 1."""
-    folder, line = tmp_path_factory.mktemp("run"), entry()
-    write_run(folder, [line])
-    write_measurement(folder, line, output_of(line, 4000))
-    record = only_record(folder)
+    record = measured(tmp_path_factory.mktemp("run"), entry())
     assert record.valid, record.causes
     return record
 
@@ -30,10 +27,6 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Record:
 def null(record: Record, goodput: float, **changes: Any) -> Record:
     """The null server's measurement."""
     return dataclasses.replace(record, id="r01-0099", service="null", goodput=goodput, **changes)
-
-
-def causes(record: Record) -> list[str]:
-    return [cause.cause for cause in record.causes]
 
 
 @pytest.mark.parametrize("ceiling, found", [(8001, False), (8000, False), (7999, True)])

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from loop_runs import block, solo
-from make_run import output_of, write_measurement, write_run
+from make_run import write_measured
 
 from bench.__main__ import main
 from bench.run.reader import read_run
@@ -14,11 +14,7 @@ from bench.words.setup import side_by_side
 
 
 def a_run(folder: Path, **facts: Any) -> Path:
-    in_turns, alone = block(1, ("aiohttp", "tornado")), solo("aiohttp", 7)
-    run = write_run(folder, [*in_turns, alone], **facts)
-    for line in (*in_turns, alone):
-        write_measurement(run, line, output_of(line, 1000))
-    return run
+    return write_measured(folder, [*block(1, ("aiohttp", "tornado")), solo("aiohttp", 7)], 1000, **facts)
 
 
 def test_a_report_names_what_pairs_of_nodes_shared(tmp_path: Path) -> None:

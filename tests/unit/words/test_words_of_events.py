@@ -240,16 +240,13 @@ def sentences_of_events() -> Said:
         "one round": releases((500,)),
         "nobody loses": releases((0, 0, 0)),
         "a bad day": bad_day(),
-        "one has no threads left": [
-            record
-            for number in range(1, 8)
-            for record in (
-                event("gunicorn", "exhausted", "threads", round=number, lost=63),
-                event("uvicorn", "exhausted", "threads", round=number),
-                event("gunicorn", "away", "database silent", round=number, lost=75),
-                event("uvicorn", "away", "database silent", round=number),
-            )
-        ],
+        "one has no threads left": rounds_of(
+            event("gunicorn", "exhausted", "threads", lost=63),
+            event("uvicorn", "exhausted", "threads"),
+            event("gunicorn", "away", "database silent", lost=75),
+            event("uvicorn", "away", "database silent"),
+            rounds=7,
+        ),
         "idle connections": [
             event(name, "idle-close", sent=960, recovered_s=None, timeline=(), extras={"idle_s": idle_s})
             for name, idle_s in (("a", 5.0), ("b", 2.0), ("c", 5.0), ("d", 0.0), ("e", 65.0), ("null", 5.0))
@@ -258,16 +255,12 @@ def sentences_of_events() -> Said:
             event(name, "idle-close", "up to 65 s", extras={"held": 32, "watched_s": watched_s})
             for name, watched_s in (("a", 65.0), ("b", 65.0), ("c", 20.0))
         ],
-        "behind a proxy, with a wait": [
-            event(name, "rolling", "behind HAProxy, pre-stop 3 s", round=number, lost=lost)
-            for number in range(1, 8)
-            for name, lost in (("a", 9), ("b", 0))
-        ],
-        "three of which two lose none": [
-            one
-            for number in range(1, 8)
-            for one in (event("a", round=number, lost=4), event("b", round=number), event("c", round=number))
-        ],
+        "behind a proxy, with a wait": rounds_of(
+            event("a", "rolling", "behind HAProxy, pre-stop 3 s", lost=9),
+            event("b", "rolling", "behind HAProxy, pre-stop 3 s"),
+            rounds=7,
+        ),
+        "three of which two lose none": rounds_of(event("a", lost=4), event("b"), event("c"), rounds=7),
     }
     found: dict[str, list[str]] = {}
     for case, records in tables.items():
@@ -511,8 +504,8 @@ def test_gone_is_who_answers_nothing_in_the_last_second(end: str) -> None:
 
 def test_a_service_that_takes_longer_does_not_lose_less() -> None:
     """Both lose 200 requests per reload; the one with windows twice as long only answers more other requests."""
-    quick = [event("uvicorn", round=number, sent=1000, lost=200) for number in range(1, 11)]
-    slow = [event("granian", round=number, sent=2000, lost=200) for number in range(1, 11)]
+    quick = rounds_of(event("uvicorn", sent=1000, lost=200), rounds=10)
+    slow = rounds_of(event("granian", sent=2000, lost=200), rounds=10)
     (row,) = event_table([*quick, *slow]).rows
     (one,) = row.contrasts
     assert one.verdict == NOT_ENOUGH and one.p == 1.0

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from make_run import entry, output_of, sent_on_time, write_measurement, write_run
+from built_runs import build, measured, report_of
+from make_run import entry, output_of, sent_on_time, write_measured, write_measurement, write_run
 from turns_runs import record
 
 from bench.analysis.cells.latency import Distribution, merge, merged_latencies, read_distribution
-from bench.cli.report import build_verb
-from bench.records.record import Record, load
+from bench.records.record import Record
 from bench.render.alone import CLOSED_LOOP, OPEN_LOOP
 from bench.tools.send_lag import SHARES, Attack, latency_facts, quantile
 
@@ -112,11 +112,6 @@ def measured_record(line: dict[str, Any]) -> Record:
     return replace(record("aiohttp"), raw_file=f"{line['dir']}/output.json")
 
 
-def build(folder: Path, lines: list[dict[str, Any]]) -> str:
-    assert build_verb([str(folder)]) == 0
-    return (folder / "report.md").read_text()
-
-
 def test_a_refused_round_is_not_merged_and_the_table_says_how_many_are(tmp_path: Path) -> None:
     lines = lines_of(3)
     write_run(tmp_path, lines)
@@ -125,7 +120,7 @@ def test_a_refused_round_is_not_merged_and_the_table_says_how_many_are(tmp_path:
     # The round with errors would be visible in the percentiles.
     slow = sent_on_time(10_000, 2000, tail_ns=900 * MS)["latencies.json"]
     (tmp_path / lines[1]["dir"] / "latencies.json").write_text(slow)
-    report = build(tmp_path, lines)
+    report = report_of(tmp_path)
     assert (
         "| r2000 | 2,000 in 2 of 3 rounds | 1.90 ms (2 of 3 rounds) | 9.00 ms (2 of 3 rounds) | errors: 500 of"
         in report
@@ -133,10 +128,9 @@ def test_a_refused_round_is_not_merged_and_the_table_says_how_many_are(tmp_path:
 
 
 def test_a_cell_without_a_valid_round_has_its_cause(tmp_path: Path) -> None:
-    (line,) = lines = lines_of(1)
-    write_run(tmp_path, lines)
-    write_measurement(tmp_path, line, output_of(line, 2000, 500))
-    assert "| r2000 | – | errors: 500 of 10000 attempts" in build(tmp_path, lines)
+    (line,) = lines_of(1)
+    measured(tmp_path, line, output_of(line, 2000, 500))
+    assert "| r2000 | – | errors: 500 of 10000 attempts" in (tmp_path / "report.md").read_text()
 
 
 def test_rounds_at_several_rates_have_no_percentile_together(tmp_path: Path) -> None:
@@ -146,21 +140,18 @@ def test_rounds_at_several_rates_have_no_percentile_together(tmp_path: Path) -> 
         searched = line | {"rate": rate}
         write_measurement(tmp_path, searched, output_of(searched, rate))
         (tmp_path / line["dir"] / "knee.json").write_text(json.dumps({"rate": rate, "seconds": 5, "share": 0.7}))
-    report = build(tmp_path, lines)
+    report = report_of(tmp_path)
     assert "| knee70-p99-50ms | 1,200 (1,000 to 1,400) | 0.171 ms | rates differ | rates differ |" in report
 
 
 def test_every_percentile_of_a_closed_loop_stands_under_these_words(tmp_path: Path) -> None:
     levels = {"wrk": "c64", "hey": "c64", "ab": "c16n1000", "vegeta": "r2000"}
     lines = [entry(tool=tool, level=level, number=number) for number, (tool, level) in enumerate(levels.items(), 1)]
-    write_run(tmp_path, lines)
-    for line in lines:
-        write_measurement(tmp_path, line, output_of(line, 2000))
-    report = build(tmp_path, lines)
+    report = report_of(write_measured(tmp_path, lines, 2000))
     assert report.count(CLOSED_LOOP) == report.count(OPEN_LOOP) == 1
     assert report.index(CLOSED_LOOP) < report.index("### json, measured alone")
     write_run(tmp_path, lines[-1:])
-    assert CLOSED_LOOP not in build(tmp_path, lines)
+    assert CLOSED_LOOP not in report_of(tmp_path)
 
 
 HOSTILE = [
@@ -179,12 +170,11 @@ HOSTILE = [
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_what_is_no_such_file_is_no_distribution(text: str, tmp_path: Path) -> None:
-    (line,) = lines = lines_of(1)
-    write_run(tmp_path, lines)
-    write_measurement(tmp_path, line, output_of(line, 2000))
+    (line,) = lines_of(1)
+    write_measured(tmp_path, [line], 2000)
     (tmp_path / line["dir"] / "latencies.json").write_text(text)
     assert read_distribution(str(tmp_path), measured_record(line)) is None
-    assert "no latencies.json was saved" in build(tmp_path, lines)
+    assert "no latencies.json was saved" in report_of(tmp_path)
 
 
 def test_an_empty_attack_merges(tmp_path: Path) -> None:
@@ -193,11 +183,5 @@ def test_an_empty_attack_merges(tmp_path: Path) -> None:
 
 
 def test_cells_are_found_by_their_records(tmp_path: Path) -> None:
-    lines = lines_of(2)
-    write_run(tmp_path, lines)
-    for line in lines:
-        write_measurement(tmp_path, line, output_of(line, 2000))
-    build(tmp_path, lines)
-    records = list(load((tmp_path / "records.jsonl").read_text().splitlines()))
-    merged = merged_latencies(str(tmp_path), records)
+    merged = merged_latencies(str(tmp_path), build(write_measured(tmp_path, lines_of(2), 2000)))
     assert [(key[2:], value.rounds) for key, value in merged.items()] == [(("r2000", 2000.0), 2)]

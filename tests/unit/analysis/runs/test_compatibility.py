@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from make_run import entry, output_of, write_measurement, write_run
+from make_run import entry, output_of, write_measured, write_measurement, write_run
 
 from bench.cli.compare import comparable_verb, compare_verb
 from bench.cli.report import build_verb
@@ -31,9 +31,7 @@ def make(folder: Path, change: Callable[[Path, list[dict[str, Any]]], None] | No
             ((s, load) for s in ("aiohttp", "tornado") for load in (("wrk", "c32"), ("vegeta", "r200"))), 1
         )
     ]
-    write_run(folder, lines, **FACTS | facts)
-    for line in lines:
-        write_measurement(folder, line, output_of(line, 200 if line["rate"] else 1000))
+    write_measured(folder, lines, 1000, **FACTS | facts)
     if change:
         change(folder, lines)
     return str(folder)
