@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Mapping
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
 from make_run import entry, output_of, write_measured, write_measurement, write_run
 
+from bench.__main__ import main
 from bench.cli.report import build_verb
+from bench.export.judged_run import judge_run
 from bench.records.record import Record, load
 
 
@@ -26,8 +30,9 @@ def build(folder: Path) -> list[Record]:
 
 
 def only_record(folder: Path) -> Record:
-    """The record of a run with one measurement."""
-    (record,) = build(folder)
+    """The record of a run with one measurement, which is judged without making a report."""
+    judge_run(folder)
+    (record,) = load((folder / "records.jsonl").read_text().splitlines())
     return record
 
 
@@ -42,6 +47,15 @@ def report_of(folder: Path) -> str:
     """The report of a run, which is built."""
     assert build_verb([str(folder)]) == 0
     return (folder / "report.md").read_text()
+
+
+def exported(form: str, folder: Path) -> bytes:
+    """What an export of a run prints."""
+    out = io.BytesIO()
+    with redirect_stdout(io.TextIOWrapper(out, write_through=True)) as kept:
+        assert main(["export", form, str(folder)]) == 0
+        kept.detach()
+    return out.getvalue()
 
 
 def causes(record: Record) -> list[str]:

@@ -12,7 +12,7 @@ from turns_runs import TURN_S, facts_of, measured, record, service_of, table
 from bench.analysis.cells.latency import Distribution
 from bench.analysis.tables.judge import judge_tables
 from bench.analysis.tables.latency import AtCommonRates
-from bench.analysis.tables.ranking import Ranking
+from bench.analysis.tables.ranking import Metric, Percentile, Ranking
 from bench.records.record import Cause, Record
 from bench.run.common_rates import CommonRates
 from bench.words.conclusions import ToldRanking, tell
@@ -26,6 +26,8 @@ TAILS_MS = {
     "gunicorn-sync-flask": (1.2, 9.8),
 }
 """(p50, p99) of stacks, in ms."""
+Rated = tuple[dict[str, Any], list[Record], AtCommonRates]
+"""(run.json, records, loads at a common rate)."""
 
 
 def distribution(
@@ -71,44 +73,60 @@ def rated(
     rates: Mapping[str, Any] | None = None,
     services: Mapping[str, float] = SPEEDS,
     **how: Any,
-) -> tuple[dict[str, Any], list[Record], AtCommonRates]:
+) -> Rated:
     """(run.json, records, loads at a common rate) of a table of these services."""
-    records, found = measured(services, 6), dict[str, Distribution]()
+    facts = facts_of(table(map(service_of, services)) | {"shares": ["share50"]})
+    decided = {"client": "vegeta", "slowest": service_of("gunicorn-sync-flask"), "rates": {"share50": 1800}}
+    common = {("json", "wrk", "c16"): CommonRates(**(decided | dict(rates or {})))}
+    made = facts, measured(services, 6), AtCommonRates({}, common)
     for stack, own in tails_ms.items():
-        more, distributions = rounds_of(stack, own, rounds, **how)
-        records, found = [*records, *more], found | distributions
-    levels = ("share50",)
-    facts = facts_of(table(map(service_of, services)) | {"shares": [*levels]})
-    decided = {"client": "vegeta", "slowest": service_of("gunicorn-sync-flask"), "rates": {"share50": 1800}} | (
-        rates or {}
-    )
-    return facts, records, AtCommonRates(found, {("json", "wrk", "c16"): CommonRates(**decided)})
+        made = with_rounds(made, stack, own, rounds, **how)
+    return made
+
+
+def with_rounds(table: Rated, stack: str, tails_ms: tuple[float, float], rounds: Sequence[int], **how: Any) -> Rated:
+    """The table with these rounds of a service too."""
+    facts, records, loaded = table
+    more, distributions = rounds_of(stack, tails_ms, rounds, **how)
+    return facts, [*records, *more], AtCommonRates({**loaded.distributions, **distributions}, loaded.rates)
+
+
+def rated_without(stack: str) -> Rated:
+    """A table in which a service has no such rounds yet."""
+    return rated({name: own for name, own in TAILS_MS.items() if name != stack})
 
 
 def rated_ranking(*how: Any, **named: Any) -> Ranking:
     """The ranking of such a table."""
-    facts, records, loaded = rated(*how, **named)
-    (found,) = judge_tables(facts, records, None, loaded)
-    return found
+    return rated_told(*how, **named).ranking
 
 
 def rated_told(*how: Any, **named: Any) -> ToldRanking:
     """The ranking of such a table, in words."""
-    facts, records, loaded = rated(*how, **named)
+    return told_of_rated(rated(*how, **named))
+
+
+def told_of_rated(made: Rated) -> ToldRanking:
+    """The ranking of a table, in words."""
+    facts, records, loaded = made
     (found,) = tell(judge_tables(facts, records, None, loaded), facts, records)
     return found
 
 
+def p99_of(found: Ranking) -> Percentile:
+    """The p99 of a ranking, which has a figure of it."""
+    (latency,) = found.latencies
+    one = latency.of(Metric.P99)
+    assert one is not None
+    return one
+
+
 def noisy_ranking() -> Ranking:
     """The ranking of such a table, in which the p99 of gunicorn-sync-flask varies from round to round."""
-    stack = "gunicorn-sync-flask"
-    facts, records, loaded = rated({name: own for name, own in TAILS_MS.items() if name != stack})
+    made = rated_without("gunicorn-sync-flask")
     for number, p99_ms in enumerate((2.0, 90.0, 2.5, 120.0, 3.0, 110.0), 2):
-        more, distributions = rounds_of(stack, (1.2, p99_ms), [number], spread=0)
-        records = [*records, *more]
-        loaded = AtCommonRates({**loaded.distributions, **distributions}, loaded.rates)
-    (found,) = judge_tables(facts, records, None, loaded)
-    return found
+        made = with_rounds(made, "gunicorn-sync-flask", (1.2, p99_ms), [number], spread=0)
+    return told_of_rated(made).ranking
 
 
 LATE = (Cause("not the asked load", "late by 12 ms (p99)"),)
@@ -116,10 +134,5 @@ LATE = (Cause("not the asked load", "late by 12 ms (p99)"),)
 
 def late_told(**how: Any) -> ToldRanking:
     """aiohttp was always loaded too late: p99 is 2.2 ms since sent, and 3.3 ms + 0.2 ms since due."""
-    facts, records, loaded = rated({name: own for name, own in TAILS_MS.items() if name != "aiohttp"})
     how = {"rounds": range(2, 8), "spread": 0, "causes": LATE, "behind_ms": 0.2} | how
-    more, distributions = rounds_of("aiohttp", TAILS_MS["aiohttp"], **how)
-    loaded = AtCommonRates({**loaded.distributions, **distributions}, loaded.rates)
-    records = [*records, *more]
-    (found,) = tell(judge_tables(facts, records, None, loaded), facts, records)
-    return found
+    return told_of_rated(with_rounds(rated_without("aiohttp"), "aiohttp", TAILS_MS["aiohttp"], **how))

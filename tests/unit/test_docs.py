@@ -69,13 +69,9 @@ def test_every_script_and_file_that_is_named_exists(page: Path) -> None:
     gone = [
         path
         for path in sorted(named)
-        if not re.search(r"[A-Z]{2}", path.removesuffix("README.md")) and not _is_there(path)
+        if not re.search(r"[A-Z]{2}", path.removesuffix("README.md")) and not (ROOT / path).exists()
     ]
     assert not gone
-
-
-def _is_there(path: str) -> bool:
-    return (ROOT / path).exists()
 
 
 @pytest.mark.parametrize("page", CURRENT, ids=name)
@@ -130,6 +126,6 @@ def test_the_readme_is_short() -> None:
 def test_what_is_not_there_is_found() -> None:
     text = "[gone](docs/gone.md) ./scripts/gone.sh --gone, `bench/gone/gone.py`"
     assert [_leads(ROOT / "README.md", link) for link in LINK.findall(text)] == [False]
-    assert not any(map(_is_there, [*SCRIPT.findall(text), *FILE.findall(text)]))
+    assert not any((ROOT / path).exists() for path in [*SCRIPT.findall(text), *FILE.findall(text)])
     assert SCRIPT.findall(text) == ["scripts/gone.sh"] and FILE.findall(text)[1:] == ["bench/gone/gone.py"]
     assert CALL.findall(text) == [("gone.sh", " --gone,")]

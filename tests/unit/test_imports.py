@@ -10,21 +10,8 @@ from pathlib import Path
 from places import ROOT
 
 ORDER = (
-    *(
-        "cli",
-        "render",
-        "export",
-        "words",
-        "schedule",
-        "load",
-        "analysis",
-        "stats",
-        "validity",
-        "records",
-        "run",
-        "plan",
-    ),
-    *("own_app", "contract", "matrix", "tools", "core"),
+    *("cli", "render", "export", "words", "schedule", "load", "analysis", "stats", "validity", "records", "run"),
+    *("plan", "own_app", "contract", "matrix", "tools", "core"),
 )
 
 

@@ -55,8 +55,7 @@ def test_the_commands_are_found() -> None:
 
 
 @pytest.mark.parametrize("command", [command for command in COMMANDS if "--resume" not in command])
-def test_it_ends_with_an_answer(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
+def test_it_ends_with_an_answer(command: str) -> None:
     plan, max_time_s = made(command)
     assert plan.tables
     wanted = wanted_of(plan, max_time_s, None)
@@ -69,7 +68,6 @@ def test_one_for_ones_own_app_does_too(
     settings: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the example app, whatever folder the command names."""
-    monkeypatch.chdir(ROOT)
     for setting in settings.split():
         monkeypatch.setenv(*setting.split("=", 1))
     request = read_request(shlex.split(command))

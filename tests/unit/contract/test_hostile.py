@@ -110,44 +110,41 @@ def port(behave: Behaviour, clock: SimulatedClock) -> Iterator[str]:
         listener.close()
 
 
-def verified(url: str, clock: SimulatedClock) -> Result:
+def verified(url: str, clock: SimulatedClock) -> tuple[Result, float]:
+    """The result of all checks, and how many seconds they took."""
     target = Target(SimulatedClient(url, TIMEOUT, clock), FakeDatabase(), FakeUpstream(), True)
-    return verify(target, list(ROUTES), lambda _: None)
+    return verify(target, list(ROUTES), lambda _: None), clock.monotonic_ns() / 1e9
 
 
-def seconds(clock: SimulatedClock) -> float:
-    return clock.monotonic_ns() / 1e9
+def verified_port(behave: Behaviour) -> tuple[Result, float]:
+    clock = SimulatedClock()
+    with port(behave, clock) as url:
+        return verified(url, clock)
 
 
 @pytest.mark.parametrize("behaviour", NO_ANSWER)
 def test_a_port_without_answers_is_given_up_after_one_request(behaviour: str) -> None:
     behave, got = NO_ANSWER[behaviour]
-    clock = SimulatedClock()
-    with port(behave, clock) as url:
-        result = verified(url, clock)
+    result, seconds = verified_port(behave)
     assert {(outcome.expected, outcome.got) for outcome in result.failures} == {("an answer", got)}
     assert len(result.failures) == len(result.outcomes) > len(ROUTES)
     assert result.late is (got == LATE)
-    assert seconds(clock) == (TIMEOUT if got == LATE else 0)
+    assert seconds == (TIMEOUT if got == LATE else 0)
 
 
 def test_a_port_that_closes_at_once_is_given_up() -> None:
     """What the client sees depends on who is faster, but it is neither a response nor a timeout."""
-    clock = SimulatedClock()
-    with port(lambda connection, clock: connection.close(), clock) as url:
-        result = verified(url, clock)
+    result, seconds = verified_port(lambda connection, clock: connection.close())
     [got] = {outcome.got for outcome in result.outcomes}
     assert got in ("connection reset by peer", "broken pipe", "connection closed without an answer")
     assert not result.late
-    assert seconds(clock) == 0
+    assert seconds == 0
 
 
 @pytest.mark.parametrize("behaviour", WRONG_ANSWER)
 def test_a_wrong_answer_fails_every_check(behaviour: str) -> None:
     behave, check, got = WRONG_ANSWER[behaviour]
-    clock = SimulatedClock()
-    with port(behave, clock) as url:
-        result = verified(url, clock)
+    result, _ = verified_port(behave)
     assert len(result.failures) == len(result.outcomes) > len(ROUTES)
     assert not result.late
     assert {
@@ -156,18 +153,16 @@ def test_a_wrong_answer_fails_every_check(behaviour: str) -> None:
 
 
 def test_nobody_listens() -> None:
-    clock = SimulatedClock()
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    result = verified(url, clock)
+    result, seconds = verified(url, SimulatedClock())
     assert {(outcome.ok, outcome.got) for outcome in result.outcomes} == {(False, "connection refused")}
     assert not result.late
-    assert seconds(clock) == 0
+    assert seconds == 0
 
 
 def test_gives_up_on_a_service_that_stops_answering() -> None:
     """It answers only the first request: a few checks wait for the timeout, and the others fail at once."""
-    clock = SimulatedClock()
     answered = []
 
     def once(connection: socket.socket, clock: SimulatedClock) -> None:
@@ -177,14 +172,13 @@ def test_gives_up_on_a_service_that_stops_answering() -> None:
         answered.append(True)
         connection.sendall(HEAD + b"Content-Length: 0\r\n\r\n")
 
-    with port(once, clock) as url:
-        result = verified(url, clock)
+    result, seconds = verified_port(once)
     waited, given_up = result.outcomes[:MOST_TIMEOUTS], result.outcomes[MOST_TIMEOUTS:]
     assert [(outcome.got, outcome.seconds) for outcome in waited] == [(LATE, TIMEOUT)] * MOST_TIMEOUTS
     reason = "no request, because 3 before it timed out"
     assert {(outcome.got, outcome.seconds) for outcome in given_up} == {(reason, 0.0)}
     assert result.late
-    assert seconds(clock) == MOST_TIMEOUTS * TIMEOUT
+    assert seconds == MOST_TIMEOUTS * TIMEOUT
 
 
 def test_a_body_that_the_deadline_ended_is_no_answer() -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from built_runs import exported
 from golden import same_as
 from loop_runs import block, write_window
 from make_run import entry, mark_measured, output_of, write_measurement, write_run
@@ -68,14 +69,8 @@ def records(a_run: Path) -> list[Record]:
     return list(load((a_run / "records.jsonl").read_text().splitlines()))
 
 
-def export(form: str, folder: Path, capfdbinary: Any) -> bytes:
-    assert main(["export", form, str(folder)]) == 0
-    told: bytes = capfdbinary.readouterr().out
-    return told
-
-
-def test_csv_has_every_record_and_every_value(a_run: Path, records: list[Record], capfdbinary: Any) -> None:
-    rows = list(csv.DictReader(io.StringIO(export("csv", a_run, capfdbinary).decode())))
+def test_csv_has_every_record_and_every_value(a_run: Path, records: list[Record]) -> None:
+    rows = list(csv.DictReader(io.StringIO(exported("csv", a_run).decode())))
     assert [row["id"] for row in rows] == [record.id for record in records]
     for row, record in zip(rows, records, strict=True):
         assert row["run"] == "a-run"
@@ -101,7 +96,7 @@ def test_no_text_of_a_run_is_a_formula_in_csv(value: str) -> None:
     assert value.encode() in parquet and f"'{value}".encode() not in parquet
 
 
-def test_differences_that_were_not_called_have_the_one_that_would_have_been(tmp_path: Path, capfdbinary: Any) -> None:
+def test_differences_that_were_not_called_have_the_one_that_would_have_been(tmp_path: Path) -> None:
     run = write_profiled(tmp_path / "a-run", rates=dict.fromkeys(RATES_OF_TWO, 3000.0), profile=False, profiles=False)
     assert build_verb([str(run)]) == 0
     lines = [json.loads(line) for line in (run / "verdicts.jsonl").read_text().splitlines()]
@@ -109,12 +104,12 @@ def test_differences_that_were_not_called_have_the_one_that_would_have_been(tmp_
     (second,) = (line for line in lines if line.get("rank") == 2)
     assert contrast["verdict"] in ("no difference shown", "not enough data")
     assert contrast["smallest_visible"] == second["smallest_visible"] > 0
-    rows = list(csv.DictReader(io.StringIO(export("csv", run, capfdbinary).decode())))
+    rows = list(csv.DictReader(io.StringIO(exported("csv", run).decode())))
     of_second = [row for row in rows if row["mode"] == "turns" and row["service"] == second["service"]]
     assert {row["verdict"] for row in of_second} == {contrast["verdict"]}
     assert {float(row["smallest_visible"]) for row in of_second} == {contrast["smallest_visible"]}
     assert not [row for row in rows if row["verdict"] and row not in of_second]
-    text = export("gobench", run, capfdbinary).decode()
+    text = exported("gobench", run).decode()
     words = f"json wrk c16, {contrast['b']} against {contrast['a']}: {contrast['verdict']}"
     assert f"# {words}; detectable from {100 * contrast['smallest_visible']:.1f} %\n" in text
 
@@ -149,10 +144,10 @@ def test_every_field_of_a_record_is_in_a_column(records: list[Record]) -> None:
             assert row.get(name) is None or isinstance(row[name], kinds[kind]), name
 
 
-def test_parquet_is_the_csv_with_types(a_run: Path, tmp_path: Path, capfdbinary: Any) -> None:
+def test_parquet_is_the_csv_with_types(a_run: Path, tmp_path: Path) -> None:
     parquet, flat = tmp_path / "run.parquet", tmp_path / "run.csv"
-    parquet.write_bytes(export("parquet", a_run, capfdbinary))
-    flat.write_bytes(export("csv", a_run, capfdbinary))
+    parquet.write_bytes(exported("parquet", a_run))
+    flat.write_bytes(exported("csv", a_run))
     with duckdb.connect() as database:
         made = database.read_parquet(str(parquet))
         assert dict(zip(made.columns, map(str, made.types), strict=True)) == types()
@@ -173,11 +168,11 @@ def _read(text: str, kind: str) -> Any:
 
 
 def test_the_line_in_the_docs_answers_its_question(
-    a_run: Path, tmp_path: Path, capfdbinary: Any, monkeypatch: pytest.MonkeyPatch
+    a_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (question,) = re.findall(r'^duckdb -c "(.*run.parquet.*)"', DOC.read_text(), re.MULTILINE)
     monkeypatch.chdir(tmp_path)
-    Path("run.parquet").write_bytes(export("parquet", a_run, capfdbinary))
+    Path("run.parquet").write_bytes(exported("parquet", a_run))
     with duckdb.connect() as database:
         answer = database.sql(question).fetchall()
     # The median of three rounds, without invalid measurements: otherwise bjoern would lead.
@@ -188,8 +183,8 @@ def test_the_line_in_the_docs_answers_its_question(
     assert {row[2] for row in answer} == {"wrk", "ab"}
 
 
-def test_gobench_has_a_line_for_every_valid_round(a_run: Path, records: list[Record], capfdbinary: Any) -> None:
-    lines = export("gobench", a_run, capfdbinary).decode().splitlines()
+def test_gobench_has_a_line_for_every_valid_round(a_run: Path, records: list[Record]) -> None:
+    lines = exported("gobench", a_run).decode().splitlines()
     benchmarks = [line.split("\t") for line in lines if line.startswith("Benchmark")]
     solo = [record for record in records if record.mode == "solo"]
     # A service's two windows of a round are one line; in the third round, one of uvicorn's is not valid.
@@ -260,9 +255,9 @@ def test_no_word_of_a_plan_ends_a_name_or_a_line(a_run: Path, records: list[Reco
     assert not re.search(r"^(BenchmarkFake|harness: same|run)", made, re.MULTILINE)
 
 
-def test_benchstat_reads_it(a_run: Path, tmp_path: Path, capfdbinary: Any) -> None:
+def test_benchstat_reads_it(a_run: Path, tmp_path: Path) -> None:
     file = tmp_path / "run.txt"
-    file.write_bytes(export("gobench", a_run, capfdbinary))
+    file.write_bytes(exported("gobench", a_run))
 
     def benchstat(*words: str) -> list[list[str]]:
         done = subprocess.run(["benchstat", "-format", "csv", *words], capture_output=True, text=True, check=True)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import subprocess
 import sys
 from dataclasses import asdict
-from pathlib import Path
 
 import pytest
 from an_app import an_app
@@ -19,6 +17,7 @@ from bench.matrix.compose import run_services
 from bench.matrix.knobs import AT_ONCE, parse_knob
 from bench.matrix.model import Service
 from bench.matrix.start_command import START, StartCommand, Waits
+from bench.matrix.start_script import start_words
 from bench.own_app.app import with_own_app
 from bench.own_app.interface import INTERFACES
 from bench.own_app.targets import DEFAULT
@@ -28,8 +27,6 @@ from bench.plan.variants import Variant
 from bench.words.remarks import waits_words
 
 BASE = {"PORT": "8080", "BACKLOG": "2048"}
-STUB = '#!/bin/sh\nprintf "%s\\0" "${0##*/}" "$@"\n'
-"""A program that prints its arguments."""
 RECORD = """
 import json, os, runpy, sys, types
 from unittest.mock import MagicMock
@@ -77,36 +74,22 @@ def environment(service: Service, workers: str) -> dict[str, str]:
     return BASE | {"WORKERS": workers} | {key: value for key, value in own.items() if value is not None}
 
 
-def resolved(service: Service, stubs: Path, workers: str) -> StartCommand:
+def resolved(service: Service, workers: str) -> StartCommand:
     """The command that the service's `start` executes; if `start` is a program, that program with its environment."""
-    start = ROOT / "services/servers" / service.server.name / "start"
+    text = (ROOT / "services/servers" / service.server.name / "start").read_text()
     env = environment(service, workers)
-    if "python" in start.read_text().splitlines()[0]:
-        return StartCommand(("python3", START), env)
-    path = f"{stubs}:{os.environ['PATH']}"
-    done = subprocess.run(["sh", start], env=env | {"PATH": path}, capture_output=True, text=True, check=True)
-    return StartCommand(done.stdout.removesuffix("\0").split("\0"), env)
+    return StartCommand(start_words(text, env), env)
 
 
-@pytest.fixture
-def stubs(tmp_path: Path) -> Path:
-    for name in ("gunicorn", "uvicorn", "granian", "hypercorn", "uwsgi"):
-        (tmp_path / name).write_text(STUB)
-        (tmp_path / name).chmod(0o755)
-    return tmp_path
-
-
-def waiting(service: Service, stubs: Path, workers: str) -> Waits:
+def waiting(service: Service, workers: str) -> Waits:
     notes = service.server.notes
     assert notes is not None and notes.default and notes.source, service.server.name
-    return resolved(service, stubs, workers).waits(notes.default, concurrent=service.server.concurrent)
+    return resolved(service, workers).waits(notes.default, concurrent=service.server.concurrent)
 
 
 @pytest.mark.parametrize(("workers", "threads"), [("1", 16), ("4", 4), ("3", 6), ("32", 1)])
-def test_every_pool_of_threads_has_the_same_number_and_every_row_says_what_can_wait(
-    stubs: Path, workers: str, threads: int
-) -> None:
-    found = {service.server.name: waiting(service, stubs, workers) for service in services(workers=workers)}
+def test_every_pool_of_threads_has_the_same_number_and_every_row_says_what_can_wait(workers: str, threads: int) -> None:
+    found = {service.server.name: waiting(service, workers) for service in services(workers=workers)}
     hosting = {name for name, server in MATRIX.servers.items() if set(INTERFACES) & set(server.serves)}
     assert found.keys() == hosting, "every server that hosts an app of one's own"
     pools = {name for name, one in found.items() if one.threads}
@@ -125,12 +108,12 @@ def test_every_pool_of_threads_has_the_same_number_and_every_row_says_what_can_w
             assert words == f"{workers} (= workers)", name
 
 
-def test_what_varies_takes_the_place_of_the_default_and_follows_the_workers(stubs: Path) -> None:
+def test_what_varies_takes_the_place_of_the_default_and_follows_the_workers() -> None:
     varied = services("WORKERS=1,4", interfaces=("wsgi",))
-    found = {one.name: waiting(one, stubs, dict(one.settings)["WORKERS"]) for one in varied}
+    found = {one.name: waiting(one, dict(one.settings)["WORKERS"]) for one in varied}
     assert {one.total for one in found.values() if one.threads} == {AT_ONCE}
     varied = services("THREADS=2,64", interfaces=("wsgi",))
-    totals = {dict(one.settings)["THREADS"]: waiting(one, stubs, "1").total for one in varied}
+    totals = {dict(one.settings)["THREADS"]: waiting(one, "1").total for one in varied}
     assert totals == {"2": 2, "64": 64} and not any(one.threads for one in varied)
 
 
@@ -152,11 +135,11 @@ def test_a_service_of_the_matrix_has_what_its_start_says() -> None:
     assert not any(service.threads for service in plan.services)
 
 
-def test_the_command_to_paste_names_the_app_and_nothing_of_this_project(stubs: Path) -> None:
+def test_the_command_to_paste_names_the_app_and_nothing_of_this_project() -> None:
     for service in services(workers="2"):
         notes = service.server.notes
         assert notes is not None
-        command = resolved(service, stubs, "2")
+        command = resolved(service, "2")
         for app in ("main:app", "shop.main:create_app()"):
             told = command.elsewhere(app, notes.command)
             if app.endswith("()") and service.server.name == "daphne":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from built_runs import measured, only_record
+from built_runs import measured, only_record, report_of
 from make_run import entry, output_of, services_of, write_measurement
 
 from bench.records.record import Record
@@ -216,7 +216,7 @@ def test_without_counters_there_is_no_foreign_cpu_but_steal(tmp_path: Path) -> N
     record = only_record(tmp_path)
     assert record.valid and record.steal_ratio == 1 / 600
     assert record.nulls["foreign_ratio"] == "no Docker socket here"
-    report = (tmp_path / "report.md").read_text()
+    report = report_of(tmp_path)
     assert report.count("no Docker socket here") == 2  # the peak's cell, and one sentence for all CPU time
     assert "CPU time is unknown: no Docker socket here." in report and "CPU time of a request" not in report
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from golden import same_as
-from rated_tables import LATE, TAILS_MS, distribution, rated, rounds_of
+from rated_tables import LATE, TAILS_MS, distribution, rated, with_rounds
 from turns_runs import facts_of, measured, record, service_of, table
 
 from bench.analysis.runs.compatibility import RunFacts
@@ -39,10 +39,10 @@ def alone(stack: str, goodput: float, *, rate: float | None = None, **how: Any) 
 def a_run(speed: float = 1.0, rate: int = 1800, late: bool = False) -> Sides:
     """All kinds: alone, in turns and at a common rate; `late`: aiohttp was loaded too late there."""
     tails = {name: own for name, own in TAILS_MS.items() if not (late and name == "aiohttp")}
-    facts, records, loaded = rated(tails, rates={"rates": {"share50": rate}})
+    made = rated(tails, rates={"rates": {"share50": rate}})
     if late:
-        more, found = rounds_of("aiohttp", TAILS_MS["aiohttp"], range(2, 7), spread=0, causes=LATE, behind_ms=0.2)
-        records, loaded = [*records, *more], AtCommonRates({**loaded.distributions, **found}, loaded.rates)
+        made = with_rounds(made, "aiohttp", TAILS_MS["aiohttp"], range(2, 7), spread=0, causes=LATE, behind_ms=0.2)
+    facts, records, loaded = made
     records += alone("aiohttp", 4000 * speed) + alone("aiohttp", 1000, rate=1000)
     return sides(
         [*records, *alone("tornado", 3000, causes=() if speed == 1 else (Cause("errors", "9 of 10"),))], facts, loaded

@@ -12,6 +12,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from built_runs import exported
 from event_runs import bad_day, cannot, defaults_of, event, releases, services_of, write_events
 from golden import same_as
 from places import GOLDEN
@@ -119,15 +120,10 @@ def test_a_line_for_each_cell_and_pair_in_verdicts(folder: Path) -> None:
     assert (cannot["kind_of_cell"], cannot["rounds"]) == ("cannot", 0) and "lost" not in cannot
 
 
-def exported(form: str, folder: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> bytes:
-    assert main(["export", form, str(folder)]) == 0
-    return capsysbinary.readouterr().out
-
-
-def test_exports_have_a_row_for_each_event(folder: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_exports_have_a_row_for_each_event(folder: Path) -> None:
     build_verb(["--quiet", str(folder)])
     records, defaults = read_events(folder), defaults_of(bad_day())
-    rows = [*csv.DictReader(io.StringIO(exported("events-csv", folder, capsysbinary).decode()))]
+    rows = [*csv.DictReader(io.StringIO(exported("events-csv", folder).decode()))]
     assert [(one["service"], one["event"], one["round"]) for one in rows] == [
         (one.service, one.event, str(one.round)) for one in records
     ]
@@ -140,7 +136,7 @@ def test_exports_have_a_row_for_each_event(folder: Path, capsysbinary: pytest.Ca
         assert row["ended"] == record.ended
         assert (json.loads(row["defaults"]) if row["defaults"] else None) == defaults.get(record.service)
     file = folder / "events.parquet"
-    file.write_bytes(exported("events-parquet", folder, capsysbinary))
+    file.write_bytes(exported("events-parquet", folder))
     with duckdb.connect() as database:
         found = database.sql(f"SELECT count(*), sum(lost), sum(sent) FROM '{file}' WHERE counts").fetchall()
     counted = [one for one in records if one.counts]
@@ -148,7 +144,7 @@ def test_exports_have_a_row_for_each_event(folder: Path, capsysbinary: pytest.Ca
 
 
 def test_the_question_in_the_docs_finds_the_figures_of_an_event(
-    tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (question,) = re.findall(r'^duckdb -c "(.*events.parquet.*)"', DOC.read_text(), re.MULTILINE)
     after = {"a": (0.3, 0.5, 0.4), "b": (31.0, None, 30.0)}
@@ -160,7 +156,7 @@ def test_the_question_in_the_docs_finds_the_figures_of_an_event(
     folder = write_events(tmp_path / "a-run", [*records, event("b", "killed", round=4, happened=False)])
     build_verb(["--quiet", str(folder)])
     monkeypatch.chdir(tmp_path)
-    Path("events.parquet").write_bytes(exported("events-parquet", folder, capsysbinary))
+    Path("events.parquet").write_bytes(exported("events-parquet", folder))
     with duckdb.connect() as database:
         answer = database.sql(question).fetchall()
     assert [(row[0][0], *row[1:]) for row in answer] == [("a", 3, 0.4), ("b", 3, 30.5)]

@@ -16,7 +16,7 @@ from golden_runs import FORMS
 from make_run import entry, output_of, write_measurement, write_run
 from places import GOLDEN
 from profiled_run import RATES, STACKS_OF, write_profiled
-from turns_runs import measured, own_app_run, ranking_of, service_of, table, told_tables, write_turns
+from turns_runs import OWN_SPEEDS, measured, own_app_run, service_of, table, told_tables, write_turns
 
 from bench.analysis.findings import findings_of
 from bench.analysis.profiles.stacks import parse_stacks
@@ -25,8 +25,7 @@ from bench.render.in_turns import own_app_tables
 from bench.render.page import document
 from bench.render.page.data import tree_of
 from bench.render.report import Report
-from bench.run.reader import ServiceFacts, read_run
-from bench.words.conclusions import told_ranking
+from bench.run.reader import read_run
 
 
 def built(folder: Path) -> tuple[str, str]:
@@ -70,35 +69,19 @@ def test_it_is_a_table_in_the_report_and_a_line_on_the_page(tmp_path: Path) -> N
     assert "a &lt;b&gt;; wheel" in page
 
 
-TARGETS = [
-    {"scenario": "page", "request": "GET /", "weight": 3},
-    {"scenario": "order", "request": "POST /orders", "weight": 1},
-]
-STACKS = ("uvicorn-asgi", "aiohttp", "tornado")
-
-
-def own_app_facts(**own: Any) -> dict[str, Any]:
-    services = {
-        service_of(stack): {"server": stack, "model": f"how {stack} works", "python": "3.13"} for stack in STACKS
-    }
-    app = {"name": "shop", "app": "main:app", "targets": TARGETS, **own}
-    return {"own_app": app, "services": services, "knobs": {"WORKERS": "2"}}
-
-
 def test_a_row_has_what_a_million_requests_cost() -> None:
-    ranking = ranking_of({"uvicorn-asgi": 3000, "aiohttp": 1500, "tornado": 900}, 6, waits=True)
-    service = ServiceFacts(name=service_of("aiohttp"), start_s=0.51)
-    told = [told_ranking(ranking, {})]
-    [plain] = own_app_tables(own_app_facts(), told, {}, {service.name: service})
-    [priced] = own_app_tables(own_app_facts(cpu_hour_price=0.36), told, {}, {})
-    assert [row[1] for row in plain.rows] == ["uvicorn-asgi", "aiohttp", "tornado"]
-    assert [row[-1] for row in plain.rows] == ["–", "0.510 s", "–"]
+    facts, told, services = own_app_run()
+    name = service_of("waitress-wsgi")
+    [plain] = own_app_tables(facts, [told], {}, services | {name: replace(services[name], start_s=0.51)})
+    [priced] = own_app_tables(own_app_run(cpu_hour_price=0.36)[0], [told], {}, services)
+    assert [row[1] for row in plain.rows] == [*OWN_SPEEDS]
+    assert [row[-1] for row in plain.rows] == ["–", "0.510 s", "–", "–"]
     assert len(priced.columns) == len(plain.columns) + 1 == len(priced.rows[0])
     # 100 µs per request are 100 CPU seconds per million requests; 3,600 seconds cost 0.36.
     price = price_of({"cpu_hour_price": 0.36}, 100)
     assert price is not None and abs(price - 0.01) < 1e-12
     assert price_of({}, 100) is None
-    assert own_app_tables({}, told, {}, {}) == []
+    assert own_app_tables({}, [told], {}, {}) == []
 
 
 def test_each_row_of_ones_own_app_says_what_can_wait() -> None:

@@ -11,7 +11,7 @@ from ranking_run import page, two_tables
 from rated_tables import rated_ranking
 from turns_runs import service_of
 
-from bench.analysis.tables.ranking import Figure, Metric, Percentile, TableLatency
+from bench.analysis.tables.ranking import Figure, Metric
 from bench.render.page.rankings import rankings_of
 from bench.words.conclusions import ToldRanking
 
@@ -19,23 +19,17 @@ pytest_plugins = ["page_fixtures"]
 
 
 def with_latency(told: ToldRanking) -> ToldRanking:
-    """The table with latency figures, taken from another ranking for the services that both have."""
+    """The table with latency figures, taken from another ranking for the services that both have.
+
+    The others have a figure too, so that rows are as full as possible.
+    """
     (found,) = rated_ranking().latencies
-    return replace(told, ranking=replace(told.ranking, latencies=(_named(found, told),)))
-
-
-def _named(found: TableLatency, told: ToldRanking) -> TableLatency:
-    services = {row.service for row in told.ranking.rows}
-    kept = (replace(one, figures={s: f for s, f in one.figures.items() if s in services}) for one in found.percentiles)
-    return replace(found, percentiles=tuple(_with_long_names(one, told) for one in kept))
-
-
-def _with_long_names(one: Percentile, told: ToldRanking) -> Percentile:
-    """The percentile with a figure for every service, so that rows are as full as possible."""
-    missing = {
-        row.service: Figure(0.0123, 0.0110, 0.0140) for row in told.ranking.rows if row.service not in one.figures
-    }
-    return replace(one, figures={**one.figures, **missing})
+    usual = dict.fromkeys((row.service for row in told.ranking.rows), Figure(0.0123, 0.0110, 0.0140))
+    percentiles = (
+        replace(one, figures=usual | {name: own for name, own in one.figures.items() if name in usual})
+        for one in found.percentiles
+    )
+    return replace(told, ranking=replace(told.ranking, latencies=(replace(found, percentiles=tuple(percentiles)),)))
 
 
 @pytest.fixture(scope="module")

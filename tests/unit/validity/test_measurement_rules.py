@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from built_runs import causes, only_record
+from built_runs import causes, only_record, report_of
 from built_runs import measured as judged
 from make_run import entry, output_of, services_of, write_measurement, write_run
 from places import SAMPLES
@@ -169,7 +169,7 @@ def test_a_kill_for_want_of_memory_is_a_cause_of_its_own(files: dict[str, Any], 
         "out of memory",
         f"{killed} killed by the kernel at the container's memory limit",
     )
-    assert "| out of memory |" in (tmp_path / "report.md").read_text()
+    assert "| out of memory |" in report_of(tmp_path)
 
 
 def test_one_that_was_killed_in_its_warm_up_has_the_cause_too(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from golden import Said, cases, same_as
 from known_rankings import place, ranking, rungs, sentences_of
-from rated_tables import LATE, SPEEDS, TAILS_MS, late_told, noisy_ranking, rated_ranking, rated_told
+from rated_tables import LATE, SPEEDS, TAILS_MS, late_told, noisy_ranking, p99_of, rated_ranking, rated_told
 from turns_runs import facts_of, measured, service_of, table, told_of, told_tables
 
 from bench.analysis.findings import findings_of
@@ -24,7 +24,6 @@ from bench.analysis.tables.ranking import (
     LeftOut,
     Metric,
     NoFigure,
-    Percentile,
     Ranking,
     Spread,
     Throttled,
@@ -429,12 +428,6 @@ def latency() -> Said:
         ],
         "which the table's sentences have": rated_told().sentences,
     }
-
-
-def p99_of(found: Ranking) -> Percentile:
-    one = found.latencies[0].of(Metric.P99)
-    assert one is not None
-    return one
 
 
 def test_a_package_that_one_python_lacks_is_no_difference_of_pythons() -> None:

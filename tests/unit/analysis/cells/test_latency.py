@@ -130,7 +130,7 @@ def test_a_refused_round_is_not_merged_and_the_table_says_how_many_are(tmp_path:
 def test_a_cell_without_a_valid_round_has_its_cause(tmp_path: Path) -> None:
     (line,) = lines_of(1)
     measured(tmp_path, line, output_of(line, 2000, 500))
-    assert "| r2000 | – | errors: 500 of 10000 attempts" in (tmp_path / "report.md").read_text()
+    assert "| r2000 | – | errors: 500 of 10000 attempts" in report_of(tmp_path)
 
 
 def test_rounds_at_several_rates_have_no_percentile_together(tmp_path: Path) -> None:

@@ -9,13 +9,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rated_tables import LATE, SPEEDS, TAILS_MS, distribution, late_told, rated, rated_ranking, rounds_of
+from rated_tables import (
+    LATE,
+    SPEEDS,
+    TAILS_MS,
+    distribution,
+    late_told,
+    rated,
+    rated_ranking,
+    rated_without,
+    told_of_rated,
+    with_rounds,
+)
+from rated_tables import p99_of as p99
 from turns_runs import service_of
 
 from bench.analysis.cells.latency import Distribution
 from bench.analysis.tables.judge import judge_tables
-from bench.analysis.tables.latency import AtCommonRates, read_at_common_rates
-from bench.analysis.tables.ranking import Metric, Percentile, Ranking, TableLatency
+from bench.analysis.tables.latency import read_at_common_rates
+from bench.analysis.tables.ranking import Metric, Ranking, TableLatency
 from bench.export.judged_run import verdict_lines
 from bench.records.record import Cause
 from bench.run.common_rates import CommonRates, path_of
@@ -26,12 +38,6 @@ BEST, LIKE, SLOW = (service_of(stack) for stack in ("uvicorn-asgi", "aiohttp", "
 
 def latency(found: Ranking) -> TableLatency:
     (one,) = found.latencies
-    return one
-
-
-def p99(found: Ranking) -> Percentile:
-    one = latency(found).of(Metric.P99)
-    assert one is not None
     return one
 
 
@@ -73,12 +79,7 @@ def test_five_rounds_have_figures_but_no_verdict() -> None:
 
 
 def missing_of(stack: str, **how: Any) -> str:
-    facts, records, loaded = rated({name: own for name, own in TAILS_MS.items() if name != stack})
-    more, distributions = rounds_of(stack, TAILS_MS[stack], range(2, 8), **how)
-    rates = loaded.rates
-    loaded = AtCommonRates({**loaded.distributions, **distributions}, rates)
-    (found,) = judge_tables(facts, [*records, *more], None, loaded)
-    one = p99(found)
+    one = p99(told_of_rated(with_rounds(rated_without(stack), stack, TAILS_MS[stack], range(2, 8), **how)).ranking)
     assert service_of(stack) not in one.figures
     assert not any(service_of(stack) in (pair.a, pair.b) for pair in one.contrasts)
     return one.missing[service_of(stack)]
