@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,19 +14,18 @@ from places import ROOT
 from printed_means import means_of_a_part
 
 from bench.analysis.cells.cell import Cell
-from bench.export.judged_run import find_judged
+from bench.export.judged_run import judge_run
 from bench.records.record import Cause, load
+from bench.run.published import unpacked
 from bench.words.cells import rate_words
 
 
 @pytest.fixture(scope="module")
-def quick(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def quick(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A published run in which the load generator was busy, judged by today's rules."""
-    folder = tmp_path_factory.mktemp("clone")
-    shutil.copytree(ROOT / "results/published/quick", folder / "results/published/quick")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        yield folder / find_judged("quick")
+    folder = unpacked(ROOT / "results/published/quick", tmp_path_factory.mktemp("published"))
+    judge_run(folder)
+    return folder
 
 
 def test_a_mean_of_the_slow_windows_is_found(quick: Path, tmp_path: Path) -> None:

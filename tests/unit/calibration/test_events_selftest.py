@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,30 +26,30 @@ KNOWN = known(APP)
 """The behaviour of the server in scripts/selftest.sh."""
 
 
+def acted(record: EventRecord, changes: Mapping[str, Any], app: str = APP, **usual: Any) -> EventRecord:
+    """The record as one of a self-test's app in a window of 10 s; `changes` replace what is usual."""
+    return replace(record, **{"framework": app, "window_s": 9.99, **usual, **changes})
+
+
 def reload(**changes: Any) -> EventRecord:
-    values: dict[str, Any] = {"window_s": 9.99, "longest_gap_s": 1.6, "extras": {"new_code_s": 1.56, "swapped_s": 1.7}}
-    return replace(
-        event(lost=int(KNOWN.drops)), service=f"uvicorn-{APP}-py313-debian", framework=APP, **values | changes
-    )
+    extras, service = {"new_code_s": 1.56, "swapped_s": 1.7}, f"uvicorn-{APP}-py313-debian"
+    return acted(event(lost=int(KNOWN.drops)), changes, service=service, longest_gap_s=1.6, extras=extras)
 
 
 def stop(**changes: Any) -> EventRecord:
     extras = {"under_way": 6, "long_fate": "reset", "sent_after": 600}
-    values: dict[str, Any] = {"window_s": 9.99, "exit_s": 1.52, "extras": extras}
-    return replace(event(name="stop", case="", sent=401, lost=6), framework=APP, **values | changes)
+    return acted(event(name="stop", sent=401, lost=6), changes, exit_s=1.52, extras=extras)
 
 
 def killed(**changes: Any) -> EventRecord:
     extras = {"under_way_lost": 5, "started_s": 1.56, "restored_s": 1.6}
-    values: dict[str, Any] = {"window_s": 9.99, "longest_gap_s": 1.6, "extras": extras}
-    return replace(event(name="killed", case="", lost=6), framework=APP, **values | changes)
+    return acted(event(name="killed", lost=6), changes, longest_gap_s=1.6, extras=extras)
 
 
 def slow(**changes: Any) -> EventRecord:
     opened = tuple(replace(event().actions[0], what=f"{k} silent connections", at_s=k) for k in (8, 16, 32))
     extras = {"smallest_k": 32, "opened": 32, "cut": 32, "cut_after_s": 15.01}
-    values: dict[str, Any] = {"window_s": 9.99, "longest_gap_s": 3.1, "extras": extras, "actions": opened}
-    return replace(event(name="slow", case="silent"), framework=APP, **values | changes)
+    return acted(event(name="slow", case="silent"), changes, longest_gap_s=3.1, extras=extras, actions=opened)
 
 
 LEAKS = f"{APP}-leaks"
@@ -58,38 +59,42 @@ def memory(bytes_each: float = 100, **changes: Any) -> EventRecord:
     points = tuple(
         Point(at, 4e7 + bytes_each * at + 3e5 * (part % 2)) for part, at in enumerate(range(0, 10**6, 10**5))
     )
-    values: dict[str, Any] = {"points": points, "extras": {"requests": 10**6}, "rate": None, "timeline": ()}
-    return replace(event(name="memory", case="requests"), framework=LEAKS, **values | changes)
+    usual: dict[str, Any] = {"points": points, "extras": {"requests": 10**6}, "rate": None, "timeline": ()}
+    return acted(event(name="memory", case="requests"), changes, LEAKS, **usual)
 
 
 def reloads(files: float = 2, **changes: Any) -> EventRecord:
     points = tuple(Point(number, 40 + files * number) for number in range(21))
-    values: dict[str, Any] = {"window_s": 9.99, "points": points, "extras": {"reloads": 20}}
     lost = 20 * int(KNOWN.drops)
-    return replace(event(name="memory", case="20 reloads", lost=lost), framework=APP, **values | changes)
+    return acted(event(name="memory", case="20 reloads", lost=lost), changes, points=points, extras={"reloads": 20})
 
 
 def balance(first: int = 45, share: float = 0.7, **changes: Any) -> EventRecord:
     extras = {"connections_1": first, "connections_2": 7, "connections_3": 6, "connections_4": 6, "workers": 4}
-    values: dict[str, Any] = {"window_s": 9.99, "extras": extras | {"worst_share": share}}
-    return replace(event(name="balance", case="64 kept-alive"), framework=LEAKS, **values | changes)
+    return acted(event(name="balance", case="64 kept-alive"), changes, LEAKS, extras=extras | {"worst_share": share})
 
 
 NEEDS = f"{APP}-none"
 
 
 def exhausted(**changes: Any) -> EventRecord:
-    waits = {"wait_2_s": 1.501, "wait_3_s": 1.503, "wait_4_s": 3.002, "wait_6_s": 3.01}
-    values: dict[str, Any] = {"window_s": 18.99, "extras": waits | {"failing_k": 3, "needs_lost": 0} | changes}
-    return replace(event(name="exhausted", case=IN_POOL, sent=1900, lost=60), framework=NEEDS, **values)
+    extras = {
+        "wait_2_s": 1.501,
+        "wait_3_s": 1.503,
+        "wait_4_s": 3.002,
+        "wait_6_s": 3.01,
+        "failing_k": 3,
+        "needs_lost": 0,
+    }
+    record = event(name="exhausted", case=IN_POOL, sent=1900, lost=60)
+    return acted(record, {}, NEEDS, window_s=18.99, extras=extras | changes)
 
 
 def away(lost: int = 102, sent: int = 106, **changes: Any) -> EventRecord:
     actions = (Action("upstream stopped", 3.0, 0.3), Action("upstream started again", 8.0, 0.5))
     extras = {"needs_meanwhile": sent, "needs_lost_meanwhile": lost, "needs_lost_before": 0, "needs_lost_after": 0}
     extras |= {"away_s": 5.5, "again_s": 0.04} | changes
-    values: dict[str, Any] = {"window_s": 9.99, "actions": actions, "extras": extras}
-    return replace(event(name="away", case="upstream stopped"), framework=NEEDS, **values)
+    return acted(event(name="away", case="upstream stopped"), {}, NEEDS, actions=actions, extras=extras)
 
 
 def missed(record: EventRecord, *apps: str) -> set[str]:

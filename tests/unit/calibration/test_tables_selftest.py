@@ -19,14 +19,8 @@ from calibration.tables import called_within, known_contrasts, tables, wall_s
 
 def contrast(a: int, b: int, verdict: str, difference: float, scenario: str = "busy-301") -> dict[str, Any]:
     names = {us: f"uvicorn-synthetic{f'-slower-{us}us' if us else ''}-py313-debian" for us in (a, b)}
-    return {
-        "kind": "contrast",
-        "scenario": scenario,
-        "a": names[a],
-        "b": names[b],
-        "verdict": verdict,
-        "difference": difference,
-    }
+    line = {"kind": "contrast", "scenario": scenario, "verdict": verdict, "difference": difference}
+    return line | {"a": names[a], "b": names[b]}
 
 
 def run(folder: Path, *lines: dict[str, Any]) -> str:

@@ -29,14 +29,8 @@ KNOWN = {truth.scenario: truth for truth in TRUTHS}
 
 def window(role: str, goodput: float, scenario: str = "alone-20", **changes: Any) -> Record:
     line = entry("uvicorn-asgi", scenario, level="c16") | {"service": NAMES[role]}
-    used = {
-        "speed": goodput,
-        "server_cpu_s": 0.01,
-        "loadgen_cpu_s": 0.01,
-        "server_busy_ratio": 0.1,
-        "foreign_ratio": 0.01,
-    }
-    return record("uvicorn-asgi", line=line, goodput=goodput, **{**used, **changes})
+    used = {"speed": goodput, "server_cpu_s": 0.01, "loadgen_cpu_s": 0.01, "server_busy_ratio": 0.1}
+    return record("uvicorn-asgi", line=line, goodput=goodput, **{**used, "foreign_ratio": 0.01, **changes})
 
 
 def lines(verdict: str, first_note: str = "", a: str = FIRST) -> list[dict[str, Any]]:

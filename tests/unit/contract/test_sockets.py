@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -98,28 +99,21 @@ def test_a_server_that_cannot_be_found(
 
 @pytest.mark.parametrize("code", [errno.EPERM, errno.ENOSYS])
 def test_without_the_rights_or_the_call_it_says_so(code: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    class Refused:
-        @staticmethod
-        def syscall(*_: int) -> int:
-            return -1
-
     (tmp_path / "4194304").mkdir()
     monkeypatch.setattr(sockets, "PROC", tmp_path)
     monkeypatch.setattr(sockets, "_process", lambda pid: nullcontext(0))
-    monkeypatch.setattr(sockets, "_LIBC", Refused)
+    monkeypatch.setattr(sockets, "_LIBC", Mock(syscall=lambda *_: -1))
     monkeypatch.setattr(sockets.ctypes, "get_errno", lambda: code)
     with server(keeps=True) as port, pytest.raises(Unreadable, match="pidfd_getfd"):
         read_sockets(port)
 
 
 def test_a_descriptor_that_is_not_there_and_a_process_that_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Answers:
-        @staticmethod
-        def syscall(number: int, process: int, wanted: int, flags: int) -> int:
-            assert (number, flags) == (438, 0)
-            return 5 if wanted == 3 else -1
+    def syscall(number: int, process: int, wanted: int, flags: int) -> int:
+        assert (number, flags) == (438, 0)
+        return 5 if wanted == 3 else -1
 
-    monkeypatch.setattr(sockets, "_LIBC", Answers)
+    monkeypatch.setattr(sockets, "_LIBC", Mock(syscall=syscall))
     monkeypatch.setattr(sockets.ctypes, "get_errno", lambda: errno.EBADF)
     assert sockets._duplicate(9, 3) == 5 and sockets._duplicate(9, 4) is None
     monkeypatch.setattr(sockets.ctypes, "get_errno", lambda: errno.ESRCH)

@@ -75,41 +75,38 @@ def test_the_names_of_an_environment_are_taken_and_its_values_are_not(given: Giv
     write_app(tmp_path, app)
     assert app.variables == ("TOKEN", "URL")
     assert "very secret" not in (tmp_path / "app.json").read_text()
-    for text, words in (
-        ("WORKERS=4\n", "WORKERS is set by the benchmark"),
-        ("TIMEOUT=300\n", "TIMEOUT is set by the benchmark"),
-        ("DOCKER_HOST=x\n", "DOCKER_HOST is set by the benchmark"),
-        ("hello\n", "line 1 is not NAME=VALUE"),
-    ):
-        file.write_text(text)
-        with pytest.raises(UserError, match=words):
-            describe(replace(given, variables=file, env_file="shop.env"), MATRIX)
 
 
 def test_expectations_are_of_targets_that_there_are(given: Given, tmp_path: Path) -> None:
     file = tmp_path / "expect.json"
     file.write_text('{"GET /": {"contains": ["x"]}}')
     assert describe(replace(given, expect=file), MATRIX)[0].expect == ({"contains": ["x"]},)
-    for text, words in (
-        ("[]", "is not an object"),
-        ("{", "cannot be read as JSON"),
-        ('{"GET /no": {}}', "unknown target 'GET /no'"),
-        ('{"GET /": {"size": 3}}', "unknown expectation 'size'"),
-        ('{"GET /": {"contains": "Product 50"}}', "GET /: contains is not a list of texts"),
-        ('{"GET /": {"contains": [50]}}', "contains is not a list of texts"),
-        ('{"GET /": {"headers": ["X-A"]}}', "headers is not an object of texts"),
-        ('{"GET /": {"status": "200"}}', "status is not a number"),
-    ):
-        file.write_text(text)
-        with pytest.raises(UserError, match=words):
-            describe(replace(given, expect=file), MATRIX)
 
 
-def test_a_target_may_not_have_the_name_of_a_scenario_of_the_contract(given: Given, tmp_path: Path) -> None:
-    file = tmp_path / "targets.txt"
-    file.write_text("# name queries-5-raw\nGET /\n")
-    with pytest.raises(UserError, match="is taken by a route of the contract"):
-        describe(replace(given, targets=file, targets_name="targets.txt"), MATRIX)
+@pytest.mark.parametrize(
+    ("option", "text", "words"),
+    [
+        ("variables", "WORKERS=4\n", "WORKERS is set by the benchmark"),
+        ("variables", "TIMEOUT=300\n", "TIMEOUT is set by the benchmark"),
+        ("variables", "DOCKER_HOST=x\n", "DOCKER_HOST is set by the benchmark"),
+        ("variables", "hello\n", "line 1 is not NAME=VALUE"),
+        ("expect", "[]", "is not an object"),
+        ("expect", "{", "cannot be read as JSON"),
+        ("expect", '{"GET /no": {}}', "unknown target 'GET /no'"),
+        ("expect", '{"GET /": {"size": 3}}', "unknown expectation 'size'"),
+        ("expect", '{"GET /": {"contains": "Product 50"}}', "GET /: contains is not a list of texts"),
+        ("expect", '{"GET /": {"contains": [50]}}', "contains is not a list of texts"),
+        ("expect", '{"GET /": {"headers": ["X-A"]}}', "headers is not an object of texts"),
+        ("expect", '{"GET /": {"status": "200"}}', "status is not a number"),
+        ("targets", "# name queries-5-raw\nGET /\n", "is taken by a route of the contract"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_refused(
+    given: Given, tmp_path: Path, option: str, text: str, words: str
+) -> None:
+    (tmp_path / "file").write_text(text)
+    with pytest.raises(UserError, match=words):
+        describe(replace(given, **{option: tmp_path / "file"}), MATRIX)  # type: ignore[arg-type]
 
 
 def test_what_is_written_is_what_is_read(tmp_path: Path) -> None:

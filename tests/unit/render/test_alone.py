@@ -87,12 +87,6 @@ def test_published_ratios_have_the_base_of_those_here(tmp_path: Path, case: str)
     assert found == expected
 
 
-def test_the_tables_that_a_run_of_earlier_versions_names_are_ignored(tmp_path: Path) -> None:
-    rates = {(stack, "wrk", "c32"): (4000.0, 0) for stack in ("uvicorn-asgi", "aiohttp")}
-    texts = [report(tmp_path / name, rates, tables=tables) for name, tables in (("a", ["four-tools"]), ("b", []))]
-    assert texts[0] == texts[1]
-
-
 def test_the_preset_has_the_same_cells_for_all_four_tools() -> None:
     made = plan(preset="four-tools")
     assert made.preset.rounds == 8

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import shutil
-import tarfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -24,24 +22,18 @@ from bench.export.judged_run import judge_run
 from bench.render.in_turns import ranking_table
 from bench.render.report import Report
 from bench.render.terminal import NARROWEST, terminal
+from bench.run.published import unpacked
 from bench.words.conclusions import ToldRanking
 from bench.words.own_app import own_app_choices
 
+PUBLISHED = ROOT / "results/published"
 Answer = tuple[Report, Sequence[ToldRanking]]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The published run of the quick preset, unpacked."""
-    return opened("quick", tmp_path_factory.mktemp("published"))
-
-
-def opened(name: str, below: Path) -> Path:
-    published = ROOT / "results" / "published" / name
-    with tarfile.open(published / "raw.tar.xz") as packed:
-        packed.extractall(below / name, filter="data")
-    shutil.copy(published / "run.json", below / name)
-    return below / name
+    return unpacked(PUBLISHED / "quick", tmp_path_factory.mktemp("published"))
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +49,7 @@ def answer_of(folder: Path) -> Answer:
 
 
 def test_answer_of_two_knobs(tmp_path: Path) -> None:
-    same_as(GOLDEN / "terminal_grid.txt", terminal(*answer_of(opened("workers", tmp_path))))
+    same_as(GOLDEN / "terminal_grid.txt", terminal(*answer_of(unpacked(PUBLISHED / "workers", tmp_path))))
 
 
 def test_answer_of_the_quick_preset(answer: Answer) -> None:

@@ -208,11 +208,6 @@ def test_clocks_that_only_round_differently_are_none(step_s: float, tmp_path: Pa
     assert judged(tmp_path, WRK, output_of(WRK, 4000), tool=clock).valid
 
 
-def test_a_tool_that_was_killed_says_so(tmp_path: Path) -> None:
-    record = judged(tmp_path, WRK, output_of(WRK, 4000), tool={"exit_status": 137})
-    assert record.causes[0].detail.endswith("exit status 137 (killed, as it did not end by itself)")
-
-
 @pytest.mark.parametrize(
     "settings, found", [("CPU_QUOTA=0.5", False), ("WORKERS=2 CPU_QUOTA=0.5", False), ("WORKERS=2", True)]
 )
@@ -287,10 +282,13 @@ def test_output_cut_anywhere_is_never_valid(line: dict[str, Any], tmp_path: Path
         assert "output" in causes(record), share
 
 
-def test_the_exit_status_counts(tmp_path: Path) -> None:
-    text = output_of(WRK, 4000)
-    assert causes(judged(tmp_path, WRK, text, tool={"exit_status": 124})) == ["output"]
-    assert causes(judged(tmp_path, WRK, text, tool={"exit_status": None})) == ["output"]
+KILLED = "exit status {} (killed, as it did not end by itself)"
+
+
+@pytest.mark.parametrize("status, said", [(124, KILLED.format(124)), (137, KILLED.format(137)), (None, "")])
+def test_the_exit_status_counts(status: int | None, said: str, tmp_path: Path) -> None:
+    record = judged(tmp_path, WRK, output_of(WRK, 4000), tool={"exit_status": status})
+    assert causes(record) == ["output"] and record.causes[0].detail.endswith(said)
 
 
 def test_an_output_that_cannot_tell_the_good_has_no_goodput(tmp_path: Path) -> None:

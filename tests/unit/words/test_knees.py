@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from turns_runs import record, service_of
+from turns_runs import record
 
 from bench.analysis.findings import findings_of
 from bench.records.record import Cause, Record
@@ -74,6 +74,4 @@ def test_a_search_that_found_none_says_why() -> None:
     lost = [replace(one, causes=(Cause("errors", "all"),), valid=False) for one in rounds("aiohttp", 84, "")]
     nulls = {**lost[0].nulls, "knee_rate": "it does not hold at 84/s"}
     lost = [replace(lost[0], knee_rate=None, nulls=nulls)]
-    assert said(lost) == ["aiohttp-py313-debian: no such rate was found (it does not hold at 84/s)."] or said(lost) == [
-        f"{service_of('aiohttp')}: no such rate was found (it does not hold at 84/s)."
-    ]
+    assert said(lost) == ["aiohttp-py313-debian: no such rate was found (it does not hold at 84/s)."]

@@ -13,21 +13,17 @@ from turns_runs import ranking_of, service_of
 from bench.analysis.profiles.sampled import Profile, cannot_sample, nearest_the_top, profiles_of, sampled_services
 from bench.analysis.profiles.why import Why, explanations
 from bench.export.judged_run import judge_run
-from bench.run.reader import read_run
 
 
 def profiles(folder: Path) -> dict[str, Profile]:
     judged = judge_run(folder)
-    (told,) = judged.rankings
-    found = profiles_of(judged.source, judged.services, told.ranking)
+    found = profiles_of(judged.source, judged.services, judged.rankings[0].ranking)
     return {one.service.removesuffix("-py313-debian"): one for one in found}
 
 
 def why(folder: Path) -> Why:
     judged = judge_run(folder)
-    (told,) = judged.rankings
-    own = profiles_of(judged.source, judged.services, told.ranking)
-    (found,) = explanations(told.ranking, own, judged.records)
+    (found,) = explanations(judged.rankings[0].ranking, [*profiles(folder).values()], judged.records)
     return found
 
 
@@ -145,7 +141,4 @@ def test_profiles_are_read_where_the_plan_was_damaged(tmp_path: Path) -> None:
     folder = write_profiled(tmp_path / "a-run")
     kept = [line for line in (folder / "plan.jsonl").read_text().splitlines() if "tornado" not in line]
     (folder / "plan.jsonl").write_text("\n".join(kept))
-    source = read_run(str(folder))
-    judged = judge_run(folder)
-    found = profiles_of(source, judged.services, judged.rankings[0].ranking)
-    assert all(one.service != service_of("tornado") or one.missing for one in found)
+    assert all(one.missing for stack, one in profiles(folder).items() if stack == "tornado")

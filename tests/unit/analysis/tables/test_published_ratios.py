@@ -8,7 +8,7 @@ import pytest
 from known_rankings import place
 from turns_runs import ranking_of, service_of
 
-from bench.analysis.published import Sign, along_axes, published_beside, reference_results
+from bench.analysis.published import Published, Sign, along_axes, published_beside, reference_results
 from bench.analysis.tables.ranking import Ranking
 from bench.render.in_turns import published_table
 from bench.words.conclusions import told_ranking
@@ -21,27 +21,27 @@ def ranked(speeds: dict[str, float], scenario: str, level: str = "c16") -> Ranki
     return replace(ranking_of(speeds, 6, 6), scenario=scenario, level=level)
 
 
+def beside(sync: float, gevent: float, scenario: str = "simple-json", level: str = "c16") -> Published:
+    """What was published beside a table of two worker models with these speeds."""
+    ranking = ranked({"gunicorn-sync-flask": sync, GEVENT: gevent}, scenario, level)
+    found = published_beside(ranking, reference_results()["sync-vs-gevent"], STACKS)
+    assert found is not None
+    return found
+
+
 def test_the_load_most_like_the_tables_is_the_one_beside_it() -> None:
-    reference = reference_results()["sync-vs-gevent"]
     for level, ratio in (("c4", 863.6 / 1133.1), ("c16", 965.3 / 1545)):
-        ranking = ranked({"gunicorn-sync-flask": 1000, GEVENT: 690}, "simple-json", level)
-        found = published_beside(ranking, reference, STACKS)
-        assert found is not None and found.load == f"{level}n1000"
+        found = beside(1000, 690, level=level)
+        assert found.load == f"{level}n1000"
         (row,) = found.rows
         assert (row.published, row.sign) == (ratio, Sign.SAME)
         assert row.here is not None and 0.68 < row.here < 0.7
 
 
 def test_other_signs_are_named() -> None:
-    reference = reference_results()["sync-vs-gevent"]
-    opposite = published_beside(ranked({"gunicorn-sync-flask": 690, GEVENT: 1000}, "simple-json"), reference, STACKS)
-    assert opposite is not None and opposite.rows[0].sign is Sign.OPPOSITE
-    same = published_beside(ranked({"gunicorn-sync-flask": 1000, GEVENT: 1000}, "simple-json"), reference, STACKS)
-    assert same is not None and same.rows[0].sign is Sign.NOT_SHOWN
-    equal = published_beside(
-        ranked({"gunicorn-sync-flask": 1000, GEVENT: 800}, "simple-request-0", "c4"), reference, STACKS
-    )
-    assert equal is not None and equal.rows[0].sign is Sign.NONE_THERE
+    assert beside(690, 1000).rows[0].sign is Sign.OPPOSITE
+    assert beside(1000, 1000).rows[0].sign is Sign.NOT_SHOWN
+    assert beside(1000, 800, "simple-request-0", "c4").rows[0].sign is Sign.NONE_THERE
 
 
 def test_a_stack_with_two_published_figures_has_its_higher_one() -> None:
