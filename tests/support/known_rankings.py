@@ -38,6 +38,12 @@ def ranking(speeds: Mapping[str, float], metric: Metric = Metric.CPU, same: floa
     return replace(like, metric=metric, look=look, rows=rows, contrasts=tuple(contrasts))
 
 
+def without_rank(found: Ranking, service: str, remark: Any, **changes: Any) -> Ranking:
+    """The ranking, in which a service has no rank but a remark."""
+    rows = (replace(r, rank=None, remarks=(remark,), **changes) if r.service == service else r for r in found.rows)
+    return replace(found, rows=tuple(rows))
+
+
 def sentences_of(found: Ranking, places: Mapping[str, Coordinates] | None = None) -> tuple[str, ...]:
     """The sentences about a ranking, with services by their full names."""
     return sentences(found, places or {}, {row.service: row.service for row in found.rows})

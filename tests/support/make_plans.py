@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -11,8 +12,10 @@ from typing import Any
 from places import ROOT
 
 from bench.core.errors import UserError
+from bench.matrix.compose import run_services
 from bench.matrix.knobs import parse_knob, reader
 from bench.matrix.load import load_matrix
+from bench.matrix.model import Matrix, Service
 from bench.matrix.packages import locked
 from bench.plan.cells import Plan, PlannedCell
 from bench.plan.make import make_plan
@@ -33,6 +36,17 @@ def plan(*vary: str, settings: dict[str, str] | None = None, **wanted: Any) -> P
     """The plan of a selection with these knobs; `settings` extend those of `HERE`."""
     here = replace(HERE, settings={**HERE.settings, **(settings or {})})
     return make_plan(here, Selection(vary=tuple(map(parse_knob, vary)), **wanted))
+
+
+def composed(matrix: Matrix, services: Iterable[Service]) -> dict[str, dict[str, Any]]:
+    """The services of a run's Compose file; JSON values are parsed, everything else is text."""
+    found: dict[str, dict[str, Any]] = {}
+    for line in run_services(matrix, services).splitlines()[1:]:
+        if name := re.match(r"  ([a-z0-9-]+):$", line):
+            own = found.setdefault(name[1], {})
+        elif pair := re.match(r"    ([a-z_]+): ?(.*)$", line):
+            own[pair[1]] = json.loads(pair[2]) if pair[2][:1] in ('"', "{") and pair[1] != "extends" else pair[2]
+    return found
 
 
 def told(wanted: Callable[[], Plan]) -> list[str]:

@@ -17,6 +17,7 @@ from bench.contract import sockets
 from bench.contract.sockets import OPTIONS, NotFound, Unreadable, read_sockets
 
 BACKLOG = 7
+DUPLICATE = sockets._duplicate
 
 
 @contextmanager
@@ -98,10 +99,9 @@ def test_a_server_that_cannot_be_found(
 
 
 @pytest.mark.parametrize("code", [errno.EPERM, errno.ENOSYS])
-def test_without_the_rights_or_the_call_it_says_so(code: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "4194304").mkdir()
-    monkeypatch.setattr(sockets, "PROC", tmp_path)
-    monkeypatch.setattr(sockets, "_process", lambda pid: nullcontext(0))
+@pytest.mark.usefixtures("own_process")
+def test_without_the_rights_or_the_call_it_says_so(code: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sockets, "_duplicate", DUPLICATE)
     monkeypatch.setattr(sockets, "_LIBC", Mock(syscall=lambda *_: -1))
     monkeypatch.setattr(sockets.ctypes, "get_errno", lambda: code)
     with server(keeps=True) as port, pytest.raises(Unreadable, match="pidfd_getfd"):

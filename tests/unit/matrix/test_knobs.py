@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
-from make_plans import MATRIX
+from make_plans import MATRIX, composed
 from places import ROOT
 
 from bench.core.errors import UserError
-from bench.matrix.compose import run_services
 from bench.matrix.knobs import LONGEST_NAME, Knob, check_quotas, parse_knob, reader, started_with, varied
-from bench.matrix.model import Matrix, Service
+from bench.matrix.model import Service
 
 SERVICES = {service.name: service for service in MATRIX.services}
 READS = reader(ROOT / "services")
@@ -24,17 +19,6 @@ READS = reader(ROOT / "services")
 
 def service(stack: str, python: str = "313", base: str = "debian") -> Service:
     return SERVICES[f"{stack}-py{python}-{base}"]
-
-
-def composed(matrix: Matrix, services: Iterable[Service]) -> dict[str, dict[str, Any]]:
-    """The services of a run's Compose file; JSON values are parsed, everything else is text."""
-    found: dict[str, dict[str, Any]] = {}
-    for line in run_services(matrix, services).splitlines()[1:]:
-        if name := re.match(r"  ([a-z0-9-]+):$", line):
-            own = found.setdefault(name[1], {})
-        elif pair := re.match(r"    ([a-z_]+): ?(.*)$", line):
-            own[pair[1]] = json.loads(pair[2]) if pair[2][:1] in ('"', "{") and pair[1] != "extends" else pair[2]
-    return found
 
 
 def servers_that_read(knob: str) -> set[str]:

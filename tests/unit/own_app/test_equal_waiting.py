@@ -10,10 +10,9 @@ from dataclasses import asdict
 
 import pytest
 from an_app import an_app
-from make_plans import MATRIX
+from make_plans import MATRIX, composed
 from places import ROOT
 
-from bench.matrix.compose import run_services
 from bench.matrix.knobs import AT_ONCE, parse_knob
 from bench.matrix.model import Service
 from bench.matrix.start_command import START, StartCommand, Waits
@@ -67,10 +66,7 @@ def services(*vary: str, workers: str = "1", interfaces: tuple[str, ...] = INTER
 
 def environment(service: Service, workers: str) -> dict[str, str]:
     """The environment of the service's container, from the run's Compose file."""
-    text = run_services(MATRIX, [service])
-    block = text.partition(f"\n  {service.name}:\n")[2]
-    lines = [line for line in block.splitlines() if line.strip().startswith("environment:")]
-    own = json.loads(lines[0].partition(":")[2]) if lines else {}
+    own = composed(MATRIX, [service])[service.name].get("environment", {})
     return BASE | {"WORKERS": workers} | {key: value for key, value in own.items() if value is not None}
 
 

@@ -222,22 +222,20 @@ def test_p99_around_an_event_has_the_lost_requests_and_5_s_after_it(tmp_path: Pa
     assert record.p99_around_s is None and record.missing["p99_around_s"] == "1 % of the requests or more were lost"
 
 
+OVERLOAD = EVENTS["overload"].cases[0]
+RATES = ((10.0, 4.0), (20.0, 6.0), (40.0, 20.0), (10.0, 20.0))
+"""(requests/s, seconds) of its phases."""
+
+
 def test_goodput_of_an_overload_is_what_came_in_time_in_each_phase(tmp_path: Path) -> None:
-    overload = EVENTS["overload"].cases[0]
-    rates, requests, begin = ((10.0, 4.0), (20.0, 6.0), (40.0, 20.0), (10.0, 20.0)), list[Request](), 0.0
-    for number, (rate, seconds) in enumerate(rates):
+    requests, begin = list[Request](), 0.0
+    for number, (rate, seconds) in enumerate(RATES):
         for one in range(round(rate * seconds)):
             fate = "timed_out" if (number == 2 and one % 4) or (number == 3 and one < 30) else "answered"
             requests.append((begin + one / rate, 0.05, fate))
         begin += seconds
-    record = made(
-        tmp_path,
-        overload,
-        requests,
-        rates=rates,
-        actions=[],
-        samples=[[n * S, min(n, 4) * S // 2 + max(0, n - 4) * S, 1] for n in range(51)],
-    )
+    samples = [[n * S, min(n, 4) * S // 2 + max(0, n - 4) * S, 1] for n in range(51)]
+    record = made(tmp_path, OVERLOAD, requests, rates=RATES, actions=[], samples=samples)
     assert [record.extras[f"goodput_{n}"] for n in ("1_0.5x", "2_1.5x", "3_3x", "4_0.5x")] == [10.0, 20.0, 10.0, 8.5]
     assert record.recovered_s == 3.0 and record.extras["cpu_s_3_3x"] == pytest.approx(20.0)
     # 46 s of CPU, of which 120, 200 and 170 good responses explain 0.05 s each, as in the first phase.
@@ -254,12 +252,9 @@ def test_a_window_of_an_overload_is_long_enough_to_work_off_everything_that_was_
 
 
 def test_goodput_of_a_phase_that_ends_early_is_that_of_its_time(tmp_path: Path) -> None:
-    overload = EVENTS["overload"].cases[0]
-    rates = ((10.0, 4.0), (20.0, 6.0), (40.0, 20.0), (10.0, 20.0))
     requests = [(30.0 + number / 10, 0.05, "answered") for number in range(40)]
-    record = made(
-        tmp_path, overload, requests, rates=rates, actions=[], samples=[[n * S, n * S // 2, 1] for n in range(35)]
-    )
+    samples = [[n * S, n * S // 2, 1] for n in range(35)]
+    record = made(tmp_path, OVERLOAD, requests, rates=RATES, actions=[], samples=samples)
     assert record.extras["goodput_4_0.5x"] == pytest.approx(10.0)
     assert record.extras["cpu_s_4_0.5x"] == pytest.approx(2.0)
 
@@ -302,9 +297,8 @@ def test_what_the_others_had_beside_the_most_that_did_not_stop_it_and_what_each_
     assert record.extras["kb_per_connection"] == 10 * 1024 and record.counts
     killed = made(tmp_path / "d", read, requests, slow="k\n" + lines, actions=[], samples=samples, oom_kills=2)
     assert "kb_per_connection" not in killed.extras and killed.extras["oom_kills"] == 2
-    missing = made(
-        tmp_path / "c", read, requests, slow="k\n" + lines.replace("200", "404"), actions=[], samples=samples
-    )
+    refused = "k\n" + lines.replace("200", "404")
+    missing = made(tmp_path / "c", read, requests, slow=refused, actions=[], samples=samples)
     assert missing.causes == ("slow readers were answered with 404: there is no large response to read",)
     silent = made(tmp_path / "b", EVENTS["slow"].cases[0], requests, slow="k\n" + lines, actions=[], samples=samples)
     assert "kb_per_connection" not in silent.extras

@@ -189,7 +189,6 @@ def test_a_run_without_events_has_none_to_export(tmp_path: Path, capsys: pytest.
 
 def test_comment_on_a_bad_day(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     build_verb(["--quiet", str(folder)])
-    capsys.readouterr()
     assert main(["pr-comment", str(folder), "--fail-on", "lost"]) == 1
     same_as(GOLDEN / "events_comment.md", capsys.readouterr().out)
 
@@ -249,7 +248,6 @@ def test_lost_of_two_refs_or_packages(of: str, change: str, tmp_path: Path, caps
         facts = {"refs": {"a": "1" * 40, "b": "2" * 40, "pairs": [["gunicorn-0", "gunicorn-1"]]}}
     folder = write_events(tmp_path / "a-run", records, **facts)
     build_verb(["--quiet", str(folder)])
-    capsys.readouterr()
     assert main(["pr-comment", str(folder), "--fail-on", "lost", "--fail-on", "invalid"]) == status
     said = capsys.readouterr().out
     assert f"`--fail-on lost`: {words}." in said and "`--fail-on invalid`: passed." in said

@@ -217,8 +217,7 @@ def test_a_comment_always_fits() -> None:
 
 def told(folder: Path, capsys: Capture, *policies: str) -> tuple[str, int]:
     """The comment on a run, and the exit status."""
-    build_verb([str(folder)])
-    capsys.readouterr()
+    build_verb(["--quiet", str(folder)])
     status = main(["pr-comment", str(folder), *(f"--fail-on={policy}" for policy in policies)])
     return capsys.readouterr().out, status
 
@@ -258,7 +257,7 @@ def test_a_service_without_any_figure_is_invalid(tmp_path: Path, capsys: Capture
 
 def solo(folder: Path) -> str:
     lines = [entry(stack, number=number) for number, stack in enumerate(("aiohttp", "tornado"), 1)]
-    build_verb([str(write_measured(folder, lines, 3000))])
+    build_verb(["--quiet", str(write_measured(folder, lines, 3000))])
     return str(folder)
 
 
@@ -287,7 +286,6 @@ def test_a_run_with_the_folders_of_an_earlier_version_is_not_read(place: str, tm
     """No command that reads runs accepts it; the message names the version that does."""
     folder = str(write_run(tmp_path / "old", [entry("aiohttp", dir=f"raw/r01/{place}")]))
     other = solo(tmp_path / "base")
-    capsys.readouterr()
     for argv in (["pr-comment", folder], ["build", folder], ["compare", folder, other], ["export", "csv", folder]):
         assert main(argv) == 2
         out, err = capsys.readouterr()

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from golden import Said, cases, same_as
-from known_rankings import place, ranking, rungs, sentences_of
+from known_rankings import place, ranking, rungs, sentences_of, without_rank
 from rated_tables import LATE, SPEEDS, TAILS_MS, late_told, noisy_ranking, p99_of, rated_ranking, rated_told
 from turns_runs import facts_of, measured, service_of, table, told_of, told_tables
 
@@ -101,11 +101,6 @@ def unsure(found: Ranking, *pairs: str) -> Ranking:
     wide: dict[str, Any] = {"verdict": "not enough data", "interval": (-0.3, 0.2), "smallest_visible": 0.4}
     contrasts = (replace(one, **wide) if one.a + one.b in pairs else one for one in found.contrasts)
     return replace(found, contrasts=tuple(contrasts))
-
-
-def without_rank(found: Ranking, service: str, remark: Any, **changes: Any) -> Ranking:
-    rows = (replace(r, rank=None, remarks=(remark,), **changes) if r.service == service else r for r in found.rows)
-    return replace(found, rows=tuple(rows))
 
 
 def workers() -> Said:

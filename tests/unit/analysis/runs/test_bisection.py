@@ -73,8 +73,7 @@ def test_what_is_not_slower_is_not_bisected(verdict: str) -> None:
 
 def test_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = in_turns(tmp_path / "slow", {"aiohttp": 4000, "tornado": 3200})
-    build_verb([str(folder)])
-    capsys.readouterr()
+    build_verb(["--quiet", str(folder)])
     assert main(["bisect", str(folder)]) == 0
     whole, words = capsys.readouterr().out.split(" ", 1)
     assert -0.2 < float(whole) < -0.19
@@ -98,15 +97,13 @@ def test_of_a_run_in_which_one_was_not_measured(
     stacks = ("aiohttp", "tornado")
     folder = in_turns(tmp_path / "a-run", {stack: 4000 for stack in stacks if stack != failed}, stacks=stacks)
     build_failed(folder, failed)
-    build_verb([str(folder)])
-    capsys.readouterr()
+    build_verb(["--quiet", str(folder)])
     assert main(["bisect", str(folder), "--whole=-0.5"]) == 0
     assert capsys.readouterr().out == said
 
 
 def test_more_than_one_comparison_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = in_turns(tmp_path / "three", {"tornado": 3200, "aiohttp": 4000, "uvicorn-asgi": 3205})
-    build_verb([str(folder)])
-    capsys.readouterr()
+    build_verb(["--quiet", str(folder)])
     assert main(["bisect", str(folder)]) == 2
     assert "follows one comparison, and this selection has 2: narrow it with --stack" in capsys.readouterr().err

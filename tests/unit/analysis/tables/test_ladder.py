@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from known_rankings import rungs
+from known_rankings import rungs, without_rank
 
 from bench.analysis.tables.ladder import ladders
 from bench.analysis.tables.ranking import NoFigure
@@ -22,14 +22,9 @@ def test_two_releases_or_a_source_make_no_ladder() -> None:
 
 def test_the_table_has_each_release_beside_the_one_before_that_has_a_figure() -> None:
     found, places = rungs(SPEEDS)
-    rows = [
-        replace(row, rank=None, goodput=None, cpu_us=None, remarks=(NoFigure("build: no"),))
-        if row.service == "22.0.0"
-        else row
-        for row in found.rows
-    ]
-    contrasts = [one for one in found.contrasts if "22.0.0" not in (one.a, one.b)]
-    ranking = replace(found, rows=tuple(rows), contrasts=tuple(contrasts))
+    contrasts = tuple(one for one in found.contrasts if "22.0.0" not in (one.a, one.b))
+    ranking = without_rank(found, "22.0.0", NoFigure("build: no"), goodput=None, cpu_us=None)
+    ranking = replace(ranking, contrasts=contrasts)
     ((table, picture),) = ladder_tables([told_ranking(ranking, places)])
     assert table.title.endswith("gunicorn-sync-wsgi by release of gunicorn")
     assert [(row[0], *row[3:]) for row in table.rows] == [
