@@ -20,6 +20,8 @@ from bench.records.event import FILE, Action, Bin, Ended, EventRecord, Fate, Poi
 RATE, BEFORE_S = 100.0, 3.0
 BIN_S = 0.1
 CUT = {"cut_after_s": 30.0, "cut": 256, "opened": 256, "most_k": 256}
+GROWN = tuple(Point(1e5 * part, 4e7 + 1e7 * part) for part in range(10))
+"""Memory that grows by 100 bytes a request."""
 DOCUMENTED = {
     "gunicorn": "HUP starts new workers and stops the old ones (https://docs.gunicorn.org/en/stable/signals.html)"
 }
@@ -153,13 +155,12 @@ def every_event() -> list[EventRecord]:
     phases = tuple(Action(f"{times} times the capacity", at_s) for times, at_s in ((1.5, 2.0), (3, 4.0), (0.5, 8.0)))
     swaps = tuple(Action(f"SIGTERM to container {number}", 3.0 * number, 2.2) for number in (1, 2))
     slow = tuple(Action(f"{2**step} silent connections", 2.0 + step) for step in range(7))
-    grown = tuple(Point(1e5 * part, 4e7 + 1e7 * part) for part in range(10))
     behind = {"swap_1_s": 2.2, "swap_2_s": 2.2, "proxy_502": 4, "killed_1": True, "cause_no_container": 3}
     own: dict[str, dict[str, Any]] = {
         "overload": {"actions": phases, "timeout_s": 1.0},
         "rolling": {"actions": swaps, "extras": behind, "lost": 4},
         "slow": {"actions": slow, "timeout_s": 1.0, "extras": CUT | {"smallest_k": 8}},
-        "memory": {"points": grown, "extras": {"requests": 10**6, "parts_s": 130.0}},
+        "memory": {"points": GROWN, "extras": {"requests": 10**6, "parts_s": 130.0}},
         "idle-close": {"actions": (), "extras": {"idle_s": 5.0, "lost_to_ms": 20.0}},
     }
     return [

@@ -25,13 +25,10 @@ def test_the_databases_cpu_is_part_of_a_request_that_asks_it(tmp_path: Path) -> 
 def test_a_database_without_counters_hides_the_cost_of_those_who_ask_it(
     scenario: str, known: bool, tmp_path: Path
 ) -> None:
-    line = entry(scenario=scenario)
-    record = measured(tmp_path, line)
-    (services_of(tmp_path, line) / "postgres.after").write_text(
-        "null the container's cgroup cannot be read on this host\n"
-    )
+    line, reason = entry(scenario=scenario), "the container's cgroup cannot be read on this host"
+    measured(tmp_path, line)
+    (services_of(tmp_path, line) / "postgres.after").write_text(f"null {reason}\n")
     record = only_record(tmp_path)
-    reason = "the container's cgroup cannot be read on this host"
     assert record.nulls["database_cpu_s"] == record.nulls["foreign_ratio"] == reason
     assert (record.cpu_per_success_s is not None) == (record.goodput_per_core is not None) == known
     assert known or record.nulls["cpu_per_success_s"] == record.nulls["goodput_per_core"] == reason
@@ -114,9 +111,8 @@ def test_waits_that_were_not_seen_are_null_with_the_reason(tmp_path: Path) -> No
     record = measured(tmp_path, entry(), tool={"waits": {"missing": "no thread was seen"}})
     assert record.nulls["loadgen_wait_ratio"] == "no thread was seen"
     for waits in ({}, [], {"seen_ns": "1", "waited_ns": "5"}, {"seen_ns": str(9**12), "waited_ns": "-3"}):
-        assert (
-            measured(tmp_path, entry(), tool={"waits": waits}).nulls["loadgen_wait_ratio"] == "tool.json does not say"
-        )
+        record = measured(tmp_path, entry(), tool={"waits": waits})
+        assert record.nulls["loadgen_wait_ratio"] == "tool.json does not say"
 
 
 def stat(*ticks: int) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 import duckdb
 import pytest
 from built_runs import exported
-from event_runs import bad_day, cannot, defaults_of, event, releases, services_of, write_events
+from event_runs import GROWN, bad_day, cannot, defaults_of, event, releases, services_of, write_events
 from golden import same_as
 from places import GOLDEN
 from turns_runs import write_turns
@@ -21,7 +21,7 @@ from turns_runs import write_turns
 from bench.__main__ import main
 from bench.analysis.findings import findings_of
 from bench.cli.report import build_verb
-from bench.records.event import EventRecord, Fate, Point
+from bench.records.event import EventRecord, Fate
 from bench.records.file import read_events
 from bench.render.events import event_tables
 from bench.render.pr_comment import events_comment, parse_policy
@@ -111,12 +111,10 @@ def test_a_line_for_each_cell_and_pair_in_verdicts(folder: Path) -> None:
     lines = [json.loads(line) for line in (folder / "verdicts.jsonl").read_text().splitlines()]
     cells = [line for line in lines if line["kind"] == "event"]
     assert len(cells) == sum(len(row.cells) for row in tell_events(read_events(folder), {}).table.rows)  # type: ignore[union-attr]
-    (gunicorn,) = [
-        one for one in cells if (one["service"], one["case"]) == ("gunicorn-asgi-py313-debian", "keep-alive")
-    ]
+    kept = {one["service"]: one for one in cells if one["case"] == "keep-alive"}
+    gunicorn, cannot = (kept[f"{server}-asgi-py313-debian"] for server in ("gunicorn", "waitress"))
     assert (gunicorn["lost"], gunicorn["sent"], gunicorn["rounds"]) == (42, 7000, 7)
     assert gunicorn["words"] == "lost 42 of 7,000"
-    (cannot,) = [one for one in cells if (one["service"], one["case"]) == ("waitress-asgi-py313-debian", "keep-alive")]
     assert (cannot["kind_of_cell"], cannot["rounds"]) == ("cannot", 0) and "lost" not in cannot
 
 
@@ -163,13 +161,12 @@ def test_the_question_in_the_docs_finds_the_figures_of_an_event(
 
 
 def test_verdicts_have_the_figures_of_each_event(tmp_path: Path) -> None:
-    grows = tuple(Point(1e5 * part, 4e7 + 1e7 * part) for part in range(10))
     folder = write_events(
         tmp_path / "a-run",
         [
             event("a", "killed", round=1, extras={"restored_s": 0.3}),
             event("a", "killed", round=2, recovered_s=None, extras={"restored_s": None}),
-            event("a", "memory", "requests", timeline=(), points=grows, extras={"requests": 10**6, "parts_s": 120.3}),
+            event("a", "memory", "requests", timeline=(), points=GROWN, extras={"requests": 10**6, "parts_s": 120.3}),
             event("a", "balance", "8 pooled", extras={"workers": 2, "worst_share": 1.0, "connections_1": 64}),
         ],
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from event_runs import bad_day, event, every_event, write_events
+from event_runs import GROWN, bad_day, event, every_event, write_events
 from page_browser import Opened, built
 from playwright.sync_api import Locator, Page, expect
 
@@ -140,9 +140,8 @@ def test_a_cell_of_growth_opens_to_what_was_held(tmp_path: Path, opened: Opened)
     def memory(case: str, points: tuple[Point, ...], **extras: int) -> EventRecord:
         return event("uvicorn", "memory", case, timeline=(), points=points, extras=extras)
 
-    grows = tuple(Point(1e5 * part, 4e7 + 1e7 * part) for part in range(10))
     files = tuple(Point(part, 40 + 2 * part) for part in range(21))
-    records = [memory("requests", grows, requests=1_000_000, parts_s=130), memory("20 reloads", files, reloads=20)]
+    records = [memory("requests", GROWN, requests=1_000_000, parts_s=130), memory("20 reloads", files, reloads=20)]
     page = opened(built(write_events(tmp_path / "growth", records)))
     page.get_by_role("button", name="grows 98 KB per 1,000 requests").click()
     drawing = page.locator("#event").get_by_role("img").first

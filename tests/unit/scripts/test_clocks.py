@@ -39,9 +39,8 @@ def test_the_time_of_day_is_no_stopwatch() -> None:
         path
         for folder in ("scripts", "loadgen", "bench", "driver")
         for path in (ROOT / folder).rglob("*")
-        if path.is_file()
+        if path.suffix in (".sh", ".bash", ".py")
     ]
-    files = [path for path in files if path.suffix in (".sh", ".bash", ".py")]
     found = {
         str(path.relative_to(ROOT)): count
         for path in (*files, ROOT / "loadgen/measure", ROOT / "loadgen/bench")

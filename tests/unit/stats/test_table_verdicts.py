@@ -139,8 +139,8 @@ def test_ranks_and_tiers() -> None:
 
 def test_a_tier_ends_where_its_best_is_beaten_and_not_its_second() -> None:
     # 2.5 % apart: neighbours are tied, the first and the last are not.
-    rows = ranked(fitted([0.0, -0.025, -0.05, -0.075, -0.1], 0.012))
-    found = differences(fitted([0.0, -0.025, -0.05, -0.075, -0.1], 0.012), LEVEL)
+    fit = fitted([0.0, -0.025, -0.05, -0.075, -0.1], 0.012)
+    rows, found = ranked(fit), differences(fit, LEVEL)
     heads = {row.tier: row.service for row in reversed(rows)}
     for row in rows:
         assert row.tier is not None
@@ -152,7 +152,6 @@ def test_a_tier_ends_where_its_best_is_beaten_and_not_its_second() -> None:
 
 
 def test_what_is_not_connected_is_not_ranked() -> None:
-    fit = fitted([0.0, 0.1, 0.2], 0.01)
     seen = observations(np.random.default_rng(1), [0.0, 0.1, 0.2], 8, Spread(0.01, 0.0))
     fit = fit_table([*seen, Observation(1, 999, "lone", 3.0)])
     rows = ranked(fit)

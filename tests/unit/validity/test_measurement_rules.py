@@ -13,6 +13,8 @@ from built_runs import measured as judged
 from make_run import entry, output_of, services_of, write_measurement, write_run
 from places import SAMPLES
 
+from bench.records.record import Cause
+
 WRK = entry(tool="wrk", level="c64")
 HEY = entry(tool="hey", level="c64")
 COUNTED = entry(tool="hey", level="c50n205")
@@ -21,8 +23,7 @@ VEGETA = entry(tool="vegeta", level="r500")
 
 
 def sample(name: str) -> bytes:
-    found = SAMPLES / f"{name}.txt"
-    return found.read_bytes()
+    return (SAMPLES / f"{name}.txt").read_bytes()
 
 
 def changed(text: str, pattern: str, into: str) -> str:
@@ -164,11 +165,8 @@ def test_the_server_is_whole_after_the_window(files: dict[str, Any], found: bool
 )
 def test_a_kill_for_want_of_memory_is_a_cause_of_its_own(files: dict[str, Any], killed: str, tmp_path: Path) -> None:
     record = judged(tmp_path, WRK, output_of(WRK, 4000), after=files)
-    (cause,) = record.causes
-    assert (cause.cause, cause.detail) == (
-        "out of memory",
-        f"{killed} killed by the kernel at the container's memory limit",
-    )
+    said = f"{killed} killed by the kernel at the container's memory limit"
+    assert record.causes == (Cause("out of memory", said),)
     assert "| out of memory |" in report_of(tmp_path)
 
 

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from make_run import entry
-from turns_runs import facts_of, measured, record, report_of, table
+from turns_runs import facts_of, measured, record, report_of, service_of, table
 
 from bench.analysis.tables.judge import judge_tables
 from bench.analysis.tables.ranking import RankedRow, Spread, Throttled
@@ -15,6 +14,8 @@ from bench.analysis.tables.remarks import spread_of
 from bench.records.record import Record, from_line, to_line
 
 TWO = {"WORKERS": "2"}
+SPEEDS = {"uvicorn-asgi": 5000, "aiohttp": 4000}
+TABLE = table(map(service_of, SPEEDS))
 QUOTA = "CPU_QUOTA=0.5"
 
 
@@ -49,10 +50,8 @@ def test_the_services_own_setting_goes_before_the_runs() -> None:
 
 
 def rows(changes: dict[str, Any]) -> dict[str, RankedRow]:
-    speeds = {"uvicorn-asgi": 5000, "aiohttp": 4000}
-    services = [str(entry(stack)["service"]) for stack in speeds]
-    facts = facts_of(table(services)) | {"knobs": TWO}
-    (found,) = judge_tables(facts, measured(speeds, 8, changes={"uvicorn-asgi": changes}))
+    facts = facts_of(TABLE) | {"knobs": TWO}
+    (found,) = judge_tables(facts, measured(SPEEDS, 8, changes={"uvicorn-asgi": changes}))
     return {row.service: row for row in found.rows}
 
 
@@ -73,15 +72,13 @@ def test_a_row_with_a_quota_has_how_long_it_was_throttled(throttled_s: float | N
 
 
 def test_the_report_has_a_table_of_processes(tmp_path: Path) -> None:
-    speeds = {"uvicorn-asgi": 5000, "aiohttp": 4000}
     changes = {"uvicorn-asgi": {"process_cpu_s": (1.9, 0.1)}, "aiohttp": {"process_cpu_s": (1.0, 1.0)}}
-    records = measured(speeds, 4, changes=changes)
-    services = [str(entry(stack)["service"]) for stack in speeds]
-    text = report_of(tmp_path, records, table(services), stacks=list(speeds), knobs=TWO)
+    records = measured(SPEEDS, 4, changes=changes)
+    text = report_of(tmp_path, records, TABLE, stacks=list(SPEEDS), knobs=TWO)
     assert "CPU time by process" in text
     assert "| uvicorn-asgi-py313-debian | 95 and 5 %, uneven | – |" in text
     assert "| aiohttp-py313-debian | 50 and 50 % | – |" in text
-    plain = report_of(tmp_path / "plain", records, table(services), stacks=list(speeds), knobs={"WORKERS": "1"})
+    plain = report_of(tmp_path / "plain", records, TABLE, stacks=list(SPEEDS), knobs={"WORKERS": "1"})
     assert "CPU time by process" not in plain
 
 
