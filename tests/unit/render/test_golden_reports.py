@@ -71,7 +71,7 @@ def test_it_is_a_table_in_the_report_and_a_line_on_the_page(tmp_path: Path) -> N
 
 def test_a_row_has_what_a_million_requests_cost() -> None:
     facts, told, services = own_app_run()
-    name = service_of("waitress-wsgi")
+    told, name = replace(told, waits={}), service_of("waitress-wsgi")
     [plain] = own_app_tables(facts, [told], {}, services | {name: replace(services[name], start_s=0.51)})
     [priced] = own_app_tables(own_app_run(cpu_hour_price=0.36)[0], [told], {}, services)
     assert [row[1] for row in plain.rows] == [*OWN_SPEEDS]

@@ -12,6 +12,7 @@ from typing import cast
 import pytest
 from golden import same_as
 from places import GOLDEN, ROOT
+from ranking_run import ERRORS, two_tables
 from rated_tables import late_told, rated_told
 from turns_runs import own_app_run
 
@@ -89,6 +90,11 @@ def test_latency_beside_speed_cost_and_memory(answer: Answer) -> None:
     shown = terminal(report, [rated_told()])
     same_as(GOLDEN / "terminal-latency.txt", shown)
     assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_a_service_without_a_figure_has_its_reason(answer: Answer) -> None:
+    shown = terminal(answer[0], two_tables()[1:], 120)
+    assert f"werkzeug-flask: {ERRORS}" in shown
 
 
 def test_colors_only_where_they_are_wanted(answer: Answer) -> None:

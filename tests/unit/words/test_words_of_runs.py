@@ -95,6 +95,7 @@ def advised(folder: Path) -> Said:
         replace(one, foreign_ratio=0.2, nulls={name: why for name, why in one.nulls.items() if name != "foreign_ratio"})
         for one in measured(speeds, 2)
     ]
+    stolen = measured(speeds, 2, changes={stack: {"steal_ratio": 0.2} for stack in speeds})
 
     def said(*rankings: Ranking, **facts: Any) -> tuple[str, ...]:
         return advice(run | facts, rankings, findings_of([], {}))
@@ -125,6 +126,7 @@ def advised(folder: Path) -> Said:
         "expected before the run": said(with_open(decided, 3), **before),
         "expected of a run without a comparison": said(**before),
         "noise that came during the run": advice(run, (with_open(decided, 3),), findings_of(noisy, run)),
+        "steal that came during the run": advice(run, (with_open(decided, 3),), findings_of(stolen, run)),
     }
 
 
