@@ -153,7 +153,7 @@ def load_windows(step: Step) -> None:
                 step, loads, counters, rng, shared, rests_s=rests_s, freezer=freezer, workers=workers
             )
             clock_steps += stepped
-            too_late = any(turns.too_late for turns in taken.values())
+            too_late = any(turns.too_late and turns.may_wait_longer for turns in taken.values())
             late += too_late
             rests_s |= {name: turns.rest_s for name, turns in taken.items() if turns.late}
             # The CPU time of a server outside the containers cannot be distinguished from that of other programs.

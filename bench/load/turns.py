@@ -106,6 +106,11 @@ class Turns:
         """Whether so many responses came outside their turns that the window cannot be used."""
         return self.late > MAX_LATE * self.count
 
+    @property
+    def may_wait_longer(self) -> bool:
+        """Whether turns that wait longer for responses could help: few have waited as long as one may."""
+        return self.drains_cut <= MAX_LATE * self.count
+
     def look_back(self, received: int) -> None:
         """Before the tool runs again, check whether anything has been received since the last turn."""
         if self.count and received > self.received:
@@ -167,7 +172,7 @@ def run_window(
     """Take turns until each service has been under load for its `seconds`; returns the sums by service.
 
     Turns take `turn_s` on average. Each service has long and short ones in alternation, and its neighbour has them the
-    other way round, so that all cycles take the same time.
+    other way round, so that all cycles take the same time. A service of which too much came late gets no more of them.
 
     `shared` are the containers used by all services (database, upstream, those of a user's own app); their usage in a
     turn is charged to its service. Without a `freezer`, each tool ends within its last turn.
@@ -184,7 +189,9 @@ def run_window(
     for cycle in range(max(wanted.values(), default=0)):
         for place, runner in enumerate(order):
             last = cycle == wanted[runner.service] - 1
-            if runner.tool.status is None and cycle < wanted[runner.service]:
+            # More turns could not make up for the late ones, and their drains would keep the others waiting.
+            lost = turns[runner.service].late > MAX_LATE * wanted[runner.service]
+            if runner.tool.status is None and cycle < wanted[runner.service] and not lost:
                 if last and not (freezer and runner.ends_frozen):
                     _take_last_turn(runner, turns[runner.service], turn_s, watch)
                 else:

@@ -400,6 +400,12 @@ def test_what_comes_after_a_turn_is_noticed_and_waited_for_from_then_on(simulate
     assert taken.rest_s >= LEAST_REST_S
 
 
+def test_a_service_whose_response_never_ends_gets_no_more_turns_and_no_other_window(simulated: Simulated) -> None:
+    taken = dripped(simulated, *[0.1] * 300, seconds=8.0)
+    assert taken.too_late and not taken.may_wait_longer
+    assert taken.count == 4  # of 20
+
+
 def one_turn(simulated: Simulated, connections: Connections, counters: Ticks | None = None, **runner: float) -> Turns:
     """A single short turn, after which the connections stay like this."""
     simulated.of[NOWHERE] = lambda: connections
