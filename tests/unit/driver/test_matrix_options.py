@@ -325,6 +325,24 @@ def test_results_that_cannot_be_written_are_said_before_anything_is_built(
         need_results(tmp_path)
 
 
+def test_the_build_of_one_package_makes_no_wheel_of_another(project: Path, docker: Docker) -> None:
+    def build(call: str) -> Done:
+        out = Path(call.partition("dest=")[2].split()[0])
+        for name in ("0-1", "1-1"):
+            (out / name).mkdir(parents=True, exist_ok=True)
+            (out / name / "a.whl").write_text(call.partition("NUMBER=")[2][:1])
+        return Done(0, "", "")
+
+    (project / "services").mkdir()
+    (project / "services/matrix.toml").touch()
+    docker.says("-m bench package-pythons --stack x", "py313 3.13\n")
+    docker.does("buildx build", build)
+    with ExitStack() as files:
+        found = prepare_packages(project, ["a==1", "a==2"], ["--stack", "x"], files)
+        made = project / found.partition("=")[2] / "py313"
+        assert {one.parent.name: one.read_text() for one in made.glob("*/*")} == {"0-1": "0", "1-1": "1"}
+
+
 def test_an_interrupt_while_wheels_are_built_leaves_no_folder(project: Path, docker: Docker) -> None:
     def interrupt(call: str) -> Done:
         assert [*(project / "results").glob(".packages-*/items/0/releases")]
