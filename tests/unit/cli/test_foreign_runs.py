@@ -55,6 +55,13 @@ def test_no_verb_reads_through_a_link(name: str, target: str, folder: Path, tmp_
     assert main(["build", "--quiet", "a-run"]) == 0
 
 
+def test_no_verb_waits_for_a_pipe(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(folder / "events.jsonl")
+    for words in (["build", "a-run"], ["export", "csv", "a-run"], ["resume", "--run=a-run"]):
+        assert main(words) == 2
+        assert "events.jsonl is a pipe or a device, which never ends: remove it" in capfd.readouterr().err
+
+
 def publish(members: dict[str, bytes], head: bytes = b"") -> Path:
     """A published run whose archive has these members, after `head`."""
     place = Path("results/published/evil")
