@@ -18,7 +18,7 @@ from driver.failure import Failure, Interrupted
 from driver.messages import MessageError
 from driver.planning import matrix, own_app
 from driver.planning.matrix import Request, check_machines, need_results, read_request, repeat
-from driver.planning.origin import is_from_here, note_origin
+from driver.planning.origin import is_from_here, note, note_origin
 from driver.planning.own_app import UV, prepare_own_app
 from driver.planning.packages import prepare_packages
 from driver.planning.tools import words_of_build
@@ -188,6 +188,16 @@ def test_a_message_too_large_for_any_of_ours_is_not_parsed(filler: str, project_
 
 def test_a_run_of_somebody_else_is_not_resumed_unless_it_is_measured_right_now(project_root: Path) -> None:
     folder = project_root / "results/a-run"
+    note(project_root, "services: {}\n")
+    (folder / "compose.yml").write_text("services: {}\n")
+    matrix.need_origin(folder)
+    (folder / "app").mkdir()
+    for name in ("compose.yml", "app/services.json"):
+        kept = (folder / name).read_text() if (folder / name).exists() else ""
+        (folder / name).write_text('services: {x: {privileged: true, volumes: ["/:/h"]}}')
+        with pytest.raises(Failure, match="or edited since"):
+            matrix.need_origin(folder)
+        (folder / name).write_text(kept)
     matrix.need_origin(folder)
     (folder / "run.json").write_text('{"schema": 1, "services": "theirs"}')
     with pytest.raises(Failure, match=r"a-run was not planned in this clone, .* start a new run with --again a-run"):
