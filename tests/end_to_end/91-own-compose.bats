@@ -103,7 +103,7 @@ outside() {
 }
 
 @test "a pipe is not waited for, and a real path that has the form of a variable stays that path" {
-	local name='${X:-..}'
+	local words name='${X:-..}'
 	mkfifo "$folder/pipe"
 	for words in 'env_file: pipe' 'build: {context: ., dockerfile: pipe}' 'volumes: ["./pipe:/x"]'; do
 		compose_file "$words"

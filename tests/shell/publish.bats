@@ -81,7 +81,7 @@ make_run() {
 	head -c 65M /dev/zero | gzip >results/one/raw/r01/requests.tsv.gz
 	mkdir elsewhere
 	echo "open('ran', 'w')" >elsewhere/gzip.py
-	cd elsewhere
+	cd elsewhere || return
 	run -1 ../scripts/publish.sh one first
 	[[ $output == *'requests.tsv.gz unpacks to more than 64 MiB'* && ! -e ran && ! -e ../results/published/first ]]
 }
