@@ -56,10 +56,11 @@ def test_no_verb_reads_through_a_link(name: str, target: str, folder: Path, tmp_
 
 
 def test_no_verb_waits_for_a_pipe(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    build(folder)
     os.mkfifo(folder / "events.jsonl")
-    for words in (["build", "a-run"], ["export", "csv", "a-run"], ["resume", "--run=a-run"]):
-        assert main(words) == 2
-        assert "events.jsonl is a pipe or a device, which never ends: remove it" in capfd.readouterr().err
+    assert main(["export", "events-csv", "a-run"]) == 2
+    assert "events.jsonl: it is a pipe, which may never end" in capfd.readouterr().err
+    main(["build", "a-run"])
 
 
 def publish(members: dict[str, bytes], head: bytes = b"") -> Path:
