@@ -12,6 +12,7 @@ from typing import Any
 from driver.docker import CONFINED, Done, docker, engine_environment, results_user
 from driver.failure import USER, Failure
 from driver.files import save, text_of
+from driver.planning.origin import note
 from driver.run import Run
 
 FRESH = ("up", "--detach", "--no-deps", "--no-build", "--force-recreate", "--timeout", "0")
@@ -57,7 +58,13 @@ def resolved(run: Run, form: str = "yaml") -> str:
 def need_compose(run: Run) -> None:
     """Writes the file that `run_compose` reads, unless it exists; for a run on this machine."""
     if not text_of(run.folder / FILE):
-        save(run.folder / FILE, resolved(run))
+        save_compose(run, resolved(run))
+
+
+def save_compose(run: Run, text: str) -> None:
+    """Saves the run's resolved file, and notes that it was written here: it says what a resumed run starts."""
+    note(run.root, text)
+    save(run.folder / FILE, text)
 
 
 def environment(run: Run) -> dict[str, str]:

@@ -1,6 +1,6 @@
-# Builds the wheels for scripts/matrix.sh --package, for one Python.
+# Builds the wheels of one scripts/matrix.sh --package, for one Python.
 #
-# Build context (from driver/planning/packages.py): a numbered folder for each --package, with one of
+# Build context (from driver/planning/packages.py): a folder with one of
 #   releases   what to ask the package index for, one per line: a requirement, or NAME==last:COUNT
 #   FILE       a wheel or an sdist
 #   source/    a source tree; if there is a file `subfolder`, the part of the tree to build
@@ -41,7 +41,8 @@ TOOLS
 # A new value asks the package index again, whose content changes with time. Foreign code runs here (setup.py), so it gets no
 # cache that other images install from.
 ARG ASKED_AT
-RUN --mount=type=bind,target=/items <<'WHEELS'
+ARG NUMBER
+RUN --mount=type=bind,target=/item <<'WHEELS'
 echo "asked at $ASKED_AT" >/asked
 
 # wheel FOLDER WHAT: make the wheel of WHAT; fails if there is none, with pip's output in error.txt.
@@ -81,25 +82,22 @@ source_wheel() {
 }
 
 mkdir /out
-for item in /items/*; do
-    number=${item##*/}
-    if [[ -e $item/releases ]]; then
-        index=0
-        while read -r requirement; do
-            if [[ $requirement == *==last:* ]]; then
-                newest "$number" "$index" "${requirement%%==*}" "${requirement##*:}"
-                index=$((index + ${requirement##*:}))
-            else
-                index=$((index + 1))
-                wheel "$number-$index" "$requirement" || echo "$requirement" >"/out/$number-$index/requirement"
-            fi
-        done <"$item/releases"
-    elif [[ -d $item/source ]]; then
-        source_wheel "$number-1" "$item"
-    else
-        wheel "$number-1" "$(find "$item" -name '*.whl' -o -name '*.tar.*' -o -name '*.tgz' -o -name '*.zip')" || true
-    fi
-done
+if [[ -e /item/releases ]]; then
+    index=0
+    while read -r requirement; do
+        if [[ $requirement == *==last:* ]]; then
+            newest "$NUMBER" "$index" "${requirement%%==*}" "${requirement##*:}"
+            index=$((index + ${requirement##*:}))
+        else
+            index=$((index + 1))
+            wheel "$NUMBER-$index" "$requirement" || echo "$requirement" >"/out/$NUMBER-$index/requirement"
+        fi
+    done </item/releases
+elif [[ -d /item/source ]]; then
+    source_wheel "$NUMBER-1" /item
+else
+    wheel "$NUMBER-1" "$(find /item -name '*.whl' -o -name '*.tar.*' -o -name '*.tgz' -o -name '*.zip')" || true
+fi
 WHEELS
 
 FROM scratch

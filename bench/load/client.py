@@ -30,6 +30,7 @@ LONGEST_HEAD, MOST_BODY = 1 << 16, 16 << 20
 """In bytes; a longer line, head or body is a wrong response."""
 CHUNK = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\r\n]*)?$")
 """The line before a chunk: its size, and what may follow it."""
+PID = re.compile(rb"[0-9]{1,9}")
 AS_EXPECTED = frozenset({"", OPEN, KEPT})
 """The kinds of requests that get the expected body."""
 OWN_FAULTS = (errno.EMFILE, errno.ENFILE, errno.EADDRNOTAVAIL, errno.ENOBUFS)
@@ -150,7 +151,7 @@ class _Answer:
                 self.chunked = value.lower() == b"chunked"
             elif name == b"connection":
                 self.close = value.lower() == b"close" or (self.close and value.lower() != b"keep-alive")
-            elif name == b"x-worker" and value.isdigit():
+            elif name == b"x-worker" and PID.fullmatch(value):
                 self.worker = int(value)
         if self.status in (204, 304):
             self.length = 0
@@ -165,7 +166,9 @@ class _Answer:
             last = end + 2 + int(size[1], 16)
             if last == end + 2:
                 # Trailers may follow.
-                return bytes(self.body) if self.data.find(b"\r\n\r\n", end) >= 0 else None
+                if self.data.find(b"\r\n\r\n", end, end + LONGEST_HEAD) >= 0:
+                    return bytes(self.body)
+                break
             if len(self.data) < last + 2:
                 return None
             if self.data[last : last + 2] != b"\r\n":
@@ -173,7 +176,7 @@ class _Answer:
             self.body += self.data[end + 2 : last]
             self.at = last + 2
         if len(self.data) - self.at > LONGEST_HEAD:
-            raise ValueError("a chunk without a size")
+            raise ValueError("a chunk without a size, or trailers that are too long")
         return None
 
 

@@ -9,10 +9,12 @@ import hashlib
 import json
 import re
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from email.parser import HeaderParser
 from functools import cache
+from lzma import LZMAError
 from pathlib import Path
 from typing import Any, cast
 
@@ -119,6 +121,10 @@ RELEASE, LADDER, COMMIT = "release", "ladder", "commit"
 SHORT = 7
 """Digits of a commit or digest in a local version."""
 MOST_WORDS = 300
+NO_WHEEL = (OSError, ValueError, KeyError, RuntimeError, EOFError, LZMAError, zlib.error, zipfile.BadZipFile)
+"""What reading a file raises that is broken, encrypted or compressed in another way."""
+MADE = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
+"""The folder of a wheel: the index of its `--package`, and which of that it is."""
 _REQUIREMENT = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==?([^=<>]*)")
 
 
@@ -236,8 +242,9 @@ def _named(one: Wheel, name: str, version: str) -> Wheel:
 
 
 def _wheels(asked: Sequence[Asked], out: Path, label: str) -> Iterator[Wheel]:
-    pairs = [path.name.split("-") for path in (out / label).iterdir() if path.is_dir()]
-    for number, index in sorted((int(number), int(index)) for number, index in pairs):
+    # A build can leave others.
+    folders = (MADE.fullmatch(path.name) for path in (out / label).iterdir() if path.is_dir())
+    for number, index in sorted((int(found[1]), int(found[2])) for found in folders if found):
         yield _wheel(number, asked[number], out, Path(label) / f"{number}-{index}")
 
 
@@ -249,7 +256,7 @@ def _wheel(number: int, asked: Asked, out: Path, folder: Path) -> Wheel:
         return Wheel(number, name, version, cause=_cause(_text(out / folder / "error.txt"), version))
     try:
         name, version, content = _read_wheel(made[0])
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+    except NO_WHEEL as error:
         raise UserError(f"--package {asked.spec}: {made[0].name} is not a wheel: {error}") from error
     package = f"{name}=={version}"
     if not asked.is_release:

@@ -27,6 +27,8 @@ def read_events(folder: Path) -> list[EventRecord]:
 
 def _read(file: Path, read: Callable[[Iterable[str]], Iterator[R]]) -> list[R]:
     fix = f"rebuild it with: scripts/report.sh {file.parent.name}"
+    if file.is_fifo():
+        raise UserError(f"cannot read {file}: it is a pipe, which may never end; {fix}")
     try:
         return list(read(file.read_text(encoding="utf-8").split("\n")))
     except OSError as error:

@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from driver.compose import FILE, resolved
+from driver.compose import FILE, resolved, save_compose
 from driver.failure import USER, Failure
-from driver.files import save, text_of
+from driver.files import text_of
 from driver.nodes.node import read_addresses
 from driver.run import Run
 
@@ -31,7 +31,7 @@ def need_far_compose(run: Run) -> None:
     if not text_of(run.folder / FILE):
         ports, compose = read_addresses(run), json.loads(resolved(run, "json"))
         made = contexts_compose(compose, run.project, ports) if ports else several_compose(compose, run.project)
-        save(run.folder / FILE, json.dumps(made, indent=1) + "\n")
+        save_compose(run, json.dumps(made, indent=1) + "\n")
 
 
 def several_compose(compose: Mapping[str, Any], project: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from driver.docker import answers, end_group, spawn
-from driver.failure import EQUAL, RUN, USER, Failure, ignore_signals, say
+from driver.failure import EQUAL, RUN, USER, Failure, ignore_signals, plain, say
 from driver.planning.tools import asked, bench, commit_of, done_by_git, git
 from driver.run import ROOT
 
@@ -157,8 +157,8 @@ def _need_one_comparison(bisection: Bisection) -> None:
 
 def _tell(bisection: Bisection, commit: str, words: str, run: str) -> None:
     """Prints and keeps the line of a commit."""
-    subject = re.sub(r"[\x00-\x1f\x7f]", "", asked(bisection.folder, "log", "-1", "--format=%h %s", commit))
-    bisection.told[commit] = f"{subject}: {words}" + (f"; {run}" if run else "")
+    subject = asked(bisection.folder, "log", "-1", "--format=%h %s", commit)
+    bisection.told[commit] = plain(f"{subject}: {words}" + (f"; {run}" if run else ""))
     print(bisection.told[commit], flush=True)
 
 
@@ -206,6 +206,6 @@ def _bisect(bisection: Bisection) -> int:
         return RUN
     first = asked(tree, "rev-parse", "refs/bisect/bad")
     found = FOUND.search(done.out)
-    print(done.out[found.start() if found else 0 :].rstrip("\n"))
+    print(plain(done.out[found.start() if found else 0 :].rstrip("\n")))
     print(bisection.told[first])
     return 0

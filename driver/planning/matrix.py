@@ -13,13 +13,15 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from driver import compose
 from driver.docker import answer
 from driver.engines.dead_runs import is_measured
 from driver.failure import USER, Failure, Interrupted, say
+from driver.files import text_of
 from driver.lifecycle import hold
 from driver.lifecycle.writer import in_the_way
 from driver.nodes import contexts
-from driver.planning.origin import is_from_here, note_origin
+from driver.planning.origin import is_from_here, is_noted, note_origin
 from driver.planning.own_app import ON_HOST, OPTIONS, prepare_own_app
 from driver.planning.packages import is_source, prepare_packages
 from driver.planning.tools import bench, plan
@@ -206,8 +208,10 @@ def set_up() -> None:
 
 def need_origin(folder: Path) -> None:
     """Failure if a run to resume is neither planned in this clone nor being measured: its files say what is started."""
-    if not is_from_here(ROOT, folder) and not is_measured(folder):
-        words = f"{folder.name} was not planned in this clone, and its files say what is started"
+    started = text_of(folder / compose.FILE)
+    written_here = is_from_here(ROOT, folder) and (not started or is_noted(ROOT, started))
+    if not written_here and not is_measured(folder):
+        words = f"{folder.name} was not planned in this clone, or edited since, and its files say what is started"
         raise Failure(USER, f"{words}: start a new run with --again {folder.name}")
 
 

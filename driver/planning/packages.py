@@ -17,6 +17,8 @@ NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 VERSION = re.compile(r"([0-9][A-Za-z0-9.!+]*(\.\*)?|last:[1-9][0-9]?)")
 ARCHIVE = re.compile(r"\.(tar\.[a-z0-9]+|tgz|zip)$")
 LEFT_BY_TOOLS = ("__pycache__", ".venv", "node_modules")
+HISTORY = ("HEAD", "index", "info", "modules", "objects", "packed-refs", "refs", "shallow")
+"""What a git folder needs for versions from tags; `modules` has those of its submodules."""
 KEPT_S = 86400
 """Seconds after which leftovers of a killed call are removed."""
 
@@ -38,8 +40,14 @@ def prepare_packages(root: Path, packages: Sequence[str], selection: Sequence[st
         # ASKED_AT defeats the build cache, so that releases are looked up each time.
         words = ["--file", str(root / "services/package.Dockerfile"), *base]
         words += [f"--build-arg=ASKED_AT={time.time_ns()}", f"--build-arg=BUILD_PACKAGES={_build_packages(root)}"]
-        words += ["--output", f"type=local,dest={folder / 'out' / label}", str(folder / "items")]
-        build("--package: the wheels cannot be built", *words, log=folder / "build.log", status=RUN)
+        for item in sorted((folder / "items").iterdir()):
+            # Each by itself: the build of one could make the wheel of another.
+            made = folder / "made" / label / item.name
+            own = [f"--build-arg=NUMBER={item.name}", "--output", f"type=local,dest={made}", str(item)]
+            build("--package: the wheels cannot be built", *words, *own, log=folder / "build.log", status=RUN)
+            (folder / "out" / label).mkdir(exist_ok=True)
+            for wheels in made.glob(f"{item.name}-*"):
+                wheels.rename(folder / "out" / label / wheels.name)
     place = f"results/{folder.name}"
     bench(root, "packages", f"{place}/items", f"{place}/out", *(label for label, _ in pythons))
     return f"--packages-in={place}/out"
@@ -117,7 +125,7 @@ def _take_folder(folder: Path, path: Path) -> None:
             here.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(there, here, follow_symlinks=False)
         elif name and there.is_dir():
-            shutil.copytree(there, here, symlinks=True, dirs_exist_ok=True)
+            shutil.copytree(there, here, symlinks=True, ignore=_private, dirs_exist_ok=True)
     if (top / ".git").is_dir():
         shutil.copytree(top / ".git", source / ".git", symlinks=True, ignore=_private)
         kept = r"^(core\.(repositoryformatversion|bare)|extensions\..*)$"
@@ -130,15 +138,14 @@ def _take_folder(folder: Path, path: Path) -> None:
 
 
 def _private(folder: str, names: list[str]) -> set[str]:
-    """What a git folder has besides its history: addresses with tokens, hooks, and who did what."""
-    private = {"config", "config.worktree", "hooks", "logs", "FETCH_HEAD"}
-    return private.intersection(names) if "objects" in names else set()
+    """What a git folder has besides its history, such as addresses with tokens, hooks, and who did what."""
+    return {*names}.difference(HISTORY) if {"HEAD", "objects"}.issubset(names) else set()
 
 
 def _not_source(folder: str, names: list[str]) -> set[str]:
     paths = {name: Path(folder, name) for name in names}
     odd = {name for name, path in paths.items() if not (path.is_symlink() or path.is_file() or path.is_dir())}
-    return odd | {*LEFT_BY_TOOLS}.intersection(names)
+    return odd | {*LEFT_BY_TOOLS}.intersection(names) | _private(folder, names)
 
 
 def _take_commit(folder: Path, spec: str, path: Path, ref: str) -> None:

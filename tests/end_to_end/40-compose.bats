@@ -178,7 +178,8 @@ for address in sys.argv[1:]: socket.create_connection((address, 48999), timeout=
 		    database = await asyncpg.connect(host="postgres", user="bench", database="bench", password=password)
 		    print(await database.fetchval("SELECT count(*) FROM world"), await database.execute("UPDATE world SET randomnumber = 1 WHERE id = 1"))
 		    tables = [f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE" for table in ("world", "fortune", "data")]
-		    for statement in *tables, "SELECT pg_terminate_backend(1)", "SELECT pg_cancel_backend(1)", "TRUNCATE data", "DROP TABLE world":
+		    insert = "INSERT INTO data (id, value) OVERRIDING SYSTEM VALUE VALUES (1, 'x')"
+		    for statement in *tables, "SELECT pg_terminate_backend(1)", "SELECT pg_cancel_backend(1)", "TRUNCATE data", "DROP TABLE world", insert:
 		        try:
 		            async with database.transaction():
 		                await database.execute(statement)
@@ -188,7 +189,7 @@ for address in sys.argv[1:]: socket.create_connection((address, 48999), timeout=
 
 		asyncio.run(main())
 	PYTHON
-	[[ ${lines[0]} == '10000 UPDATE 1' && $(grep -cx refused <<<"$output") == 7 ]]
+	[[ ${lines[0]} == '10000 UPDATE 1' && $(grep -cx refused <<<"$output") == 8 ]]
 }
 
 @test "two branches differ in one line, and Compose follows it" {

@@ -77,6 +77,48 @@ outside() {
 	outside "reads .env"
 }
 
+@test "another Compose file is never read, and .env starts no command: it can be anywhere, also behind git" {
+	local words
+	printf '%s\n' 'COMPOSE_EXPERIMENTAL_GIT_REMOTE=true' "GIT_SSH_COMMAND=touch $BATS_TEST_TMPDIR/ran;false" >"$folder/.env"
+	printf '%s\n' 'services: {b: {image: y, environment: {P: "${X:-none}"}}}' >"$folder/other.yml"
+	for words in '["ssh://git@127.0.0.1/x.git"]' '[{path: other.yml, env_file: ../outside/token}]' '[other.yml]'; do
+		compose_file
+		printf '%s\n' '"incl\x75de":' "  $words" >>"$folder/compose.yml"
+		outside "it includes other files"
+	done
+	for words in ssh://git@127.0.0.1/x.git ../outside/other.yml other.yml; do
+		printf '%s\n' '# first' '---' "x-v: &v {extends: {file: \"$words\", service: b}}" >"$folder/compose.yml"
+		printf '%s\n' 'services: {db: {<<: *v, image: x}}' >>"$folder/compose.yml"
+		outside "service 'db' extends one of another file"
+	done
+	compose_file "profiles: [p]" "env_file: ../outside/token"
+	echo 'COMPOSE_PROFILES=p' >"$folder/.env"
+	outside "reads"
+	[[ ! -e $BATS_TEST_TMPDIR/ran ]]
+	compose_file 'extends: own'
+	printf '%s\n' '  own: {image: y, environment: {A: b}}' >>"$folder/compose.yml"
+	run read_it
+	((status == 0))
+	[[ $output == *'"environment": {"A": "b"}'* ]]
+}
+
+@test "a pipe is not waited for, and a real path that has the form of a variable stays that path" {
+	local words name='${X:-..}'
+	mkfifo "$folder/pipe"
+	for words in 'env_file: pipe' 'build: {context: ., dockerfile: pipe}' 'volumes: ["./pipe:/x"]'; do
+		compose_file "$words"
+		outside "neither a file nor a folder"
+	done
+	mkdir -p "$folder/$name/$name/outside"
+	ln -s "$name/$name/outside" "$folder/link"
+	compose_file 'volumes: ["./link:/x"]'
+	run read_it
+	((status == 0))
+	[[ $output == *"\"source\": \"$(realpath "$folder")/\$\${X:-..}/\$\${X:-..}/outside\""* ]]
+	mv "$folder/pipe" "$folder/.env"
+	outside "reads .env"
+}
+
 @test "no variable of the shell reaches the file, and what is below its folder is read" {
 	echo 'OWN=own' >"$folder/own.env"
 	echo 'GIVEN=given' >"$folder/.env"

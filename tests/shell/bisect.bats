@@ -55,7 +55,7 @@ setup_file() {
 	for number in 1 2 3 4 5 6 7 8; do
 		echo "$number" >src/code
 		git add --all
-		git commit --quiet --message "c$number"
+		git commit --quiet --message "c$number" --message $'body \e]0;title\a'
 		git tag "v$number"
 	done
 	git switch --quiet --orphan other && git commit --quiet --allow-empty --message other && git switch --quiet main
@@ -105,6 +105,7 @@ state_of() {
 	grep -qE '^[0-9a-f]{7} c5: good: no difference shown, \+0.1 %; results/same$' <<<"$output"
 	grep -qx "$slow is the first bad commit" <<<"$output"
 	[[ ${lines[-1]} =~ ^[0-9a-f]{7}\ c6:\ bad:\ slower ]]
+	[[ $output == *'body \x1b]0;title\x07'* && $output != *$'\e'* ]]
 	# With the given options, always together with the same good commit.
 	[[ $(grep -c . "$FAKE/calls") == $(grep -cF -- "--package $pkg/src@$(git -C "$pkg" rev-parse v1) --package $pkg/src@" "$FAKE/calls") ]]
 	run ! grep -qvE -- ' --controls none --max-time 10 --stack uvicorn-asgi --rounds 6$' "$FAKE/calls"

@@ -76,6 +76,16 @@ make_run() {
 	cmp <(seq 100000) <(zcat results/one/raw/r01/requests.tsv.gz)
 }
 
+@test "a log that never ends is not unpacked, and no module of the folder that this is called in is imported" {
+	make_run one
+	head -c 65M /dev/zero | gzip >results/one/raw/r01/requests.tsv.gz
+	mkdir elsewhere
+	echo "open('ran', 'w')" >elsewhere/gzip.py
+	cd elsewhere || return
+	run -1 ../scripts/publish.sh one first
+	[[ $output == *'requests.tsv.gz unpacks to more than 64 MiB'* && ! -e ran && ! -e ../results/published/first ]]
+}
+
 @test "the path of an app inside this project is published relative to the project" {
 	make_run one
 	printf '%s\n' '"options": [' "\"$PWD/examples/shop\"," "\"main:app\"" '],' "\"project\": \"$PWD\"" >results/one/run.json

@@ -55,6 +55,14 @@ def test_no_verb_reads_through_a_link(name: str, target: str, folder: Path, tmp_
     assert main(["build", "--quiet", "a-run"]) == 0
 
 
+def test_no_verb_waits_for_a_pipe(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    build(folder)
+    os.mkfifo(folder / "events.jsonl")
+    assert main(["export", "events-csv", "a-run"]) == 2
+    assert "events.jsonl: it is a pipe, which may never end" in capfd.readouterr().err
+    main(["build", "a-run"])
+
+
 def publish(members: dict[str, bytes], head: bytes = b"") -> Path:
     """A published run whose archive has these members, after `head`."""
     place = Path("results/published/evil")

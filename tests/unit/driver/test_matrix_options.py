@@ -18,7 +18,7 @@ from driver.failure import Failure, Interrupted
 from driver.messages import MessageError
 from driver.planning import matrix, own_app
 from driver.planning.matrix import Request, check_machines, need_results, read_request, repeat
-from driver.planning.origin import is_from_here, note_origin
+from driver.planning.origin import is_from_here, note, note_origin
 from driver.planning.own_app import UV, prepare_own_app
 from driver.planning.packages import prepare_packages
 from driver.planning.tools import words_of_build
@@ -188,6 +188,16 @@ def test_a_message_too_large_for_any_of_ours_is_not_parsed(filler: str, project_
 
 def test_a_run_of_somebody_else_is_not_resumed_unless_it_is_measured_right_now(project_root: Path) -> None:
     folder = project_root / "results/a-run"
+    note(project_root, "services: {}\n")
+    (folder / "compose.yml").write_text("services: {}\n")
+    matrix.need_origin(folder)
+    (folder / "app").mkdir()
+    for name in ("compose.yml", "app/services.json"):
+        kept = (folder / name).read_text() if (folder / name).exists() else ""
+        (folder / name).write_text('services: {x: {privileged: true, volumes: ["/:/h"]}}')
+        with pytest.raises(Failure, match="or edited since"):
+            matrix.need_origin(folder)
+        (folder / name).write_text(kept)
     matrix.need_origin(folder)
     (folder / "run.json").write_text('{"schema": 1, "services": "theirs"}')
     with pytest.raises(Failure, match=r"a-run was not planned in this clone, .* start a new run with --again a-run"):
@@ -323,6 +333,24 @@ def test_results_that_cannot_be_written_are_said_before_anything_is_built(
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     with pytest.raises(Failure, match=r"belongs to user 4711, .*: run this as that user, or chown it"):
         need_results(tmp_path)
+
+
+def test_the_build_of_one_package_makes_no_wheel_of_another(project: Path, docker: Docker) -> None:
+    def build(call: str) -> Done:
+        out = Path(call.partition("dest=")[2].split()[0])
+        for name in ("0-1", "1-1"):
+            (out / name).mkdir(parents=True, exist_ok=True)
+            (out / name / "a.whl").write_text(call.partition("NUMBER=")[2][:1])
+        return Done(0, "", "")
+
+    (project / "services").mkdir()
+    (project / "services/matrix.toml").touch()
+    docker.says("-m bench package-pythons --stack x", "py313 3.13\n")
+    docker.does("buildx build", build)
+    with ExitStack() as files:
+        found = prepare_packages(project, ["a==1", "a==2"], ["--stack", "x"], files)
+        made = project / found.partition("=")[2] / "py313"
+        assert {one.parent.name: one.read_text() for one in made.glob("*/*")} == {"0-1": "0", "1-1": "1"}
 
 
 def test_an_interrupt_while_wheels_are_built_leaves_no_folder(project: Path, docker: Docker) -> None:

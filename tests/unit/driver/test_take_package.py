@@ -101,16 +101,22 @@ def test_what_is_not_there_is_refused_by_name(repository: Path, spec: str, words
 def test_a_folder_is_copied_without_what_git_ignores_and_with_what_is_not_committed(repository: Path) -> None:
     git(repository, "config", "remote.origin.url", "https://me:ghp_token@example.org/x")
     git(repository, "config", "http.https://example.org/.extraheader", "AUTHORIZATION: basic token")
-    (repository / ".git/FETCH_HEAD").write_text("https://me:ghp_token@example.org/x")
+    # Submodules and other clones below it have their own.
+    git(repository, "clone", "--quiet", ".", "sub")
+    git(repository / "sub", "config", "remote.origin.url", "https://me:ghp_token@example.org/x")
+    git(repository, "add", "sub")
+    git(repository, "commit", "--quiet", "--message", "4")
+    for name in ("FETCH_HEAD", "credentials", "config~", "lfs/auth"):
+        (repository / ".git" / name).parent.mkdir(exist_ok=True)
+        (repository / ".git" / name).write_text("https://me:ghp_token@example.org/x")
     item = taken(repository)
     assert (text(item, "kind"), text(item, "commit")) == ("folder", git(repository, "rev-parse", "HEAD"))
-    assert [
-        path for path in (item / "source/.git").rglob("*") if path.is_file() and b"token" in path.read_bytes()
-    ] == []
+    assert (item / "source/sub/.git/HEAD").exists()
+    assert [path for path in item.rglob("*") if path.is_file() and b"token" in path.read_bytes()] == []
     assert not (item / "source/.git/hooks").exists() and not (item / "source/.git/logs").exists()
     assert text(item, "source/pkg/code.py") == "3"
     assert not (item / "changed").exists() and not (item / "source/build").exists()
-    assert git(item / "source", "describe", "--tags").startswith("v1-1-g")
+    assert git(item / "source", "describe", "--tags").startswith("v1-2-g")
     (repository / "pkg/code.py").unlink()
     (repository / "pkg/new.py").symlink_to("nowhere")
     item = taken(repository / "pkg")
@@ -121,8 +127,10 @@ def test_a_folder_is_copied_without_what_git_ignores_and_with_what_is_not_commit
 def test_a_folder_that_is_in_no_repository_is_all_there_is_but_for_what_tools_leave(tmp_path: Path) -> None:
     for name in ("pkg/.venv/bin", "pkg/build", "pkg/src/__pycache__"):
         (tmp_path / name).mkdir(parents=True)
+    git(tmp_path, "init", "--quiet", "pkg/src")
     take_package(tmp_path / "item", str(tmp_path / "pkg"))
-    assert {path.name for path in (tmp_path / "item/source").rglob("*")} == {"build", "src"}
+    assert {path.name for path in (tmp_path / "item/source").glob("**/*")} > {"build", "src", "HEAD"}
+    assert not (tmp_path / "item/source/src/.git/config").exists()
     assert not (tmp_path / "item/commit").exists()
 
 

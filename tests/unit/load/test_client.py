@@ -423,6 +423,14 @@ def test_what_vegeta_says_of_an_attempt_is_one_of_the_fates() -> None:
     assert all(one.end_ns - one.sent_ns == 5_000_000 for one in found)
 
 
+def test_trailers_have_an_end_and_a_worker_is_a_pid() -> None:
+    answer, head = _Answer(), b"HTTP/1.1 200 OK\r\nX-Worker: 1234567890\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n"
+    assert answer.feed(head) is None and answer.worker == 0
+    with pytest.raises(ValueError, match="trailers"):
+        for _ in range(1000):
+            answer.feed(b"X: " + b"y" * 95 + b"\r\n")
+
+
 @pytest.mark.parametrize("chunked", [True, False])
 def test_a_body_without_an_end_is_wrong_and_small_chunks_take_time_only_once(
     chunked: bool, monkeypatch: pytest.MonkeyPatch

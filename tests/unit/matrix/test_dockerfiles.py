@@ -9,7 +9,7 @@ import pytest
 from places import ROOT
 
 FILES = [*sorted((ROOT / "services").glob("*.Dockerfile")), *sorted(ROOT.glob("*/Dockerfile"))]
-FOREIGN = re.compile(r"target=/(items|wheel|requirements)\b|from=app-locks")
+FOREIGN = re.compile(r"target=/(item|wheel|requirements)\b|from=app-locks")
 """Mounts of the steps that install or build what somebody else wrote."""
 
 

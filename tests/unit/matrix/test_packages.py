@@ -222,7 +222,19 @@ def test_a_file_that_is_no_wheel_is_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"x\.whl: x\.whl is not a wheel"):
         found(tmp_path)
     (tmp_path / "out/py313/0-1/x.whl").unlink()
-    wheel(tmp_path, "0-2", "1.0", name="a b")
+    wheel(tmp_path, "0-2", "1.0")
+    (made,) = (tmp_path / "out/py313/0-2").glob("*.whl")
+    data = made.read_bytes()
+    for change in (lambda at: at + 8, lambda at: at + 10):  # flags: encrypted; method: 1, which is none of ours
+        edited = bytearray(data)
+        edited[change(data.rindex(b"PK\1\2"))] = 1
+        made.write_bytes(edited)
+        with pytest.raises(UserError, match="is not a wheel"):
+            found(tmp_path)
+    made.unlink()
+    for name in ("x", "0-1-1", "0-\u00b2"):
+        (tmp_path / "out/py313" / name).mkdir()
+    wheel(tmp_path, "0-3", "1.0", name="a b")
     with pytest.raises(UserError, match="is not the name and version"):
         found(tmp_path)
 
