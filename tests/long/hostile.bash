@@ -42,7 +42,7 @@ ranked() {
 	local status=0 run_folder watching most
 	watch_drivers >most 3>&- &
 	watching=$!
-	MEMORY=160m PIDS=64 READY_TIMEOUT=40 timeout 400 scripts/matrix.sh --stack "gunicorn-sync-$framework" --vary "HOSTILE=a,b,c,$1" \
+	MEMORY=160m PIDS=64 READY_TIMEOUT=40 ANSWER_TIMEOUT=5 timeout 600 scripts/matrix.sh --stack "gunicorn-sync-$framework" --vary "HOSTILE=a,b,c,$1" \
 		--rounds 6 --scenario db-raw --tool wrk --level 8 --controls none --no-latency 2>log || status=$?
 	kill "$watching"
 	cat log
