@@ -172,7 +172,8 @@ def run_window(
     """Take turns until each service has been under load for its `seconds`; returns the sums by service.
 
     Turns take `turn_s` on average. Each service has long and short ones in alternation, and its neighbour has them the
-    other way round, so that all cycles take the same time. A service of which too much came late gets no more of them.
+    other way round, so that all cycles take the same time. A service of which too much comes late, although its turns
+    wait as long as they may, gets no more of them.
 
     `shared` are the containers used by all services (database, upstream, those of a user's own app); their usage in a
     turn is charged to its service. Without a `freezer`, each tool ends within its last turn.
@@ -190,7 +191,8 @@ def run_window(
         for place, runner in enumerate(order):
             last = cycle == wanted[runner.service] - 1
             # More turns could not make up for the late ones, and their drains would keep the others waiting.
-            lost = turns[runner.service].late > MAX_LATE * wanted[runner.service]
+            so_far = turns[runner.service]
+            lost = so_far.late > MAX_LATE * wanted[runner.service] and not so_far.may_wait_longer
             if runner.tool.status is None and cycle < wanted[runner.service] and not lost:
                 if last and not (freezer and runner.ends_frozen):
                     _take_last_turn(runner, turns[runner.service], turn_s, watch)
