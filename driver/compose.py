@@ -12,7 +12,7 @@ from typing import Any
 from driver.docker import CONFINED, Done, docker, engine_environment, results_user
 from driver.failure import USER, Failure
 from driver.files import save, text_of
-from driver.planning.origin import note
+from driver.origin import note
 from driver.run import Run
 
 FRESH = ("up", "--detach", "--no-deps", "--no-build", "--force-recreate", "--timeout", "0")

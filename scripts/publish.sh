@@ -20,12 +20,13 @@ store_logs() {
 	python3 -I - "$1" <<-'EOF'
 		import gzip, os, pathlib, sys
 
+		most = 64 << 20
 		for file in pathlib.Path(sys.argv[1]).rglob("*.tsv.gz"):
 		    times = file.stat()
 		    with gzip.open(file) as log:
-		        text = log.read((64 << 20) + 1)
-		    if len(text) > 64 << 20:
-		        sys.exit(f"{file.name} unpacks to more than 64 MiB")
+		        text = log.read(most + 1)
+		    if len(text) > most:
+		        sys.exit(f"{file.name} unpacks to more than {most >> 20} MiB")
 		    file.unlink()
 		    file.write_bytes(gzip.compress(text, 0, mtime=0))
 		    os.utime(file, (times.st_atime, times.st_mtime))

@@ -21,7 +21,7 @@ from driver.files import text_of
 from driver.lifecycle import hold
 from driver.lifecycle.writer import in_the_way
 from driver.nodes import contexts
-from driver.planning.origin import is_from_here, is_noted, note_origin
+from driver.origin import is_from_here, is_noted, note_origin
 from driver.planning.own_app import ON_HOST, OPTIONS, prepare_own_app
 from driver.planning.packages import is_source, prepare_packages
 from driver.planning.tools import bench, plan

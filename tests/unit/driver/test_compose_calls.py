@@ -19,7 +19,7 @@ from driver.engines.provenance import save_provenance
 from driver.failure import Failure
 from driver.files import last_line, save, text_of
 from driver.messages import OwnApp, Service
-from driver.planning.origin import is_noted
+from driver.origin import is_noted
 from driver.run import Run
 
 

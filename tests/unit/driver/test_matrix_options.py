@@ -16,9 +16,9 @@ from docker_calls import Docker, docker
 from driver.docker import Done
 from driver.failure import Failure, Interrupted
 from driver.messages import MessageError
+from driver.origin import is_from_here, note, note_origin
 from driver.planning import matrix, own_app
 from driver.planning.matrix import Request, check_machines, need_results, read_request, repeat
-from driver.planning.origin import is_from_here, note, note_origin
 from driver.planning.own_app import UV, prepare_own_app
 from driver.planning.packages import prepare_packages
 from driver.planning.tools import words_of_build
