@@ -29,7 +29,7 @@ LONG, SHORT = 1.6, 0.4
 """The lengths of the two kinds of turns, relative to the average. Their difference tells the steady part of a window
 from the begin and the end of its turns (`bench.records.turns.steady_part`)."""
 LONGEST_DRAIN_S = 1.0
-"""How long a turn may wait for outstanding responses."""
+"""How long a turn may wait for outstanding responses; while all turns have waited in vain, half as long after each."""
 LEAST_REST_S = 0.05
 """Above the 40 ms of a delayed acknowledgement, for which a server may hold back the rest of a response."""
 _POLL_S = 0.0005
@@ -110,6 +110,12 @@ class Turns:
     def may_wait_longer(self) -> bool:
         """Whether turns that wait longer for responses could help: few have waited as long as one may."""
         return self.drains_cut <= MAX_LATE * self.count
+
+    @property
+    def longest_drain_ns(self) -> int:
+        """How long the next turn may wait; others wait meanwhile, in gunicorn's sync workers at most two seconds."""
+        all_in_vain = self.drains_cut == self.count
+        return int(LONGEST_DRAIN_S * 1e9) >> (self.drains_cut if all_in_vain else 0)
 
     def look_back(self, received: int) -> None:
         """Before the tool runs again, check whether anything has been received since the last turn."""
@@ -250,10 +256,11 @@ def _take_turn(runner: Runner, turns: Turns, turn_s: float, watch: _Watch, *, lo
     time.sleep(turn_s * (LONG if long else SHORT))
     runner.tool.hold()
     held = watch.clock()
-    done, cut = _drain(runner, watch.counters, held, watch.clock)
+    give_up = held + turns.longest_drain_ns
+    done, cut = _drain(runner, watch.counters, (held, give_up), watch.clock)
     after = watch.read(runner.service)
     if turns.rest_s and not cut:
-        done, cut, after = _wait_for_the_rest(runner, turns.rest_s, watch, (held, done), after)
+        done, cut, after = _wait_for_the_rest(runner, turns.rest_s, watch, (done, give_up), after)
     turns.add((began, held, done), before, after, cut=cut, octets=max(0, received_octets() - octets), long=long)
     turns.received = connections_to(runner.peer).received
 
@@ -287,20 +294,24 @@ def _settle(runner: Runner, counters: CpuCounters, ended: int, clock: Callable[[
             last_work, worked = now, used
 
 
-def _drain(runner: Runner, counters: CpuCounters, held: int, clock: Callable[[], int]) -> tuple[int, bool]:
+def _drain(
+    runner: Runner, counters: CpuCounters, times_ns: tuple[int, int], clock: Callable[[], int]
+) -> tuple[int, bool]:
     """Wait for outstanding responses; returns when the last one came, and whether waiting was given up.
+
+    `times_ns` are when the load ended and when to give up.
 
     If a tool is stopped between two requests, the resolution of the kernel's clock can make the connection look as if
     it waited for a response. It does not wait if for `quiet_s` no response has come and the service has not worked. If
     the server may be waiting for the tool, `one_quiet_s` is enough: a worker that serves one connection at a time
     (gunicorn's sync) does not answer others until the tool has sent a request on this one, or has closed it.
     """
-    last_change, seen, worked = held, -1, counters.cpu_ns(runner.service)
+    (last_change, give_up), seen, worked = times_ns, -1, counters.cpu_ns(runner.service)
     while (found := connections_to(runner.peer)).waiting:
         now, used = clock(), counters.cpu_ns(runner.service)
         if found.waiting != seen or used - worked > _IDLE_CPU_NS + _IDLE_SHARE * (now - last_change):
             last_change, seen, worked = now, found.waiting, used
-        if now - held > LONGEST_DRAIN_S * 1e9:
+        if now > give_up:
             return now, True
         if now - last_change > (runner.one_quiet_s if found.unasked or found.unclosed else runner.quiet_s) * 1e9:
             return last_change, False
@@ -315,11 +326,11 @@ def _wait_for_the_rest(
     counters at that time.
 
     The kernel only shows that a response has begun, so time must tell whether there is more. `times_ns` are when the
-    load ended and when the last response had begun, and `after` are the counters at the latter.
+    last response had begun and when to give up, and `after` are the counters at the former.
     """
-    (held, last), received = times_ns, connections_to(runner.peer).received
+    (last, give_up), received = times_ns, connections_to(runner.peer).received
     while (now := watch.clock()) - last < rest_s * 1e9:
-        if now - held > LONGEST_DRAIN_S * 1e9:
+        if now > give_up:
             return now, True, watch.read(runner.service)
         time.sleep(_POLL_S)
         if (came := connections_to(runner.peer).received) > received:

@@ -406,6 +406,12 @@ def test_a_service_whose_response_never_ends_gets_no_more_turns_and_no_other_win
     assert taken.count == 4  # of 20
 
 
+def test_each_wait_in_vain_halves_the_next_until_one_is_in_time(simulated: Simulated) -> None:
+    taken = dripped(simulated, *[0.1] * 300, seconds=1.6, rest_s=0.3)
+    assert [round(turn.drain_ns / 1e9, 2) for turn in taken.each][:2] == [1.0, 0.5]
+    assert Turns(count=3, drains_cut=1).longest_drain_ns == Turns().longest_drain_ns == 10**9
+
+
 def one_turn(simulated: Simulated, connections: Connections, counters: Ticks | None = None, **runner: float) -> Turns:
     """A single short turn, after which the connections stay like this."""
     simulated.of[NOWHERE] = lambda: connections
