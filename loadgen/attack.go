@@ -86,10 +86,10 @@ func main() {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	check(err)
 	timer := os.NewFile(uintptr(fd), "timer")
-	attack := func(during time.Duration) <-chan *vegeta.Result {
+	attack := func(during, limit time.Duration) <-chan *vegeta.Result {
 		attacker := vegeta.NewAttacker(vegeta.Client(client), vegeta.MaxWorkers(*workers))
 		pace := &pacer{timer: timer, fd: fd, rate: *rate, most: uint64(*rate*during.Seconds() + 0.5)}
-		return attacker.Attack(vegeta.NewStaticTargeter(targets...), pace, during, "")
+		return attacker.Attack(vegeta.NewStaticTargeter(targets...), pace, limit, "")
 	}
 
 	var opening sync.WaitGroup
@@ -107,13 +107,14 @@ func main() {
 		}()
 	}
 	opening.Wait()
-	for range attack(*settle) {
+	// All of them, as bench/tools/vegeta.py counts them all, although a client that stalls then takes longer.
+	for range attack(*settle, *settle+time.Second) {
 	}
 	if os.Getenv("STOP_BEFORE_LOAD") != "" {
 		check(syscall.Kill(0, syscall.SIGSTOP))
 	}
 	results := vegeta.NewEncoder(os.Stdout)
-	for result := range attack(*duration) {
+	for result := range attack(*duration, *duration) {
 		check(results.Encode(result))
 	}
 }
