@@ -10,7 +10,7 @@ setup_file() {
 	git -c user.name=t -c user.email=t@example.org commit --quiet --message all
 	any_host
 	# Eight connections, because a window needs enough answers on each even while other tests run.
-	export SELECTION='--scenario json --tool wrk --level 8 --no-latency' DURATION=1 ROUNDS=2 COMPOSE_PROJECT_NAME=bench-up
+	export SELECTION='--scenario json --tool wrk --level 8 --no-latency' DURATION=1 ROUNDS=1 COMPOSE_PROJECT_NAME=bench-up
 	"$docker" compose up bench >"$BATS_FILE_TMPDIR/log" 2>&1 3>&- &
 	beside $! >"$BATS_FILE_TMPDIR/beside" 2>&1
 	wait $! || {
@@ -47,11 +47,11 @@ setup() {
 	run_folder=$(the_run)
 }
 
-# Two rounds of eight services in turns, and the null server.
+# Eight services in turns, and the null server.
 @test "bench succeeds, with figures of eight services, unless the machine was too busy, and every control" {
 	grep -q 'bench-1 exited with code 0' "$BATS_FILE_TMPDIR/log"
-	[[ $(count . "$run_folder/plan.jsonl") == 17 ]]
-	[[ $(metas "$run_folder" | grep -c '"outcome": "measured"') == 17 ]]
+	[[ $(count . "$run_folder/plan.jsonl") == 9 ]]
+	[[ $(metas "$run_folder" | grep -c '"outcome": "measured"') == 9 ]]
 	[[ $(grep -cE '^\| – \| [a-z-]+ \| (first|[-+−0-9.]+ %|(– \| )+'"$busy_host)" "$run_folder/report.md") == 8 ]]
 	[[ $(find "$run_folder/raw/services" -name verify.json | wc -l) == 8 ]]
 }
@@ -64,14 +64,14 @@ setup() {
 }
 
 @test "CPU time comes from the host's cgroups; memory is null, with the reason" {
-	[[ -s $run_folder/report.md && $(count . "$run_folder/records.jsonl") == 17 ]]
+	[[ -s $run_folder/report.md && $(count . "$run_folder/records.jsonl") == 9 ]]
 	grep '"mode": *"turns"' "$run_folder/records.jsonl" >"$BATS_TEST_TMPDIR/turns"
-	[[ $(grep -cE '"server_cpu_s": *[0-9]+\.[0-9]*[1-9]' "$BATS_TEST_TMPDIR/turns") == 16 ]]
-	grep -q '^### json wrk c8: requests/s, 2 rounds$' "$run_folder/report.md"
+	[[ $(grep -cE '"server_cpu_s": *[0-9]+\.[0-9]*[1-9]' "$BATS_TEST_TMPDIR/turns") == 8 ]]
+	grep -q '^### json wrk c8: requests/s, 1 round$' "$run_folder/report.md"
 	grep -q '"memory_loaded_bytes": *"no Docker socket is mounted' "$BATS_TEST_TMPDIR/turns"
 	# Records may be invalid because other tests use the machine, but for no other cause.
 	busy_host_causes "$run_folder"
-	[[ $(count '"goodput": *[1-9]' "$run_folder/records.jsonl") == 17 ]]
+	[[ $(count '"goodput": *[1-9]' "$run_folder/records.jsonl") == 9 ]]
 }
 
 @test "its files belong to the owner of results/" {

@@ -29,7 +29,7 @@ setup_file() {
 		rounds = 1
 		turn_rounds = 6
 		rate_seconds = 0.5
-		duration = 2
+		duration = 1
 		loads = [
 		  { scenarios = ["db-raw"], tools = ["wrk"], levels = ["c16", "share50"] },
 		  { stacks = ["gunicorn-sync-flask"], scenarios = ["db-raw"], tools = ["wrk", "ab", "hey"], levels = ["c32"], alone = true },
