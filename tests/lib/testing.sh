@@ -108,7 +108,7 @@ test_python() {
 	tool_options=(--volume "$logs:/coverage" --cpu-shares 4096)
 	in_tests_compiled "${coverage[@]}" --quiet "${options[@]}" --numprocesses 4 --dist worksteal tests/unit/load || status=$?
 	tool_options+=(--cpu-shares 64)
-	in_tests_compiled "${coverage[@]}" --cov-append "${options[@]}" --numprocesses 3 --dist loadfile --no-loadscope-reorder \
+	in_tests_compiled "${coverage[@]}" --cov-append "${options[@]}" --numprocesses 2 --dist loadfile --no-loadscope-reorder \
 		--ignore=tests/unit/load || status=$?
 	return "$status"
 }
