@@ -37,7 +37,7 @@ def latency_sentences(found: TableLatency, labels: Mapping[str, str]) -> Iterato
 
 
 def rate_words(found: TableLatency, labels: Mapping[str, str]) -> str:
-    """`1,800 requests/s (half of what gunicorn-sync-flask, the slowest, serves)`."""
+    """`1,800 requests/s (half of what gunicorn-sync-flask, the slowest, served in round 1)`."""
     rate = f"{found.rate or 0:,.0f} requests/s"
     if found.by_client:
         return f"{rate} (the limit of {found.tool} on this machine, not of a service)"
@@ -45,7 +45,8 @@ def rate_words(found: TableLatency, labels: Mapping[str, str]) -> str:
     slowest = labels.get(found.slowest or "")
     if found.of_knee:
         return f"{rate} ({share} of the lowest rate within the p99 limit{f', that of {slowest}' if slowest else ''})"
-    whose = f"what {slowest}, the slowest, serves" if slowest else "what the slowest service serves"
+    then = "served in round 1"  # the table shows the mean of all rounds
+    whose = f"what {slowest}, the slowest, {then}" if slowest else f"what the slowest service {then}"
     return f"{rate} ({share} of {whose})"
 
 
