@@ -43,7 +43,7 @@ teardown() { rm -rf "$BATS_FILE_TMPDIR"/project/results/2*; }
 teardown_file() { "$docker" rm --force "$SERVER" >/dev/null; }
 
 @test "a server on the loopback gets a row with requests/s and latency; the report says that it has no counters" {
-	scripts/matrix.sh --target "http://127.0.0.1:$PORT/hello" --level 4 --duration 1 --rounds 1
+	scripts/matrix.sh --target "http://127.0.0.1:$PORT/hello" --level 4 --duration 2 --rounds 1
 	local run
 	run=$(the_run)
 	cat "$run/report.md"
