@@ -159,7 +159,7 @@ def _table(told: ToldRanking) -> Iterator[RenderableType]:
         Column(column_name(ranking.metric, "best, %").replace(" ", "\n", 1), partial(_of_best, ranking)),
         Column("req.\n/s", lambda row: rate_words(row)[0]),
         Column("µs CPU\n/req.", lambda row: estimate_words(row.cpu_us)[0]),
-        Column("memory\nMB", lambda row: written(row.memory_loaded_bytes, lambda size: number(size / 1e6))),
+        Column("mem.\nMB", lambda row: written(row.memory_loaded_bytes, lambda size: number(size / 1e6))),
         *([Column("can\nwait", partial(_waiting, told))] if told.waits else []),
         *(Column(f"{one.metric}\nms", partial(_percentile, one)) for one in percentiles),
     ]
