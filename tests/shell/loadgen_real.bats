@@ -5,8 +5,13 @@ bats_require_minimum_version 1.5.0
 
 setup_file() {
 	cat >"$BATS_FILE_TMPDIR/server.py" <<-'EOS'
-		import collections, http.server, os, time
+		import collections, functools, gzip, http.server, os, time
 		seen = collections.Counter()
+
+
+		@functools.cache
+		def packed():
+		    return gzip.compress(bytes(128 << 20), compresslevel=1)
 
 
 		class Handler(http.server.BaseHTTPRequestHandler):
@@ -29,6 +34,12 @@ setup_file() {
 		            os._exit(1) if seen["/die"] > 200 else None
 		        if self.path == "/hang" and seen["/hang"] > 20:
 		            time.sleep(30)
+		        if self.path == "/packed":
+		            self.send_response(200)
+		            self.send_header("Content-Encoding", "gzip")
+		            self.send_header("Content-Length", str(len(packed())))
+		            self.end_headers()
+		            return self.wfile.write(packed())
 		        if self.path in ("/half", "/huge"):
 		            self.send_response(200)
 		            self.send_header("Content-Length", "99" if self.path == "/half" else str(10 << 30))
@@ -149,6 +160,23 @@ healthy() { [[ $(jq -c '[.exit_status, .health_after.status]' "$dir/tool.json") 
 }
 
 # share_of is that of a load at a common rate, which has at most 64 connections.
+@test "vegeta keeps little of responses that unpack to 128 MiB, and nothing of them in its results" {
+	cat >"$BATS_TEST_TMPDIR/measured" <<-EOS
+		#!/usr/bin/env python3
+		import resource, subprocess, sys
+		status = subprocess.run(["$measure", *sys.argv[1:]]).returncode
+		print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10, file=open("$BATS_TEST_TMPDIR/most_mib", "w"))
+		sys.exit(status)
+	EOS
+	chmod +x "$BATS_TEST_TMPDIR/measured"
+	measure=$BATS_TEST_TMPDIR/measured
+	run_entry '{"tool":"vegeta","connections":null,"rate":10,"path":"/packed","timeout_s":20}'
+	healthy
+	cat "$BATS_TEST_TMPDIR/most_mib"
+	(($(<"$BATS_TEST_TMPDIR/most_mib") < 128))
+	(($(wc -c <"$dir/results.bin") < 10000))
+}
+
 @test "vegeta opens its connections before the load, and a stall of the client opens no more" {
 	# By the server: other files open connections in the same container.
 	opened() { curl --silent --fail http://127.0.0.1:8080/seen/connections; }
