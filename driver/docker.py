@@ -44,9 +44,12 @@ CLIENT, KIND = "BENCH_DOCKER", "BENCH_ENGINE_KIND"
 CANDIDATES = ("docker", "/usr/bin/docker", "/usr/local/bin/docker")
 COMPOSE = "2.20"
 """The oldest version of Compose that works."""
+ENGINE = "23"
+"""The oldest version of Docker's engine that works: the builder of older ones cannot read the Dockerfiles."""
+OLD = "old-"
 _PLUGINS = "{{range .ClientInfo.Plugins}}{{.Name}} {{.Version}};{{end}}"
 _COMPONENTS = "{{range .Server.Components}}{{.Name}};{{end}}"
-_FACTS = "{{.OperatingSystem}}|{{.KernelVersion}}|{{.SecurityOptions}}|{{.CPUSet}}|{{.MemoryLimit}}"
+_FACTS = "{{.OperatingSystem}}|{{.KernelVersion}}|{{.SecurityOptions}}|{{.CPUSet}}|{{.MemoryLimit}}|{{.ServerVersion}}"
 
 
 class DockerError(Exception):
@@ -293,7 +296,7 @@ def kinds() -> frozenset[str]:
 
 
 def kind_words() -> str:
-    """The kind of engine; empty if it does not answer.
+    """The kind of engine; empty if it does not answer, Failure if it is too old.
 
     Any of `podman`, `rootless`, `elsewhere` (containers run in a virtual machine), `no-cpuset` and `no-memory` (it
     ignores these limits); otherwise `docker`.
@@ -302,6 +305,9 @@ def kind_words() -> str:
     if not os.environ.get(KIND):
         facts = docker("info", "--format", _FACTS, check=False)
         os.environ[KIND] = _kind(found, "" if facts.status else facts.out)
+    if os.environ[KIND].startswith(OLD):
+        version = os.environ[KIND].removeprefix(OLD)
+        raise Failure(USER, f"Docker's engine is {version}, and {ENGINE} is the oldest that works: see docs/engines.md")
     return os.environ[KIND]
 
 
@@ -310,7 +316,9 @@ def _kind(found: str, facts: str) -> str:
     components = run([found, "version", "--format", _COMPONENTS], check=False)
     if components.status:
         return ""
-    system, kernel, security, cpuset, memory = (*facts.strip().split("|"), *[""] * 5)[:5]
+    system, kernel, security, cpuset, memory, version = (*facts.strip().split("|"), *[""] * 6)[:6]
+    if "Podman" not in components.out and [0] < _numbers(version) < _numbers(ENGINE):
+        return f"{OLD}{version}"
     lacks = {
         "podman": "Podman" in components.out,
         "rootless": "name=rootless" in security,

@@ -27,6 +27,9 @@ import (
 // read, but not in its count of bytes.
 const kept = 64 << 10
 
+// Of the text of an error, in bytes.
+const longest = 1000
+
 type pacer struct {
 	timer *os.File
 	fd    int
@@ -120,6 +123,8 @@ func main() {
 	results := vegeta.NewEncoder(os.Stdout)
 	for result := range attack(*duration, *duration) {
 		result.Body, result.Headers = nil, nil
+		// It may quote what the service sent: a status line of 60 KB in each response.
+		result.Error = result.Error[:min(len(result.Error), longest)]
 		check(results.Encode(result))
 	}
 }

@@ -165,10 +165,11 @@ def _needed(value: str, words: str) -> str:
 
 def _there(package: str) -> str:
     """A source by its absolute path, so that the run can be repeated from another folder."""
-    if Path(package).exists():
-        return str(Path(package).resolve())
+    # Not by pathlib, which fails where this user may not look.
+    if os.path.exists(package):
+        return os.path.realpath(package)
     folder, at, ref = package.rpartition("@")
-    return f"{Path(folder).resolve()}{at}{ref}" if at and ref and Path(folder).is_dir() else package
+    return f"{os.path.realpath(folder)}{at}{ref}" if at and ref and os.path.isdir(folder) else package
 
 
 def _is_of_two_refs(name: str) -> bool:

@@ -87,7 +87,9 @@ HERE = f"Debian|{os.uname().release}|[name=seccomp,profile=builtin]|true|true"
     [
         ("Engine;containerd;", HERE, "docker"),
         ("Engine;", "", "docker"),
-        ("Podman Engine;Conmon;", HERE, "podman"),
+        ("Engine;", f"{HERE}|26.1.5+dfsg1", "docker"),
+        ("Engine;", f"{HERE}|dev", "docker"),
+        ("Podman Engine;Conmon;", f"{HERE}|5.4.2", "podman"),
         ("Engine;", HERE.replace("]|true|true", " name=rootless]|false|false"), "rootless no-cpuset no-memory"),
         ("Engine;", HERE.replace("Debian", "Docker Desktop 4"), "elsewhere"),
         ("Engine;", "Alpine Linux|0.0.1-linuxkit|[]|true|true", "elsewhere"),
@@ -109,6 +111,15 @@ def test_what_kind_of_engine_answers_is_asked_once(
     assert kind.engine_environment().get("DOCKER_BUILDKIT") == ("0" if "podman" in expected else None)
     assert kind.results_user() == ("0:0" if "rootless" in expected else f"5:{os.getgid()}")
     assert docker.calls == []
+
+
+def test_an_engine_whose_builder_is_too_old_is_refused(docker: Docker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(kind.KIND, "")
+    docker.says("version", "Engine;")
+    docker.says("info", f"{HERE}|20.10.24+dfsg1")
+    for _ in range(2):
+        with pytest.raises(Failure, match=r"^Docker's engine is 20\.10\.24\+dfsg1, and 23 is the oldest that works"):
+            kind.kind_words()
 
 
 def test_the_client_is_the_first_that_has_compose_and_buildx(monkeypatch: pytest.MonkeyPatch) -> None:
