@@ -57,7 +57,11 @@ compose() {
 	COMPOSE_SERVICES=${compose_services:-bench} "$docker" compose --project-directory "$root" --file "$root/docker-compose.yml" "${files[@]}" "$@"
 }
 
-in_tests() { tools_image=bench/tests in_tools "$@"; }
+# in_tests COMMAND...: runs it in the tests' image. /full is a disk for tests that fill one: semaphores of other tests are in /dev/shm.
+in_tests() {
+	local tool_options=("${tool_options[@]}" --tmpfs /full:size=16m,mode=1777)
+	tools_image=bench/tests in_tools "$@"
+}
 
 # in_tests_compiled COMMAND...: as in_tests, for many processes that import the same modules: each module is compiled only once.
 in_tests_compiled() { in_tests python3 tests/support/compiled.py "$@"; }

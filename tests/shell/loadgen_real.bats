@@ -264,11 +264,11 @@ healthy() { [[ $(jq -c '[.exit_status, .health_after.status]' "$dir/tool.json") 
 }
 
 @test "a full disk: the tool's failure is recorded, and written files stay" {
-	[[ -w /dev/shm && $(stat --file-system --format=%T /dev/shm) == tmpfs ]]
+	[[ -w /full && $(stat --file-system --format=%T /full) == tmpfs ]]
 	local small room
-	small=$(mktemp --directory --tmpdir=/dev/shm)
+	small=$(mktemp --directory --tmpdir=/full)
 	cp -r "$BATS_TEST_TMPDIR/." "$small/"
-	room=$(($(stat --file-system --format='%a * %S' /dev/shm) - 512 * 1024))
+	room=$(($(stat --file-system --format='%a * %S' /full) - 512 * 1024))
 	fallocate --length "$room" "$small/fill"
 	BATS_TEST_TMPDIR=$small run run_entry '{"tool":"vegeta","connections":null,"rate":2000,"duration_s":30}'
 	rm "$small/fill"
