@@ -59,7 +59,7 @@ compose() {
 
 # in_tests COMMAND...: runs it in the tests' image. /full is a disk for tests that fill one: semaphores of other tests are in /dev/shm.
 in_tests() {
-	local tool_options=("${tool_options[@]}" --tmpfs /full:size=16m,mode=1777)
+	local tool_options=("${tool_options[@]}" --tmpfs "/full:size=16m,mode=1777")
 	tools_image=bench/tests in_tools "$@"
 }
 
