@@ -184,11 +184,14 @@ def _stop(record: EventRecord, known: Known) -> Iterator[Check]:
 
 
 def _killed(record: EventRecord, known: Known) -> Iterator[Check]:
-    """Besides requests in flight, one is lost if its connection was checked just before the signal."""
+    """Besides requests in flight, one is lost if its connection was checked just before the signal.
+
+    If the client waited for a CPU at that moment, none was in flight, but those that it then sent are lost.
+    """
     under_way = record.extras["under_way_lost"]
     assert isinstance(under_way, int)
-    most = under_way + math.ceil((2 * LOOK_S + behind_s(record)) * (record.rate or 0))
-    yield Check("lost requests", f"{under_way} to {most}", str(record.lost), 0 < under_way <= record.lost <= most)
+    least, most = max(1, under_way), under_way + math.ceil((2 * LOOK_S + behind_s(record)) * (record.rate or 0))
+    yield Check("lost requests", f"{least} to {most}", str(record.lost), least <= record.lost <= most)
     yield exactly("of these, refused or timed out", 0, sum(record.fates.get(one, 0) for one in WAITED))
     yield within(record, "until a new worker starts", known.back_s, record.extras["started_s"])
     yield within(record, "until it answers", known.back_s, record.extras["restored_s"])
