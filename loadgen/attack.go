@@ -23,12 +23,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What vegeta keeps of a response in memory, in bytes; of one without end, or packed, that would be all of the machine's. The rest is
-// read, but not in its count of bytes.
-const kept = 64 << 10
-
-// Of the text of an error, in bytes.
-const longest = 1000
+// In bytes. Of a response without end, or packed, vegeta would keep more than the machine's memory. The rest is read, but not in
+// its count of bytes.
+const mostOfBody, mostOfError = 64 << 10, 1000
 
 type pacer struct {
 	timer *os.File
@@ -94,7 +91,7 @@ func main() {
 	check(err)
 	timer := os.NewFile(uintptr(fd), "timer")
 	attack := func(during, limit time.Duration) <-chan *vegeta.Result {
-		attacker := vegeta.NewAttacker(vegeta.Client(client), vegeta.MaxWorkers(*workers), vegeta.MaxBody(kept))
+		attacker := vegeta.NewAttacker(vegeta.Client(client), vegeta.MaxWorkers(*workers), vegeta.MaxBody(mostOfBody))
 		pace := &pacer{timer: timer, fd: fd, rate: *rate, most: uint64(*rate*during.Seconds() + 0.5)}
 		return attacker.Attack(vegeta.NewStaticTargeter(targets...), pace, limit, "")
 	}
@@ -124,7 +121,7 @@ func main() {
 	for result := range attack(*duration, *duration) {
 		result.Body, result.Headers = nil, nil
 		// It may quote what the service sent: a status line of 60 KB in each response.
-		result.Error = result.Error[:min(len(result.Error), longest)]
+		result.Error = result.Error[:min(len(result.Error), mostOfError)]
 		check(results.Encode(result))
 	}
 }

@@ -159,7 +159,6 @@ healthy() { [[ $(jq -c '[.exit_status, .health_after.status]' "$dir/tool.json") 
 	[[ $(vegeta report -type=json "$dir/results.bin") == $(<"$dir/output.json") ]]
 }
 
-# share_of is that of a load at a common rate, which has at most 64 connections.
 @test "vegeta keeps little of responses that unpack to 128 MiB, and nothing of them in its results" {
 	cat >"$BATS_TEST_TMPDIR/measured" <<-EOS
 		#!/usr/bin/env python3
@@ -177,6 +176,7 @@ healthy() { [[ $(jq -c '[.exit_status, .health_after.status]' "$dir/tool.json") 
 	(($(wc -c <"$dir/results.bin") < 10000))
 }
 
+# share_of is that of a load at a common rate, which has at most 64 connections.
 @test "vegeta opens its connections before the load, and a stall of the client opens no more" {
 	# By the server: other files open connections in the same container.
 	opened() { curl --silent --fail http://127.0.0.1:8080/seen/connections; }
