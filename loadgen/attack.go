@@ -14,6 +14,7 @@ import (
 	"io"
 	"log"
 	"net/http"
+	"net/http/httptrace"
 	"os"
 	"sync"
 	"syscall"
@@ -26,6 +27,9 @@ import (
 // In bytes. Of a response without end, or packed, vegeta would keep more than the machine's memory. The rest is read, but not in
 // its count of bytes.
 const mostOfBody, mostOfError = 64 << 10, 1000
+
+// How long a request waits for the connections of others. A server with a short backlog accepts some only once it has answered.
+const connectTogether = 200 * time.Millisecond
 
 type pacer struct {
 	timer *os.File
@@ -96,13 +100,28 @@ func main() {
 		return attacker.Attack(vegeta.NewStaticTargeter(targets...), pace, limit, "")
 	}
 
-	var opening sync.WaitGroup
+	// No request is sent before each has a connection: the first to be answered would lend its own to those that follow.
+	var opening, connecting sync.WaitGroup
+	connecting.Add(*open)
+	connected := make(chan struct{})
+	go func() { connecting.Wait(); close(connected) }()
 	for i := range *open {
 		request, err := targets[i%len(targets)].Request()
 		check(err)
 		opening.Add(1)
 		go func() {
 			defer opening.Done()
+			var once sync.Once
+			done := func() { once.Do(connecting.Done) }
+			defer done()
+			trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) {
+				done()
+				select {
+				case <-connected:
+				case <-time.After(connectTogether):
+				}
+			}}
+			request = request.WithContext(httptrace.WithClientTrace(request.Context(), trace))
 			// What fails here also fails in the load, where it counts.
 			if response, err := client.Do(request); err == nil {
 				_, _ = io.Copy(io.Discard, response.Body)
