@@ -3,11 +3,11 @@
 
 load common
 
-# One line per started container: its id and its run. Containers started without Compose have the label bench.run; the label of
+# One line per created or started container: its id and its run. Containers started without Compose have the label bench.run; the label of
 # Compose may also come from their image.
 as_started='{{.Actor.ID}} {{index .Actor.Attributes "bench.run"}} {{index .Actor.Attributes "com.docker.compose.project"}}'
 
-# inspect_started: prints containers of runs and their networks while they are up, one line of JSON each.
+# inspect_started: prints containers of runs and their networks, once created and while up, one line of JSON each.
 inspect_started() {
 	local id run
 	while read -r id run; do
@@ -38,7 +38,7 @@ setup_file() {
 	python3 "$BATS_TEST_DIRNAME/../../calibration/busy.py" 3>&- &
 	hog=$!
 	mkfifo "$BATS_FILE_TMPDIR/started"
-	"$docker" events --filter type=container --filter event=start --format "$as_started" >"$BATS_FILE_TMPDIR/started" 3>&- &
+	"$docker" events --filter type=container --filter event=create --filter event=start --format "$as_started" >"$BATS_FILE_TMPDIR/started" 3>&- &
 	events=$!
 	inspect_started <"$BATS_FILE_TMPDIR/started" >"$BATS_FILE_TMPDIR/inspected" 3>&- &
 	inspecting=$!
@@ -200,7 +200,7 @@ turns_of() {
 	[[ $(count '"cause": *"host"' "$run_folder/records.jsonl") == 0 ]]
 }
 
-@test "every container of the run was confined while it was up" {
+@test "every container of the run was confined from its creation on" {
 	local inspected=$BATS_TEST_TMPDIR/inspected name
 	# Without containers that other tests have started meanwhile.
 	grep -F -e "$PWD/results" -e "bench-${run_folder##*/}-" "$BATS_FILE_TMPDIR/inspected" | sort -u >"$inspected"
