@@ -1,4 +1,4 @@
-"""Verbs that check a running service, `verify` and `sockets`; and `summary` of a run's checks."""
+"""`verify` a running service; and `summary` of a run's checks."""
 
 import argparse
 import contextlib
@@ -15,9 +15,8 @@ from bench.contract.answers import ROUTES, find_template, needs
 from bench.contract.checks import Target
 from bench.contract.client import Client, Clock
 from bench.contract.dependencies import Database, Upstream
-from bench.contract.sockets import NotFound, Unreadable, read_sockets
 from bench.contract.verify import verify
-from bench.core.arguments import Parser, words_of
+from bench.core.arguments import Parser
 from bench.core.errors import UserError, unknown
 from bench.core.files import write_file
 from bench.matrix.listeners import load_listeners
@@ -77,18 +76,6 @@ def summary_verb(argv: Sequence[str]) -> int:
         print(results.table(services))
     print(f"services: {len(services) - failed} passed, {failed} failed (checks: {folder}/junit.xml)")
     return FAILED if failed else PASSED
-
-
-def sockets_verb(argv: Sequence[str]) -> int:
-    """`sockets`: print the socket options of the server on port 8080 of this network namespace as JSON, or an error."""
-    words_of(argv, "sockets")
-    try:
-        print(json.dumps({"options": read_sockets(8080)}))
-    except Unreadable as error:
-        print(json.dumps({"unreadable": str(error)}))
-    except NotFound as error:
-        print(json.dumps({"fault": str(error)}))
-    return 0
 
 
 def _parse_verify(argv: Sequence[str], clock: Clock) -> argparse.Namespace:

@@ -26,9 +26,9 @@ until python3 -c "import urllib.request as u; assert u.urlopen(\"http://127.0.0.
 done'
 }
 
-# all_start SERVERS COUNT: measures them once; each of the COUNT services must then start by its command.
+# all_start SERVERS COUNT: measures them once, with little load; each of the COUNT services must then start by its command.
 all_start() {
-	measure --server "$1" --rounds 1
+	measure --server "$1" --rounds 1 --tool vegeta --level r20 --duration 1
 	local image command started=0
 	while IFS=$'\t' read -r image command; do
 		echo "$command"
