@@ -35,7 +35,10 @@ setup_file() {
 		  { stacks = ["gunicorn-sync-flask"], scenarios = ["db-raw"], tools = ["wrk", "ab", "hey"], levels = ["c32"], alone = true },
 		]
 	TOML
-	python3 "$BATS_TEST_DIRNAME/../../calibration/busy.py" 3>&- &
+	{
+		until compgen -G 'results/2*/raw/r01' >/dev/null; do sleep 0.2; done
+		exec python3 "$BATS_TEST_DIRNAME/../../calibration/busy.py"
+	} 3>&- &
 	hog=$!
 	mkfifo "$BATS_FILE_TMPDIR/started"
 	"$docker" events --filter type=container --filter event=create --filter event=start --format "$as_started" >"$BATS_FILE_TMPDIR/started" 3>&- &

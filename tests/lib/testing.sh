@@ -99,14 +99,14 @@ test_static() {
 	return "$bad"
 }
 
-# tests/unit/load first, with high priority: their servers answer at fixed times, so they mostly wait. The others then run with low
+# tests/unit/load first, with high priority: their servers answer at fixed times, so they mostly wait. The others then run with lower
 # priority, the longest files first (tests/unit/conftest.py). Each file stays in one process, because its tests share things such as a
 # browser. The time limit of a test only ends one that hangs: what it waits for (tests/support/waiting.py) may take half of that.
 test_python() {
 	local coverage=(python3 tests/support/python_coverage.py) options=(--timeout 600 -p no:cacheprovider) status=0
 	tool_options=(--volume "$logs:/coverage" --cpu-shares 4096)
 	in_tests_compiled "${coverage[@]}" --quiet "${options[@]}" --numprocesses 4 --dist worksteal tests/unit/load || status=$?
-	tool_options+=(--cpu-shares 64)
+	tool_options+=(--cpu-shares 512)
 	in_tests_compiled "${coverage[@]}" --cov-append "${options[@]}" --numprocesses 2 --dist loadfile --no-loadscope-reorder \
 		--ignore=tests/unit/load || status=$?
 	return "$status"
