@@ -7,13 +7,16 @@ load common
 # Compose may also come from their image.
 as_started='{{.Actor.ID}} {{index .Actor.Attributes "bench.run"}} {{index .Actor.Attributes "com.docker.compose.project"}}'
 
-# inspect_started: prints containers of runs and their networks, once created and while up, one line of JSON each.
+# inspect_started FOLDER: writes containers of runs and their networks, once created and while up, one line of JSON each, to files in
+# the folder. All at the same time: some are up for a fraction of a second.
 inspect_started() {
-	local id run
+	local id run number=0
 	while read -r id run; do
 		[[ $run == bench-2* ]] || continue
-		"$docker" inspect --format '{{json .}}' "$id" "${run%% *}_bench" 2>/dev/null || true
+		number=$((number + 1))
+		"$docker" inspect --format '{{json .}}' "$id" "${run%% *}_bench" >"$1/$number" 2>/dev/null &
 	done
+	wait
 }
 
 # A sync and an async server in a table in turns and in solo cells, with all four tools, while another program uses the server's CPU
@@ -41,9 +44,10 @@ setup_file() {
 	} 3>&- &
 	hog=$!
 	mkfifo "$BATS_FILE_TMPDIR/started"
+	mkdir "$BATS_FILE_TMPDIR/inspected"
 	"$docker" events --filter type=container --filter event=create --filter event=start --format "$as_started" >"$BATS_FILE_TMPDIR/started" 3>&- &
 	events=$!
-	inspect_started <"$BATS_FILE_TMPDIR/started" >"$BATS_FILE_TMPDIR/inspected" 3>&- &
+	inspect_started "$BATS_FILE_TMPDIR/inspected" <"$BATS_FILE_TMPDIR/started" 3>&- &
 	inspecting=$!
 	scripts/matrix.sh --preset four-tools-of-two 2>"$BATS_FILE_TMPDIR/log" || status=$?
 	kill "$hog" "$events"
@@ -206,9 +210,9 @@ turns_of() {
 @test "every container of the run was confined from its creation on" {
 	local inspected=$BATS_TEST_TMPDIR/inspected name
 	# Without containers that other tests have started meanwhile.
-	grep -F -e "$PWD/results" -e "bench-${run_folder##*/}-" "$BATS_FILE_TMPDIR/inspected" | sort -u >"$inspected"
+	grep -rhF -e "$PWD/results" -e "bench-${run_folder##*/}-" "$BATS_FILE_TMPDIR/inspected" | sort -u >"$inspected"
 	for name in '"com.docker.compose.service":"'{gunicorn-sync-flask-py313-debian,uvicorn-asgi-py313-debian,postgres,upstream,null,loadgen}'"' '"bench.run":"bench-'; do
-		grep -qF "$name" "$inspected"
+		grep -qF "$name" "$inspected" || { echo "not caught: $name" && return 1; }
 	done
 	run confined < <(printf '[%s]' "$(paste -sd, "$inspected")")
 	echo "$output"
