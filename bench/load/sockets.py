@@ -16,6 +16,8 @@ TABLE = Path("/proc/net/tcp")
 COUNTS, PACKETS = Path("/proc/net/netstat"), Path("/proc/net/snmp")
 HEADERS_BYTES = 52
 """Of a packet: IPv4 and TCP with timestamps."""
+OPENING_BYTES = 8
+"""What the answer to a new connection has beyond them, in options that are agreed on only then."""
 _SOCK_DIAG = 4
 _SOCK_DIAG_BY_FAMILY, _DONE, _ERROR = 20, 3, 2
 _REQUEST_DUMP = 0x301
@@ -73,10 +75,12 @@ def unread_connections(peer: tuple[str, int]) -> int:
 def received_octets(counts: Path = COUNTS, packets: Path = PACKETS) -> int:
     """The bytes of data in all packets that this network namespace has received, without their headers.
 
-    Unlike a connection's own count it keeps those of connections that were closed, and packets without data
-    (acknowledgements, opened and closed connections) hardly add to it.
+    Unlike a connection's own count it keeps those of connections that were closed. Acknowledgements add nothing, and
+    what the packet that opens a connection has beyond `HEADERS_BYTES` is taken off.
     """
-    return _counted(counts, "IpExt:", "InOctets") - HEADERS_BYTES * _counted(packets, "Ip:", "InReceives")
+    headers = HEADERS_BYTES * _counted(packets, "Ip:", "InReceives")
+    opened = OPENING_BYTES * _counted(packets, "Tcp:", "ActiveOpens")
+    return _counted(counts, "IpExt:", "InOctets") - headers - opened
 
 
 def _counted(file: Path, group: str, name: str) -> int:

@@ -219,6 +219,12 @@ turns_of() {
 	[[ $status == 0 && $output == [1-9]*' containers are confined' ]]
 }
 
+@test "no service sends again what it sent in its turn, which would count in the next one's" {
+	local services
+	services=$(cat "$BATS_FILE_TMPDIR/inspected"/* | grep -F '"com.docker.compose.service":"uvicorn-asgi-py313-debian"')
+	[[ -n $services && -z $(grep -vF '"net.ipv4.tcp_early_retrans":"0"' <<<"$services") ]]
+}
+
 @test "containers in the run's resolved Compose file are confined" {
 	local containers
 	run -0 confined < <("$docker" compose --file "$run_folder/compose.yml" --profile '*' config --format json)

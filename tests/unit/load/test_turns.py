@@ -25,7 +25,7 @@ from bench.load import sockets as sockets_module
 from bench.load import turns as turns_module
 from bench.load.cpu_counters import CpuCounters, Reading
 from bench.load.held import HeldTool
-from bench.load.sockets import Connections, connections_to, received_octets
+from bench.load.sockets import OPENING_BYTES, Connections, connections_to, received_octets
 from bench.load.turns import FROZEN, INTERRUPTED, LEAST_REST_S, LONG, SHORT, Runner, Turns, run_window
 from bench.records.turns import RAN, WAITED
 
@@ -287,9 +287,9 @@ def test_what_arrived_is_counted_without_the_packets_headers(server: tuple[socke
                 client.recv(900)
         return received_octets() - before
 
-    # Opening and closing take seven packets of 52 to 60 bytes, which would be a third more. Other programs on this
-    # machine send, too, but not all the time.
-    assert any(20_000 <= counted() < 21_000 for _ in range(200))
+    # Here both sides of each connection receive the packet that opens it. Other programs on this machine send, too, but
+    # not all the time.
+    assert any(counted() == 20 * (1000 + OPENING_BYTES) for _ in range(200))
 
 
 def test_a_kernel_without_sock_diag_tells_it_too(
