@@ -135,10 +135,10 @@ def steady_part(turns: Turns, each: Sequence[Turn]) -> Turns | None:
     octets = fmean(turn.octets for turn in long) - fmean(turn.octets for turn in short)
     ns = fmean(turn.load_ns + turn.drain_ns for turn in long) - fmean(turn.load_ns + turn.drain_ns for turn in short)
     load_ns = fmean(turn.load_ns for turn in long) - fmean(turn.load_ns for turn in short)
-    if octets <= 0:
-        return None
     if ns < LEAST_LONGER * load_ns:
         return turns
+    if octets <= 0:
+        return None
     names = set[str].intersection(*({*turn.cpu_ns} for turn in each))
     cpu_ns = {
         name: fmean(turn.cpu_ns[name] for turn in long) - fmean(turn.cpu_ns[name] for turn in short) for name in names

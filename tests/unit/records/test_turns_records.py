@@ -102,8 +102,8 @@ def test_without_turns_of_two_lengths_there_is_no_steady_part(tmp_path: Path, ea
 
 
 def test_a_service_that_answers_whole_rounds_one_at_a_time_is_steady_all_the_time(tmp_path: Path) -> None:
-    # The last responses of a short turn take as long as a long turn.
-    each = [one | {"drain_ns": 0 if one["long"] else 100 * MS} for one in TWO_LENGTHS]
+    # The last responses of a short turn take as long as a long turn, and it has as many.
+    each = [one | {"octets": 100, "drain_ns": 0 if one["long"] else 100 * MS} for one in TWO_LENGTHS]
     record = judged(tmp_path, turns={"each": each, "cpu_ns": USED_NS})
     assert (record.steady_goodput, record.steady_speed) == (record.goodput, record.speed) == (3000, 3000)
     assert record.steady_cpu_per_success_s == record.cpu_per_success_s
