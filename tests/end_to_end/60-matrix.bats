@@ -3,7 +3,7 @@
 
 load common
 
-# One line per created or started container: its id and its run. Containers started without Compose have the label bench.run; the label of
+# One line per created or started container: its id and its run. Containers started without Compose have the label bench.run; that of
 # Compose may also come from their image.
 as_started='{{.Actor.ID}} {{index .Actor.Attributes "bench.run"}} {{index .Actor.Attributes "com.docker.compose.project"}}'
 
