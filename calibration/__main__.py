@@ -12,6 +12,7 @@ from calibration.events import events
 from calibration.latency import latency
 from calibration.tables import tables
 from calibration.truths import truths
+from calibration.turns import turns
 from calibration.widths import widths
 
 CHECKS = {
@@ -19,6 +20,7 @@ CHECKS = {
     "tables": (tables, "verdicts.jsonl"),
     "events": (events, "events.jsonl"),
     "truths": (truths, "verdicts.jsonl"),
+    "turns": (turns, "verdicts.jsonl"),
     "widths": (widths, "verdicts.jsonl"),
 }
 """Self-test -> (its function, the file that a run must have for it)."""

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
-# Usage: scripts/selftest.sh latency|tables|truths|events [--hog] [SELECTION...]
-#        scripts/selftest.sh judge tables|truths|events|widths RUN...
+# Usage: scripts/selftest.sh latency|tables|truths|turns|events [--hog] [SELECTION...]
+#        scripts/selftest.sh judge tables|truths|turns|events|widths RUN...
 #
 # Measures apps whose figures are known beforehand, and prints the true value, the measured value and the error of
 # each figure. The run stays under results/, with the table in its selftest.md. Exit status 1 if an error is larger
@@ -16,6 +16,8 @@
 #               its CPU per request; which are equal (responses in bursts or one by one; a coin per container decides
 #               whether a request costs 5 % more CPU); which one idles; and that the matrix's start of Cheroot costs
 #               it no speed
+#   turns       every server in turns of usual length, and in the same containers in turns so long that it is as good as
+#               alone: how many of their differences the long turns show within the intervals of the short ones
 #   events      whether a run shows what three servers are known to do (scripts/matrix.sh --event; eleven minutes). One
 #               loses 7 requests at a reload and is back after 1.5 s, drops requests in flight at SIGTERM and ends 1.5 s
 #               later, stalls for 3 s beside 20 silent connections and closes them after 15 s, and leaves two files open
@@ -33,7 +35,7 @@ source "${BASH_SOURCE[0]%/*}/lib/engine.sh"
 trap_errors
 
 case ${1:-} in
-latency | tables | truths) kind=$1 presets=("selftest-$1") ;;
+latency | tables | truths | turns) kind=$1 presets=("selftest-$1") ;;
 events) kind=events presets=(selftest-events selftest-growth selftest-needs) ;;
 hog | quick | waits) fail 2 "the self-test $1 is gone: use scripts/selftest.sh tables --hog or truths --hog" ;;
 judge)

@@ -36,8 +36,10 @@ TURN_S, LONGEST_TURN_S = 0.04, 0.5
 that answer slowly."""
 EACH_S = 1.2
 """Seconds to start, poll and stop each service of a block under an event, and sometimes to find its capacity."""
-QUOTA_TURN_S, QUOTA_TURNS, QUOTA_CYCLE_S = 1.0, 2, 4.0
-"""For services with a CPU quota: seconds of a turn, fewest turns of a window, and the longest cycle in seconds.
+FEWEST_TURNS = 2
+"""A window has a long turn and a short one of each service, or more."""
+QUOTA_TURN_S, QUOTA_CYCLE_S = 1.0, 4.0
+"""For services with a CPU quota: seconds of a turn, and the longest cycle in seconds.
 
 The kernel renews a quota every 100 ms, even while the service is idle, so in shorter turns it would hardly matter.
 """
@@ -130,13 +132,16 @@ class TurnsTable:
     def turn_s(self) -> float:
         """The planned average length of a turn, in s. Longer ones are less biased, shorter ones share more noise."""
         side_by_side = min(len(self.cells), MOST_IN_BLOCK)
+        if self.first.level.turn_s:
+            return self.first.level.turn_s
         if self.has_quotas:
             return round(min(QUOTA_TURN_S, QUOTA_CYCLE_S / side_by_side), 3)
         return round(min(LONGEST_TURN_S if self.first.route.waits else TURN_S, CYCLE_S / side_by_side), 3)
 
     def load_s(self, planned: float) -> float:
         """Seconds of load for each service in a window; `planned` is what the plan asks for."""
-        return max(planned, QUOTA_TURNS * self.turn_s) if self.has_quotas else planned
+        few = self.has_quotas or self.first.level.turn_s is not None
+        return max(planned, FEWEST_TURNS * self.turn_s) if few else planned
 
     def window_s(self, planned: float, services: int) -> float:
         """Expected wall time of a window with this many services, in seconds."""

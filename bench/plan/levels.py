@@ -10,11 +10,12 @@ from bench.core.errors import UserError, unknown
 from bench.tools import OPEN_LOOP, TOOLS
 from bench.tools.tool import Asked
 
-LEVEL = re.compile(r"(?:c([1-9]\d{0,5}))?(?:n([1-9]\d{0,8}))?(?:r([1-9]\d{0,6}))?\Z", re.ASCII)
+LEVEL = re.compile(r"(?:c([1-9]\d{0,5}))?(?:n([1-9]\d{0,8}))?(?:r([1-9]\d{0,6}))?(?:t([1-9]\d{1,4}))?\Z", re.ASCII)
 KNEE = re.compile(r"knee([1-9]\d)?[:-]p99[=-]([1-9]\d{0,3})ms\Z", re.ASCII)
 SHARE = re.compile(r"share([1-9]\d)\Z", re.ASCII)
 FORMS: Mapping[str, str] = {
     "64": "64 connections, each sends its next request once the response is there (closed loop); also c64",
+    "c16t1000": "16 connections, in a table whose turns take 1,000 ms on average, to see what short turns cost",
     "c16n1000": "1,000 requests in all over 16 connections (closed loop)",
     "c100r8000": "100 connections, at most 8,000 requests/s in all (closed loop)",
     "r500": "500 requests/s, sent on schedule regardless of the responses (open loop)",
@@ -31,7 +32,8 @@ MOST_KNEE_MS = 2000
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """Connections, total requests (`count`) and target rate in requests/s; None if the level does not set it.
+    """Connections, total requests (`count`), target rate in requests/s and the average length of a table's turns in
+    seconds (`turn_s`); None if the level does not set it.
 
     `knee_p99_s`: the p99 limit of a search, in seconds; `knee_share`: the target rate as a share of the knee.
     `share`: the target rate as a share of the slowest service's speed in a table, and at most this share of what the
@@ -42,6 +44,7 @@ class Level:
     connections: int | None = None
     count: int | None = None
     rate: int | None = None
+    turn_s: float | None = None
     knee_p99_s: float | None = None
     knee_share: float | None = None
     share: float | None = None
@@ -60,10 +63,11 @@ def parse_level(text: str) -> Level:
         return Level(text, share=int(found[1]) / 100)
     name = f"c{int(text)}" if text.isascii() and text.isdigit() and int(text) else text
     found = LEVEL.match(name)
-    if not found or not name or (found[1] is None and (found[2] or not found[3])):
+    c, n, r, t = (int(g) if g else None for g in found.groups()) if found else (None,) * 4
+    # Only services in turns have turns: those of a closed loop that lasts for as long as it should.
+    if (c is None and (n or not r)) or (t and (n or r)):
         raise unknown("level", text, FORMS)
-    c, n, r = (int(g) if g else None for g in found.groups())
-    return Level(name, c, n, r)
+    return Level(name, c, n, r, t and t / 1000)
 
 
 def _knee(text: str) -> Level:

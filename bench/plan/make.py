@@ -64,6 +64,10 @@ def make_plan(here: Variant, wanted: Selection, refs: Sequence[Variant] = ()) ->
         raise UserError(
             "share50 needs a table in turns: select two services or more, without --mode solo or --controls none"
         )
+    if any(cell.level.turn_s for cell in kept if cell.alone) or (
+        any(cell.level.turn_s for cell in kept) and not any(table.first.level.turn_s for table in tables)
+    ):
+        raise UserError("c16t1000 needs a table in turns: select two services or more, without --mode solo")
     nulls: tuple[PlannedCell, ...] = ()
     if wanted.controls != "none":
         # The null server's cells, for the run's events or for its loads.

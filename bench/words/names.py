@@ -66,11 +66,12 @@ def level_words(level: str) -> str:
     found = LEVEL.match(level)
     if not found or not level:
         return level
-    connections, count, rate = (None if part is None else int(part) for part in found.groups())
+    connections, count, rate, turn_ms = (None if part is None else int(part) for part in found.groups())
     words = [
         None if connections is None else plural(connections, "connection", ","),
         None if count is None else plural(count, "request", ","),
         None if rate is None else f"{rate:,}/s target rate",
+        None if turn_ms is None else f"turns of {turn_ms:,} ms",
     ]
     return ", ".join(word for word in words if word)
 

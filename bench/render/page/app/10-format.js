@@ -57,12 +57,13 @@ function levelText(level) {
   if (knee) return `${knee[1] ? `${knee[1]} % of the knee` : "knee"} (p99 ≤ ${knee[2]} ms)`;
   const part = /^share(\d+)$/.exec(level);
   if (part) return `${part[1]} % of the slowest service's speed`;
-  const load = /^(?:c(\d+))?(?:n(\d+))?(?:r(\d+))?$/.exec(level);
+  const load = /^(?:c(\d+))?(?:n(\d+))?(?:r(\d+))?(?:t(\d+))?$/.exec(level);
   if (!load) return level;
-  const [, connections, count, perSecond] = load;
+  const [, connections, count, perSecond, turnMs] = load;
   const parts = [];
   if (connections) parts.push(plural(Number(connections), "connection"));
   if (count) parts.push(plural(Number(count), "request"));
   if (perSecond) parts.push(`${Number(perSecond).toLocaleString("en-US")}/s target rate`);
+  if (turnMs) parts.push(`turns of ${Number(turnMs).toLocaleString("en-US")} ms`);
   return parts.join(", ");
 }

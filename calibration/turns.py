@@ -1,0 +1,115 @@
+"""What taking turns does to comparisons: short turns against turns so long that a service is as good as alone.
+
+Both tables are of the same services, scenarios and connections, and of the same containers in each round. Their data
+are separate: the long turns have no part in the figures or intervals that the short ones are judged by.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from bench.core.errors import UserError
+from bench.core.formats import markdown_table
+from bench.core.groups import grouped
+from bench.plan.levels import parse_level
+from bench.stats.table_verdicts import FASTER, SLOWER
+from calibration.report import verdict, verdict_lines
+
+WITHIN = 0.95
+"""The share of differences that must be within the interval that the table in short turns states."""
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The ratio of two services in short turns and in long ones, as a logarithm, with the interval that each states.
+
+    `called`, `reversed`: whether the short turns have a verdict, and whether the long ones have the opposite one.
+    """
+
+    table: str
+    pair: str
+    short: float
+    long: float
+    short_interval: Interval
+    long_interval: Interval
+    called: bool
+    reversed: bool
+
+    @property
+    def apart(self) -> float:
+        """How far the short turns are from the long ones."""
+        return self.short - self.long
+
+    @property
+    def within(self) -> bool:
+        """Whether the ratio in long turns, with all its noise, is in the interval of the short ones."""
+        low, high = self.short_interval
+        return low <= self.long <= high
+
+
+def compared(folder: str) -> Iterator[Compared]:
+    """Each difference of a run that was measured in short and in long turns."""
+    lines = [one for one in verdict_lines(folder) if one.get("kind") == "contrast" and one["interval"]]
+    long = {_key(one): one for one in lines if parse_level(one["level"]).turn_s}
+    for one in lines:
+        other = long.get(_key(one))
+        if other is None or parse_level(one["level"]).turn_s:
+            continue
+        verdicts = {one["verdict"], other["verdict"]}
+        yield Compared(
+            f"{one['scenario']} {one['tool']} {one['level']}",
+            f"{one['a']} to {one['b']}",
+            math.log1p(one["difference"]),
+            math.log1p(other["difference"]),
+            _logs(one["interval"]),
+            _logs(other["interval"]),
+            one["verdict"] in (FASTER, SLOWER),
+            verdicts == {FASTER, SLOWER},
+        )
+
+
+def _key(line: dict[str, Any]) -> tuple[str, ...]:
+    connections = parse_level(line["level"]).connections
+    return line["scenario"], line["tool"], str(connections), line["a"], line["b"]
+
+
+def _logs(interval: Sequence[float]) -> Interval:
+    low, high = interval
+    return math.log1p(low), math.log1p(high)
+
+
+HEADS = ("table", "differences", "short turns known to ±", "long turns known to ±", "apart, median", "largest", "called",
+         "reversed", "within the interval", "")  # fmt: skip
+
+
+def turns(folders: Sequence[str]) -> tuple[str, bool]:
+    """(table, whether it holds): for each table, how far short turns are from long ones, and how many are within."""
+    found = [one for folder in folders for one in compared(folder)]
+    if not found:
+        raise UserError("these runs have no table that was measured in short and in long turns")
+    rows, holds = [], True
+    for table, own in grouped(found, lambda one: one.table).items():
+        apart, inside = [abs(one.apart) for one in own], sum(one.within for one in own)
+        most = max(own, key=lambda one: abs(one.apart))
+        fine = inside >= WITHIN * len(own) and not any(one.reversed for one in own)
+        holds &= fine
+        widths = [median(_half(getattr(one, name)) for one in own) for name in ("short_interval", "long_interval")]
+        words = [table, str(len(own)), *map(_percent, widths), _percent(median(apart))]
+        words += [f"{_percent(abs(most.apart))} ({most.pair})", str(sum(one.called for one in own))]
+        words += [str(sum(one.reversed for one in own)), f"{inside} ({inside / len(own):.1%})", verdict(fine)]
+        rows.append(words)
+    return markdown_table(HEADS, rows, range(1, 5)), holds
+
+
+def _half(interval: Interval) -> float:
+    low, high = interval
+    return (high - low) / 2
+
+
+def _percent(logarithm: float) -> str:
+    return f"{100 * logarithm:.1f} %"
