@@ -69,7 +69,7 @@ def test_a_few_words_explain_a_name(what: str, name: str, words: str, capsys: Ca
 
 
 def test_each_level_listed_is_one(capsys: Capture) -> None:
-    assert len({parse_level(form).name for form in listed("levels", capsys)}) == 7
+    assert len({parse_level(form).name for form in listed("levels", capsys)}) == 8
 
 
 @pytest.mark.parametrize(

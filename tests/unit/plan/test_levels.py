@@ -9,19 +9,23 @@ from bench.plan.levels import parse_level, refusal
 
 
 @pytest.mark.parametrize(
-    ("text", "name", "connections", "count", "rate"),
+    ("text", "name", "connections", "count", "rate", "turn_s"),
     [
-        ("64", "c64", 64, None, None),
-        ("c64", "c64", 64, None, None),
-        ("064", "c64", 64, None, None),
-        ("c16n1000", "c16n1000", 16, 1000, None),
-        ("c100r8000", "c100r8000", 100, None, 8000),
-        ("r500", "r500", None, None, 500),
+        ("64", "c64", 64, None, None, None),
+        ("c64", "c64", 64, None, None, None),
+        ("064", "c64", 64, None, None, None),
+        ("c16n1000", "c16n1000", 16, 1000, None, None),
+        ("c100r8000", "c100r8000", 100, None, 8000, None),
+        ("r500", "r500", None, None, 500, None),
+        ("c16t800", "c16t800", 16, None, None, 0.8),
     ],
 )
-def test_levels(text: str, name: str, connections: int | None, count: int | None, rate: int | None) -> None:
+def test_levels(
+    text: str, name: str, connections: int | None, count: int | None, rate: int | None, turn_s: float | None
+) -> None:
     level = parse_level(text)
-    assert (level.name, level.connections, level.count, level.rate) == (name, connections, count, rate)
+    found = (level.name, level.connections, level.count, level.rate, level.turn_s)
+    assert found == (name, connections, count, rate, turn_s)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +52,10 @@ def test_knees_that_are_none(text: str) -> None:
         parse_level(text)
 
 
-@pytest.mark.parametrize("text", ["", "0", "c0", "n5", "n5r5", "-1", "6.5", "٦٤", "c64x", "r", "c1 2", "1e3", "r٥"])
+NONE = ["", "0", "c0", "n5", "n5r5", "-1", "6.5", "٦٤", "c64x", "r", "c1 2", "1e3", "r٥", "t800", "c2n9t800", "r500t800"]
+
+
+@pytest.mark.parametrize("text", NONE)
 def test_levels_that_are_none(text: str) -> None:
     with pytest.raises(UserError, match="unknown level"):
         parse_level(text)

@@ -126,6 +126,17 @@ def test_a_search_takes_its_time_once() -> None:
     assert searched - fixed == 40 * 2  # of two services
 
 
+def test_a_level_gives_the_length_of_its_tables_turns() -> None:
+    pair: dict[str, Any] = {"stacks": ("aiohttp", "tornado"), "scenarios": ("json",), "tools": ("wrk",)}
+    short, long = plan(**pair, levels=("c16", "c16t800")).tables
+    assert short.turn_s < 0.8 == long.turn_s
+    # In each window, every service has a long turn and a short one.
+    assert (short.load_s(1.0), long.load_s(1.0)) == (1.0, 1.6)
+    for mode, stacks in (("solo", pair["stacks"]), ("turns", ("aiohttp",))):
+        with pytest.raises(UserError, match="c16t1000 needs a table in turns"):
+            plan(**pair | {"stacks": stacks}, levels=("c16", "c16t800"), mode=mode)
+
+
 def test_the_gates_limits_are_what_the_gate_takes_without_them() -> None:
     assert noise_limits_of(read_settings({}, ROOT)) == NoiseLimits()
 
