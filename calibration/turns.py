@@ -83,8 +83,8 @@ def _logs(interval: Sequence[float]) -> Interval:
     return math.log1p(low), math.log1p(high)
 
 
-HEADS = ("table", "differences", "short turns known to ±", "long turns known to ±", "apart, median", "largest", "called",
-         "reversed", "within the interval", "")  # fmt: skip
+HEADS = ("table", "differences", "short turns known to ±", "long turns known to ±", "apart, median", "largest",
+         "called", "reversed", "within the interval", "")  # fmt: skip
 
 
 def turns(folders: Sequence[str]) -> tuple[str, bool]:

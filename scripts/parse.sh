@@ -4,6 +4,9 @@
 #
 # Converts the output of a load tool to one JSON object. TOOL is its name, such as wrk; FILE is its output, of vegeta the
 # JSON report.
+#
+# Exit status: 0: the report is complete; 1: there is none, or it is of another tool; 3: only a part could be read. The
+# object's `failure` says why.
 # Needs only the load generator's image.
 set -Eeuo pipefail
 # shellcheck source=scripts/lib/engine.sh
@@ -16,4 +19,4 @@ case ${1:-} in
 esac
 
 need_tools
-in_tools python3 -m bench parse "$@"
+in_tools python3 -m bench parse "$@" || exit $?

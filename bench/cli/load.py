@@ -46,12 +46,17 @@ def _answer(folders: Mapping[str, str]) -> Answer:
     return answer
 
 
+PARSED = {"complete": 0, "absent": 1, "partial": 3}
+"""The exit status of `parse`, by how much of a report there was."""
+
+
 def parse_verb(argv: Sequence[str], stdin: BinaryIO | None = None, stdout: TextIO | None = None) -> int:
-    """`parse TOOL < FILE`: print the parsed output as one JSON object; UserError for an unknown tool."""
+    """`parse TOOL < FILE`: print the parsed output as one JSON object; see PARSED. UserError for an unknown tool."""
     if len(argv) != 1:
         raise UserError("parse takes a tool and its output, such as: scripts/parse.sh wrk < FILE")
     if argv[0] not in TOOLS:
         raise unknown("tool", argv[0], TOOLS)
     data = (stdin or sys.stdin.buffer).read()
-    print(json.dumps(parse(argv[0], data).as_dict(), allow_nan=False), file=stdout)
-    return 0
+    parsed = parse(argv[0], data)
+    print(json.dumps(parsed.as_dict(), allow_nan=False), file=stdout)
+    return PARSED[parsed.report]

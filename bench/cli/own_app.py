@@ -22,6 +22,7 @@ from bench.own_app.answers import TRIES, Right, Unusable, as_json, difference, f
 from bench.own_app.app import COMPOSE, FILE, FOLDER, OwnApp, read_app, write_app
 from bench.own_app.compose_file import PREFIX, left_out, own_services
 from bench.own_app.describe import Given, describe, requirements_of
+from bench.own_app.metadata import left_unread
 from bench.own_app.targets import Target, headers_of
 from bench.own_app.trace import trace_of
 from bench.plan.measurement import Measurement
@@ -79,6 +80,8 @@ def own_app_verb(argv: Sequence[str]) -> int:
     if services:
         write_file(options.out / COMPOSE, json.dumps(services, indent=1, ensure_ascii=False) + "\n")
     write_app(options.out, app)
+    for line in left_unread(options.source, options.requirements_here):
+        print(line, file=sys.stderr)
     if by:
         print(f"{app.app} speaks {app.interface} ({by})", file=sys.stderr)
     for python in app.pythons:

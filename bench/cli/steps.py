@@ -99,6 +99,6 @@ def retry_verb(argv: Sequence[str]) -> int:
 
 
 def nothing_measured_verb(argv: Sequence[str]) -> int:
-    """`nothing-measured RUN`: print one line if every service of the run has failed; nothing else."""
+    """`nothing-measured RUN`: print one line if no service of the run was measured; nothing else."""
     print(none_measured(find_run(*words_of(argv, "nothing-measured RUN"))))
     return 0

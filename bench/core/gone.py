@@ -16,7 +16,7 @@ GONE: Mapping[str, str] = MappingProxyType(
         "not-comparable": "--fail-on not-comparable is gone: use scripts/compare-runs.sh --check RUN OTHER",
         "pr-comment.sh of two runs": "two runs get no verdict: use scripts/compare-runs.sh RUN OTHER, or measure both "
         "in one run (docs/ci.md)",
-        "selftest.sh judge alone": "judge alone is gone: reports state the bias of turns that was measured before",
+        "selftest.sh judge alone": "judge alone is gone: use scripts/selftest.sh turns",
         "selftest.sh judge hog": "judge hog is gone: use scripts/selftest.sh tables --hog",
         "selftest.sh judge quick": "judge quick is gone: use scripts/selftest.sh tables --hog",
         "selftest.sh judge waits": "judge waits is gone: compare p50 with CPU per request in reports of --mode solo",

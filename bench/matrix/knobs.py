@@ -154,11 +154,28 @@ def reader(root: Path = Path("services")) -> Reads:
         known = (*LIMITS, INTERPRETER, *libc, *server.reads, *framework.environment)
         found = any(fnmatch.fnmatchcase(name, pattern) for pattern in known)
         folders = (root / "servers" / server.name, root / "frameworks" / framework.folder)
+        if flag := shadowing_flag(folders[0] / "start", server.reads, name):
+            return f"{server.name} is started with {flag}, which prevails over {name}"
         if found or any(in_files(folder, name) for folder in folders):
             return None
         return f"neither {server.name} nor its app reads {name}"
 
     return reads
+
+
+def shadowing_flag(start: Path, patterns: Iterable[str], name: str) -> str | None:
+    """The flag of a server's start that makes it ignore its own variable of this name; None if there is none.
+
+    `UVICORN_LOOP` is ignored beside `--loop`, `UVICORN_ACCESS_LOG` beside `--no-access-log`. Flags that start adds only
+    if a knob is set do not count.
+    """
+    prefix = next((one.removesuffix("*") for one in patterns if fnmatch.fnmatchcase(name, one)), None)
+    if prefix is None:
+        return None
+    always = re.sub(r"(?m)^\s*#.*|\$\{\w+:\+[^}]*\}", "", _text(start) or "")
+    flag = name.removeprefix(prefix).lower().replace("_", "-")
+    found = re.search(rf"(?<![\w-])--(?:no-)?{re.escape(flag)}(?=[\s=])", always) if flag else None
+    return found[0] if found else None
 
 
 def started_with(service: Service, name: str, settings: Mapping[str, str], root: Path = Path("services")) -> str | None:

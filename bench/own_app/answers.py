@@ -8,16 +8,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
+import msgspec
+
 from bench.contract.client import Answer
+from bench.core.errors import UserError
 from bench.core.formats import printable
+from bench.core.typed import read_as
+from bench.own_app.shapes import Shape, first_difference, merged, shape_of, shape_words
 from bench.own_app.targets import DEFAULT
 
 TRIES = 3
 """How many responses to each request are recorded."""
-NULL = "null"
+BAD_REQUEST = 400
+CHECKS_HOST = (
+    "if the app checks the Host header (ALLOWED_HOSTS, TrustedHostMiddleware, TRUSTED_HOSTS), write a name that it "
+    "allows below each request in --targets FILE: Host: localhost"
+)
 SHOWN = 300
 """The most characters of a body that are shown."""
 
@@ -30,7 +39,7 @@ class Right:
     status: int
     media_type: str
     length: int | None = None
-    shape: Any = None
+    shape: Shape | None = None
 
     def words(self) -> str:
         """A description, to show next to a different response."""
@@ -38,7 +47,7 @@ class Right:
         if self.length is not None:
             parts.append(f"{self.length} bytes")
         if self.shape is not None:
-            parts.append(f"JSON {_shown(json.dumps(self.shape, ensure_ascii=False))}")
+            parts.append(f"JSON {_shown(shape_words(self.shape))}")
         return ", ".join(parts)
 
 
@@ -55,15 +64,19 @@ def right_of(target: str, answers: Sequence[Answer]) -> Right:
         )
     if not 200 <= statuses[0] < 300:
         words = f"{target} gives {statuses[0]}: {_shown(answers[0].body.decode(errors='replace'))}"
-        raise Unusable(words + ("; choose other requests with --targets FILE" if target == DEFAULT.title else ""))
+        if statuses[0] == BAD_REQUEST:
+            words += f"; {CHECKS_HOST}"
+        elif target == DEFAULT.title:
+            words += "; choose other requests with --targets FILE"
+        raise Unusable(words)
     types = {media_type(answer) for answer in answers}
     if len(types) > 1:
         raise Unusable(
             f"{target} gives {' and '.join(sorted(types))} in turn: the content type of a request must not change"
         )
-    shapes = [shape_of_body(answer) for answer in answers]
+    shapes = [shape for answer in answers if (shape := shape_of_body(answer)) is not None]
     lengths = {len(answer.body) for answer in answers}
-    shape = None if None in shapes else merged(shapes)
+    shape = merged(shapes) if len(shapes) == len(answers) else None
     return Right(
         target=target,
         status=statuses[0],
@@ -82,12 +95,11 @@ def difference(right: Right, answer: Answer) -> str:
         length=len(answer.body),
         shape=shape_of_body(answer),
     )
-    if (
-        (here.status, here.media_type) == (right.status, right.media_type)
-        and right.length in (None, here.length)
-        and (right.shape is None or fits(right.shape, here.shape))
-    ):
-        return ""
+    if (here.status, here.media_type) == (right.status, right.media_type) and right.length in (None, here.length):
+        if right.shape is None:
+            return ""
+        if here.shape is not None:
+            return first_difference(right.shape, here.shape)
     if right.length is None and here.shape is not None:
         here = replace(here, length=None)
     words = here.words()
@@ -124,12 +136,14 @@ def media_type(answer: Answer) -> str:
     return (answer.values("Content-Type") or [""])[0].split(";")[0].strip().lower()
 
 
-def shape_of_body(answer: Answer) -> Any:
-    """The shape (names and types) of a JSON body; None if it is not JSON."""
+def shape_of_body(answer: Answer) -> Shape | None:
+    """The shape of a JSON body; None if it is not JSON."""
     if not media_type(answer).endswith("json"):
         return None
-    value = _json(answer.body)
-    return None if value is None else shape_of(value)
+    try:
+        return shape_of(json.loads(answer.body))
+    except (ValueError, RecursionError):
+        return None
 
 
 def _json(body: bytes) -> Any:
@@ -139,59 +153,27 @@ def _json(body: bytes) -> Any:
         return None
 
 
-def shape_of(value: Any) -> Any:
-    """The shape of a JSON value: objects by key, arrays by the shape of their items, anything else by type."""
-    if isinstance(value, dict):
-        return {str(key): shape_of(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [merged([shape_of(item) for item in value])] if value else []
-    if value is None:
-        return NULL
-    if isinstance(value, bool):
-        return "boolean"
-    return "number" if isinstance(value, int | float) else "string"
+class Recorded(msgspec.Struct, frozen=True):
+    """answers.json: the expected responses, and the service on which they were recorded."""
 
-
-def merged(shapes: Sequence[Any]) -> Any:
-    """The shape that fits all of these shapes; `any` if they have nothing in common."""
-    known = [shape for shape in shapes if shape not in (NULL, [])]
-    if not known:
-        return shapes[0]
-    if all(isinstance(shape, dict) for shape in known):
-        # A key that not all of them have is optional.
-        names = dict.fromkeys(name for shape in known for name in shape)
-        every = {name: merged([shape[name] for shape in known if name in shape]) for name in names}
-        return {n if all(n in shape for shape in known) else f"{n.removesuffix('?')}?": v for n, v in every.items()}
-    if all(isinstance(shape, list) for shape in known):
-        return [merged([shape[0] for shape in known])]
-    return known[0] if all(shape == known[0] for shape in known) else "any"
-
-
-def fits(expected: Any, shape: Any) -> bool:
-    """Whether a shape is as expected. Null and an empty array fit anything."""
-    if expected in ("any", NULL) or shape in (NULL, []) or expected == []:
-        return not (expected == [] and isinstance(shape, dict | str)) or shape == NULL
-    if isinstance(expected, dict):
-        if not isinstance(shape, dict):
-            return False
-        needed = {name for name in expected if not name.endswith("?")}
-        known = {name.removesuffix("?"): inner for name, inner in expected.items()}
-        return needed <= shape.keys() <= known.keys() and all(fits(known[name], shape[name]) for name in shape)
-    if isinstance(expected, list):
-        return isinstance(shape, list) and fits(expected[0], shape[0])
-    return bool(expected == shape)
+    service: str
+    answers: tuple[Right, ...]
+    schema: int = 2
 
 
 def as_json(rights: Sequence[Right], server: str) -> str:
     """The text of answers.json; `server` is the service on which they were recorded."""
-    value = {"schema": 1, "service": server, "answers": [asdict(right) for right in rights]}
+    value = msgspec.to_builtins(Recorded(server, tuple(rights)))
     return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
 
 
 def from_json(text: str) -> tuple[tuple[Right, ...], str]:
     """The expected responses in answers.json, and the service on which they were recorded."""
-    value = json.loads(text)
-    return tuple(Right(**one) for one in value["answers"]), value["service"]
+    try:
+        found = read_as(Recorded, json.loads(text))
+    except ValueError:
+        raise UserError("the recorded answers are of another version of this project: start a new run") from None
+    return found.answers, found.service
 
 
 def _shown(text: str) -> str:

@@ -6,6 +6,7 @@ contains the values.
 
 from __future__ import annotations
 
+import fnmatch
 import hashlib
 import json
 import os
@@ -17,10 +18,12 @@ from typing import Any, NamedTuple
 
 from bench.core.errors import UserError, unknown
 from bench.core.files import read_below
-from bench.matrix.model import Matrix, select
+from bench.core.formats import listed
+from bench.matrix.model import Matrix, Server, select
 from bench.matrix.settings import SETTINGS
 from bench.own_app.app import OwnApp, name_of
-from bench.own_app.interface import INTERFACES, find_interface, module_file
+from bench.own_app.interface import INTERFACES, find_interface, module_file, syntax_fault
+from bench.own_app.metadata import LOCKS, check_python
 from bench.own_app.targets import DEFAULT, Target, read_targets
 
 _APP = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*(?:\(\))?)\Z", re.ASCII)
@@ -101,7 +104,8 @@ def describe(given: Given, matrix: Matrix) -> tuple[OwnApp, str]:
     if given.interface is None:
         recognised = find_interface(given.source, module, name)
         if recognised is None:
-            raise UserError(f"the source of {given.app} does not show its interface: give --interface {_LISTED}")
+            why = syntax_fault(given.source, module) or f"the source of {given.app} does not show its interface"
+            raise UserError(f"{why}: give --interface {_LISTED}")
         interface, by = recognised.interface, recognised.by
     elif given.interface in INTERFACES:
         interface = given.interface
@@ -113,7 +117,9 @@ def describe(given: Given, matrix: Matrix) -> tuple[OwnApp, str]:
             raise UserError(
                 f"{given.targets_name}: the name '{target.name}' is taken by a route of the contract: choose another"
             )
+    hosts = [server for server in matrix.servers.values() if interface in server.serves]
     pythons = select(given.pythons or (matrix.default_python,), matrix.pythons, "Python")
+    check_python(given.source, pythons, matrix.pythons)
     label = hashlib.sha256(f"{given.folder}\0{given.app}".encode()).hexdigest()[:8]
     app = OwnApp(
         name=name_of(given.folder, matrix),
@@ -123,7 +129,7 @@ def describe(given: Given, matrix: Matrix) -> tuple[OwnApp, str]:
         interface=interface,
         targets=targets,
         pythons=tuple(pythons),
-        variables=variables(given.variables, given.env_file) if given.variables else (),
+        variables=variables(given.variables, given.env_file, hosts) if given.variables else (),
         env_file=given.env_file,
         before=given.before,
         services=given.services,
@@ -161,8 +167,10 @@ def read_expect(path: Path, targets: Sequence[Target]) -> tuple[Mapping[str, Any
     )
 
 
-def variables(path: Path, shown: str) -> tuple[str, ...]:
-    """The names in an environment file; UserError for an invalid line, or a name that the benchmark sets itself."""
+def variables(path: Path, shown: str, hosts: Sequence[Server]) -> tuple[str, ...]:
+    """The names in an environment file; UserError for an invalid line, a name that the benchmark sets itself, or one
+    that only some of the servers that can host the app read themselves.
+    """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -179,6 +187,12 @@ def variables(path: Path, shown: str) -> tuple[str, ...]:
             raise UserError(
                 f"{shown}, line {number}: {found[1]} is set by the benchmark itself (see .env): remove it there"
             )
+        own = [server.name for server in hosts if any(fnmatch.fnmatchcase(found[1], one) for one in server.reads)]
+        if own and len(own) < len(hosts):
+            raise UserError(
+                f"{shown}, line {number}: {found[1]} is read by {listed(own, 4, 3)} itself, and by no other server: "
+                f"remove it there (--vary {found[1]}=... shows what it does)"
+            )
         names[found[1]] = None
     return tuple(names)
 
@@ -193,7 +207,9 @@ def requirements_of(folder: Path, given: Path | None, shown: str) -> dict[str, s
     if given.suffix == ".toml":
         text = _read(given.parent, given.name, shown)
         if not re.search(r"^\s*\[project[.\]]", text, re.MULTILINE):
-            raise UserError(f"{shown} has no [project] with dependencies: give --requirements FILE")
+            export = LOCKS["poetry.lock"] if re.search(r"^\s*\[tool\.poetry\b", text, re.MULTILINE) else ""
+            how = f"{export}, then --requirements FILE" if export else "give --requirements FILE"
+            raise UserError(f"{shown} has no [project] with dependencies: {how}")
         if re.search(r"^\s*\[tool\.uv\.sources\b", text, re.MULTILINE):
             raise UserError(f"{shown}: [tool.uv.sources] is not supported: {ONE_INDEX}")
         return {"pyproject.toml": text}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -57,6 +58,21 @@ def module_file(folder: Path, module: str) -> Path | None:
 def find_interface(folder: Path, module: str, name: str) -> Found | None:
     """The interface of `module:name`; None if its source does not show it."""
     return _of_name(folder, module, name.removesuffix("()"), 0)
+
+
+def syntax_fault(folder: Path, module: str) -> str:
+    """What this program's Python cannot parse in the app's module, which may be of a newer one; empty if nothing."""
+    file = module_file(folder, module)
+    try:
+        if file is not None:
+            ast.parse(read_below(folder, str(file)), file.name)
+    except SyntaxError as error:
+        here = f"{sys.version_info.major}.{sys.version_info.minor}"
+        what = f"{error.filename}, line {error.lineno}, is no Python {here}"
+        return f"{what}, which reads the source here to find its interface"
+    except (ValueError, OSError):
+        pass
+    return ""
 
 
 def _of_name(folder: Path, module: str, name: str, depth: int) -> Found | None:

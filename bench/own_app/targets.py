@@ -19,8 +19,10 @@ from bench.core.files import read_below, write_file
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 MOST_TARGETS, MOST_WEIGHT, MOST_BODY = 50, 100, 4 << 20
-OURS = ("host", "content-length", "connection", "transfer-encoding")
+OURS = ("content-length", "connection", "transfer-encoding")
 """Headers that the load tools write themselves."""
+HOST = "Host"
+"""They write it, too, with the name of the service, unless a target does: in this case, which wrk demands."""
 _REQUEST = re.compile(r"([A-Z]+)\s+(\S+)\Z")
 _HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):\s*([\x20-\x7e]*)\Z")
 _WEIGHT = re.compile(r"#\s*weight\s+(\S+)\s*\Z")
@@ -145,7 +147,8 @@ def _target(lines: Sequence[tuple[int, str]], folder: Path, where: str) -> Targe
         elif header := _HEADER.match(line):
             if header[1].lower() in OURS:
                 raise UserError(f"{where}: the load tools write the header {header[1]} themselves: remove it")
-            headers.append((header[1], header[2].strip()))
+            name_of_header = HOST if header[1].lower() == HOST.lower() else header[1]
+            headers.append((name_of_header, header[2].strip()))
         else:
             raise UserError(f"{where}: '{line[:80]}' is neither a header (Name: value) nor a body (@FILE)")
     return Target(name or slug(request[1], path), request[1], path, tuple(headers), body, weight)

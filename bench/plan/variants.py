@@ -147,12 +147,13 @@ class Variant:
         """The services with every combination of values of the knobs that they read."""
         running = [service for service in services if not service.skip]
         for knob in (knob.name for knob in knobs if running and not knob.optional):
-            if all(self.reads(service, knob) for service in running):
+            if all(refusals := [self.reads(service, knob) for service in running]):
                 others = sorted({s.server.name for s in self.matrix.services if not self.reads(s, knob)})
                 if not others:
                     raise unknown("knob", knob, ALLOWED)
                 by = f"those that do: {', '.join(others)}"
-                raise UserError(f"--vary {knob}: no server of the selection reads it; {by}")
+                cause = refusals[0] if len({*refusals}) == 1 else "no server of the selection reads it"
+                raise UserError(f"--vary {knob}: {cause}; {by}")
         for service in services:
             causes = {knob.name: self.reads(service, knob.name) for knob in knobs}
             missing = [cause for knob in knobs if not knob.optional and (cause := causes[knob.name])]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from bench.plan.event import ENDED, SWEPT
 from bench.plan.measurement import WHOSE, Measurement
 from bench.records.event import NEEDS, Ended, EventRecord
 from bench.records.event_figures import figures
-from bench.records.event_window import Row, Window, read_log, read_slow
+from bench.records.event_window import Window, read_log, read_slow
 from bench.records.growth import Part, parts_of, points
 from bench.run.reader import Raw, Run, read_raw
 from bench.tools.sockets import CAPACITY, EVENTS, PROXY, REQUESTS, SLOW
@@ -20,6 +20,7 @@ from bench.tools.sockets import CAPACITY, EVENTS, PROXY, REQUESTS, SLOW
 MANY_LOST = "1 % of the requests or more were lost"
 A_LOOP = "a closed loop has neither a rate nor times at which requests are due"
 NO_LOG, NO_END = f"{REQUESTS} is missing or damaged", "the log has requests without an end"
+KILLED = "the server was killed at its container's memory limit"
 NO_GAP = {ENDED: "the service was stopped for good", SWEPT: "nothing is done to the service in this event"}
 """Why there is no `longest_gap_s`, by what ends the window (`until`)."""
 
@@ -93,7 +94,7 @@ def _measured(empty: EventRecord, window: Window, capacity: float | None) -> Eve
         actions=window.actions,
         sent=sent,
         fates=dict(fates),
-        unaccounted=_unaccounted([*counted, *window.needing], parts),
+        unaccounted=_unaccounted(window, parts),
         longest_gap_s=None if no_gap else window.longest_gap(),
         p99_before_s=before,
         p99_around_s=around,
@@ -128,12 +129,13 @@ def _measured(empty: EventRecord, window: Window, capacity: float | None) -> Eve
     return replace(record, missing=missing)
 
 
-def _unaccounted(rows: Iterable[Row], parts: Sequence[Part]) -> str:
-    """Why the fate of some requests is unknown; empty if all are known."""
+def _unaccounted(window: Window, parts: Sequence[Part]) -> str:
+    """Why the fate of some requests is unknown; empty if all are known. A server's end explains that of a tool."""
     unread = [number for number, part in enumerate(parts, 1) if part.fates is None]
     if unread:
-        return f"wrk does not say what it sent in part {unread[0]}"
-    return "" if all(row.fate for row in rows) else NO_END
+        what = f"wrk does not say what it sent in part {unread[0]}"
+        return f"{KILLED}: {what}" if window.oom_kills else what
+    return "" if all(row.fate for row in (*window.counted, *window.needing)) else NO_END
 
 
 def _cannot(source: Run, number: int, skip: Mapping[str, Any]) -> EventRecord:

@@ -19,6 +19,7 @@ from bench.matrix.start_command import in_lines
 from bench.render.in_turns import grid_table
 from bench.render.report import Report
 from bench.render.table import Column, written
+from bench.render.table import Table as Figures
 from bench.render.text import visible
 from bench.words.changes import change, column_name
 from bench.words.conclusions import ToldRanking
@@ -34,6 +35,8 @@ MOST_ROWS = 12
 MOST_SENTENCES = 3
 MOST_NOTES = 3
 MOST_OPEN = 2
+COMPARED = ("ratio", "published")
+"""Columns of services measured alone that report.md has and the terminal has no room for."""
 CELL_WIDTH = 24
 """Columns of the terminal that a service takes in a table of events."""
 STYLES = {"bad": "bold", "good": "", "": "dim"}
@@ -70,11 +73,7 @@ def _answer(report: Report, told: Sequence[ToldRanking], width: int) -> Iterator
         for one in report.knees:
             yield from ("", _text(one.question, "bold"), *_said((one.sentence, *one.more), MOST_SENTENCES))
     else:
-        for question, found in report.conclusions:
-            yield ""
-            if question:
-                yield _text(question, "bold")
-            yield from (_text(one.sentence) for one in found)
+        yield from _without_ranking(report)
     for ending in report.own_app_choices:
         yield from ("", _text(f"What to run, in the app's folder: {ending.requests}", "bold"))
         for choice in ending.choices:
@@ -90,6 +89,16 @@ def _answer(report: Report, told: Sequence[ToldRanking], width: int) -> Iterator
         yield ""
         yield from (_text(f"Open: {line}", "yellow") for line in report.advice[:MOST_OPEN])
         yield from more
+
+
+def _without_ranking(report: Report) -> Iterator[RenderableType]:
+    for question, found in report.conclusions:
+        yield ""
+        if question:
+            yield _text(question, "bold")
+        yield from (_text(one.sentence) for one in found)
+    for figures in report.tables:
+        yield from _alone(figures)
 
 
 def _text(words: str, style: str = "") -> Text:
@@ -185,6 +194,19 @@ def _table(told: ToldRanking) -> Iterator[RenderableType]:
     for row in missing[:MOST_NOTES]:
         yield Padding(_text(f"{told.name(row.service)}: {told.notes[row.service] or 'no figure'}", "dim"), (0, 0, 0, 2))
     yield from _said(told.sentences, MOST_SENTENCES + bool(percentiles))
+
+
+def _alone(figures: Figures) -> Iterator[RenderableType]:
+    """Services measured alone: their figures, without what compares them."""
+    shown = [place for place, name in enumerate(figures.columns) if name not in COMPARED]
+    table = _plain_table(1)
+    for place in shown:
+        table.add_column(figures.columns[place], justify="left" if figures.left[place] else "right", overflow="fold")
+    for row in figures.rows[:MOST_ROWS]:
+        table.add_row(*(_text(row[place]) for place in shown))
+    yield from ("", _text(figures.title, "underline"), table)
+    if (left := len(figures.rows) - MOST_ROWS) > 0:
+        yield _text(f"and {plural(left, 'more row')} in report.md")
 
 
 def _plain_table(space: int = 2) -> Table:

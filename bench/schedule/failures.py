@@ -37,9 +37,14 @@ def _not_verified(folder: Path, status: str) -> tuple[str, str]:
     return "failed verification", words
 
 
+def _not_built(folder: Path) -> str:
+    words = build_error((folder / "build.log").read_text(errors="replace"))
+    return f"{words} (the whole log is in raw/services/{folder.name}/build.log)"
+
+
 CAUSES: Mapping[str, Callable[[Path, str], tuple[str, str]]] = {
     "base": lambda _, image: ("base image not reachable", f"{image} cannot be pulled or made here"),
-    "build": lambda folder, _: ("build failed", build_error((folder / "build.log").read_text(errors="replace"))),
+    "build": lambda folder, _: ("build failed", _not_built(folder)),
     "start": lambda folder, _: ("did not start", last_words(folder / "start.log")),
     "answer": _no_answer,
     "verification": _not_verified,
@@ -67,19 +72,34 @@ def out_of_memory(folder: Path) -> bool:
     return state.get("oom_killed") == "true" or state.get("oom_kill", "0") != "0"
 
 
-def build_error(log: str) -> str:
-    """The last log line of the build step that failed, or else the last line with an error.
+TOLD_CAUSE = re.compile(
+    r"executable not found|command not found|can't find Rust compiler|fatal error: \S+: No such file"
+    r"|command '\S+' failed: No such file|No such file or directory: '(?:gcc|cc|g\+\+|c\+\+|make|cmake|git)'"
+    r"|No package '\S+' found|Package \S+ was not found|cannot find -l|No matching distribution found"
+    r"|requires a different Python|ResolutionImpossible|^(?:ModuleNotFound|Import|Syntax)Error: |No space left"
+)
+"""Lines of pip and compilers that say what is missing; pip's own last lines only say that something failed."""
+SUMMARY = re.compile(r"This error originates|exited-with-error|did not run successfully|did not complete successfully")
+"""Lines with an error that are no cause."""
 
-    BuildKit repeats the log of that step at the end, each line after its time.
+
+def build_error(log: str) -> str:
+    """The first log line of the build step that failed that names a cause, else its last one, else the last error.
+
+    BuildKit repeats the end of the log of that step at the end, each line after its time; before, all lines have the
+    step's number.
     """
     repeated = re.findall(r"^\d+\.\d+ +(.*\S)[ \t]*$", log, re.MULTILINE)
+    every = re.findall(r"^(?:#\d+ )?\d+\.\d+ +(.*\S)[ \t]*$", log, re.MULTILINE)
+    causes = [line.strip(" \t│╰─>×") for line in (*repeated, *every) if TOLD_CAUSE.search(line)]
+    own = [line for line in repeated if not SUMMARY.search(line)]
     errors = [line for line in log.splitlines() if "error" in line.lower() and not line.startswith("--")]
-    found = repeated or errors
-    return printable(found[-1])[:LONGEST] if found else ""
+    found = [*causes[:1], *(own or repeated)[::-1], *errors[::-1]]
+    return printable(found[0])[:LONGEST] if found else ""
 
 
 def none_measured(run: Path) -> str:
-    """A line if every service of the run failed, in its verification or in all of its loads; else empty."""
+    """A line if no service of the run was measured: why; else empty."""
     source, failed = read_run(str(run)), {*failed_services(run)}
     names = [*mapping(source.facts.get("services"))]
     for planned in source.planned:
@@ -88,8 +108,10 @@ def none_measured(run: Path) -> str:
             if outcome == MEASURED:
                 return ""
             failed.add(planned.service)
-    if not names or len(failed) < len(names):
+    if not names:
         return ""
+    if len(failed) < len(names):
+        return f"nothing was measured before the run ended; scripts/matrix.sh --resume {run.name} continues it"
     many = f"none of the {len(names)} services could be measured" if len(names) > 1 else f"{names[0]} was not measured"
     return f"{many}; report.md says why"
 

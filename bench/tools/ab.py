@@ -34,11 +34,12 @@ from bench.tools.tool import (
 
 METHODS = ("GET", "HEAD", "POST", "PUT")
 _START = r"Server Software: ?"
+_ABOUT = r"(?:Server|SSL/TLS|TLS Server|Document) [A-Z][A-Za-z ]{2,16}:.*"
 _CONCURRENCY = rf"Concurrency Level: +{COUNT}"
 _TIME_TAKEN = rf"Time taken for tests: +{DECIMAL} seconds"
 _COMPLETE = rf"Complete requests: +{COUNT}"
 _FAILED = rf"Failed requests: +{COUNT}"
-_KINDS = rf"   \(Connect: {COUNT}, Receive: {COUNT}, Length: {COUNT}, Exceptions: {COUNT}\)"
+_KINDS = rf"   \(Connect: {COUNT}(?:, Receive: {COUNT})?, Length: {COUNT}, Exceptions: {COUNT}\)"
 _WRITE = rf"Write errors: +{COUNT}"
 _NON2XX = rf"Non-2xx responses: +{COUNT}"
 _KEEPALIVE = rf"Keep-Alive requests: +{COUNT}"
@@ -123,26 +124,29 @@ class Ab(Tool):
             yield f"ab used {int(ran[1])} connections instead of {connections}"
 
     def parse(self, data: bytes) -> Parsed:
-        """Parse its text report (2.3, httpd 2.4): times are whole milliseconds; one request may be several failures.
+        """Parse its text report (2.3 of httpd 2.4, 2.0): times are whole ms; one request may be several failures.
 
         If responses differed in length from the first one, they may or may not be good: `ok` is None and `ok_range` is
         set.
         """
-        return read_report("ab", lines_of(data), _START, _read, _explain)
+        return read_report("ab", lines_of(data, _LONGEST), _START, _read, _explain)
 
 
 def _read(cursor: Cursor, draft: Draft) -> None:
     figures, errors = draft.figures, draft.errors
     figures["tool_version"] = _version(cursor.lines[: cursor.at])
 
-    cursor.seek(_CONCURRENCY, "the Concurrency Level line")
+    cursor.take(_START + ".*")
+    cursor.seek(_CONCURRENCY, "the Concurrency Level line", _ABOUT)
     duration = figures["duration_s"] = float(cursor.need(_TIME_TAKEN, "the Time taken line")[1])
     complete = figures["requests"] = int(cursor.need(_COMPLETE, "the Complete requests line")[1])
     failed = int(cursor.need(_FAILED, "the Failed requests line")[1])
     connect = receive = length = exceptions = 0
+    counts_receive = True
     if failed:
         kinds = cursor.need(_KINDS, "the kinds of failure")
-        connect, receive, length, exceptions = map(int, kinds.groups())
+        connect, receive, length, exceptions = (int(kind or 0) for kind in kinds.groups())
+        counts_receive = kinds[2] is not None  # not ab 2.0
     write = cursor.take(_WRITE)
     bad = cursor.take(_NON2XX)
     keepalive = cursor.take(_KEEPALIVE)
@@ -152,7 +156,7 @@ def _read(cursor: Cursor, draft: Draft) -> None:
     non2xx = int(bad[1]) if bad else 0
     errors.update(
         connect=connect,
-        read=receive,
+        read=receive if counts_receive else None,
         write=int(write[1]) if write else None,
         other={"length": length, "exceptions": exceptions},
         non2xx=non2xx,

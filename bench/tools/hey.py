@@ -20,22 +20,32 @@ from bench.tools.reading import (
 )
 from bench.tools.tool import Command, Load, Tool, check_duration_or_count, header_options, printed, whole
 
-_SECONDS = rf"\t *(NaN|{DECIMAL}) secs"
+_GAP = r"[\t ]+"  # a terminal shows tabs as spaces
+_SECONDS = rf"{_GAP}(NaN|{DECIMAL}) secs"
 
 _START = "Summary:$"
-_TOTAL = rf"  Total:\t *{DECIMAL} secs"
-_SLOWEST = rf"  Slowest:\t *{DECIMAL} secs"
-_FASTEST = rf"  Fastest:\t *{DECIMAL} secs"
+_TOTAL = rf"  Total:{_GAP}{DECIMAL} secs"
+_SLOWEST = rf"  Slowest:{_GAP}{DECIMAL} secs"
+_FASTEST = rf"  Fastest:{_GAP}{DECIMAL} secs"
 _AVERAGE = rf"  Average:{_SECONDS}"
-_RPS = rf"  Requests/sec:\t *{DECIMAL}"
-_DATA = rf"  Total data:\t{COUNT} bytes"
+_RPS = rf"  Requests/sec:{_GAP}{DECIMAL}"
+_DATA = rf"  Total data:{_GAP}{COUNT} bytes"
+_SIZE = rf"  Size/request:{_GAP}{COUNT} bytes"
+_HISTOGRAM = "Response time histogram:"
+_BAR = rf"  {DECIMAL} \[{COUNT}\]{_GAP}?\|?■*"
 _LATENCIES = "Latency distribution:"
-_PERCENTILE = rf"  ([0-9]{{1,2}})% in {DECIMAL} secs"
+# 0.1.5 prints two percent signs.
+_PERCENTILE = rf"  ([0-9]{{1,2}})%%? in {DECIMAL} secs"
+_DETAILS = r"Details \(average, fastest, slowest\):"
+_DETAIL = rf"  [A-Za-z+ -]{{1,20}}:{_GAP}(?:NaN|{DECIMAL}) secs(?:, {DECIMAL} secs){{2}}"
 _STATUSES = "Status code distribution:"
-_STATUS = rf"  \[([0-9]{{1,3}})\]\t{COUNT} responses"
+_STATUS = rf"  \[([0-9]{{1,3}})\]{_GAP}{COUNT} responses"
 _ERRORS = "Error distribution:"
-_ERROR = rf"  \[{COUNT}\]\t(.+)"
+_ERROR = rf"  \[{COUNT}\]{_GAP}(.+)"
 _FORMATS = {"csv": "response-time,DNS"}
+_OTHERS = {"oha": "  Success rate:"}
+_DIGIT = 0.00005
+"""The rounding error of its duration and its rate."""
 
 _MOST_RESULTS = 1_000_000
 """hey keeps at most this many results, but its rate counts all requests."""
@@ -45,8 +55,8 @@ class Hey(Tool):
     """hey; also used for the warm-up of all tools."""
 
     name = "hey"
-    duration_digit_s = 0.00005
-    latency_digit_s = 0.00005
+    duration_digit_s = _DIGIT
+    latency_digit_s = _DIGIT
     limits_rate = True
     closes = "-disable-keepalive"
 
@@ -64,12 +74,20 @@ class Hey(Tool):
             words += ["-q", plain(load.rate / load.connections)]
         words += [] if load.keepalive else ["-disable-keepalive"]
         words += [] if request.method == "GET" else ["-m", request.method]
+        # Go's client ignores the header Host.
+        hosts = [line.partition(":")[2].strip() for line in request.headers if line.lower().startswith("host:")]
+        words += ["-host", hosts[-1]] if hosts else []
         words += [*header_options(load), *(["-D", request.body_file] if request.body_file else [])]
         return Command((*words, load.url))
 
     def parse(self, data: bytes) -> Parsed:
-        """Parse its text report (0.1.4): seconds have four decimals; failed requests are in the Error distribution."""
-        return read_report("hey", lines_of(data), _START, _read, lambda lines: unreadable("hey", lines, _FORMATS))
+        """Parse its text report (0.1.4, 0.1.5): seconds have four decimals; failed requests are in the Error
+        distribution.
+        """
+        lines = lines_of(data, _STATUS)
+        return read_report(
+            "hey", lines, _START, _read, lambda lines: unreadable("hey", lines, _FORMATS), others=_OTHERS
+        )
 
     def counted_in_rate(self, parsed: Parsed) -> int | None:
         """All attempts: hey also counts requests without a response."""
@@ -97,25 +115,28 @@ def _read(cursor: Cursor, draft: Draft) -> None:
         figures["bytes_read"] = int(data[1])
         figures["bytes_exact"] = True
 
-    cursor.seek(_LATENCIES, "the Latency distribution")
+    cursor.seek(_LATENCIES, "the Latency distribution", _SIZE, _HISTOGRAM, _BAR)
     while row := cursor.take(_PERCENTILE):
         # hey prints "0% in 0.0000 secs" if there were too few responses for a percentile.
         if row[1] in PERCENTILES:
             latency["p" + row[1]] = float(row[2])
 
-    cursor.seek(_STATUSES, "the Status code distribution")
+    cursor.seek(_STATUSES, "the Status code distribution", _DETAILS, _DETAIL)
     status: dict[str, int] = {}
     while row := cursor.take(_STATUS):
         # Go's client accepts any three digits, and hey prints them as a number: [2] is the (invalid) status 002.
         status[row[1].zfill(3)] = int(row[2])
-    cursor.need(BLANK, "the end of the status codes")
     requests = sum(status.values())
+    # Without the blank lines at the end, only its rate tells whether statuses or errors are missing.
+    all_there = _is_all(requests, rps, duration)
+    if not (cursor.ended and all_there):
+        cursor.need(BLANK, "the end of the status codes")
     ok = sum(count for code, count in status.items() if code.startswith("2"))
     figures["requests"] = requests
     figures["ok"] = ok
     draft.errors.update(non2xx=requests - ok, status=status)
 
-    kinds = _read_errors(cursor)
+    kinds = _read_errors(cursor, all_there=all_there)
     draft.errors.update((kind, kinds[kind]) for kind in ("connect", "read", "timeout", "other"))
     draft.errors["write"] = kinds.get("write")
     attempts = figures["attempts"] = requests + kinds.total()
@@ -123,8 +144,8 @@ def _read(cursor: Cursor, draft: Draft) -> None:
         figures["extra"] = {"results_kept": requests}
 
 
-def _read_errors(cursor: Cursor) -> Counter[str]:
-    """Counts of errors by kind, from the Error distribution."""
+def _read_errors(cursor: Cursor, *, all_there: bool) -> Counter[str]:
+    """Counts of errors by kind, from the Error distribution; `all_there`: there are none."""
     kinds: Counter[str] = Counter()
     if cursor.take(_ERRORS):
         while not cursor.take(BLANK):
@@ -132,6 +153,12 @@ def _read_errors(cursor: Cursor) -> Counter[str]:
                 kinds[go_error_kind(row[2])] += int(row[1])
             else:
                 cursor.need(_ERROR, "the end of the errors")
-    else:
+    elif not (cursor.ended and all_there):
         cursor.need(BLANK, "the Error distribution or the end")
     return kinds
+
+
+def _is_all(requests: int, rps: float, duration_s: float) -> bool:
+    """Whether so many requests give this rate, which counts lost ones too: as exactly as it is printed, to 0.1 %."""
+    uncertain = _DIGIT * (rps + duration_s)
+    return abs(rps * duration_s - requests) <= uncertain <= 0.001 * requests

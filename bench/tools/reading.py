@@ -57,11 +57,13 @@ class Draft:
 class Cursor:
     """A position in the lines of a report."""
 
-    __slots__ = ("at", "lines")
+    __slots__ = ("at", "lines", "odd")
 
     def __init__(self, lines: list[str], at: int = 0) -> None:
         self.lines = lines
         self.at = at
+        self.odd = ""
+        """The first line that `seek` skipped without knowing it."""
 
     def take(self, pattern: str) -> re.Match[str] | None:
         """Match the whole current line and consume it; None if it does not match."""
@@ -81,21 +83,33 @@ class Cursor:
             raise Unfinished(f"cut off before {name}")
         raise Unfinished(f"{clip(self.lines[self.at])!r} instead of {name}")
 
-    def seek(self, pattern: str, name: str) -> None:
-        """Skip past the next line that matches; Unfinished if there is none."""
+    def seek(self, pattern: str, name: str, *skipped: str) -> None:
+        """Skip past the next line that matches; Unfinished if there is none.
+
+        A line before it that is neither blank nor like one of `skipped` may be a figure that is lost: see `odd`.
+        """
         while not self.take(pattern):
-            if self.at == len(self.lines):
+            if self.ended:
                 raise Unfinished(f"cut off before {name}")
-            self.at += 1
+            if not any(map(self.take, (BLANK, *skipped))):
+                self.odd = self.odd or self.lines[self.at]
+                self.at += 1
+
+    @property
+    def ended(self) -> bool:
+        """Whether there are no more lines."""
+        return self.at == len(self.lines)
 
 
-def lines_of(data: bytes) -> list[str]:
+def lines_of(data: bytes, whole: str = "") -> list[str]:
     """The complete lines, without trailing blanks.
 
-    Text after the last line feed is dropped, because a number at its end may be truncated.
+    Text after the last line feed is dropped, because a number at its end may be truncated, unless it matches `whole`:
+    a line whose end is no number. Terminals and editors lose the last line feeds of a report.
     """
-    lines = data.decode("utf-8", "replace").split("\n")
-    del lines[-1]
+    *lines, last = data.decode("utf-8", "replace").split("\n")
+    if whole and re.fullmatch(whole, last.rstrip(" \t\r")):
+        lines.append(last)
     return [line.rstrip(" \t\r") for line in lines]
 
 
@@ -105,25 +119,38 @@ def read_report(
     start: str,
     read: Callable[[Cursor, Draft], None],
     explain: Callable[[list[str]], Parsed],
+    *,
+    others: Mapping[str, str] | None = None,
 ) -> Parsed:
-    """Read the only report that starts with a line like `start`; `explain` gives the result if there is none."""
+    """Read the only report that starts with a line like `start`; `explain` gives the result if there is none.
+
+    `others`: lines by which the reports of other tools are recognized that start with the same line.
+    """
+    for name, pattern in (others or {}).items():
+        if any(re.match(pattern, line) for line in lines):
+            return absent(tool, f"this is a report of {name}, not of {tool}", name)
     starts = [at for at, line in enumerate(lines) if re.match(start, line)]
     if not starts:
         return explain(lines)
     if len(starts) > 1:
         return absent(tool, f"{len(starts)} {tool} reports in one output")
-    draft = Draft(tool, "text")
+    draft, cursor = Draft(tool, "text"), Cursor(lines, starts[0])
     try:
-        read(Cursor(lines, starts[0]), draft)
+        read(cursor, draft)
     except Unfinished as reason:
         return draft.finish("partial", str(reason))
+    if cursor.odd:
+        return draft.finish("partial", f"{clip(cursor.odd)!r} is not understood")
     return draft.finish("complete")
 
 
 def read_json(
-    tool: str, data: bytes, start: str, read: Callable[[Any, Draft], None], formats: Mapping[str, str]
+    tool: str, data: bytes, start: str, read: Callable[[Any, Draft], None], *, has: str, formats: Mapping[str, str]
 ) -> Parsed:
-    """Read the only JSON report that starts at a line like `start`; without one, see `unreadable`."""
+    """Read the only JSON report that starts at a line like `start`; without one, see `unreadable`.
+
+    `has`: a member without which it is another tool's.
+    """
     text = data.decode("utf-8", "replace")
     starts = [found.start() for found in re.finditer(start, text, re.MULTILINE)]
     if not starts:
@@ -133,6 +160,8 @@ def read_json(
     draft = Draft(tool, "json")
     try:
         report, end = json.JSONDecoder().raw_decode(text, starts[0])
+        if not isinstance(report, dict) or has not in report:
+            return unreadable(tool, lines_of(data), formats)
         if text[end:].partition("\n")[0].strip():
             raise Unfinished("unexpected text after the JSON")
         read(report, draft)

@@ -37,9 +37,17 @@ OPENED_S, SETTLE_S = 0.05, 0.1
 """Before the load, as many connections are opened as requests are due in the first of these times, then requests are
 sent at its rate for the second: an idle service answers its first requests slowly."""
 
-_LATENCIES = {"min": "min", "mean": "mean", "50": "p50", "90": "p90", "95": "p95", "99": "p99", "max": "max"}
+_LATENCIES = {
+    "min": "min", "mean": "mean", "50th": "p50", "90th": "p90", "95th": "p95", "99th": "p99", "max": "max"
+}  # fmt: skip
 
-_JSON_START = r'^\{\s*"(?:latencies|bytes_in)":'
+# Its first member, whichever that is: whoever filters or sorts a report changes the order.
+_JSON_START = (
+    r'^\{\s*"(?:latencies|bytes_in|bytes_out|buckets|duration|earliest|end|errors|latest|rate|requests|status_codes'
+    r'|success|throughput|wait)":'
+)
+_NOT_IN_OLD = ("min", "90th")
+"""Latencies that its reports have since 12.8."""
 _FORMATS = {
     "text": r"Requests +\[total, rate",
     "gob": r"[^\n]{0,16}\x06Result\x01",
@@ -114,7 +122,7 @@ class Vegeta(Tool):
 
     def parse(self, data: bytes) -> Parsed:
         """Parse its JSON report."""
-        return read_json("vegeta", data, _JSON_START, _read_json, _FORMATS)
+        return read_json("vegeta", data, _JSON_START, _read_json, has="latencies", formats=_FORMATS)
 
     def counted_in_rate(self, parsed: Parsed) -> int | None:
         """Responses with status 2xx or 3xx."""
@@ -217,9 +225,11 @@ def _read_json(report: Any, draft: Draft) -> None:
         bytes_read=count_at(report, "bytes_in", "total"),
         bytes_exact=True,
     )
+    known = member(report, "latencies")
     latencies = {
-        name: count_at(report, "latencies", label if label in ("min", "mean", "max") else label + "th") / 1e9
+        name: count_at(report, "latencies", label) / 1e9
         for label, name in _LATENCIES.items()
+        if label not in _NOT_IN_OLD or not isinstance(known, dict) or label in known
     }
     if total:
         draft.latency.update(latencies)

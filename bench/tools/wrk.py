@@ -14,6 +14,11 @@ _TIME = DECIMAL + "(us|ms|s|m|h)"
 _SIGNED = r"(-?[0-9]{1,18})"
 
 _START = r"Running [0-9]{1,18}[smh]? test @ "
+_ASKED = r"  [0-9]{1,18} threads? and [0-9]{1,18} connections?"
+_OTHERS = {
+    "wrk2": r"  Thread calibration: |  Latency Distribution \(HdrHistogram",
+    "autocannon": r"[0-9]{1,18} connections?(?: with [0-9]{1,18} pipelining factor)?$",
+}
 _HEADER = r"  Thread Stats +Avg +Stdev +Max +\+/- Stdev"
 _LATENCY = rf"    Latency +{_TIME} +{_TIME} +{_TIME} +(-?nan|{DECIMAL})%"
 _REQ_SEC = r"    Req/Sec +\S+ +\S+ +\S+ +\S+%"
@@ -95,13 +100,14 @@ class Wrk(Tool):
 
         `ok` includes 3xx, which wrk does not count separately.
         """
-        return read_report("wrk", lines_of(data), _START, _read, _explain)
+        return read_report("wrk", lines_of(data, _TRANSFER), _START, _read, _explain, others=_OTHERS)
 
 
 def _read(cursor: Cursor, draft: Draft) -> None:
     figures, errors, latency = draft.figures, draft.errors, draft.latency
 
-    cursor.seek(_HEADER, "the table of threads")
+    cursor.take(_START + ".*")
+    cursor.seek(_HEADER, "the table of threads", _ASKED)
     row = cursor.need(_LATENCY, "the Latency row")
     # Without any response, all columns are 0.00us; only the NaN percentage shows it.
     measured = not row[7].endswith("nan")

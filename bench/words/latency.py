@@ -60,7 +60,7 @@ def percentile_words(found: Percentile, labels: Mapping[str, str]) -> str:
     tied = [name for name in tied if name not in noisy]
     words = f"{found.metric} of {labels[best]} is {_with_interval(found.figures[best])}"
     if not rest:
-        return f"{words}; no other service has one"
+        return f"{words}; {'no other is known exactly' if found.at_most else 'no other service has one'}"
     known = " known" if found.at_most else ""
     words += f", the {LOWEST}{known}" if len(tied) < len(rest) else ""
     if tied:

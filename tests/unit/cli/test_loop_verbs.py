@@ -24,7 +24,12 @@ NAME = "aiohttp-py313-debian"
     ("arguments", "files", "outcome", "detail"),
     [
         (["base", "python:3.13"], {}, "base image not reachable", "python:3.13 cannot be pulled or made here"),
-        (["build"], {"build.log": "#1 ok\n#2 1.2 fine\n1.234 no such package\n"}, "build failed", "no such package"),
+        (
+            ["build"],
+            {"build.log": "#1 ok\n#2 1.2 fine\n1.234 no such package\n"},
+            "build failed",
+            f"no such package (the whole log is in raw/services/{NAME}/build.log)",
+        ),
         (["start"], {"start.log": "a\nno image\n"}, "did not start", "no image"),
         (["start"], {}, "did not start", ""),
         (["answer", "8"], {"server.log": "x\nboom\n\n"}, "did not start", "no answer in 8 s; last log line: boom"),
@@ -91,6 +96,32 @@ def test_what_the_verifier_wrote_stays(tmp_path: Path, capsys: Capture) -> None:
 def test_what_is_no_name_of_a_service_is_refused(tmp_path: Path) -> None:
     write_run(tmp_path, [entry("aiohttp")])
     assert main(["service-failed", str(tmp_path), "../..", "start"]) == 2
+
+
+PIP = """#9 2.41   error: subprocess-exited-with-error
+#9 2.41   × Getting requirements to build wheel did not run successfully.
+#9 2.41       Error: pg_config executable not found.
+#9 2.43 note: This error originates from a subprocess, and is likely not a problem with pip.
+------
+ > [9/9] RUN pip install:
+{tail}2.43 note: This error originates from a subprocess, and is likely not a problem with pip.
+------
+"""
+
+
+@pytest.mark.parametrize(
+    ("tail", "words"),
+    [
+        ("2.41       Error: pg_config executable not found.\n", "Error: pg_config executable not found."),
+        # BuildKit repeats only the last lines of a step.
+        ("2.42 exit code: 1\n", "Error: pg_config executable not found."),
+        ("2.42       No matching distribution found for a==9\n", "No matching distribution found for a==9"),
+    ],
+)
+def test_the_cause_of_a_failed_build_comes_before_the_last_words_of_pip(tail: str, words: str) -> None:
+    assert build_error(PIP.format(tail=tail)) == words
+    without = PIP.format(tail="2.42 exit code: 1\n").replace("pg_config executable not found", "it failed")
+    assert build_error(without) == "exit code: 1"
 
 
 def test_a_build_without_repeated_words_has_its_last_error() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -117,6 +118,40 @@ def test_a_variable_in_a_comment_is_not_read(tmp_path: Path) -> None:
     one = service("uvicorn-asgi")
     found = {n: reader(tmp_path)(replace(one, server=replace(one.server, name=n)), "THREADS") for n in ("said", "read")}
     assert found == {"said": "neither said nor its app reads THREADS", "read": None}
+
+
+@pytest.mark.parametrize(
+    ("stack", "knob", "flag"),
+    [
+        ("uvicorn-asgi", "UVICORN_LOOP", "--loop"),
+        ("uvicorn-asgi", "UVICORN_ACCESS_LOG", "--no-access-log"),
+        ("uvicorn-asgi", "UVICORN_TIMEOUT_KEEP_ALIVE", "--timeout-keep-alive"),
+        ("granian-asgi-asgi", "GRANIAN_LOOP", "--loop"),
+        ("granian-asgi-asgi", "GRANIAN_WS", "--no-ws"),
+        # start adds its flag only if GRACEFUL is set.
+        ("uvicorn-asgi", "UVICORN_TIMEOUT_GRACEFUL_SHUTDOWN", ""),
+        ("uvicorn-asgi", "UVICORN_LIMIT_CONCURRENCY", ""),
+        ("granian-asgi-asgi", "GRANIAN_RUNTIME_THREADS", ""),
+    ],
+)
+def test_a_variable_that_a_flag_of_start_prevails_over_is_no_knob(stack: str, knob: str, flag: str) -> None:
+    one = service(stack)
+    assert READS(one, knob) == (
+        f"{one.server.name} is started with {flag}, which prevails over {knob}" if flag else None
+    )
+
+
+def test_no_flag_of_a_start_has_a_variable_beside_it_as_a_knob() -> None:
+    """Otherwise both sides would be the same process."""
+    for server in (server for server in MATRIX.servers.values() if "_*" in "".join(server.reads)):
+        start = (ROOT / "services/servers" / server.name / "start").read_text()
+        one = next(s for s in MATRIX.services if s.server.name == server.name and s.name.endswith("-py313-debian"))
+        always = re.sub(r"(?m)^\s*#.*|\$\{\w+:\+[^}]*\}", "", start)
+        flags = {flag.removeprefix("no-") for flag in re.findall(r"\s--([a-z0-9-]+)", always)}
+        assert len(flags) > 6
+        for flag in flags:
+            knob = server.reads[0].replace("*", flag.upper().replace("-", "_"))
+            assert READS(one, knob) is not None, knob
 
 
 def test_the_jit_is_read_by_new_cpython_alone() -> None:

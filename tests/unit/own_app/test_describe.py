@@ -14,6 +14,7 @@ from bench.cli.report import build_verb
 from bench.core.errors import UserError
 from bench.own_app.app import read_app, with_own_app, write_app
 from bench.own_app.describe import Given, describe, requirements_of
+from bench.own_app.metadata import left_unread
 from bench.own_app.targets import Target
 from bench.plan.refs import REFS
 from driver.messages import host_of
@@ -89,6 +90,8 @@ def test_expectations_are_of_targets_that_there_are(given: Given, tmp_path: Path
         ("variables", "WORKERS=4\n", "WORKERS is set by the benchmark"),
         ("variables", "TIMEOUT=300\n", "TIMEOUT is set by the benchmark"),
         ("variables", "DOCKER_HOST=x\n", "DOCKER_HOST is set by the benchmark"),
+        ("variables", "A=1\nGUNICORN_CMD_ARGS=x\n", "line 2: GUNICORN_CMD_ARGS is read by gunicorn-.* itself"),
+        ("variables", "UWSGI_HARAKIRI=9\n", "UWSGI_HARAKIRI is read by uwsgi and uwsgi-http-socket itself"),
         ("variables", "hello\n", "line 1 is not NAME=VALUE"),
         ("expect", "[]", "is not an object"),
         ("expect", "{", "cannot be read as JSON"),
@@ -269,3 +272,54 @@ def test_each_side_has_an_image_of_its_own_folder_and_locks(words: list[str], tm
     assert json.loads((run / REFS).read_text())["repository"] == "/at"
     facts = json.loads((run / "run.json").read_text())
     assert facts["command"] == [] and facts["refs"]["head"]["ref"] == "topic"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "pythons", "words"),
+    [
+        (">=3.12", (), ""),
+        (">=3.13.2", (), ""),
+        ("<3.13", (), r"requires Python <3\.13: give --python 3\.12"),
+        (">=3.14", (), r"give --python 3\.14"),
+        (">=3.14", ("3.14",), ""),
+        (">=4", (), "no Python of the matrix is"),
+        ("nonsense", (), ""),
+    ],
+)
+def test_the_python_is_one_that_the_app_accepts(
+    given: Given, wanted: str, pythons: tuple[str, ...], words: str
+) -> None:
+    (given.source / "pyproject.toml").write_text(f'[project]\nname = "a"\nrequires-python = "{wanted}"\n')
+    chosen = replace(given, pythons=pythons)
+    if not words:
+        assert describe(chosen, MATRIX)[0].pythons == (pythons or ("3.13",))
+    else:
+        with pytest.raises(UserError, match=words):
+            describe(chosen, MATRIX)
+
+
+def test_a_syntax_that_is_too_new_is_named(given: Given) -> None:
+    (given.source / "main.py").write_text("app = 1\ndef f(:\n")
+    with pytest.raises(UserError, match=r"main\.py, line 2, is no Python 3\..*: give --interface"):
+        describe(given, MATRIX)
+
+
+@pytest.mark.parametrize("name", ["uv.lock", "poetry.lock", "Pipfile.lock", "pylock.toml"])
+def test_a_lock_that_is_not_read_is_named_with_what_to_do(tmp_path: Path, name: str) -> None:
+    assert [*left_unread(tmp_path, None)] == []
+    (tmp_path / name).touch()
+    (line,) = left_unread(tmp_path, None)
+    assert line.startswith(f"{name} is not read") and line.endswith("--requirements FILE")
+    assert [*left_unread(tmp_path, tmp_path / "requirements.txt")] == []
+
+
+def test_the_settings_of_gunicorn_are_said_to_be_bypassed(tmp_path: Path) -> None:
+    (tmp_path / "gunicorn.conf.py").touch()
+    (line,) = left_unread(tmp_path, tmp_path / "requirements.txt")
+    assert line.startswith("gunicorn.conf.py is not used")
+
+
+def test_dependencies_of_poetry_are_named_with_the_command_that_exports_them(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[tool.poetry.dependencies]\nflask = '*'\n")
+    with pytest.raises(UserError, match=r"poetry export .*--requirements FILE"):
+        requirements_of(tmp_path, None, "")

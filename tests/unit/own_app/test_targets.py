@@ -34,6 +34,14 @@ def test_requests_headers_bodies_weights_and_names(tmp_path: Path) -> None:
     assert root == Target("get-root")
 
 
+def test_a_target_may_say_which_host_it_is_for() -> None:
+    (page,) = parsed("GET /\nhost: localhost\n")
+    # As wrk writes it itself: a second one would be sent beside it.
+    assert page.headers == (("Host", "localhost"),)
+    assert 'headers = {["Host"] = "localhost"}' in lua_script([page])
+    assert vegeta_targets([page], "load").splitlines()[1] == "Host: localhost"
+
+
 def test_two_targets_of_the_same_words_have_two_names() -> None:
     assert [target.name for target in parsed("GET /a\n\nGET /a/\n")] == ["get-a", "get-a-2"]
 
@@ -50,7 +58,7 @@ def test_two_targets_of_the_same_words_have_two_names() -> None:
         ("GET /ü\n", "is not a URL path"),
         ("GET ftp://x/\n", "is not a URL path"),
         ("GET /\nnonsense\n", "neither a header"),
-        ("GET /\nHost: x\n", "write the header Host themselves"),
+        ("GET /\nConnection: x\n", "write the header Connection themselves"),
         ("POST /\n@missing.json\n", "cannot read the body @missing.json"),
         ("POST /\n@.\n", "cannot read the body @.: it is no file"),
         *(

@@ -162,6 +162,16 @@ def test_a_request_without_an_end_is_unaccounted_for(tmp_path: Path) -> None:
     assert (record.sent, sum(record.fates.values())) == (21, 20) and record.unaccounted and not record.counts
 
 
+@pytest.mark.parametrize(("kills", "why"), [(0, ""), (1, "the server was killed at its container's memory limit: ")])
+def test_the_end_of_a_server_explains_what_its_tool_does_not_say(tmp_path: Path, kills: int, why: str) -> None:
+    planned = write(tmp_path, EVENTS["memory"].cases[0], [], actions=[], oom_kills=kills)
+    path = tmp_path / planned.dir / "tool.json"
+    part = {"begin_ns": 0, "end_ns": S, "output": "unable to connect to a:8080 Connection refused\n"}
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"parts": [part]}))
+    record = event_record(str(tmp_path), planned, read_raw(str(tmp_path), planned))
+    assert record.unaccounted == f"{why}wrk does not say what it sent in part 1" and not record.counts
+
+
 def test_never_back_is_none_and_undisturbed_is_zero(tmp_path: Path) -> None:
     never = [*steady(5.0), *((5 + number / 10, 5.0, "timed_out") for number in range(50))]
     record = made(tmp_path / "never", RELOAD, never)

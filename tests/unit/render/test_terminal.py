@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,6 +12,7 @@ from typing import cast
 
 import pytest
 from golden import same_as
+from make_run import entry, write_measured
 from places import GOLDEN, ROOT
 from ranking_run import ERRORS, two_tables
 from rated_tables import late_told, rated_told
@@ -124,3 +126,12 @@ def test_build_prints_it_unless_quiet(folder: Path, capsys: pytest.CaptureFixtur
     assert (said.out, said.err) == ("", (GOLDEN / "terminal.txt").read_text())
     assert build_verb(["--quiet", str(folder)]) == 0
     assert capsys.readouterr().err == ""
+
+
+def test_a_service_that_is_measured_alone_has_its_figures(tmp_path: Path) -> None:
+    line = entry("aiohttp", level="c16")
+    text = terminal(*answer_of(write_measured(tmp_path / "alone", [line], 4000.0)))
+    words = re.sub(r"\s+", " ", text)
+    assert "json, measured alone" in words and "service tool level requests/s CPU/request p50 p99" in words
+    assert re.search(r"aiohttp\S* wrk c16 4,000 ", words), text
+    assert "more rounds" not in words and "tied" not in words

@@ -131,11 +131,12 @@ def test_a_service_that_died_in_a_window_does_not_reopen_it(tmp_path: Path, caps
 
 
 @pytest.mark.parametrize("outcomes", [("did not start",), ("did not start", "died")])
-def test_a_run_whose_services_all_failed_says_so(tmp_path: Path, capsys: Capture, outcomes: tuple[str, ...]) -> None:
+def test_a_run_that_measured_nothing_says_why(tmp_path: Path, capsys: Capture, outcomes: tuple[str, ...]) -> None:
     lines = [solo(stack, number) for number, stack in enumerate(STACKS[: len(outcomes)], 1)]
     folder = a_run(tmp_path, *lines)
     assert main(["nothing-measured", str(folder)]) == 0
-    assert capsys.readouterr().out == "\n", "what was not begun has not failed"
+    again = f"nothing was measured before the run ended; scripts/matrix.sh --resume {folder.name} continues it\n"
+    assert capsys.readouterr().out == again, "what was not begun has not failed"
     fail(folder, NAMES[0], UNBORN)
     for line, outcome in zip(lines[1:], outcomes[1:], strict=True):
         (folder / line["dir"]).mkdir(parents=True)

@@ -38,6 +38,12 @@ def test_ab_optional_lines() -> None:
     assert (latency.p50, latency.p95, latency.p99) == (0.001, 12.345, 1234.567)
 
 
+def test_ab_2_0_does_not_count_receive_failures() -> None:
+    parsed = ab(failed=2, optional="   (Connect: 1, Length: 1, Exceptions: 0)\nWrite errors:           0\n")
+    assert (parsed.report, parsed.errors.connect, parsed.errors.read) == ("complete", 1, None)
+    assert (parsed.requests, parsed.ok_range, parsed.latency_s.p99) == (60, (59, 60), 1234.567)
+
+
 def test_ab_receive_failures_alone_leave_ok_certain() -> None:
     parsed = ab(failed=8, optional="   (Connect: 0, Receive: 5, Length: 0, Exceptions: 3)\n")
     assert (parsed.ok, parsed.ok_range) == (55, None)

@@ -84,3 +84,19 @@ def test_hey_that_stopped_keeping_results_says_so() -> None:
 )
 def test_go_errors(text: str, kind: str) -> None:
     assert go_error_kind(text) == kind
+
+
+def test_hey_0_1_5_prints_two_percent_signs() -> None:
+    text = (OUTPUTS / "hey.txt").read_text()
+    assert text.count("% in") == 7
+    assert parse("hey", text.replace("% in", "%% in").encode()) == parse("hey", text.encode())
+
+
+@pytest.mark.parametrize(
+    ("rps", "report"),
+    [("7.5000", "complete"), ("8.0000", "partial"), ("7.0000", "partial"), ("75000.0000", "complete")],
+)
+def test_hey_without_its_last_lines_is_complete_if_its_rate_counts_the_same_requests(rps: str, report: str) -> None:
+    count = 150_000 if rps.startswith("75") else 15
+    text = HEY.format(status=f"  [200]\t{count} responses\n", errors="", total="2.0000", rps=rps)
+    assert parse("hey", text.rstrip().encode()).report == report

@@ -103,6 +103,74 @@ def test_the_command_helps_when_there_is_no_such_tool(
     assert help_with in error
 
 
+def pasted(sample: Sample) -> list[bytes]:
+    """The sample as editors and terminals leave it."""
+    text = sample.data.decode()
+    return [text.rstrip().encode(), text.expandtabs().encode(), text.replace("\n", "\r\n").encode()]
+
+
+@of_every_report
+def test_a_pasted_report_has_the_same_figures_or_says_what_is_missing(sample: Sample) -> None:
+    whole = parse(sample.tool, sample.data)
+    for data in pasted(sample):
+        parsed = parse(sample.tool, data)
+        found, expected = figures(parsed.as_dict()), figures(whole.as_dict())
+        assert found.items() <= expected.items()
+        # The line of a script after wrk's report may be cut.
+        assert parsed.failure or expected.keys() - found.keys() <= {"/extra/script_json"}
+        assert parsed.report in (whole.report, "partial") or whole.report == "partial"
+
+
+@pytest.mark.parametrize("name", ["hey/basic", "wrk/basic-latency", "ab/basic", "vegeta/ramp-json"])
+def test_a_usual_report_may_lose_its_last_line_feeds(name: str) -> None:
+    sample = named(name)
+    assert [parse(sample.tool, data).report for data in pasted(sample)] == ["complete"] * 3
+
+
+@pytest.mark.parametrize(
+    ("tool", "text", "name"),
+    [
+        ("hey", "Summary:\n  Success rate:\t100.00%\n  Total:\t2.0 sec\n", "oha"),
+        (
+            "wrk",
+            "Running 10s test @ http://a/\n  2 threads and 9 connections\n"
+            "  Thread calibration: mean lat.: 1.1ms, rate sampling interval: 10ms\n",
+            "wrk2",
+        ),
+        ("wrk", "Running 10s test @ http://a/\n10 connections\n\n┌─────────┬──────┐\n", "autocannon"),
+    ],
+)
+def test_reports_of_other_tools_are_named(tool: str, text: str, name: str) -> None:
+    parsed = parse(tool, text.encode())
+    assert (parsed.report, parsed.failure) == ("absent", f"this is a report of {name}, not of {tool}")
+    assert figures(parsed.as_dict()) == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "after"),
+    [
+        ("hey/basic", "Latency distribution:\n"),
+        ("hey/basic", "Response time histogram:\n"),
+        ("wrk/basic-latency", " connections\n"),
+        ("ab/basic", "Server Port:"),
+    ],
+)
+def test_a_line_that_is_not_understood_is_quoted(name: str, after: str) -> None:
+    sample = named(name)
+    text = sample.data.decode()
+    at = text.index("\n", text.index(after)) + 1 if not after.endswith("\n") else text.index(after) + len(after)
+    whole, parsed = parse(sample.tool, sample.data), parse(sample.tool, f"{text[:at]}  p42: 7 ms\n{text[at:]}".encode())
+    assert (parsed.report, parsed.failure) == ("partial", "'  p42: 7 ms' is not understood")
+    assert figures(parsed.as_dict()).items() <= figures(whole.as_dict()).items()
+    assert (parsed.requests, parsed.rps) == (whole.requests, whole.rps)
+
+
+@pytest.mark.parametrize(("cut", "status"), [(0, 0), (40, 3), (10_000, 1)])
+def test_the_status_says_how_much_was_read(cut: int, status: int) -> None:
+    data = named("wrk/basic-latency").data
+    assert parse_verb(["wrk"], io.BytesIO(data[: max(0, len(data) - cut)]), io.StringIO()) == status
+
+
 LONGEST_END = {"wrk/lua-done-json": 300}
 """Bytes that may be cut off without notice: a script's line after wrk's report. For all others, at most 4."""
 

@@ -21,6 +21,7 @@ CLOSED = Load(url="http://a:80/x", request=Request(), connections=8, duration_s=
 OPEN = replace(CLOSED, connections=None, rate=50)
 POST = Request(method="POST", headers=("Content-Type: application/json",), body_file="/body")
 OWN = Request(headers=("X-A: 1", "content-type: text/x"), requests="app/load/s", targets=2)
+HOST = Request(headers=("Host: b",))
 
 URL = CLOSED.url
 WRK = "wrk -t 1 -c 8 -d 5s --timeout 10s --latency"
@@ -49,6 +50,7 @@ def words(tool: str, load: Load) -> str:
         ("hey", CLOSED, f"{HEY} -z 5s {URL}"),
         ("hey", replace(CLOSED, rate=20, duration_s=0.5), f"{HEY} -z 0.5s -q 2.5 {URL}"),
         ("hey", replace(CLOSED, duration_s=None, count=80, keepalive=False), f"{HEY} -n 80 -disable-keepalive {URL}"),
+        ("hey", replace(CLOSED, request=HOST), f"{HEY} -z 5s -host b -H Host: b {URL}"),
         ("hey", replace(CLOSED, request=POST), f"{HEY} -z 5s -m POST -T application/json -D /body {URL}"),
         ("vegeta", replace(OPEN, most_workers=7), f"{VEGETA} < GET {URL}"),
         (

@@ -63,3 +63,20 @@ def test_vegeta_warnings_before_the_report_are_passed_over() -> None:
 def test_binary_results_are_named() -> None:
     parsed = parse("vegeta", (SAMPLES / "vegeta/ramp-results.bin").read_bytes())
     assert (parsed.report, parsed.format, parsed.requests) == ("absent", "gob", None)
+
+
+def test_vegeta_reports_of_earlier_releases_lack_two_latencies() -> None:
+    report = json.loads(named("vegeta/ramp-json").data)
+    whole = parse("vegeta", json.dumps(report).encode())
+    del report["latencies"]["min"], report["latencies"]["90th"]
+    parsed = parse("vegeta", json.dumps(report).encode())
+    assert (whole.report, parsed.report, parsed.requests) == ("complete", "complete", whole.requests)
+    assert asdict(parsed.latency_s) == asdict(whole.latency_s) | {"min": None, "p90": None}
+    del report["latencies"]["99th"]
+    assert parse("vegeta", json.dumps(report).encode()).failure == "the JSON has no 'latencies.99th'"
+
+
+def test_vegeta_members_may_come_in_any_order() -> None:
+    report = json.loads(named("vegeta/ramp-json").data)
+    for members in (sorted(report.items()), [*report.items()][::-1]):
+        assert parse("vegeta", json.dumps(dict(members)).encode()) == parse("vegeta", json.dumps(report).encode())
