@@ -155,7 +155,7 @@ def reader(root: Path = Path("services")) -> Reads:
         found = any(fnmatch.fnmatchcase(name, pattern) for pattern in known)
         folders = (root / "servers" / server.name, root / "frameworks" / framework.folder)
         if flag := shadowing_flag(folders[0] / "start", server.reads, name):
-            return f"{server.name} is started with {flag}, which prevails over {name}"
+            return f"{server.name} is started with {flag}, which prevails over it"
         if found or any(in_files(folder, name) for folder in folders):
             return None
         return f"neither {server.name} nor its app reads {name}"

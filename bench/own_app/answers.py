@@ -137,11 +137,12 @@ def media_type(answer: Answer) -> str:
 
 
 def shape_of_body(answer: Answer) -> Shape | None:
-    """The shape of a JSON body; None if it is not JSON."""
+    """The shape of a JSON body; None if it is not JSON, or null, which any shape would fit."""
     if not media_type(answer).endswith("json"):
         return None
     try:
-        return shape_of(json.loads(answer.body))
+        value = json.loads(answer.body)
+        return None if value is None else shape_of(value)
     except (ValueError, RecursionError):
         return None
 

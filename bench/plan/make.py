@@ -64,9 +64,8 @@ def make_plan(here: Variant, wanted: Selection, refs: Sequence[Variant] = ()) ->
         raise UserError(
             "share50 needs a table in turns: select two services or more, without --mode solo or --controls none"
         )
-    if any(cell.level.turn_s for cell in kept if cell.alone) or (
-        any(cell.level.turn_s for cell in kept) and not any(table.first.level.turn_s for table in tables)
-    ):
+    in_turns = {cell.key for table in tables for cell in table.cells}
+    if any(cell.level.turn_s and cell.key not in in_turns for cell in kept):
         raise UserError("c16t1000 needs a table in turns: select two services or more, without --mode solo")
     nulls: tuple[PlannedCell, ...] = ()
     if wanted.controls != "none":

@@ -149,11 +149,12 @@ class Variant:
         for knob in (knob.name for knob in knobs if running and not knob.optional):
             if all(refusals := [self.reads(service, knob) for service in running]):
                 others = sorted({s.server.name for s in self.matrix.services if not self.reads(s, knob)})
-                if not others:
+                known = any(any_match(knob, service.server.reads) for service in running)
+                if not (others or known):
                     raise unknown("knob", knob, ALLOWED)
-                by = f"those that do: {', '.join(others)}"
                 cause = refusals[0] if len({*refusals}) == 1 else "no server of the selection reads it"
-                raise UserError(f"--vary {knob}: {cause}; {by}")
+                by = f"; it takes effect on: {', '.join(others)}" if others else ""
+                raise UserError(f"--vary {knob}: {cause}{by}")
         for service in services:
             causes = {knob.name: self.reads(service, knob.name) for knob in knobs}
             missing = [cause for knob in knobs if not knob.optional and (cause := causes[knob.name])]

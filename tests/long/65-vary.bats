@@ -74,6 +74,6 @@ contrasts() {
 
 @test "a knob that no selected server reads is refused before anything is built" {
 	run -2 scripts/matrix.sh --stack aiohttp --vary THREADS=1,8
-	[[ ${#lines[@]} == 1 && $output == *'--vary THREADS: neither aiohttp nor its app reads THREADS; those that do: '*'gunicorn-gthread'* ]]
+	[[ ${#lines[@]} == 1 && $output == *'--vary THREADS: neither aiohttp nor its app reads THREADS; it takes effect on: '*'gunicorn-gthread'* ]]
 	[[ $(compgen -G 'results/2*' | wc -l) == 3 ]]
 }

@@ -27,6 +27,9 @@ def test_json_is_compared_by_its_names_and_types() -> None:
     assert difference(right, answer({"id": 1, "tags": []})) == ".note is missing"
     assert difference(right, answer({"id": 1, "tags": [], "note": None, "more": 1})) == ".more is new"
     assert difference(right, answer(b"{")) == "200 application/json, 1 bytes"
+    assert difference(right, answer(None)) == "200 application/json, 4 bytes"
+    nothing = right_of("GET /", [answer(None)] * 3)
+    assert difference(nothing, answer(None)) == "" and difference(nothing, answer({"id": 1})) != ""
     assert difference(right, answer({"id": 1, "tags": [], "note": None}, status=500)).startswith("500 application/json")
 
 

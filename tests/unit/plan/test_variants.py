@@ -126,8 +126,12 @@ def test_without_services_the_stack_of_a_package_is_the_usual_one(package: str, 
 def test_what_is_refused_names_those_that_have_it() -> None:
     with pytest.raises(UserError, match=r"no service of the selection has it; servers that have it: .*uvicorn"):
         plan(wheels=wheels("1.0"), stacks=("aiohttp",))
-    with pytest.raises(UserError, match=r"neither aiohttp .* reads THREADS; those that do: .*gunicorn-gthread"):
+    with pytest.raises(UserError, match=r"neither aiohttp .* reads THREADS; it takes effect on: .*gthread"):
         plan("THREADS=1,8", stacks=("aiohttp",))
+    with pytest.raises(UserError, match=r"UVICORN_LOOP: uvicorn is started with --loop, which prevails over it"):
+        plan("UVICORN_LOOP=asyncio,uvloop", stacks=("uvicorn-asgi",))
+    with pytest.raises(UserError, match="unknown knob"):
+        plan("NOBODY_READS=1,2", stacks=("uvicorn-asgi",))
     with pytest.raises(UserError, match="equal sides: it is the version that the lock pins"):
         plan(wheels=wheels(VERSION, kind="release"))
 
