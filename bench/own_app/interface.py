@@ -68,7 +68,7 @@ def syntax_fault(folder: Path, module: str) -> str:
             ast.parse(read_below(folder, str(file)), file.name)
     except SyntaxError as error:
         here = f"{sys.version_info.major}.{sys.version_info.minor}"
-        what = f"{error.filename}, line {error.lineno}, is no Python {here}"
+        what = f"{error.filename}, line {error.lineno}, is not valid Python {here}"
         return f"{what}, which reads the source here to find its interface"
     except (ValueError, OSError):
         pass

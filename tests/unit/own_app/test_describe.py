@@ -300,7 +300,7 @@ def test_the_python_is_one_that_the_app_accepts(
 
 def test_a_syntax_that_is_too_new_is_named(given: Given) -> None:
     (given.source / "main.py").write_text("app = 1\ndef f(:\n")
-    with pytest.raises(UserError, match=r"main\.py, line 2, is no Python 3\..*: give --interface"):
+    with pytest.raises(UserError, match=r"main\.py, line 2, is not valid Python 3\..*: give --interface"):
         describe(given, MATRIX)
 
 
