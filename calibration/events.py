@@ -14,7 +14,6 @@ from urllib.parse import parse_qsl
 
 from bench.analysis.events import connections_of
 from bench.core.errors import UserError
-from bench.core.files import as_object, mapping, read_bytes
 from bench.core.formats import markdown_table
 from bench.matrix.load import load_matrix
 from bench.plan.event import LOOK_S
@@ -22,6 +21,7 @@ from bench.plan.events.dependencies import AWAY_S, HEALTH_RATE, HOLD_S, IN_POOL,
 from bench.plan.events.growth import RELOADS
 from bench.records.event import EventRecord, Fate
 from bench.records.file import read_events
+from bench.run.facts import read_run_facts
 from bench.stats.event_counts import GROWS, LEAST_DESCRIPTORS, NEGLIGIBLE, STEADY, slope
 from calibration.report import verdict
 
@@ -269,8 +269,7 @@ def events(folders: Sequence[str]) -> tuple[str, bool]:
 
 
 def _is_known(folder: str, record: EventRecord) -> bool:
-    facts = mapping(as_object(read_bytes(f"{folder}/run.json") or b""))
-    return APP in record.service and record.service in mapping(facts.get("services"))
+    return APP in record.service and record.service in read_run_facts(folder).services
 
 
 def report(records: Sequence[EventRecord], known: Mapping[str, Known]) -> tuple[str, bool]:

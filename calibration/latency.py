@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 import os
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,9 +16,9 @@ from dataclasses import dataclass
 
 from bench.analysis.cells.knees import confirmed
 from bench.core.formats import markdown_table, milliseconds, number
-from bench.plan.levels import SEARCHED
 from bench.records.record import Record
 from bench.run.reader import read_run, read_service
+from bench.tools.send_lag import quantile
 from bench.validity.run_records import reviewed, service_names
 from bench.words.cells import doubts
 from calibration.report import verdict
@@ -127,7 +126,7 @@ def latency(folders: Sequence[str]) -> tuple[str, bool]:
 
 def stalls_caught(records: Iterable[Record]) -> tuple[list[str], bool]:
     """(row, whether it holds): every load in which the client was stopped has to be called late, and why."""
-    loads = [record for record in records if record.level == STALLED]
+    loads = [record for record in records if record.level.text == STALLED]
     late = sum(any("the client was late" in cause.detail for cause in record.causes) for record in loads)
     requests, holds = sum(record.requests or 0 for record in loads), 0 < len(loads) == late
     words = ["client stopped", f"rounds called late at {STALLED}", str(len(loads)), str(late), "", ""]
@@ -139,7 +138,7 @@ def result_of(promise: Promise, records: Iterable[Record], read: LatenciesOf) ->
     if promise.percentile is None:
         return _knee_result(promise, [record for record in records if record.scenario == promise.scenario])
     rounds = [
-        one for one in records if (one.scenario, one.tool) == (promise.scenario, "vegeta") and one.level != STALLED
+        one for one in records if (one.scenario, one.tool) == (promise.scenario, "vegeta") and one.level.text != STALLED
     ]
     if not rounds:
         return PromiseResult(promise, None, 0, "not in this run")
@@ -153,12 +152,13 @@ def result_of(promise: Promise, records: Iterable[Record], read: LatenciesOf) ->
         if len(of_round) < LEAST_REQUESTS:
             few = f"round {record.round} has {len(of_round)} requests, and a p99 needs {LEAST_REQUESTS}"
             return PromiseResult(promise, None, len(values), few)
-    less = 0.0 if promise.beside is None else percentile(values, promise.beside)
-    return PromiseResult(promise, percentile(values, promise.percentile) - less, len(values))
+    values.sort()
+    less = 0.0 if promise.beside is None else quantile(values, promise.beside)
+    return PromiseResult(promise, quantile(values, promise.percentile) - less, len(values))
 
 
 def _knee_result(promise: Promise, records: Iterable[Record]) -> PromiseResult:
-    rounds = [record for record in records if record.level.startswith(SEARCHED)]
+    rounds = [record for record in records if record.level.searched]
     if not rounds:
         return PromiseResult(promise, None, 0, "not in this run")
     requests = sum(record.requests or 0 for record in rounds)
@@ -168,12 +168,6 @@ def _knee_result(promise: Promise, records: Iterable[Record]) -> PromiseResult:
         at = "" if rate is None else f"{promise.words(rate)} is not confirmed: "
         return PromiseResult(promise, None, requests, f"{at}{doubt}")
     return PromiseResult(promise, rate, requests)
-
-
-def percentile(values: Sequence[float], part: float) -> float:
-    """The nearest-rank percentile of at least one value (`part` 0.99 is p99)."""
-    rank = max(1, math.ceil(part * len(values) - 1e-9))
-    return sorted(values)[rank - 1]
 
 
 def latencies_s(folder: str, record: Record) -> list[float]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-from bench.analysis.runs.compatibility import read_facts
+from bench.analysis.runs.compatibility import read_compared
 from bench.analysis.tables.judge import judge_tables
 from bench.core.errors import UserError
 from bench.core.formats import markdown_table
@@ -113,7 +113,7 @@ def called_within(folder: str) -> Iterator[tuple[int, int]]:
     ends = _round_ends_s(folder)
     if not ends:
         return
-    facts = read_facts(folder)
+    facts = read_compared(folder)
     for limit in WITHIN_S:
         kept = {number for number, end in ends.items() if end <= limit}
         for table in judge_tables(facts.run, [record for record in facts.records if record.round in kept]):

@@ -22,8 +22,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from bench.analysis.runs.compatibility import read_facts
-from bench.analysis.tables.planned import tables_of
+from bench.analysis.runs.compatibility import read_compared
 from bench.core.errors import UserError
 from bench.core.formats import markdown_table, number
 from bench.core.groups import grouped
@@ -345,9 +344,9 @@ def report(results: Sequence[Result]) -> tuple[str, bool]:
 
 def tables_of_run(folder: str) -> Iterable[tuple[str, JudgedTable]]:
     """The tables of a run whose truth is known, each with the name of its truth."""
-    facts = read_facts(folder)
+    facts = read_compared(folder)
     lines = verdict_lines(folder)
-    for planned in tables_of(facts.run):
+    for planned in facts.run.tables:
         name = truth_of(planned.scenario)
         if name:
             own = [line for line in lines if line["scenario"] == planned.scenario]

@@ -15,18 +15,18 @@ from typing import Any
 from bench.core.errors import UserError
 from bench.core.formats import markdown_table
 from bench.core.groups import grouped
-from bench.plan.levels import parse_level
 from bench.stats.table_verdicts import FASTER, SLOWER
+from bench.tools.levels import Level
 from calibration.report import verdict, verdict_lines
+from calibration.widths import half_width
 
 WITHIN = 0.95
 """The share of differences that must be within the interval that the table in short turns states."""
-Interval = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """The ratio of two services in short turns and in long ones, as a logarithm, with the interval that each states.
+    """The difference of two services in short turns and in long ones, as a ratio - 1, with the interval of each.
 
     `called`, `reversed`: whether the short turns have a verdict, and whether the long ones have the opposite one.
     """
@@ -35,15 +35,15 @@ class Compared:
     pair: str
     short: float
     long: float
-    short_interval: Interval
-    long_interval: Interval
+    short_interval: Sequence[float]
+    long_interval: Sequence[float]
     called: bool
     reversed: bool
 
     @property
     def apart(self) -> float:
-        """How far the short turns are from the long ones."""
-        return self.short - self.long
+        """How far the short turns are from the long ones, as a logarithm."""
+        return math.log1p(self.short) - math.log1p(self.long)
 
     @property
     def within(self) -> bool:
@@ -55,32 +55,27 @@ class Compared:
 def compared(folder: str) -> Iterator[Compared]:
     """Each difference of a run that was measured in short and in long turns."""
     lines = [one for one in verdict_lines(folder) if one.get("kind") == "contrast" and one["interval"]]
-    long = {_key(one): one for one in lines if parse_level(one["level"]).turn_s}
+    long = {_key(one): one for one in lines if Level.read(one["level"]).turn_s}
     for one in lines:
         other = long.get(_key(one))
-        if other is None or parse_level(one["level"]).turn_s:
+        if other is None or Level.read(one["level"]).turn_s:
             continue
         verdicts = {one["verdict"], other["verdict"]}
         yield Compared(
             f"{one['scenario']} {one['tool']} {one['level']}",
             f"{one['a']} to {one['b']}",
-            math.log1p(one["difference"]),
-            math.log1p(other["difference"]),
-            _logs(one["interval"]),
-            _logs(other["interval"]),
+            one["difference"],
+            other["difference"],
+            one["interval"],
+            other["interval"],
             one["verdict"] in (FASTER, SLOWER),
             verdicts == {FASTER, SLOWER},
         )
 
 
 def _key(line: dict[str, Any]) -> tuple[str, ...]:
-    connections = parse_level(line["level"]).connections
+    connections = Level.read(line["level"]).connections
     return line["scenario"], line["tool"], str(connections), line["a"], line["b"]
-
-
-def _logs(interval: Sequence[float]) -> Interval:
-    low, high = interval
-    return math.log1p(low), math.log1p(high)
 
 
 HEADS = ("table", "differences", "short turns known to ±", "long turns known to ±", "apart, median", "largest",
@@ -98,17 +93,12 @@ def turns(folders: Sequence[str]) -> tuple[str, bool]:
         most = max(own, key=lambda one: abs(one.apart))
         fine = inside >= WITHIN * len(own) and not any(one.reversed for one in own)
         holds &= fine
-        widths = [median(_half(getattr(one, name)) for one in own) for name in ("short_interval", "long_interval")]
+        widths = [median(half_width(getattr(one, name)) for one in own) for name in ("short_interval", "long_interval")]
         words = [table, str(len(own)), *map(_percent, widths), _percent(median(apart))]
         words += [f"{_percent(abs(most.apart))} ({most.pair})", str(sum(one.called for one in own))]
         words += [str(sum(one.reversed for one in own)), f"{inside} ({inside / len(own):.1%})", verdict(fine)]
         rows.append(words)
     return markdown_table(HEADS, rows, range(1, 5)), holds
-
-
-def _half(interval: Interval) -> float:
-    low, high = interval
-    return (high - low) / 2
 
 
 def _percent(logarithm: float) -> str:

@@ -29,6 +29,8 @@ MOST_OUTPUT = 32 << 20
 """A command that prints more bytes than this, where its output is kept in memory, is killed."""
 KEPT = 65536
 """Bytes kept of the end of a command's output."""
+LIMITED = 'ulimit -d "$0" 2>/dev/null; exec "$@"'
+"""Not by the address space, of which a Go program reserves far more than it uses."""
 CONFINED = (
     *("--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--pids-limit", "4096"),
     *("--log-driver", "json-file", "--log-opt", "max-size=10m"),
@@ -152,6 +154,12 @@ def answer(*words: str, context: str, timeout: float = 20) -> str | None:
         return None
 
 
+def pipe(words: Sequence[str], to: Sequence[str], **options: Any) -> Done:
+    """Runs two commands of the Docker client, the second with the first one's output; DockerError if either fails."""
+    both = (shlex.join([client(), *part]) for part in (words, to))
+    return run(["bash", "-o", "pipefail", "-c", " | ".join(both)], **options)
+
+
 @contextmanager
 def or_failure(status: int, words: str) -> Iterator[None]:
     """Turns a DockerError inside the block into a Failure with these words."""
@@ -184,16 +192,19 @@ def run(
     log: Path | None = None,
     end_alone: bool = False,
     env: Mapping[str, str] | None = None,
+    most_mib: int = 0,
 ) -> Done:
     """Runs one command; DockerError if it fails (unless `check` is false) or takes longer than `timeout` seconds.
 
     An exception while it runs, such as from a signal, kills the command. `log` receives the output; `end_alone` keeps
-    only its last KEPT bytes, for commands with unbounded output. `env` replaces the environment.
+    only its last KEPT bytes, for commands with unbounded output. `env` replaces the environment. `most_mib`: the most
+    memory of each of its processes, on Linux.
     """
     data = stdin if isinstance(stdin, bytes) else None
     source: Any = subprocess.PIPE if data is not None else (subprocess.DEVNULL if stdin is None else stdin)
+    started = ["bash", "-c", LIMITED, str(most_mib << 10), *argv] if most_mib else argv
     with _output(log, end_alone) as to:
-        done = _done(spawn(argv, stdin=source, stdout=to, stderr=to, env=env), argv, data, timeout)
+        done = _done(spawn(started, stdin=source, stdout=to, stderr=to, env=env), argv, data, timeout)
     if log:
         done = replace(done, out=log.read_bytes()[-KEPT:].decode(errors="replace"))
     if check and done.status:

@@ -28,8 +28,12 @@ writes the same once it is done. Verbs: `out` and `back` (take a container out o
 """
 UNFINISHED = ".unfinished"
 """In the run's folder, from the planner: the time was up before everything was measured, so the run may be resumed."""
+FAULTS = "x-faults"
+"""The key of what is wrong with a user's Compose file, in the resolved file: the planner adds what it finds itself."""
 ABSENT = "absent"
 """Key in the counters file of a database or upstream that the run lacks, because an app's Compose file replaces it."""
+CHANGES = "app-changes"
+"""The volume with what --before has changed in the app's folder, which services of a user's own app mount read-only."""
 SCHEMA = 1
 MOST_TEXT = 2 << 20
 """Characters of a message; run.json of 177 services has 80,000."""
@@ -69,6 +73,7 @@ class OwnApp:
     before: str = ""
     variables: tuple[str, ...] = ()
     writes: bool = False
+    folder: str = ""
 
 
 @dataclass(frozen=True)
@@ -208,7 +213,8 @@ def host_of(facts: Mapping[str, Any]) -> Host:
 
 def _own_app(entry: Mapping[str, Any]) -> OwnApp:
     writes = any(not target["request"].startswith(("GET ", "HEAD ")) for target in entry["targets"])
-    return OwnApp(entry["app"], entry["env_file"], entry["before"], tuple(entry["variables"]), writes)
+    variables = tuple(entry["variables"])
+    return OwnApp(entry["app"], entry["env_file"], entry["before"], variables, writes, entry.get("folder", ""))
 
 
 def _service(entry: Mapping[str, Any]) -> Service:

@@ -9,6 +9,7 @@
 package main
 
 import (
+	"crypto/tls"
 	"encoding/binary"
 	"flag"
 	"io"
@@ -88,6 +89,8 @@ func main() {
 			MaxIdleConnsPerHost: *connections,
 			MaxConnsPerHost:     *connections,
 			DisableKeepAlives:   !*keepalive,
+			// As the other load tools: no certificate is verified. It also keeps to HTTP/1.1, by Go's rule for own settings.
+			TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}

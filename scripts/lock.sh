@@ -22,7 +22,7 @@ set -Eeuo pipefail
 source "${BASH_SOURCE[0]%/*}/lib/bases.sh"
 trap_errors
 
-verb=lock tool=$uv arguments=()
+verb=lock tool=$(<"$root/services/uv.txt") arguments=()
 for argument; do
 	case $argument in
 	--audit) verb=audit tool=$pip_audit && continue ;;

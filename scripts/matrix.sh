@@ -16,13 +16,18 @@
 #   --stack --framework --server --python --base --scenario --tool    globs or names, separated by commas; --python and
 #                         --base default to the default ones ('*': all). Globs do not match development servers
 #                         (docs/catalogue.md): name them (--server werkzeug)
-#   --level LIST          64 (connections), r500 (requests/s), knee:p99=50ms (the highest rate within that p99), ... (--list levels)
+#   --level LIST          64 (connections), c64close (a new one for each request), r500 (requests/s), knee:p99=50ms (the highest
+#                         rate within that p99), ... (--list levels)
 #   --package SPEC        a package version: NAME==X, a wheel, an sdist, a source folder, PATH@REF or git+file:///PATH@REF of
 #                         a repository, or a ladder of releases (NAME==21.*,22.* or NAME==last:10). A single one is compared
 #                         with the locked version; of several, the first is the base (docs/packages.md)
+#   --with SPEC           a version of another package, changed together with each --package: --package werkzeug==3.2
+#                         --with flask==3.2; repeat the option for further ones
 #   --vary NAME=V,V,...   each service once with each value of a knob: WORKERS, THREADS, KEEPALIVE, GRACEFUL and
 #                         TIMEOUT (seconds), DB_POOL_TOTAL, BACKLOG, PYTHON_JIT, CPU_QUOTA (CPUs), MEMORY, or a
 #                         variable that server or app reads; repeat the option for all combinations
+#   --flags 'SERVER: FLAGS'    each service of a server (a name or glob) without and with these flags at the end of its
+#                         command line, such as 'uvicorn: --http h11'; repeat the option for further ones
 #   --event LIST          reload, stop, killed, hung, recycle, rolling, idle-close, overload, slow, connections, exhausted (threads,
 #                         database connections), away (database or upstream): requests lost to that event, in place of a load
 #                         (docs/events.md); memory, balance: memory growth, and how work is shared among workers; or a single
@@ -40,10 +45,10 @@
 #   --list                print the cells of the selection and the estimated time; run nothing
 #   --dry-run             print every command line of the load tools; run nothing
 #   --app FOLDER MODULE:CALLABLE    your own app on every server that can host it (docs/own-app.md); its options:
-#                         --interface --requirements --targets --expect --env-file --before --compose
+#                         --interface --requirements --apt --targets --expect --env-file --before --compose FILE[:SERVICE,...]
 #                         --cpu-hour-price --p99
-#   --target URL          a server that is already running, alone (http://127.0.0.1:8000/path) or as one more row
-#                         (docs/own-app.md); on another machine it needs --i-own-this-target
+#   --target URL          a server that is already running, alone (http://127.0.0.1:8000/path) or as one more row, with https
+#                         always alone (docs/own-app.md); on another machine it needs --i-own-this-target
 #   --resume RUN          resume an interrupted run (docs/reliability.md): repeat only what has no complete
 #                         record, and retry services that failed, unless they gave wrong answers
 #   --again RUN           repeat a run with its selection, settings, seed and locks; given options and exported settings

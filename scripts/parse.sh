@@ -3,7 +3,11 @@
 # Usage: scripts/parse.sh TOOL < FILE
 #
 # Converts the output of a load tool to one JSON object. TOOL is its name, such as wrk; FILE is its output, of vegeta the
-# JSON report.
+# text or JSON report. It may be pasted: with a prompt and other text around it, indentation, quote signs, colours, or a
+# service's name or a time before each line. Two reports in one file are refused.
+#
+# A figure that the output does not show is null. The first line that is not understood is quoted; a number such as 1,234
+# is not guessed.
 #
 # Exit status: 0: the report is complete; 1: there is none, or it is of another tool; 3: only a part could be read. The
 # object's `failure` says why.

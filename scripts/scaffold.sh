@@ -2,8 +2,8 @@
 #
 # Usage: scripts/scaffold.sh server|framework NAME [asgi|wsgi]
 #
-# Adds a server or a framework: writes its folder, with files that already serve requests, and its line
-# in services/matrix.toml. Prints the next three steps; CONTRIBUTING.md says what is left to write.
+# Adds a server or a framework: writes its folder, with files that already serve requests. Prints the next
+# three steps; CONTRIBUTING.md says what is left to write.
 #
 #   NAME       lower-case letters, digits and '-'; becomes part of the names of its services
 #   asgi|wsgi  the interface that a server hosts or a framework needs (asgi)

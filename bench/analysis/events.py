@@ -10,6 +10,7 @@ from itertools import combinations
 from typing import Any
 
 from bench.core.groups import grouped
+from bench.plan.event import NO_CASE, EventCase
 from bench.plan.events import EVENTS
 from bench.plan.measurement import Pair
 from bench.records.event import LOST, Ended, EventRecord, Fate
@@ -210,7 +211,7 @@ class EventRow:
     """
 
     event: str
-    case: str
+    case: EventCase
     cells: Mapping[str, EventCell]
     contrasts: tuple[EventContrast, ...] = ()
     apart: tuple[EventContrast, ...] = ()
@@ -259,7 +260,7 @@ def event_table(records: Sequence[EventRecord], pairs: Sequence[Pair] = (), orde
     groups = grouped(records, lambda one: (one.event, one.case))
     for event in {event for event, case in groups if case}:
         # The record of an event that a server does not support has no case; it goes into every case.
-        refused = groups.pop((event, ""), [])
+        refused = groups.pop((event, NO_CASE), [])
         for place in groups:
             groups[place] += refused if place[0] == event else []
     rows = []
@@ -280,7 +281,7 @@ def event_table(records: Sequence[EventRecord], pairs: Sequence[Pair] = (), orde
     return EventTable(tuple(services), tuple(made), rounds, (*pairs,))
 
 
-def _place(event: str, case: str) -> tuple[int, int]:
+def _place(event: str, case: EventCase) -> tuple[int, int]:
     """Sorting key: the order of EVENTS; those of another version come last."""
     cases = [one.case for one in EVENTS[event].cases] if event in EVENTS else []
     return [*EVENTS, event].index(event), [*cases, case].index(case)

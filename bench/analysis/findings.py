@@ -11,9 +11,10 @@ from bench.analysis.cells.cell import Cell, cells_of, in_order
 from bench.analysis.cells.knees import Knees, knees_of
 from bench.analysis.costs import ServiceCosts, WorkerCosts, costs_of, unknown_cpu, worker_costs_of
 from bench.analysis.services import Places, places_of
-from bench.core.files import mapping
 from bench.core.groups import grouped
+from bench.core.waits import Wait
 from bench.records.record import MEASURED, Record
+from bench.run.facts import RunFacts
 from bench.run.reader import ServiceFacts
 from bench.validity.run_rules import noise_limits_of
 
@@ -42,7 +43,8 @@ class Findings:
     """Counts are of measurements; `noisy` ones have noise of the host against them.
 
     `rounds` and `cells` are those of services measured alone, which `alone` names; `null`: cells of the null server.
-    `order`: the services in the order of the report. `idle_bytes`: the memory of each service before any load.
+    `order`: the services in the order of the report. `waits`: of each scenario. `idle_bytes`: the memory of each
+    service before any load.
     """
 
     planned: int
@@ -61,17 +63,17 @@ class Findings:
     cells: tuple[Cell, ...]
     null: tuple[Cell, ...]
     knees: Knees
+    waits: Mapping[str, Wait | None]
     costs: tuple[ServiceCosts, ...]
     worker_costs: tuple[WorkerCosts, ...]
     unknown_cpu: str
 
 
 def findings_of(
-    records: Sequence[Record], facts: Mapping[str, Any], services: Mapping[str, ServiceFacts] | None = None
+    records: Sequence[Record], facts: RunFacts, services: Mapping[str, ServiceFacts] | None = None
 ) -> Findings:
-    """The findings of a run. `facts`: its run.json; `services`: in the order of the report."""
+    """The findings of a run. `services`: in the order of the report."""
     services = services or {}
-    knobs = mapping(facts.get("knobs"))
     solo = [record for record in records if record.mode == "solo"]
     ran = grouped((record for record in records if record.mode != "null"), lambda record: record.service)
     order = tuple(in_order(ran, (*services,)))
@@ -85,7 +87,7 @@ def findings_of(
         valid=sum(record.valid for record in records),
         noisy=sum(any(cause.cause == "host" for cause in record.causes) for record in records),
         causes=_causes(records),
-        noise=_noise(records, knobs),
+        noise=_noise(records, facts.knobs),
         rounds=len({record.round for record in solo}),
         alone=tuple(dict.fromkeys(record.service for record in solo if record.outcome == MEASURED)),
         order=order,
@@ -96,8 +98,9 @@ def findings_of(
         cells=cells,
         null=tuple(cells_of([record for record in records if record.mode == "null"], ())),
         knees=knees_of(cells),
+        waits={name: facts.wait_of(name) for name in {record.scenario for record in records}},
         costs=tuple(costs_of(alone or by_service, {name: service.start_s for name, service in services.items()})),
-        worker_costs=tuple(worker_costs_of(by_service, knobs)),
+        worker_costs=tuple(worker_costs_of(by_service, facts.knobs)),
         unknown_cpu=unknown_cpu(solo),
     )
 

@@ -16,6 +16,8 @@ from pathlib import Path
 
 from bench.analysis.services import Places
 from bench.analysis.tables.ranking import Contrast, RankedRow, Ranking
+from bench.core.typed import typed
+from bench.tools.levels import Level
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +25,7 @@ class ReferenceFigure:
     """One row or column of a reference comparison; it is from another machine, so only ratios are meaningful."""
 
     name: str
-    level: str | None = None
+    level: Level | None = None
     goodput: float | None = None
     success: float | None = None
     p50_ms: float | None = None
@@ -36,12 +38,12 @@ class ReferenceGroup:
     """Figures that were compared with each other; the first is the base."""
 
     scenario: str | None = None
-    level: str | None = None
+    level: Level | None = None
     axis: str | None = None
     of: str | None = None
     figures: tuple[ReferenceFigure, ...]
 
-    def holds(self, scenario: str, level: str) -> bool:
+    def holds(self, scenario: str, level: Level) -> bool:
         """Whether the group covers these cells."""
         return self.scenario in (None, scenario) and self.level in (None, level)
 
@@ -67,7 +69,7 @@ class ReferenceComparison:
     fixed: str
     groups: tuple[ReferenceGroup, ...]
 
-    def find(self, stack: str, scenario: str, level: str) -> tuple[ReferenceGroup, ReferenceFigure] | None:
+    def find(self, stack: str, scenario: str, level: Level) -> tuple[ReferenceGroup, ReferenceFigure] | None:
         """The figure of a cell and its group."""
         for group in self.groups:
             for figure in group.figures:
@@ -79,14 +81,8 @@ class ReferenceComparison:
 @cache
 def reference_results() -> dict[str, ReferenceComparison]:
     """Every comparison by its name."""
-    found = {}
-    for name, entry in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")).items():
-        groups = [
-            ReferenceGroup(**group | {"figures": tuple(ReferenceFigure(**figure) for figure in group["figures"])})
-            for group in entry["groups"]
-        ]
-        found[name] = ReferenceComparison(**entry | {"groups": tuple(groups)})
-    return found
+    entries = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+    return {name: typed(ReferenceComparison, entry, name) for name, entry in entries.items()}
 
 
 ABOUT_EQUAL = 0.02
@@ -164,7 +160,7 @@ def published_beside(
         row, there = rows[figure.name], goodput / base_there
         gap = ranking.ahead(row.service, base.service)
         found.append(Beside(row.service, there, _here(row, base), gap, _sign(there, gap)))
-    return Published(base.service, ", ".join(dict.fromkeys(filter(None, levels))), tuple(found))
+    return Published(base.service, ", ".join(dict.fromkeys(str(level) for level in levels if level)), tuple(found))
 
 
 def along_axes(ranking: Ranking, reference: ReferenceComparison | None, places: Places) -> Iterator[Along]:
@@ -213,7 +209,10 @@ def _group(groups: Iterable[ReferenceGroup], ranking: Ranking, rows: Mapping[str
     level = ranking.level
 
     def likeness(group: ReferenceGroup) -> int:
-        return (group.level == level) * 3 + str(group.level).startswith(f"{level}n") * 2 + (group.level is None)
+        if group.level is None:
+            return 1
+        counted = group.level.count is not None and group.level.connections == level.connections
+        return 3 if group.level == level else 2 * counted
 
     return max(fitting, key=likeness, default=None)
 

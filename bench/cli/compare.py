@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.analysis.runs.compatibility import RunFacts, compatibility_of, read_facts
+from bench.analysis.runs.compatibility import ComparedRun, compatibility_of, read_compared
 from bench.analysis.tables.latency import read_at_common_rates
 from bench.core.arguments import Parser
 from bench.core.errors import UserError
@@ -22,7 +22,7 @@ def comparable_verb(argv: Sequence[str]) -> int:
     """`comparable A B`: print how the conditions of two runs differ; 0 if their figures may be compared, else 1."""
     if len(argv) != 2:
         raise UserError("--check takes two runs, such as: scripts/compare-runs.sh --check RUN OTHER")
-    verdict = compatibility_of(*(read_facts(str(find_judged(name))) for name in argv))
+    verdict = compatibility_of(*(read_compared(str(find_judged(name))) for name in argv))
     print(*compatibility_lines(verdict), sep="\n")
     return 0 if verdict.comparable else 1
 
@@ -33,14 +33,14 @@ def compare_verb(argv: Sequence[str]) -> int:
         raise UserError("a comparison takes two runs or more, such as: scripts/compare-runs.sh RUN OTHER")
     folders = [find_judged(name) for name in argv]
     names = _names(folders)
-    first = read_facts(str(folders[0]))
+    first = read_compared(str(folders[0]))
     runs, lines = {names[0]: _figures(folders[0], first)}, list[str]()
     for name, folder in zip(names[1:], folders[1:], strict=True):
-        facts = read_facts(str(folder))
-        verdict = compatibility_of(first, facts)
+        run = read_compared(str(folder))
+        verdict = compatibility_of(first, run)
         lines += [f"- {escape(f'{name}: {line}')}" for line in compatibility_lines(verdict)]
         if verdict.comparable:
-            runs[name] = _figures(folder, facts)
+            runs[name] = _figures(folder, run)
     if len(runs) > 1:
         print(runs_table(runs).markdown())
     print(*lines, sep="\n")
@@ -56,8 +56,8 @@ def _names(folders: Sequence[Path]) -> list[str]:
     return [folder.name if count[folder.name] == 1 else str(folder) for folder in folders]
 
 
-def _figures(folder: Path, facts: RunFacts) -> Sides:
-    return figures_of(facts, read_at_common_rates(str(folder), facts.run, facts.records))
+def _figures(folder: Path, run: ComparedRun) -> Sides:
+    return figures_of(run, read_at_common_rates(str(folder), run.run, run.records))
 
 
 def pr_comment_verb(argv: Sequence[str]) -> int:
@@ -105,7 +105,7 @@ def _only_comparison(run: str) -> Comparison:
     _, _, every = read_comparisons(find_judged(run))
     rows = [row for row in every if row.latency is None]
     if len(rows) != 1:
-        found = "; ".join(f"{row.head.service} {' '.join(row.ranking.table)}" for row in rows)
+        found = "; ".join(f"{row.head.service} {row.ranking.table}" for row in rows)
         raise UserError(
             f"a bisection follows one comparison, and this selection has {len(rows)}:"
             f" narrow it with --stack, --scenario, --tool and --level{f' ({found})' if found else ''}"

@@ -1,4 +1,4 @@
-"""Verbs for services/matrix.toml and the files that go with it: Compose files, locks, own binds, new entries."""
+"""Verbs for the matrix and the files that go with it: Compose files, locks, own binds, new entries."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def profile_compose_verb(argv: Sequence[str]) -> int:
 
 
 NEXT_STEPS = """\
-{folder} and its line in services/matrix.toml are written. Next, and again after each change:
+{folder} is written. Next, and again after each change:
   scripts/lock.sh {name}    pins what its requirements.txt asks for
   scripts/generate.sh    writes its Compose services and docs/catalogue.md
   scripts/verify.sh '{services}'
@@ -55,7 +55,7 @@ NEXT_STEPS = """\
 
 
 def scaffold_verb(argv: Sequence[str]) -> int:
-    """`scaffold server|framework NAME [asgi|wsgi]`: write its folder and its line; print the next steps."""
+    """`scaffold server|framework NAME [asgi|wsgi]`: write its folder; print the next steps."""
     kind = argv[0] if argv else ""
     if kind not in ("server", "framework"):
         raise UserError(f"'{kind}' is neither server nor framework; see scripts/scaffold.sh --help")

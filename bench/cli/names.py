@@ -8,13 +8,13 @@ from bench.core.errors import UserError, unknown
 from bench.core.formats import joined
 from bench.core.groups import grouped
 from bench.matrix.catalogue import INTERFACES, versions
-from bench.matrix.knobs import ALLOWED, INTERPRETER, LIBC, reader
+from bench.matrix.knobs import ALLOWED, AS_FLAGS, INTERPRETER, LIBC, reader
 from bench.matrix.load import load_matrix
 from bench.matrix.model import BARE, Matrix
 from bench.plan.event import BAD_DAY
 from bench.plan.events import EVENTS, kinds_of, usual_cases
-from bench.plan.levels import FORMS, parse_level, refusal
 from bench.tools import TOOLS
+from bench.tools.levels import FORMS, Level, refusal
 from bench.words.names import wait_words
 
 Named = Iterable[tuple[str, str]]
@@ -68,7 +68,7 @@ def _scenarios(matrix: Matrix) -> Named:
     for route in matrix.routes.values():
         if route.selftest:
             continue
-        waits = wait_words(route.scenario.replace("{n}", example))
+        waits = wait_words(route.wait_of(route.scenario.replace("{n}", example)))
         words = [f"{route.method} {route.path.replace('{n}', 'N')}", *([route.body] if route.body else [])]
         after = f": every response waits for {waits.replace(example, 'N')}" if waits else ""
         yield route.scenario.replace("{n}", "N"), " ".join(words) + after
@@ -80,7 +80,7 @@ def _levels(matrix: Matrix) -> Named:
 
 
 def _levels_of(tool: str) -> list[str]:
-    return [form for form in FORMS if refusal(tool, parse_level(form), "GET") is None]
+    return [form for form in FORMS if refusal(tool, Level.parse(form), "GET") is None]
 
 
 def _knobs(matrix: Matrix) -> Named:
@@ -94,7 +94,7 @@ def _knobs(matrix: Matrix) -> Named:
         yield name, f"{allowed}; {joined(sorted(by)) if len(by) < len(others) else most}"
     globs: dict[str, list[str]] = {}
     for server in matrix.servers.values():
-        for glob in server.reads:
+        for glob in server.reads if AS_FLAGS.isdisjoint(server.reads) else ():
             globs.setdefault(glob, []).append(server.name)
     for glob, names in globs.items():
         yield glob, f"variables that {joined(names)} read"

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from bench.analysis.runs.host_state import HostState, host_state
-from bench.cli.arguments import parse_selection
+from bench.cli.arguments import check_own_selection, parse_selection
 from bench.cli.repeat import again_lines, check_services, settings_then
 from bench.core.arguments import Parser
 from bench.core.errors import UserError, unknown
@@ -29,18 +28,20 @@ from bench.matrix.model import Matrix, python_label, select
 from bench.matrix.packages import FOLDER as PACKAGES
 from bench.matrix.packages import wheels_of, write_wheels
 from bench.matrix.settings import read_settings
-from bench.own_app.app import FOLDER, LOCKS, OwnApp, read_app, with_own_app
+from bench.own_app.app import FOLDER, LOCKS, read_app, with_own_app
 from bench.own_app.targets import write_load_files
 from bench.plan.cells import Plan
 from bench.plan.cpus import resolve
 from bench.plan.interim_looks import table_looks
 from bench.plan.make import make_plan
+from bench.plan.measurement import SkippedCell
 from bench.plan.order import measurements
 from bench.plan.profile import check_profile
 from bench.plan.profile import words as profile_words
 from bench.plan.refs import MINUTES, REFS, Refs, read_refs
 from bench.plan.selection import ONLY_NAMED, Selection, select_pythons
 from bench.plan.variants import Variant
+from bench.run.facts import read_run_facts
 from bench.run.folder import make_folder, read_addresses, whole_or_gone
 from bench.run.provenance import provenance
 from bench.run.reader import read_run
@@ -58,10 +59,9 @@ VERIFY_S, BUILD_S = 3.0, 15.0
 def list_verb(argv: Sequence[str]) -> int:
     """`list SELECTION`: print the cells and how long they are expected to take; measure nothing."""
     options = parse_selection(argv)
-    present = local_images(options.images)
-    plan, matrix, settings = plan_of(options, present)
+    plan, matrix, settings = plan_of(options)
     for cell in plan.cells:
-        print(f"{cell.service.name}  {cell.scenario}  {cell.tool}  {cell.level.name}")
+        print(f"{cell.service.name}  {cell.scenario}  {cell.tool}  {cell.level}")
     for skip in plan.skips:
         print(
             "skipped:",
@@ -69,16 +69,16 @@ def list_verb(argv: Sequence[str]) -> int:
             f"({skip.cause})",
         )
     for null in plan.nulls:
-        print(f"control: null  {null.scenario}  {null.tool}  {null.level.name}")
+        print(f"control: null  {null.scenario}  {null.tool}  {null.level}")
     if options.profile:
         print(profile_words(plan))
     first = min(table_looks(plan.turn_rounds)[0], plan.turn_rounds)
     least, most = plan.total_seconds(first), plan.total_seconds(plan.turn_rounds)
     for table in plan.tables:
         cell = table.first
-        print(f"table in turns: {cell.scenario}  {cell.tool}  {cell.level.name}  {len(table.cells)} services")
+        print(f"table in turns: {cell.scenario}  {cell.tool}  {cell.level}  {len(table.cells)} services")
         for level in table.shares:
-            print(f"its common rate: {level.name}  {OPEN_LOOP}  {plan.rate_seconds:g} s per service and round")
+            print(f"its common rate: {level}  {OPEN_LOOP}  {plan.rate_seconds:g} s per service and round")
     named = ((plan.tables, "table"), (plan.alone, "cell"), (plan.events, "event"))
     tables, alone, events = (plural(len(some), noun) for some, noun in named)
     print(
@@ -90,7 +90,7 @@ def list_verb(argv: Sequence[str]) -> int:
         + (f" to {_minutes(most)}" if most > least else "")
     )
     again = facts_of("", plan, matrix, settings, options)["again"]["words"] if options.again else ()
-    for line in [*again, *expectations(UNKNOWN, wanted_of(plan, options.max_time, present))]:
+    for line in [*again, *expectations(UNKNOWN, wanted_of(plan, options))]:
         print(line, file=sys.stderr)
     return 0
 
@@ -103,29 +103,29 @@ def plan_verb(argv: Sequence[str]) -> int:
     options = parse_selection(argv)
     composed = not os.environ.get("BENCH_CONTAINERS")
     if composed:
-        for name in ("vary", "target", "profile", "again"):
+        for name in ("vary", "flags", "target", "profile", "again"):
             if getattr(options, name):
                 raise UserError(
                     f"--{name} needs containers of its own: use scripts/matrix.sh, not docker-compose up bench"
                 )
     # Compose has just started the services: they are what keeps the host busy.
     folder = make_run(options, host=lambda: replace(host_state(), busy=None) if composed else host_state())
-    facts = json.loads((folder / "run.json").read_text())
-    left_out = _left_out(facts, every=bool(options.vary or options.sides or options.wheels))
-    notes = [*facts["again"]["words"], *facts.get("refs", {}).get("notes", [])]
-    for line in [] if options.quiet else [*notes, *left_out, *facts["expected"]]:
+    facts = read_run_facts(folder)
+    left_out = _left_out(facts.skipped, every=bool(options.vary or options.sides or options.wheels))
+    notes = [*facts.again.words, *(facts.refs.notes if facts.refs else ())]
+    for line in [] if options.quiet else [*notes, *left_out, *facts.expected]:
         print(line, file=sys.stderr)
     print(folder.name)
     return 0
 
 
-def _left_out(facts: Mapping[str, Any], *, every: bool) -> Iterator[str]:
+def _left_out(skipped: Iterable[SkippedCell], *, every: bool) -> Iterator[str]:
     """A line for all servers that must be named, and with `every` one for each other service that is left out."""
-    skips = [skip for skip in facts["skipped"] if skip["scenario"] is None and skip["tool"] is None]
+    skips = [skip for skip in skipped if skip.scenario is None and skip.tool is None]
     for skip in skips if every else []:
-        if skip["cause"] != ONLY_NAMED:
-            yield f"left out: {skip['service']}: {skip['cause']}"
-    if servers := [skip["service"] for skip in skips if skip["cause"] == ONLY_NAMED]:
+        if skip.cause != ONLY_NAMED:
+            yield f"left out: {skip.service}: {skip.cause}"
+    if servers := [skip.service for skip in skips if skip.cause == ONLY_NAMED]:
         yield f"left out: {joined(servers)}: {ONLY_NAMED}"
 
 
@@ -169,8 +169,8 @@ def commands_verb(argv: Sequence[str]) -> int:
                 except Failed as failure:
                     raise UserError(str(failure)) from failure
                 print(f"{line.id}  {line.service}  {words}")
-        for line in [*source.facts["again"]["words"], *source.facts["expected"]]:
-            print(line, file=sys.stderr)
+        for note in [*source.facts.again.words, *source.facts.expected]:
+            print(note, file=sys.stderr)
     return 0
 
 
@@ -204,13 +204,12 @@ def make_run(
 
     `host` is called once the options are known to be valid, because looking at the host takes a second.
     """
-    present = local_images(options.images)
-    plan, matrix, settings = plan_of(options, present)
+    plan, matrix, settings = plan_of(options)
     app = read_app(options.own_app) if options.own_app else None
     folder = make_folder(plan.preset.name, folder)
     with whole_or_gone(folder):
         facts = facts_of(folder.name, plan, matrix, settings, options)
-        facts["expected"] = expectations(host(), wanted_of(plan, options.max_time, present))
+        facts["expected"] = expectations(host(), wanted_of(plan, options))
         if app:
             shutil.copytree(options.own_app, folder / FOLDER)
             for scenario in app.scenarios:
@@ -230,7 +229,9 @@ def facts_of(
     """run.json of a planned run, without `expected`; its key `again` has the repeated run, and what differs from it."""
     seed = options.seed if options.seed is not None else int(settings["SEED"])
     facts = run_facts(name, plan, settings, seed, options)
-    facts["services"] = service_facts(matrix, settings, plan.services, routes_to_verify(plan))
+    apps = {"": options.own_app, HEAD: options.own_head}
+    locks = {suffix: app / "locks" for suffix, app in apps.items() if app}
+    facts["services"] = service_facts(matrix, settings, plan.services, routes_to_verify(plan), locks)
     if not options.again:
         return facts | {"again": {"run": None, "words": []}}
     lines = [one.to_line() for one in measurements(plan, seed)]
@@ -238,8 +239,9 @@ def facts_of(
     return facts | {"again": {"run": options.again.name, "words": words}}
 
 
-def wanted_of(plan: Plan, max_time_s: float | None, present: Collection[str] | None) -> WantedRun:
-    """The input for a plan's expectations; `present` has the names of the local images (None: assume all)."""
+def wanted_of(plan: Plan, options: argparse.Namespace) -> WantedRun:
+    """The input for a plan's expectations; all images are assumed to be there if no list of them is given."""
+    present = local_images(options.images)
     images = {f"{service.image}:latest" for service in plan.services if not service.url}
     missing = 0 if present is None else sum(image not in present for image in images)
     return WantedRun(
@@ -249,14 +251,14 @@ def wanted_of(plan: Plan, max_time_s: float | None, present: Collection[str] | N
         prepared_s=VERIFY_S * len(plan.services) + BUILD_S * missing,
         # Tables are measured before everything else.
         first_look_s=table_looks(plan.turn_rounds)[0] * plan.round_seconds(),
-        max_time_s=max_time_s,
+        max_time_s=options.max_time,
         rounds=plan.turn_rounds if plan.tables else None,
         first_look=table_looks(plan.turn_rounds)[0],
         composed=os.environ.get("BENCH_ENGINE") == "composed",
     )
 
 
-def plan_of(options: argparse.Namespace, present: Collection[str] | None = None) -> tuple[Plan, Matrix, dict[str, str]]:
+def plan_of(options: argparse.Namespace) -> tuple[Plan, Matrix, dict[str, str]]:
     """The plan of these options, the matrix, and the effective settings."""
     matrix = load_matrix()
     check_quotas(options.vary, os.cpu_count())
@@ -265,9 +267,12 @@ def plan_of(options: argparse.Namespace, present: Collection[str] | None = None)
     if options.cpu_hour_price is not None and not (options.own_app and 0 < options.cpu_hour_price < 1e6):
         raise UserError("--cpu-hour-price takes a number above 0, and needs --app")
     if options.own_app:
-        matrix = with_own_app(matrix, select_own_app(options, read_app(options.own_app)), options.p99)
+        check_own_selection(options)
+        app = read_app(options.own_app)
+        options.frameworks, options.pythons = (app.name,), app.pythons
+        matrix = with_own_app(matrix, app, options.p99)
     settings = resolve(_settings_of(options, matrix))
-    reachable = reachable_bases(matrix, settings, present if present is not None else local_images(options.images))
+    reachable = reachable_bases(matrix, settings, local_images(options.images))
     here = Variant(matrix=matrix, settings=settings, reachable=reachable)
     wanted = Selection(**{k: v for k, v in vars(options).items() if k in Selection.__dataclass_fields__})
     if refs := refs_of(options, here):
@@ -288,16 +293,6 @@ def _settings_of(options: argparse.Namespace, matrix: Matrix) -> dict[str, str]:
         return read_settings(os.environ)
     check_services(options.again, options.command_line, matrix)
     return read_settings(os.environ, then=settings_then(options.again))
-
-
-def select_own_app(options: argparse.Namespace, app: OwnApp) -> OwnApp:
-    """Narrow the options to a user's own app; UserError for an option that selects something else."""
-    if options.preset or options.frameworks or options.stacks or options.packages:
-        raise UserError(
-            "--app does not go with --preset, --stack, --framework or --package: choose servers with --server"
-        )
-    options.frameworks, options.pythons = (app.name,), app.pythons
-    return app
 
 
 def _minutes(seconds: float) -> str:

@@ -17,6 +17,7 @@ from bench.matrix.model import Matrix, Service
 from bench.matrix.packages import pins_of
 from bench.matrix.settings import SETTINGS
 from bench.plan.running import OWNED
+from bench.run.facts import AppFacts, run_facts_of
 from bench.run.folder import RESULTS, UNPACKED, find_run, in_results
 from bench.run.provenance import harness_hash
 from bench.run.reader import Run, read_run, read_service
@@ -31,8 +32,9 @@ MACHINE = frozenset(
 WITHOUT_VALUE = (OWNED, "--profile", "--no-latency")
 INTERNAL = ("--images", "--quiet", "--own-app", "--packages-in", "--own-head", "--sides", "--again")
 """Options that scripts add. run.json has other entries for own apps, packages, refs and a repeated run."""
+CHANGING = ("package", "with", "vary", "flags")
 CHOOSING = tuple(
-    f"--{name}" for name in ("preset", "stack", "framework", "server", "python", "base", "package", "vary", "target")
+    f"--{name}" for name in (*("preset", "stack", "framework", "server", "python", "base"), *CHANGING, "target")
 )
 """Options that choose services."""
 
@@ -43,20 +45,19 @@ def again_verb(argv: Sequence[str]) -> int:
     Keys: `selection`, `bases` (its base images), `folder`; for a user's own app also `own_options` and `own_app`.
     """
     then = read_then(argv[0] if argv else "")
-    if then.facts.get("refs"):
+    if then.facts.refs:
         raise UserError(f"{then.name} is a run of two refs: repeat it with scripts/compare.sh")
-    own = mapping(then.facts.get("own_app"))
-    seed = then.facts.get("seed")
-    if not isinstance(seed, int) or not isinstance(then.facts.get("command"), list):
+    own, seed, command = then.facts.own_app or AppFacts(), then.facts.seed, then.facts.command
+    if seed is None or command is None:
         raise UserError(f"{then.name} has no selection to repeat: it only checked services (scripts/verify.sh)")
-    if edited := [word for word in then.command if word.partition("=")[0] in INTERNAL]:
+    if edited := [word for word in command if word.partition("=")[0] in INTERNAL]:
         raise UserError(f"{then.name} was edited: no run has an option {edited[0]} in its command")
-    services = [mapping(one) for one in mapping(then.facts.get("services")).values()]
+    bases = [one.base_image for one in then.facts.services.values() if one.base_image]
     repetition = {
-        "selection": [*repeated(then.command, seed, argv[1:]), f"--again={argv[0]}"],
-        "bases": list(dict.fromkeys(str(one["base_image"]) for one in services if one.get("base_image"))),
-        "own_options": [str(word) for word in items(own.get("options"))],
-        "own_app": str(own.get("app") or ""),
+        "selection": [*repeated(command, seed, argv[1:]), f"--again={argv[0]}"],
+        "bases": list(dict.fromkeys(bases)),
+        "own_options": own.options,
+        "own_app": own.app,
         "folder": str(find_run(argv[0], "run.json")),
     }
     print(json.dumps(repetition))
@@ -67,6 +68,7 @@ def repeated(command: Sequence[str], seed: int, otherwise: Sequence[str]) -> lis
     """The words of the repeated selection; options in `otherwise` replace the old ones."""
     # That they own the target is for users to state each time: the run may be somebody else's.
     asked = {flag for flag, _ in _options(otherwise)} | {OWNED}
+    asked |= {"--with"} if "--package" in asked else set()
     kept = [(flag, words) for flag, words in _options(command) if flag not in asked]
     words = [word for _, words in kept for word in words] + list(otherwise)
     return words if any(flag == "--seed" for flag, _ in _options(words)) else [*words, "--seed", str(seed)]
@@ -91,21 +93,20 @@ def read_then(name: str) -> Then:
     """The run to repeat; UserError if there is no such run, or its run.json cannot be read."""
     folder = find_run(name, "run.json")
     need_no_links(folder)
-    facts = as_object(read_bytes(f"{folder}/run.json", MOST_TEXT) or b"")
-    if facts is None:
+    content = as_object(read_bytes(f"{folder}/run.json", MOST_TEXT) or b"")
+    if content is None:
         raise UserError(f"{folder}/run.json is not a JSON object: the run cannot be repeated")
     plan = read_bytes(f"{folder}/plan.jsonl") or b""
-    services = mapping(facts.get("services"))
     layers: dict[str, Sequence[str]] = {}
-    for service, entry in services.items():
-        base = mapping(entry).get("base_image")
-        if base and (found := _layers(folder / "raw/services" / service)):
-            layers.setdefault(str(base), found)
+    facts = run_facts_of(content)
+    for one, service in facts.services.items():
+        if service.base_image and (found := _layers(folder / "raw/services" / one)):
+            layers.setdefault(service.base_image, found)
     return Then(
         name=folder.name,
         facts=facts,
         plan=[as_object(line) or {} for line in plan.splitlines() if line.strip()],
-        services={one: read_service(str(folder), one) for one in services},
+        services={one: read_service(str(folder), one) for one in facts.services},
         layers=layers,
     )
 
@@ -122,21 +123,19 @@ def _layers(folder: Path) -> list[str]:
 
 def settings_then(then: Then) -> Mapping[str, str]:
     """The settings that a repetition takes over from the run."""
-    knobs = mapping(then.facts.get("knobs"))
-    return {name: str(value) for name, value in knobs.items() if name in SETTINGS and name not in MACHINE}
+    return {name: value for name, value in then.facts.knobs.items() if name in SETTINGS and name not in MACHINE}
 
 
 def check_services(then: Then, command: Sequence[str], matrix: Matrix) -> None:
     """UserError if the selection is the same, but the matrix no longer has one of the services that it chose."""
-    if not chooses_the_same(then.command, command):
+    if not chooses_the_same(then.facts.command or (), command):
         return
     there = {(s.stack, s.python, s.base) for s in matrix.services}
-    for name, entry in mapping(then.facts.get("services")).items():
-        made = mapping(entry)
-        if not made.get("url") and (made.get("stack"), made.get("python"), made.get("base")) not in there:
+    for name, made in then.facts.services.items():
+        if not made.url and (made.stack, made.python, made.base) not in there:
             raise UserError(
                 f"{then.name} measured {name}, which this version does not have: choose other services (--stack), or "
-                f"check out {mapping(then.facts.get('harness')).get('version', 'the version that measured it')}"
+                f"check out {then.facts.harness.version or 'the version that measured it'}"
             )
 
 
@@ -147,7 +146,8 @@ def again_lines(
     locks = own_app / "locks" if own_app else None
     pins = {service.name: pins_of(service, locks) for service in services if not service.url}
     lines = [json.loads(line) for line in plan]
-    return since_then(then, Now(facts=facts, plan=lines, pins=pins, bases=_bases(os.environ.get("BENCH_BASES", ""))))
+    bases = _bases(os.environ.get("BENCH_BASES", ""))
+    return since_then(then, Now(facts=run_facts_of(facts), plan=lines, pins=pins, bases=bases))
 
 
 def _bases(text: str) -> Layers:
@@ -182,9 +182,8 @@ def resume_verb(argv: Sequence[str]) -> int:
     if not NAME.fullmatch(folder.name):
         raise UserError(f"cannot resume '{folder.name}': rename it, using only a-z, 0-9, '-' and '_'")
     source = read_run(str(folder))
-    harness = mapping(source.facts.get("harness"))
-    if harness.get("hash") != harness_hash():
-        planned_by = str(harness.get("version", "the version that measured it"))
+    if source.facts.harness.hash != harness_hash():
+        planned_by = source.facts.harness.version or "the version that measured it"
         raise UserError(
             f"the project has changed since {folder.name} was planned: start a new run, or check out {planned_by}"
         )
@@ -197,6 +196,6 @@ def resume_verb(argv: Sequence[str]) -> int:
 def _edited(source: Run) -> Iterator[str]:
     yield from source.changed
     try:
-        host_of(source.facts)
+        host_of(as_object(read_bytes(f"{source.path}/run.json") or b"") or {})
     except MessageError:
         yield RUN_JSON

@@ -30,6 +30,7 @@ from bench.render.page.windows import WindowDetails, window_details_of
 from bench.render.report import Report
 from bench.render.site import ANSWERS, PublishedRun, answers_of, front_page, published_run
 from bench.render.terminal import WIDTH, terminal
+from bench.run.facts import run_facts_of
 from bench.run.folder import PUBLISHED, find_run, published_runs
 from bench.run.published import PACKED, SUMS, sums_of
 from bench.run.reader import Run, read_run
@@ -134,7 +135,7 @@ def _put(site: Path, name: str) -> PublishedRun:
     except OSError as error:
         raise UserError(f"cannot write to {place}: {error.strerror}; free some space or fix its owner") from error
     facts, checked = (read_bytes(f"{published}/{file}") or b"" for file in ("run.json", "selftest.md"))
-    return published_run(name, as_object(facts) or {}, said, checked.decode(errors="replace"))
+    return published_run(name, run_facts_of(as_object(facts)), said, checked.decode(errors="replace"))
 
 
 Exporter = Callable[[str, Run, Iterable[Record], str], bytes]

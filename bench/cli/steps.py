@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from bench.core.arguments import Parser, words_of
 from bench.core.errors import UserError
 from bench.run.folder import find_run
+from bench.run.reader import read_run
 from bench.schedule.failures import CAUSES, none_measured, record_failure, try_again
 from bench.schedule.next_step import FINISHED, STEP, Shown, next_step
 from bench.schedule.progress import Screen
@@ -76,7 +77,8 @@ def profile_next_verb(argv: Sequence[str]) -> int:
 def service_failed_verb(argv: Sequence[str]) -> int:
     """`service-failed RUN NAME CAUSE [DETAIL]`: record why a service is not loaded; print it in one line.
 
-    CAUSE is one of base (DETAIL: the image), build (DETAIL: its log), start, answer (DETAIL: seconds), verification.
+    CAUSE is one of base (DETAIL: the image), build (DETAIL: its log), start, answer (DETAIL: seconds), verification,
+    equal (DETAIL: to which).
     """
     parser = Parser("service-failed")
     parser.add_argument("run")
@@ -89,6 +91,16 @@ def service_failed_verb(argv: Sequence[str]) -> int:
         raise UserError(f"'{options.name}' is not the name of a service")
     folder.mkdir(parents=True, exist_ok=True)
     print(f"{options.name}: {record_failure(folder, options.cause, options.detail)}")
+    return 0
+
+
+def equal_sides_verb(argv: Sequence[str]) -> int:
+    """`equal-sides RUN`: record which services are not loaded because others run the same; print a line for each."""
+    from bench.run.process import equal_sides
+
+    run = find_run(*words_of(argv, "equal-sides RUN"))
+    for name, words in equal_sides(read_run(str(run))):
+        print(f"{name}: {record_failure(run / 'raw/services' / name, 'equal', words)}")
     return 0
 
 

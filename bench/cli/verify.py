@@ -1,12 +1,10 @@
 """`verify` a running service; and `summary` of a run's checks."""
 
 import argparse
-import contextlib
-import json
 import signal
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -15,12 +13,13 @@ from bench.contract.answers import ROUTES, find_template, needs
 from bench.contract.checks import Target
 from bench.contract.client import Client, Clock
 from bench.contract.dependencies import Database, Upstream
-from bench.contract.verify import verify
+from bench.contract.verify import failure_text, verify
 from bench.core.arguments import Parser
 from bench.core.errors import UserError, unknown
 from bench.core.files import write_file
 from bench.matrix.listeners import load_listeners
 from bench.matrix.load import load_matrix
+from bench.run.facts import read_run_facts
 from bench.run.folder import find_run
 
 PASSED, FAILED, LATE, INTERRUPTED = 0, 1, 3, 130
@@ -35,8 +34,10 @@ def verify_verb(argv: Sequence[str], clock: Clock | None = None) -> int:
     every one only because an answer took too long, so that another try on an idle machine may pass.
     """
     options = _parse_verify(argv, clock or Clock())
+    # Like Ctrl-C, so that upstream's mode is restored.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        with _sigterm_interrupts(), ExitStack() as stack:
+        with ExitStack() as stack:
             target = _target(options, stack)
             result = verify(target, options.routes, lambda text: print(text, flush=True))
     except KeyboardInterrupt:
@@ -44,7 +45,7 @@ def verify_verb(argv: Sequence[str], clock: Clock | None = None) -> int:
         return INTERRUPTED
     # verify.json last: it marks the service as verified, so failure.json must exist before.
     if options.failure and result.failures:
-        _write(options.failure, result.failure_json(), "--failure")
+        _write(options.failure, failure_text(result.failures[0].line(), final=result.wrong), "--failure")
     if options.json:
         _write(options.json, result.as_json(options.service), "--json")
     print(", ".join(f"{count} {what}" for what, count in result.counts().items()), flush=True)
@@ -65,7 +66,7 @@ def summary_verb(argv: Sequence[str]) -> int:
         for line in results.lines(service, quiet=options.quiet):
             print(line)
     write_file(folder / "junit.xml", results.junit(folder.name, services))
-    skipped = Counter(skip["cause"] for skip in json.loads((folder / "run.json").read_text()).get("skipped", ()))
+    skipped = Counter(skip.cause for skip in read_run_facts(folder).skipped)
     for cause, count in skipped.items():
         print(f"skipped: {count} ({cause})")
     unread = Counter(skip.line() for service in services for skip in service.skipped)
@@ -154,13 +155,3 @@ def _write(file: Path, text: str, option: str) -> None:
         write_file(file, text)
     except OSError as error:
         raise UserError(f"cannot write {file}: {error.strerror}; fix {option}") from error
-
-
-@contextlib.contextmanager
-def _sigterm_interrupts() -> Iterator[None]:
-    """Let SIGTERM interrupt like Ctrl-C, so that upstream's mode is restored."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -2,6 +2,7 @@
 
 import http.client
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -35,6 +36,10 @@ class Clock:
         return timer.cancel
 
 
+UNVERIFIED = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+"""A server of one's own has a certificate of its own, and no load tool verifies it either."""
+UNVERIFIED.check_hostname = False
+UNVERIFIED.verify_mode = ssl.CERT_NONE
 MAX_BODY = 4 * 1024 * 1024
 """The longest body that is read, in bytes: a hundred times the contract's longest response."""
 
@@ -72,11 +77,12 @@ class Request:
 
 
 class Session:
-    """A connection, kept for the next request unless the server closes it."""
+    """A connection, kept for the next request unless the server closes it; with TLS if `tls_name` is not empty."""
 
-    def __init__(self, address: str, port: int, timeout: float, name: str, clock: Clock) -> None:
+    def __init__(self, address: str, port: int, timeout: float, name: str, clock: Clock, *, tls_name: str = "") -> None:
         self._connection = http.client.HTTPConnection(address, port, timeout=timeout)
         self._headers = {"Host": f"{name}:{port}"}
+        self._tls_name = tls_name
         self._timeout = timeout
         self._clock = clock
 
@@ -86,9 +92,11 @@ class Session:
         deadline = None
         try:
             if self._connection.sock is None:
-                self._connection.connect()
+                self._connect()
             # A socket's own timeout restarts with every byte: a server that drips bytes would never time out.
             deadline = Deadline(self._connection.sock, self._timeout, self._clock)
+            if isinstance(self._connection.sock, ssl.SSLSocket):
+                self._connection.sock.do_handshake()
             self._send(request)
             response = self._connection.getresponse()
             body = _read_body(response)
@@ -104,6 +112,14 @@ class Session:
                 deadline.cancel()
         seconds = (self._clock.monotonic_ns() - begin) / 1e9
         return Answer(response.status, tuple(response.getheaders()), body, seconds)
+
+    def _connect(self) -> None:
+        self._connection.connect()
+        if self._tls_name:
+            # The handshake comes later, so that its time is limited too.
+            self._connection.sock = UNVERIFIED.wrap_socket(
+                self._connection.sock, server_hostname=self._tls_name, do_handshake_on_connect=False
+            )
 
     def _send(self, request: Request) -> None:
         headers = self._headers | ({} if request.body is None else {"Content-Type": "application/json"})
@@ -129,24 +145,29 @@ class Session:
 
 @dataclass(slots=True)
 class Client:
-    """Sends requests to one service; `base_url` is `http://HOST:PORT`, `timeout` the seconds for each response."""
+    """Sends requests to one service; `base_url` is `http://HOST:PORT`, `timeout` the seconds for each response.
+
+    With https, no certificate is verified.
+    """
 
     base_url: str
     timeout: float = 10.0
     clock: Clock = field(default_factory=Clock)
     _host: str = field(init=False)
     _port: int = field(init=False)
+    _tls: bool = field(init=False)
     _address: str | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.base_url)
         try:
-            port = parts.port or 80
+            port = parts.port or (443 if parts.scheme == "https" else 80)
         except ValueError:
             port = 0
-        if parts.scheme != "http" or not parts.hostname or not port or parts.path not in ("", "/") or parts.query:
+        known = parts.scheme in ("http", "https")
+        if not known or not parts.hostname or not port or parts.path not in ("", "/") or parts.query:
             raise ValueError(f"{self.base_url!r} is not of the form http://HOST:PORT")
-        self._host, self._port = parts.hostname, port
+        self._host, self._port, self._tls = parts.hostname, port, parts.scheme == "https"
 
     def address(self) -> str:
         """The service's IP address; its name if that does not resolve, so that the first request says why.
@@ -164,7 +185,8 @@ class Client:
     def session(self) -> Iterator[Session]:
         """One connection for several requests."""
         name = f"[{self._host}]" if ":" in self._host else self._host
-        session = Session(self.address(), self._port, self.timeout, name, self.clock)
+        tls_name = self._host if self._tls else ""
+        session = Session(self.address(), self._port, self.timeout, name, self.clock, tls_name=tls_name)
         try:
             yield session
         finally:
@@ -224,7 +246,7 @@ def _describe(error: Exception) -> str:
             return "connection closed without an answer"
         case socket.gaierror():
             return f"host name does not resolve ({error.strerror}): the container is not running"
-        case ConnectionError():
+        case ConnectionError() | ssl.SSLError():
             return (error.strerror or "connection lost").lower()
         case http.client.BadStatusLine():
             return f"not HTTP: {str(error)[:60]!r}"

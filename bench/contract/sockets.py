@@ -16,7 +16,7 @@ import stat
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 PROC = Path("/proc")
@@ -124,9 +124,9 @@ def _sockets() -> Iterator[socket.socket]:
     for pid in sorted(int(path.name) for path in PROC.iterdir() if path.name.isdecimal()):
         if pid == os.getpid():
             continue
-        with suppress(ProcessLookupError), _process(pid) as process:
+        with suppress(ProcessLookupError), os.fdopen(os.pidfd_open(pid), "rb", buffering=0) as process:
             for number in range(_MOST_DESCRIPTORS):
-                copy = _duplicate(process, number)
+                copy = _duplicate(process.fileno(), number)
                 if copy is None:
                     continue
                 with os.fdopen(copy, "rb", buffering=0) as file:
@@ -137,15 +137,6 @@ def _sockets() -> Iterator[socket.socket]:
                     with socket.socket(fileno=os.dup(file.fileno())) as one:
                         if one.type == socket.SOCK_STREAM and one.family in (socket.AF_INET, socket.AF_INET6):
                             yield one
-
-
-@contextmanager
-def _process(pid: int) -> Iterator[int]:
-    process = os.pidfd_open(pid)
-    try:
-        yield process
-    finally:
-        os.close(process)
 
 
 _LIBC = ctypes.CDLL(None, use_errno=True)

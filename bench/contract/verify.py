@@ -83,10 +83,6 @@ class Result:
         }
         return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
 
-    def failure_json(self) -> str:
-        """The text of failure.json, for a result with failures."""
-        return failure_text(self.failures[0].line(), final=self.wrong)
-
 
 def failure_text(detail: str, *, outcome: str = "failed verification", final: bool = False) -> str:
     """The text of failure.json; a `final` failure is not verified again when a run is resumed."""

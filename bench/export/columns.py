@@ -10,10 +10,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
-import msgspec
-
 from bench.core.files import as_object, mapping, read_bytes
-from bench.core.formats import markdown_table
+from bench.core.formats import escaped, markdown_table
+from bench.core.typed import TextValue, as_plain
 from bench.records.record import FIELDS, LATENCIES, Field, Record
 from bench.run.reader import Run
 from bench.stats.table_verdicts import TURNED
@@ -100,7 +99,8 @@ def sql_types(record: type) -> dict[str, str]:
     found = {}
     for name, hint in get_type_hints(record).items():
         kinds = [kind for kind in get_args(hint) or (hint,) if kind is not type(None)]
-        found[name] = TYPES.get(kinds[0], "JSON") if len(kinds) == 1 else "JSON"
+        as_text = isinstance(kinds[0], type) and issubclass(kinds[0], TextValue)
+        found[name] = "VARCHAR" if as_text else TYPES.get(kinds[0], "JSON") if len(kinds) == 1 else "JSON"
     return found
 
 
@@ -146,12 +146,12 @@ def types() -> dict[str, str]:
 def rows(run: str, records: Iterable[Record], verdicts: Mapping[Key, AgainstBest]) -> Iterator[Row]:
     """One row per record, in order."""
     for record in records:
-        values = msgspec.to_builtins(record)
+        values = as_plain(record)
         for name, keys in PARTS.items():
             parts = values.pop(name) or {}
             values |= {_part(name, key): parts.get(key) for key in keys}
         if record.mode in ("turns", "rate"):
-            values |= asdict(verdicts.get((record.scenario, record.tool, record.level, record.service), NONE))
+            values |= asdict(verdicts.get((record.scenario, record.tool, record.level.text, record.service), NONE))
         yield {"run": run, **values, "client_core_ratio": record.client_core_ratio}
 
 
@@ -180,10 +180,13 @@ def copied(columns: Mapping[str, str], found: Iterable[Row], form: str) -> bytes
     """
     import duckdb
 
+    if form.endswith("csv"):
+        columns = {name: "VARCHAR" if kind == "JSON" else kind for name, kind in columns.items()}
+        found = ({name: _as_text(value) for name, value in row.items()} for row in found)
     with tempfile.TemporaryDirectory() as folder:
         lines, made = Path(folder, "rows.jsonl"), Path(folder, "made")
         with lines.open("w", encoding="utf-8") as file:
-            file.writelines(json.dumps(_as_text(row) if form.endswith("csv") else row) + "\n" for row in found)
+            file.writelines(json.dumps(row) + "\n" for row in found)
         with duckdb.connect() as database:
             # A single thread keeps the order of the rows.
             database.execute("SET threads = 1")
@@ -192,7 +195,11 @@ def copied(columns: Mapping[str, str], found: Iterable[Row], form: str) -> bytes
         return made.read_bytes()
 
 
-def _as_text(row: Row) -> Row:
-    return {
-        name: f"'{value}" if isinstance(value, str) and FORMULA.match(value) else value for name, value in row.items()
-    }
+def _as_text(value: Any) -> Any:
+    """A value of CSV: no cell has a character that a terminal or spreadsheet obeys; JSON escapes it in its own way."""
+    if isinstance(value, str):
+        return escaped(f"'{value}" if FORMULA.match(value) else value)
+    if isinstance(value, dict | list | tuple):
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        return "".join(mark if mark.isprintable() else json.dumps(mark)[1:-1] for mark in text)
+    return value

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import msgspec
-
 from bench.core.errors import UserError
-from bench.core.files import mapping
+from bench.core.typed import as_plain
 from bench.export.columns import Row, copied, sql_types
 from bench.records.event import EventRecord, Fate
 from bench.records.file import read_events
@@ -33,10 +31,9 @@ def _rows(run: str, source: Run) -> Iterator[Row]:
     records = read_events(Path(source.path))
     if not records:
         raise UserError(f"{run} has no events; their preset is bad-day: scripts/matrix.sh --preset bad-day")
-    given = mapping(source.facts.get("defaults"))
     for record in records:
-        values = msgspec.to_builtins(record)
+        values = as_plain(record)
         fates = values.pop("fates")
         if record.sent is not None:
             values |= dict.fromkeys(Fate, 0) | fates | {"lost": record.lost}
-        yield {"run": run, **values, "counts": record.counts, "defaults": given.get(record.service)}
+        yield {"run": run, **values, "counts": record.counts, "defaults": source.facts.defaults.get(record.service)}

@@ -11,13 +11,11 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from bench.analysis.runs.compatibility import FREE_SETTINGS
-from bench.core.files import mapping
 from bench.export.columns import contrasts_of
-from bench.plan.measurement import settings_of
 from bench.records.record import Record
+from bench.run.facts import RunFacts
 from bench.run.reader import Run
 
 UNITS = {"ns/op": "lower", "req/s": "higher", "cpu-ns/op": "lower", "memory-B": "lower"}
@@ -66,18 +64,18 @@ def _not_called(source: Run) -> Iterator[str]:
             yield f"# {words}; detectable from {100 * size:.1f} %"
 
 
-def _configuration(facts: Mapping[str, Any]) -> Iterator[str]:
+def _configuration(facts: RunFacts) -> Iterator[str]:
     """The `key: value` lines, which are equal in comparable runs."""
-    yield f"harness: {_one_line(str(mapping(facts.get('harness')).get('hash') or 'unknown'))[:12]}"
+    yield f"harness: {_one_line(facts.harness.hash or 'unknown')[:12]}"
     for name in ("engine", "containers"):
-        yield f"{name}: {_one_line(str(facts.get(name) or 'unknown'))}"
-    host = {name: value for name, value in mapping(facts.get("host")).items() if name != "missing"}
+        yield f"{name}: {_one_line(getattr(facts, name) or 'unknown')}"
+    host = dict(facts.host)
     if isinstance(size := host.get("memory_bytes"), int):
         # It may differ slightly between two boots of one machine.
         host["memory_bytes"] = round(size, -9)
     facts_of_host = (f"{name} {'unknown' if value is None else value}" for name, value in host.items())
     yield f"host: {_one_line(', '.join(facts_of_host)) or 'unknown'}"
-    knobs = {name: value for name, value in mapping(facts.get("knobs")).items() if name not in FREE_SETTINGS}
+    knobs = {name: value for name, value in facts.knobs.items() if name not in FREE_SETTINGS}
     yield f"knobs: {_one_line(' '.join(f'{name}={knobs[name]}' for name in sorted(knobs))) or 'unknown'}"
 
 
@@ -96,7 +94,7 @@ def _rounds(records: Iterable[Record]) -> list[list[Record]]:
         if record.mode == "solo" and record.valid:
             found[(record.id,)] = [record]
         elif record.mode == "turns":
-            key = (record.scenario, record.tool, record.level, record.service, str(record.round))
+            key = (str(record.load), record.service, str(record.round))
             found.setdefault(key, []).append(record)
     return [own for own in found.values() if all(record.valid for record in own)]
 
@@ -132,8 +130,8 @@ def name_of(record: Record) -> str:
     words = re.findall(r"[A-Za-z0-9]+", record.scenario)
     keys = {"server": record.server, "framework": record.framework, "python": record.python, "base": record.base}
     keys |= {"package": record.package or ""}
-    keys |= {name.lower(): value for name, value in settings_of(record.settings).items()}
-    keys |= {"level": record.level, "tool": record.tool}
+    keys |= {name.lower(): value for name, value in record.settings.items()}
+    keys |= {"level": record.level.text, "tool": record.tool}
     parts = [f"{key}={_NO_WORD.sub('_', value)}" for key, value in keys.items() if value]
     return "/".join(["Benchmark" + "".join(word[:1].upper() + word[1:] for word in words), *parts])
 

@@ -65,7 +65,7 @@ def find_judged(name: str, needs: str = "plan.jsonl") -> Path:
 def verdict_lines(told: ToldRanking) -> Iterator[dict[str, Any]]:
     """The lines of verdicts.jsonl on a table: its services, then contrasts, then latency."""
     ranking = told.ranking
-    table: dict[str, Any] = dict(zip(("scenario", "tool", "level"), ranking.table, strict=True))
+    table: dict[str, Any] = dict(zip(("scenario", "tool", "level"), map(str, ranking.table), strict=True))
     table |= {"judge": str(ranking.metric), "rounds": ranking.rounds, "confidence": ranking.confidence}
     for row in ranking.rows:
         figures = asdict(row)
@@ -76,13 +76,13 @@ def verdict_lines(told: ToldRanking) -> Iterator[dict[str, Any]]:
     for contrast in ranking.contrasts:
         yield {"kind": "contrast", **table, **asdict(contrast), "settled": ranking.settled}
     for latency in ranking.latencies:
-        yield from _latency_lines({"scenario": ranking.scenario, "table": " ".join(ranking.table[1:])}, latency)
+        yield from _latency_lines({"scenario": ranking.scenario, "table": f"{ranking.tool} {ranking.level}"}, latency)
 
 
 def event_lines(told: ToldEvents | None) -> Iterator[dict[str, Any]]:
     """The lines of verdicts.jsonl on events: the cells of each row, then what is compared."""
     for row in told.rows if told else ():
-        place = {"event": row.row.event, "case": row.row.case}
+        place = {"event": row.row.event, "case": row.row.case.text}
         for name, cell in row.row.cells.items():
             words = {"kind_of_cell": cell.kind, "words": row.cells[name].line(), "reason": cell.reason or None}
             yield {"kind": "event", **place, "service": name, **_event_figures(cell), **words}
@@ -107,7 +107,7 @@ def _event_figures(cell: EventCell) -> dict[str, Any]:
 def _latency_lines(table: Mapping[str, Any], found: TableLatency) -> Iterator[dict[str, Any]]:
     """A line for each service and percentile, in seconds, then one for each contrast of the percentile."""
     for one in found.percentiles:
-        load = {**table, "tool": found.tool, "level": found.level, "rate": found.rate, "judge": str(one.metric)}
+        load = {**table, "tool": found.tool, "level": found.level.text, "rate": found.rate, "judge": str(one.metric)}
         load |= {"confidence": found.confidence}
         for service in one.ordered:
             figures = {**asdict(one.figures[service]), "missing": None, "at_most": None}

@@ -35,10 +35,9 @@ class Answer:
     seconds: str
     error: str
 
-    @property
-    def good(self) -> bool:
-        """Whether the status is 2xx."""
-        return self.status.startswith("2")
+    def is_good(self, planned: Measurement) -> bool:
+        """Whether the status is that of a right response."""
+        return planned.is_good(int(self.status))
 
 
 def longest_s() -> str:
@@ -50,8 +49,8 @@ def ask(task: Task, body: int | None = None) -> Answer:
     """Send the load's request once; the response's body goes to the file descriptor `body`."""
     load, text = task.load, task.planned.body
     words = ["curl", "--silent", "--show-error", "--noproxy", "*", "--max-time", longest_s(), "--max-filesize", "64M"]
-    # The path as it is: no patterns in brackets, no `..`.
-    words += ["--globoff", "--path-as-is"]
+    # The path as it is: no patterns in brackets, no `..`. Like the load tools: HTTP/1.1, no certificate is verified.
+    words += ["--globoff", "--path-as-is", "--http1.1", "--insecure"]
     words += ["--output", "/dev/null" if body is None else f"/dev/fd/{body}"]
     words += ["--write-out", "%{stderr}\n%{http_code} %{time_total}"]
     words += ["--head"] if load.request.method == "HEAD" else ["--request", load.request.method]
@@ -76,8 +75,8 @@ WARM_UP = "hey"
 """The warm-up tool for all load tools, unless there are several targets: hey cannot mix them, wrk can."""
 WARM_UP_CONNECTIONS = 8
 TRIES = 5
-_ANSWERED = re.compile(r"\[2[0-9][0-9]\]\s+([0-9]+) responses|([1-9][0-9]*) requests in")
-_OTHER_STATUS = re.compile(r"\[[0-9]{3}\]\s+[0-9]+ responses")
+_MIXED = re.compile(r"([1-9][0-9]*) requests in")
+_STATUS = re.compile(r"\[([0-9]{3})\]\s+([0-9]+) responses")
 _ERRORS = re.compile(r"(?:Error distribution|Socket errors):\s*([^\n]+)")
 
 
@@ -93,7 +92,7 @@ def wait_until_ready(task: Task, say: Say, timeout_s: str | None = None) -> None
     """
     timeout_s = timeout_s or ready_timeout_s()
     answer, body = _first_answer(task, float(timeout_s))
-    if answer.good:
+    if answer.is_good(task.planned):
         say(f"ready {time.time_ns()}")
         say(f"answer {answer.seconds}")
     elif answer.status == SILENT:
@@ -138,11 +137,12 @@ def _warm_up(task: Task, say: Say, body: int | None) -> float:
     load, seconds = _warm_up_load(task, body), task.planned.warmup_s
     for tries in range(TRIES):
         output = _warmed(task, load, seconds, body)
-        if answered := _ANSWERED.search(output):
-            say(f"warmed {answered[1] or answered[2]}")
+        good = [int(count) for status, count in _STATUS.findall(output) if task.planned.is_good(int(status))]
+        if answered := sum(good) or sum(map(int, _MIXED.findall(output)[:1])):
+            say(f"warmed {answered}")
             say(f"warm {time.time_ns()}")
-            return int(answered[1] or answered[2]) / seconds
-        if other := _OTHER_STATUS.search(output):
+            return answered / seconds
+        if other := _STATUS.search(output):
             words = f"no answer with a status of success from {load.url}: {other[0]}"
             raise Failed(WRONG_ANSWER, f"warm-up: {words}")
         if error := _ERRORS.search(output):
@@ -221,7 +221,7 @@ def one_answer(one: Measurement, peer: tuple[str, int]) -> OneAnswer | None:
             if not left:
                 return None
         # An error may come at once where a good response takes its time; `length` is what is missing of the body.
-        if response.length or not 200 <= response.status < 300:
+        if response.length or not one.is_good(response.status):
             return None
     except (OSError, HTTPException, ValueError):
         return None

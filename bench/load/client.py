@@ -76,7 +76,10 @@ class Other:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What to send, to which server, and the timeout. `expected`: body of a good response; None accepts any body."""
+    """What to send, to which server, and the timeout. `expected`: body of a good response; None accepts any body.
+
+    `redirects`: statuses of a good response besides 2xx.
+    """
 
     host: str
     port: int
@@ -91,6 +94,7 @@ class Asked:
     slow_head: bytes = b""
     """The request that slow connections send, with its body; empty: the same as all others."""
     needs_head: bytes = b""
+    redirects: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)
@@ -252,10 +256,10 @@ class Connection(asyncio.Protocol):
         assert self.request is not None
         if self.client.keep_bodies:
             self.request.body = body
-        good, expected = self.answer.status // 100 == 2, self.client.asked.expected
+        status, expected = self.answer.status, self.client.asked.expected
         if self.answer.status == 503:
             fate = Fate.STATUS_503
-        elif not good:
+        elif status // 100 != 2 and status not in self.client.asked.redirects:
             fate = Fate.OTHER_STATUS
         elif expected is not None and body != expected and self.request.kind in AS_EXPECTED:
             fate = Fate.WRONG

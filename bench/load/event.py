@@ -165,7 +165,7 @@ def run_event(task: Task, beside: int = 0) -> None:
         if event.parts:
             facts |= load_in_parts(pinned(task.load), event, capacity, client, t0_ns)
         elif by_vegeta:
-            client.log += load_by_vegeta(pinned(task.load), event, rates, t0_ns)
+            client.log += load_by_vegeta(pinned(task.load), event, rates, t0_ns, task.planned.redirects)
         elif event.idle_most_s:
             asyncio.run(idle_load(client, event, rates[0][0], t0_ns))
         else:
@@ -203,7 +203,9 @@ def _client(asked: Asked, event: Event, workers: int, rates: Sequence[tuple[floa
     return Balanced(asked, workers, t0_ns + round(seconds * 1e9))
 
 
-def load_by_vegeta(asked: Load, event: Event, rates: Sequence[tuple[float, float]], t0_ns: int) -> list[Request]:
+def load_by_vegeta(
+    asked: Load, event: Event, rates: Sequence[tuple[float, float]], t0_ns: int, redirects: Sequence[int] = ()
+) -> list[Request]:
     """The same load at rates too high for Python: one attack per phase, started while the previous one drains."""
     attacks, begin_ns = [], t0_ns
     with ExitStack() as stack:
@@ -223,11 +225,11 @@ def load_by_vegeta(asked: Load, event: Event, rates: Sequence[tuple[float, float
                 raise Failed(TOOL_FAILED, f"vegeta ended with status {process.returncode}")
             results.seek(0)
             done = subprocess.run(["vegeta", "encode", "-to", "csv"], stdin=results, capture_output=True, check=True)
-            log += attempts(done.stdout.decode(errors="replace").splitlines(), at_ns, rate)
+            log += attempts(done.stdout.decode(errors="replace").splitlines(), at_ns, rate, redirects)
     return log
 
 
-def attempts(lines: Iterable[str], begin_ns: int, rate: float) -> Iterator[Request]:
+def attempts(lines: Iterable[str], begin_ns: int, rate: float, redirects: Sequence[int] = ()) -> Iterator[Request]:
     """The requests in the CSV of an attack that began at `begin_ns` of the monotonic clock.
 
     vegeta does not report the time of the first byte, so `first_ns` is 0.
@@ -236,7 +238,7 @@ def attempts(lines: Iterable[str], begin_ns: int, rate: float) -> Iterator[Reque
     for row in csv.reader(lines):
         sent_ns, code = int(row[0]) + shift_ns, int(row[1])
         due_ns = begin_ns + round(int(row[8]) * 1e9 / rate)
-        fate = _fate_of(code, row[5])
+        fate = Fate.ANSWERED if code in redirects else _fate_of(code, row[5])
         yield Request(min(due_ns, sent_ns), "", sent_ns, sent_ns, 0, sent_ns + int(row[2]), fate=fate, status=code)
 
 
@@ -389,6 +391,7 @@ def _asked(task: Task, event: Event, expected: bytes | None) -> Asked:
         long_head=_head(task, event, event.long_path, b"") if event.long_path else b"",
         slow_head=_slow_head(task, event),
         needs_head=_head(task, replace(event, pool=0), event.needs.path, b"") if event.needs else b"",
+        redirects=task.planned.redirects,
     )
 
 

@@ -57,11 +57,7 @@ class FarCounters:
 
     def read(self, names: list[str]) -> tuple[dict[str, int], tuple[int, ...]]:
         """CPU time in ns of the readable containers, and the machine's ticks."""
-        try:
-            self._socket.sendall(" ".join(names).encode() + b"\n")
-        except OSError as error:
-            raise UserError(f"{self._host} does not answer any more: {error}") from error
-        told = self._answer()
+        told = self._answer(" ".join(names).encode() + b"\n")
         cpu_ns, ticks = mapping(told.get("cpu_ns")), tuple(items(told.get("host_ticks")))
         if len(ticks) != 8 or not all(type(value) is int for value in (*cpu_ns.values(), *ticks)):
             raise UserError(f"{self._host} did not answer like a reader of counters")
@@ -72,8 +68,9 @@ class FarCounters:
         self._lines.close()
         self._socket.close()
 
-    def _answer(self) -> Mapping[str, Any]:
+    def _answer(self, asked: bytes = b"") -> Mapping[str, Any]:
         try:
+            self._socket.sendall(asked)
             line = self._lines.readline(LONGEST_LINE)
         except OSError as error:
             raise UserError(f"{self._host} does not answer any more: {error}") from error

@@ -6,7 +6,7 @@ import os
 import select
 import signal
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
@@ -20,35 +20,28 @@ wrk's main thread, which then sleeps on for the rest of the tool's duration."""
 
 
 class HeldTool:
-    """A load tool's process, whose output goes to a file. Use it as a context manager, which ends the process."""
+    """A load tool's process, whose output goes to a file. Use it as a context manager, which ends the process.
 
-    def __init__(self, argv: Sequence[str], output: Path, env: Mapping[str, str] | None = None) -> None:
+    `status`: its exit status, negative for a signal; None while it runs. `told`: whether it was interrupted.
+    """
+
+    def __init__(self, argv: Sequence[str], output: Path) -> None:
         self._file: IO[bytes] = output.open("wb")
         self._process = subprocess.Popen(
-            [*_HOLD, *argv], stdin=subprocess.DEVNULL, stdout=self._file, stderr=subprocess.STDOUT, env=env
+            [*_HOLD, *argv], stdin=subprocess.DEVNULL, stdout=self._file, stderr=subprocess.STDOUT
         )
-        self._status: int | None = None
-        self._told = False
+        self.status: int | None = None
+        self.told = False
         self._wait_stopped()
 
     def __enter__(self) -> HeldTool:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._status is None:
+        if self.status is None:
             self._signal(signal.SIGKILL)
             self._collect(os.waitpid(self._process.pid, 0)[1])
         self._file.close()
-
-    @property
-    def status(self) -> int | None:
-        """The exit status, negative for a signal; None while the tool runs."""
-        return self._status
-
-    @property
-    def told(self) -> bool:
-        """Whether the tool was interrupted, rather than ending by itself."""
-        return self._told
 
     def resume(self) -> None:
         """Let the tool run."""
@@ -61,7 +54,7 @@ class HeldTool:
 
     def interrupt(self) -> None:
         """End the tool like Ctrl-C, so that it prints its result."""
-        self._told = self._status is None
+        self.told = self.status is None
         self._signal(signal.SIGINT)
         self._signal(signal.SIGCONT)
 
@@ -69,25 +62,25 @@ class HeldTool:
         """Wait for the end after `interrupt`, and return the exit status; kill the tool if it does not end."""
         again_s = min(_AGAIN_S, patience_s)
         for wait_s, number in ((again_s, signal.SIGINT), (patience_s - again_s, signal.SIGKILL)):
-            if self._status is None:
+            if self.status is None:
                 with suppress(subprocess.TimeoutExpired):
-                    self._status = self._process.wait(wait_s)
+                    self.status = self._process.wait(wait_s)
             self._signal(number)
-        self._status = self._process.wait()
-        return self._status
+        self.status = self._process.wait()
+        return self.status
 
     def _signal(self, number: signal.Signals) -> None:
-        if self._status is None:
+        if self.status is None:
             os.kill(self._process.pid, number)
 
     def _wait_stopped(self) -> None:
-        if self._status is None:
+        if self.status is None:
             _, status = os.waitpid(self._process.pid, os.WUNTRACED)
             if not os.WIFSTOPPED(status):
                 self._collect(status)
 
     def _collect(self, status: int) -> None:
-        self._status = self._process.returncode = os.waitstatus_to_exitcode(status)
+        self.status = self._process.returncode = os.waitstatus_to_exitcode(status)
 
 
 ASK, TOLD = "freeze.ask", "freeze.told"

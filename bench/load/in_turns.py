@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.analysis.tables.planned import tables_of
 from bench.core.files import as_object, check_room, mapping, read_bytes
 from bench.core.groups import grouped
 from bench.load.answers import one_answer, quiet_s, rest_s, wait_until_ready
@@ -35,16 +34,16 @@ from bench.load.turns import Runner, Turns, is_spoiled, run_window
 from bench.load.verbs import prepare
 from bench.plan.cells import CYCLE_S
 from bench.plan.cpus import parse_list
-from bench.plan.measurement import Measurement, settings_of
+from bench.plan.measurement import Measurement
 from bench.plan.running import NO_COUNTERS
 from bench.records.counters import clock_step_s, is_clock_step, whole
+from bench.run.facts import read_run_facts
 from bench.run.folder import host_and_port, read_addresses
 from bench.run.retries import CLOCK, LATE, RETRIES, SPOILED, set_aside
 from bench.tools import TOOLS
+from bench.tools.levels import Level, LoadKey
 from bench.tools.tool import OUTPUT, temporary
 from bench.validity.run_rules import LEAST_SUCCESSES, NoiseLimits, noise_limits_of
-
-Table = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,28 +52,30 @@ class Retries:
 
     run: Path
     limits: NoiseLimits
-    most: Mapping[Table, int]
+    most: Mapping[LoadKey, int]
 
     def wanted(self, window: Sequence[Measurement], taken: Iterable[Turns], hosts: Sequence[int] | None = None) -> bool:
         """Whether to measure this window again because of noise; `hosts`: CPUs of each machine, by default this one."""
         first = window[0]
-        most = self.most.get((first.scenario, first.tool, first.level), 0)
+        most = self.most.get(first.load, 0)
         again = sum(1 for _ in self.run.glob(f"raw/r*/*/{first.scenario}/{first.tool}-{first.level}/w*.{SPOILED}-*"))
         return again < most and is_spoiled(list(taken), self.limits, hosts or (os.cpu_count() or 1,))
 
 
 def retries_of(run: Path) -> Retries:
     """The retries allowed in a run; none if run.json or the plan cannot be read."""
-    facts = as_object(read_bytes(str(run / "run.json")) or b"") or {}
-    waiting = {table.key for table in tables_of(facts) if table.waits}
-    windows: dict[Table, set[tuple[str, str]]] = {table: set() for table in waiting}
+    facts = read_run_facts(run)
+    waiting = {table.key for table in facts.tables if table.waits}
+    windows: dict[LoadKey, set[tuple[str, str]]] = {table: set() for table in waiting}
     for text in (read_bytes(str(run / "plan.jsonl")) or b"").splitlines():
         line = mapping(json.loads(text))
-        found = windows.get((str(line.get("scenario")), str(line.get("tool")), str(line.get("level"))))
+        found = windows.get(
+            LoadKey(str(line.get("scenario")), str(line.get("tool")), Level.read(str(line.get("level"))))
+        )
         if found is not None and line.get("mode") == "turns":
             found.add((str(line.get("unit")), str(line.get("window"))))
     most = {table: int(RETRIES * len(found)) for table, found in windows.items()}
-    return Retries(run, noise_limits_of(mapping(facts.get("knobs"))), most)
+    return Retries(run, noise_limits_of(facts.knobs), most)
 
 
 CONTAINERS = "containers.json"
@@ -108,7 +109,7 @@ class WindowLoad:
 def windows_of(step: Step) -> list[list[Measurement]]:
     """The measurements of each window of the step, in the order of the plan."""
     planned = [load.planned for load in step.loads.loads.values()]
-    return [*grouped(planned, lambda one: (one.scenario, one.tool, one.level, one.window)).values()]
+    return [*grouped(planned, lambda one: (one.load, one.window)).values()]
 
 
 def wait_for_all(step: Step) -> None:
@@ -127,11 +128,11 @@ def _still(step: Step, window: Iterable[Measurement]) -> list[Measurement]:
 def load_windows(step: Step) -> None:
     """Warm up, load and save every window of the step."""
     windows, run = windows_of(step), step.run
-    facts = as_object(read_bytes(str(run / "run.json")) or b"") or {}
+    facts = read_run_facts(run)
     services = {one.service for window in windows for one in window}
-    counters = CpuCounters(_cgroups(run, services), server_cpus=_server_cpus(facts))
+    counters = CpuCounters(_cgroups(run, services), server_cpus=_server_cpus(facts.knobs.get("SERVER_CPUS", "")))
     retries, freezer = retries_of(run), freezer_of(run)
-    workers = whole(mapping(facts.get("knobs")).get("WORKERS"))
+    workers = whole(facts.workers)
     rests_s: dict[str, float] = {}
     versions: dict[str, str] = {}
     # Containers that all services use: their CPU time in a turn is charged to its service.
@@ -141,14 +142,14 @@ def load_windows(step: Step) -> None:
     for window in windows:
         if not window[0].held:
             if rated := _still(step, window):
-                rng = random.Random(f"{facts.get('seed')} {rated[0].id}")
+                rng = random.Random(f"{facts.seed} {rated[0].id}")
                 load_at_rate(step, rated, counters, rng, shared, freezer=freezer)
                 check_room(run)
             continue
         clock_steps = late = 0
         step.of_each(_still(step, window), prepare)
         while loads := _loads(step, _still(step, window), versions):
-            rng = random.Random(f"{facts.get('seed')} {loads[0].planned.id}")
+            rng = random.Random(f"{facts.seed} {loads[0].planned.id}")
             taken, stepped = _load_window(
                 step, loads, counters, rng, shared, rests_s=rests_s, freezer=freezer, workers=workers
             )
@@ -231,7 +232,7 @@ def _load_window(
     for load, runner in zip(loads, runners, strict=True):
         service, folder = load.planned.service, run / load.planned.dir
         facts = _facts(load.planned, runner.tool, span, taken[service], counters) | {"health_after": health[service]}
-        own = whole(settings_of(load.planned.settings).get("WORKERS")) or workers
+        own = whole(load.planned.settings.get("WORKERS")) or workers
         facts["limits"]["workers"] = None if load.planned.url else own
         temporary(folder, TOOL_JSON).write_bytes(tool_json(facts, load.planned.tool, load.version, load.argv, ""))
         publish(folder)
@@ -245,6 +246,7 @@ def _facts(
     return {
         "exit_status": _exit_status(tool, one.tool),
         **span,
+        "opened": turns.opened,
         "limits": limits_of(counters),
         "sysctls": {name: value for name, value in sysctls().items() if name != "missing"},
         "turns": turns.told(counters.missing | ({one.service: NO_COUNTERS} if one.url else {})),
@@ -296,10 +298,9 @@ def _health(step: Step, window: Sequence[Measurement]) -> dict[str, dict[str, An
     return found
 
 
-def _server_cpus(facts: Mapping[str, Any]) -> frozenset[int]:
+def _server_cpus(words: str) -> frozenset[int]:
     """The CPUs of the run's services while they are loaded; empty if run.json does not have them."""
-    words = mapping(facts.get("knobs")).get("SERVER_CPUS")
-    return frozenset(parse_list(words)) if isinstance(words, str) and words else frozenset()
+    return frozenset(parse_list(words)) if words else frozenset()
 
 
 def _cgroups(run: Path, services: Iterable[str]) -> dict[str, str | FarCounters]:

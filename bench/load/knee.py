@@ -8,13 +8,17 @@ import os
 import re
 import shutil
 import time
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta
 
 from bench.core.errors import UserError
 from bench.core.files import as_object, mapping, read_bytes, write_file
 from bench.core.formats import plain
+from bench.core.typed import read_or_none
 from bench.load.answers import ask, ready_timeout_s
 from bench.load.cpu_counters import SHARED, CpuCounters, cgroup_root, find_cgroups
 from bench.load.failures import TOOL_FAILED, Failed
@@ -23,9 +27,10 @@ from bench.load.knee_search import LONGEST_S, SearchStep, first_rate, next_searc
 from bench.load.save import last_words, publish, run_tool, save_reports
 from bench.load.task import Task, pinned
 from bench.load.turns import Turns, is_spoiled
-from bench.plan.levels import SEARCHED
 from bench.records.knee import CLIENT, REQUESTS, Trial, is_positive, trial_of
+from bench.run.facts import read_run_facts
 from bench.tools import parse
+from bench.tools.levels import knee_level
 from bench.tools.send_lag import read_lag
 from bench.tools.tool import OUTPUT
 from bench.validity.run_rules import NULL, noise_limits_of
@@ -34,15 +39,15 @@ HOST_JSON = "host.json"
 _TRIAL = re.compile(r"(\d+)-(\d+)-\d+\Z", re.ASCII)
 
 
-def trials_of(folder: Path) -> list[Trial]:
-    """The trials in a measurement's folder, in order."""
+def trials_of(folder: Path, redirects: Sequence[int] = ()) -> list[Trial]:
+    """The trials in a measurement's folder, in order; `redirects` are right responses, too."""
     trials = []
     named = sorted(
         (int(found[1]), int(found[2]), path) for path in folder.glob("trials/*") if (found := _TRIAL.match(path.name))
     )
     for _, rate, path in named:
         output = read_bytes(f"{path}/output.json")
-        parsed = None if output is None else parse("vegeta", output)
+        parsed = None if output is None else parse("vegeta", output, redirects)
         lag = read_lag(as_object(read_bytes(f"{path}/lag.json") or b""))
         host = mapping(as_object(read_bytes(f"{path}/{HOST_JSON}") or b""))
         busy = host.get("busy") if is_positive(host.get("busy")) else None
@@ -50,51 +55,51 @@ def trials_of(folder: Path) -> list[Trial]:
     return trials
 
 
-def _found(path: Path) -> int | None:
-    """The knee in a search's knee.json; None if it found none, or took it from another search."""
-    facts = mapping(as_object(read_bytes(str(path)) or b""))
-    rate = facts.get("rate")
-    known = facts.get("reason") is None or facts.get("ended_by") == CLIENT
-    searched = known and facts.get("found_in") is None and facts.get("share") is None
-    return rate if searched and isinstance(rate, int) and is_positive(rate) else None
+@dataclass(frozen=True, slots=True)
+class SavedKnee:
+    """What loads need of a knee.json. `reason`: why there is no knee; `found_in`, `share`: another search found it."""
+
+    rate: Annotated[int, Meta(gt=0)]
+    seconds: Annotated[int, Meta(gt=0)]
+    reason: str | None = None
+    found_in: str | None = None
+    ended_by: str | None = None
+    share: float | None = None
+
+    @property
+    def found_here(self) -> bool:
+        """Whether its own search found it."""
+        known = self.reason is None or self.ended_by == CLIENT
+        return known and self.found_in is None and self.share is None
 
 
-def earlier_knee(folder: Path) -> tuple[str, int, bool] | None:
-    """(round, knee, whether the load generator was the limit) of the first earlier round that found this cell's knee.
+def _saved(path: Path) -> SavedKnee | None:
+    return read_or_none(SavedKnee, as_object(read_bytes(str(path)) or b""))
 
-    `folder` is that of the cell's measurement.
-    """
+
+def earlier_knee(folder: Path) -> tuple[str, SavedKnee] | None:
+    """(round, knee) of the first earlier round that found this cell's knee; `folder` is that of its measurement."""
     own, _, scenario, cell, _, service = folder.parts[-6:]
-    for path in _searches(folder, f"{scenario}/{cell}/w1/{service}"):
-        name = path.parts[-7]
-        if name < own and (rate := _found(path)) is not None:
-            return name, rate, mapping(as_object(read_bytes(str(path)) or b"")).get("ended_by") == CLIENT
-    return None
+    found = _searches(Path(*folder.parts[:-6]), f"{scenario}/{cell}/w1/{service}")
+    return next(((path.parts[-7], knee) for path, knee in found if path.parts[-7] < own), None)
 
 
-def _searches(folder: Path, cells: str) -> list[Path]:
-    """The knee.json files of these cells in all rounds, except those of steps that were set aside."""
-    raw = Path(*folder.parts[:-6])
-    return sorted(path for path in raw.glob(f"r*/*/{cells}/knee.json") if "." not in path.parts[-6])
+def _searches(raw: Path, cells: str) -> Iterator[tuple[Path, SavedKnee]]:
+    """The knees that were found in these cells by round, except in steps that were set aside."""
+    for path in sorted(raw.glob(f"r*/*/{cells}/knee.json")):
+        if "." not in path.parts[-6] and (knee := _saved(path)) and knee.found_here:
+            yield path, knee
 
 
-def slowest_knee(folder: Path, limit_s: float) -> tuple[str, int]:
-    """("ROUND SERVICE", knee) of the lowest knee in this run and scenario; UserError if none was found."""
-    scenario = folder.parts[-4]
-    found: dict[str, tuple[str, int]] = {}
-    cell = f"vegeta-{knee_level(limit_s)}"
-    for path in _searches(folder, f"{scenario}/{cell}/w1/*"):
-        if (rate := _found(path)) is not None:
-            service = path.parts[-2]
-            found.setdefault(service, (f"{path.parts[-7]} {service}", rate))
+def slowest_knee(raw: Path, scenario: str, limit_s: float) -> tuple[str, str, int]:
+    """(round, service, knee) of the lowest knee in a run's raw files; UserError if none was found."""
+    found: dict[str, tuple[str, str, int]] = {}
+    for path, knee in _searches(raw, f"{scenario}/vegeta-{knee_level(limit_s)}/w1/*"):
+        service = path.parts[-2]
+        found.setdefault(service, (path.parts[-7], service, knee.rate))
     if not found:
         raise UserError(f"this level is a share of a knee, but none of {scenario} was found in this run")
-    return min(found.values(), key=lambda where_rate: where_rate[1])
-
-
-def knee_level(limit_s: float) -> str:
-    """The name of the level that searches for the knee with this limit."""
-    return f"{SEARCHED}p99-{round(1000 * limit_s)}ms"
+    return min(found.values(), key=lambda knee: knee[2])
 
 
 KNEE_JSON, TRIALS = "knee.json", "trials"
@@ -126,8 +131,7 @@ class _Host:
     """Other activity on the machine during a trial."""
 
     def __init__(self, run: Path, service: str) -> None:
-        facts = as_object(read_bytes(str(run / "run.json")) or b"") or {}
-        self._names, self._limits = (service, *SHARED), noise_limits_of(mapping(facts.get("knobs")))
+        self._names, self._limits = (service, *SHARED), noise_limits_of(read_run_facts(run).knobs)
         self._counters = CpuCounters(find_cgroups(self._names, cgroup_root()))
         self._began, self._before = time.monotonic_ns(), self._counters.read(*self._names)
 
@@ -158,18 +162,18 @@ def next_trial(task: Task, first: int | None = None) -> Task | None:
     that share of the lowest knee of all services in this run and scenario.
     """
     folder, limit_s, share = task.folder, task.planned.knee_p99_s or 0.0, task.planned.knee_share
-    trials, found_in = trials_of(folder), None
+    trials, found_in = trials_of(folder, task.planned.redirects), None
     if share is not None:
         try:
-            found_in, least = slowest_knee(folder, limit_s)
+            number, service, least = slowest_knee(Path(*folder.parts[:-6]), folder.parts[-4], limit_s)
         except UserError as error:
             raise Failed(TOOL_FAILED, str(error)) from error
+        found_in = f"{number} {service}"
         rate = max(1, math.floor(share * least))
         step = SearchStep(rate, min(LONGEST_S, math.ceil(REQUESTS / rate)), done=True)
     elif not trials and (earlier := earlier_knee(folder)):
-        found_in, rate, by_client = earlier
-        ended_by = CLIENT if by_client else None
-        step = SearchStep(rate, trial_seconds(rate, limit_s), done=True, ended_by=ended_by)
+        found_in, knee = earlier
+        step = SearchStep(knee.rate, trial_seconds(knee.rate, limit_s), done=True, ended_by=knee.ended_by)
     else:
         step = next_search_step(trials, limit_s, first, task.entry.knee_ceiling)
     if not step.done:
@@ -194,11 +198,9 @@ def at_rate(task: Task, rate: float, seconds: float, most_workers: int | None = 
 
 def at_knee(task: Task) -> Task:
     """The task at the knee that was found; Failed if there is none."""
-    facts = mapping(as_object(read_bytes(str(task.folder / KNEE_JSON)) or b""))
-    rate, seconds = facts.get("rate"), facts.get("seconds")
-    if not isinstance(rate, int) or not isinstance(seconds, int):
+    if not (saved := _saved(task.folder / KNEE_JSON)):
         raise Failed(TOOL_FAILED, f"no rate was found for {task.folder}")
-    return at_rate(task, rate, seconds)
+    return at_rate(task, saved.rate, saved.seconds)
 
 
 def first_trial(task: Task) -> Task:
@@ -227,7 +229,7 @@ def _try_rate(trial: Task, host: _Host) -> None:
         words = f"the reports of {name} could not be saved in a trial of {rate}/s"
         raise Failed(TOOL_FAILED, f"{words}: {last_words(trial.folder / OUTPUT)}")
     give_up = time.monotonic() + float(ready_timeout_s())
-    while not (answer := ask(trial)).good:
+    while not (answer := ask(trial)).is_good(trial.planned):
         if time.monotonic() >= give_up:
             words = f"no good answer after a trial of {rate}/s: {answer.status} {answer.error}"
             raise Failed(TOOL_FAILED, words)

@@ -23,6 +23,7 @@ from bench.core.programs import KILLED, NOT_FOUND, guarded, memory_file, shell_s
 from bench.load.answers import SILENT, Answer, ask
 from bench.load.failures import TOOL_FAILED, Failed, shortened
 from bench.load.kernel_counters import Facts, Watch, counters, limits, sysctls
+from bench.load.sockets import traffic
 from bench.load.task import Task
 from bench.tools import TOOLS
 from bench.tools.tool import OUTPUT, Command, temporary
@@ -57,11 +58,12 @@ def run_load(task: Task, began: Callable[[], object] = lambda: None) -> Ran:
     task.write_body()
     _take_room(folder)
     facts: Facts = {"limits": limits(), "sysctls": sysctls(), "lead_requests": task.tool.lead_requests(task.load)}
-    clock = time.monotonic_ns()
+    clock, opened = time.monotonic_ns(), 0
 
     def begin() -> None:
-        nonlocal clock
+        nonlocal clock, opened
         began()
+        opened = traffic().opened
         facts["before"] = counters()
         clock = time.monotonic_ns()
         facts["start_ns"] = time.time_ns()
@@ -69,7 +71,7 @@ def run_load(task: Task, began: Callable[[], object] = lambda: None) -> Ran:
     with Watch(command.argv[0]) as watch:
         status = run_tool(task, command, begin)
         facts |= {"end_ns": time.time_ns(), "exit_status": status, "elapsed_ns": time.monotonic_ns() - clock}
-        facts["after"] = counters()
+        facts |= {"after": counters(), "opened": traffic().opened - opened}
     return Ran(task, command, status, facts | {"waits": watch.facts()})
 
 
@@ -110,12 +112,11 @@ def _cut_output(task: Task) -> str:
 def _failure(task: Task, status: int, *, saved: bool) -> str:
     """Why the load failed; empty if it did not."""
     name, words = task.tool.name, last_words(temporary(task.folder, OUTPUT))
-    full = not _has_room(task.folder)
     if status in KILLED:
         return f"{name} did not end within {plain(task.deadline_s)} s, and was killed: {words}"
     if status:
         return f"{name} ended with status {status}: {words}"
-    if full:
+    if not _has_room(task.folder):
         # wrk and ab do not report that their output could not be written.
         return f"{task.folder} has no room for the output of {name}: No space left on device"
     return "" if saved else f"the reports of {name} could not be saved: {words}"
@@ -166,11 +167,8 @@ def publish(folder: Path) -> None:
     """Sync the files and give them their final names, tool.json last."""
     there = [name for name in FILES if temporary(folder, name).exists()]
     for name in there:
-        handle = os.open(temporary(folder, name), os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        with temporary(folder, name).open("rb") as file:
+            os.fsync(file.fileno())
     for name in there:
         temporary(folder, name).rename(folder / name)
 
@@ -185,11 +183,8 @@ def tool_json(facts: Mapping[str, Any], tool: str, version: str, argv: Sequence[
 def _take_room(folder: Path) -> None:
     """Allocate tool.json before the load, so that the result can still be written if the load fills the disk."""
     try:
-        handle = os.open(temporary(folder, TOOL_JSON), os.O_WRONLY | os.O_CREAT, 0o666)
-        try:
-            os.posix_fallocate(handle, 0, ROOM_BYTES)
-        finally:
-            os.close(handle)
+        with temporary(folder, TOOL_JSON).open("ab") as file:
+            os.posix_fallocate(file.fileno(), 0, ROOM_BYTES)
     except OSError as error:
         raise Failed(TOOL_FAILED, f"cannot write 64 KiB to {folder}") from error
 

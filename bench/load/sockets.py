@@ -72,15 +72,22 @@ def unread_connections(peer: tuple[str, int]) -> int:
         return 0
 
 
-def received_octets(counts: Path = COUNTS, packets: Path = PACKETS) -> int:
-    """The bytes of data in all packets that this network namespace has received, without their headers.
+class Traffic(NamedTuple):
+    """What this network namespace has done so far: connections that it opened, and bytes of data that it received."""
 
-    Unlike a connection's own count it keeps those of connections that were closed. Acknowledgements add nothing, and
-    what the packet that opens a connection has beyond `HEADERS_BYTES` is taken off.
+    opened: int
+    octets: int
+
+
+def traffic(counts: Path = COUNTS, packets: Path = PACKETS) -> Traffic:
+    """The bytes are those in all packets, without their headers.
+
+    Unlike a connection's own count they include those of connections that were closed. Acknowledgements add nothing,
+    and what the packet that opens a connection has beyond `HEADERS_BYTES` is taken off.
     """
     headers = HEADERS_BYTES * _counted(packets, "Ip:", "InReceives")
-    opened = OPENING_BYTES * _counted(packets, "Tcp:", "ActiveOpens")
-    return _counted(counts, "IpExt:", "InOctets") - headers - opened
+    opened = _counted(packets, "Tcp:", "ActiveOpens")
+    return Traffic(opened, _counted(counts, "IpExt:", "InOctets") - headers - OPENING_BYTES * opened)
 
 
 def _counted(file: Path, group: str, name: str) -> int:

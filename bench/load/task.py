@@ -22,7 +22,6 @@ from bench.core.files import as_object, mapping, read_bytes, write_file
 from bench.core.typed import read_as
 from bench.load.failures import WRONG_USAGE, Failed, explained
 from bench.plan.event import Event
-from bench.plan.levels import parse_level
 from bench.plan.measurement import Measurement
 from bench.tools import SOCKETS, TOOLS
 from bench.tools.tool import CannotError, Command, Load, Request, Tool
@@ -180,7 +179,7 @@ def task_of(run: str, entry: StepLoad) -> Task:
         threads=planned.threads,
         keepalive=planned.keepalive,
         # At a share of what a table's connections reach, no more are in use at once, on average.
-        most_connections=max(CONNECTIONS, parse_level(planned.table[2]).connections or 0) if planned.share_of else None,
+        most_connections=max(CONNECTIONS, planned.table.level.connections or 0) if planned.share_of else None,
         latency_s=planned.knee_p99_s or 0.0,
     )
     return Task(entry, tool, load, Path(folder), entry.deadline_s)
@@ -215,8 +214,11 @@ def pinned(load: Load) -> Load:
     """The load with the host's name in the URL replaced by its address.
 
     A tool that resolves the name for each connection, as hey does, would load Docker's daemon, which is the resolver.
-    A name that does not resolve is kept, so that the tool reports the error.
+    A name that does not resolve is kept, so that the tool reports the error; so is that of an https URL, which a server
+    may need to choose its certificate and site.
     """
+    if not load.url.startswith(HTTP):
+        return load
     host = load.url.removeprefix(HTTP).partition("/")[0].partition(":")[0]
     try:
         done = subprocess.run(["getent", "ahostsv4", host], capture_output=True, check=False)

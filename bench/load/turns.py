@@ -20,7 +20,7 @@ from typing import Any
 
 from bench.load.cpu_counters import CpuCounters, Reading
 from bench.load.held import Freezer, HeldTool
-from bench.load.sockets import connections_to, received_octets, unread_connections
+from bench.load.sockets import Traffic, connections_to, traffic, unread_connections
 from bench.records.resource_usage import foreign_ratio
 from bench.records.turns import ALL_TASKS, MAX_LATE, NOT_CONTAINERS, RAN, WAITED, Turn
 from bench.validity.run_rules import NoiseLimits
@@ -72,34 +72,28 @@ class Turns:
       counts, but not in the time.
     - `rest_s`: how long turns wait for more data; a late response increases it.
     - `received`: bytes received when the last turn ended.
+    - `opened`: connections that were opened in the turns.
     """
 
     count: int = 0
     load_ns: int = 0
     drain_ns: int = 0
     drains_cut: int = 0
+    late: int = 0
     cpu_ns: dict[str, int] = field(default_factory=dict)
     host_ticks: list[int] = field(default_factory=lambda: [0] * 8)
     each: list[Turn] = field(default_factory=list)
     end: str = ""
-    late: int = 0
     rest_s: float = 0.0
     received: int = 0
+    opened: int = 0
 
     def told(self, missing: Mapping[str, str]) -> dict[str, Any]:
         """The entry in tool.json; `missing`: why a container's CPU time is unknown."""
-        return {
-            "count": self.count,
-            "load_ns": self.load_ns,
-            "drain_ns": self.drain_ns,
-            "drains_cut": self.drains_cut,
-            "late": self.late,
-            "cpu_ns": self.cpu_ns,
-            "host_ticks": self.host_ticks,
-            "each": [asdict(turn) for turn in self.each],
-            "end": self.end,
-            "missing": missing,
-        }
+        sums = asdict(self)
+        for name in ("rest_s", "received", "opened"):
+            del sums[name]
+        return sums | {"missing": missing}
 
     @property
     def too_late(self) -> bool:
@@ -130,10 +124,13 @@ class Turns:
         after: Reading,
         *,
         cut: bool = False,
-        octets: int = 0,
+        moved: tuple[Traffic, Traffic] = (Traffic(0, 0), Traffic(0, 0)),
         long: bool | None = None,
     ) -> None:
-        """Add a turn; `times_ns`: when it began, when its load ended, and when the last response had come."""
+        """Add a turn; `times_ns`: when it began, when its load ended, and when the last response had come.
+
+        `moved` is the traffic before and after it.
+        """
         began, held, done = times_ns
         # The sum over a service's threads decreases when threads end.
         used = {name: max(0, ns - before.cpu_ns[name]) for name, ns in after.cpu_ns.items() if name in before.cpu_ns}
@@ -141,6 +138,8 @@ class Turns:
         self.load_ns += held - began
         self.drain_ns += done - held
         self.drains_cut += cut
+        self.opened += moved[1].opened - moved[0].opened
+        octets = max(0, moved[1].octets - moved[0].octets)
         self.each.append(Turn(began, held - began, done - held, octets, used, long))
         for name, ns in used.items():
             self.cpu_ns[name] = self.cpu_ns.get(name, 0) + ns
@@ -250,7 +249,7 @@ class _Watch:
 
 def _take_turn(runner: Runner, turns: Turns, turn_s: float, watch: _Watch, *, long: bool) -> None:
     turns.look_back(connections_to(runner.peer).received)
-    before, octets = watch.read(runner.service), received_octets()
+    before, moved = watch.read(runner.service), traffic()
     began = watch.clock()
     runner.tool.resume()
     time.sleep(turn_s * (LONG if long else SHORT))
@@ -261,7 +260,7 @@ def _take_turn(runner: Runner, turns: Turns, turn_s: float, watch: _Watch, *, lo
     after = watch.read(runner.service)
     if turns.rest_s and not cut:
         done, cut, after = _wait_for_the_rest(runner, turns.rest_s, watch, (done, give_up), after)
-    turns.add((began, held, done), before, after, cut=cut, octets=max(0, received_octets() - octets), long=long)
+    turns.add((began, held, done), before, after, cut=cut, moved=(moved, traffic()), long=long)
     turns.received = connections_to(runner.peer).received
 
 
@@ -271,7 +270,7 @@ def _take_last_turn(runner: Runner, turns: Turns, turn_s: float, watch: _Watch) 
     Up to one request per connection is then in flight and not counted.
     """
     turns.look_back(connections_to(runner.peer).received)
-    before, octets = watch.read(runner.service), received_octets()
+    before, moved = watch.read(runner.service), traffic()
     began = watch.clock()
     runner.tool.resume()
     time.sleep(turn_s)
@@ -279,7 +278,7 @@ def _take_last_turn(runner: Runner, turns: Turns, turn_s: float, watch: _Watch) 
     runner.tool.interrupt()
     runner.tool.end()
     ended = watch.clock()
-    turns.add((began, told, ended), before, watch.read(runner.service), octets=max(0, received_octets() - octets))
+    turns.add((began, told, ended), before, watch.read(runner.service), moved=(moved, traffic()))
     turns.end = INTERRUPTED
     _settle(runner, watch.counters, ended, watch.clock)
 

@@ -14,7 +14,7 @@ SERVICES = Path("services")
 INTERFACES = {"wsgi": "WSGI", "asgi": "ASGI", "rsgi": "RSGI"}
 HEAD = """# Catalogue
 
-<!-- from services/matrix.toml, by scripts/generate.sh: do not edit -->
+<!-- from the matrix (services/matrix.toml), by scripts/generate.sh: do not edit -->
 
 A stack is a server with a framework that it can host. On one Python and one base image it is a Docker Compose service.
 """
@@ -66,15 +66,10 @@ def _servers(matrix: Matrix) -> Iterator[Sequence[str]]:
 
 def _frameworks(matrix: Matrix) -> Iterator[Sequence[str]]:
     for framework in matrix.frameworks.values():
-        lacks = "; ".join(
-            f"{_but(framework.offers) if route == '*' else route}: {why}" for route, why in framework.lacks.items()
-        )
+        most = " and ".join(filter(None, ("all but the basic routes", ", ".join(framework.offers))))
+        lacks = "; ".join(f"{most if route == '*' else route}: {why}" for route, why in framework.lacks.items())
         needs = " or ".join(INTERFACES.get(i, f"`{i}`") for i in framework.interfaces)
         yield f"`{framework.name}`", needs, versions(matrix, "framework", framework.name) or "(no framework)", lacks
-
-
-def _but(offers: Sequence[str]) -> str:
-    return " and ".join(("all but the basic routes", *([", ".join(offers)] if offers else [])))
 
 
 def _pythons(matrix: Matrix) -> Iterator[Sequence[str]]:

@@ -6,11 +6,15 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from bench.core.service_settings import NO_SETTINGS
+from bench.matrix.flags import FLAGS, flag_words
 from bench.matrix.knobs import LIMITS, REF, THREADS
 from bench.matrix.model import Matrix, Service, python_image, python_label, suffix
 from bench.matrix.settings import SETTINGS
+from bench.matrix.start_command import START
+from driver.messages import CHANGES
 
-HEADER = "# Generated from services/matrix.toml by scripts/generate.sh: do not edit.\n"
+HEADER = "# Generated from the matrix (services/matrix.toml) by scripts/generate.sh: do not edit.\n"
 WORKER = ("$WORKER_CLASS", "${WORKER_CLASS:-sync}", "sync")
 PORT, KNOBS = "8080", {"WORKERS": "1", "BACKLOG": "2048"}
 """What every server gets, with its default, as in services/template.yml."""
@@ -37,11 +41,12 @@ def run_services(matrix: Matrix, services: Iterable[Service], *, locks: str = ""
     """
     own = {service.name for _, service, chosen in _quick_services(matrix) if not chosen}
     chosen = list(services)
-    plain = {s.built_as: replace(s, name=s.built_as, settings=(), plain=None) for s in chosen}
+    plain = {s.built_as: replace(s, name=s.built_as, settings=NO_SETTINGS, plain=None) for s in chosen}
     body = "".join(
         _service(name, s, matrix, folder="services/", locks=locks) for name, s in plain.items() if name not in own
     )
     body += "".join(_varied(s) for s in chosen if s.settings)
+    body += f"volumes: {{{CHANGES}: {{}}}}\n" if any(s.framework.own for s in chosen) else ""
     return f"services:\n{body}" if body else "services: {}\n"
 
 
@@ -98,11 +103,18 @@ def _service(
     }
     if packages:
         args |= {"BUILD_PACKAGES": " ".join(packages.build), "RUN_PACKAGES": " ".join(packages.run)}
-    if service.package and not service.wheel:
+    if service.wheel:
+        args |= {"CHANGED": str(service.package), "PYTHON_RELEASED": matrix.pythons[service.python].released}
+    elif service.package:
         args["PACKAGE"] = service.package
+    if service.framework.own:
+        # What it does not ask for would hide what it forgets, and contradict what it pins.
+        args["SERVER_BASE"] = "bare"
+        if service.framework.own.apt:
+            args["APT"] = service.framework.own.apt
     lines = [
         f"  {name}:",
-        f"    extends: {{file: {folder}template.yml, service: app}}",
+        f"    extends: {{file: {folder}template.yml, service: {_template(service)}}}",
         f"    image: {json.dumps(service.image if service.framework.own else 'bench/' + alias)}",
         *(["    profiles: [matrix]"] if profile else []),
         "    build:",
@@ -114,6 +126,11 @@ def _service(
         *([f"    networks: {{bench: {{aliases: [{json.dumps(alias)}]}}}}"] if chosen else []),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _template(service: Service) -> str:
+    """The service of template.yml that it extends."""
+    return "own-app" if service.framework.own else "app"
 
 
 def _environment(service: Service) -> dict[str, str | None]:
@@ -130,26 +147,29 @@ def environment_of(service: Service, settings: Mapping[str, str]) -> dict[str, s
 
 def _settings(service: Service) -> dict[str, str]:
     """Its varied settings that are environment variables."""
-    return {name: value for name, value in service.settings if name not in {*LIMITS, REF}}
+    return {name: value for name, value in service.settings.items() if name not in {*LIMITS, REF, FLAGS}}
 
 
 def _varied(service: Service) -> str:
     """The YAML of a service with varied settings, which uses the image of the service without them."""
-    limits = {key: value for name, value in service.settings if (key := LIMITS.get(name))}
+    limits = {key: value for name, value in service.settings.items() if (key := LIMITS.get(name))}
     environment = _environment(service) | _settings(service)
+    # Compose would replace variables in it.
+    command = [word.replace("$", "$$") for word in (START, *flag_words(service.settings))]
     lines = [
         f"  {service.name}:",
-        "    extends: {file: services/template.yml, service: app}",
+        f"    extends: {{file: services/template.yml, service: {_template(service)}}}",
         f"    image: {json.dumps(service.image)}",
         "    pull_policy: never",
         *([f"    environment: {json.dumps(environment)}"] if environment else []),
+        *([f"    command: {json.dumps(command)}"] if len(command) > 1 else []),
         *(f"    {key}: {json.dumps(value)}" for key, value in limits.items()),
     ]
     return "\n".join(lines) + "\n"
 
 
 def _on_top(service: Service, locks: str) -> list[str]:
-    """The build options that add a package's wheel or a user's own app to the service's image."""
+    """The build options that add packages' wheels or a user's own app to the service's image."""
     own = service.framework.own
     if own is not None:
         lock = f"{locks}{own.lock_suffix}/{python_label(service.python)}"
@@ -157,8 +177,8 @@ def _on_top(service: Service, locks: str) -> list[str]:
         return ["      target: own-app", f"      additional_contexts: {json.dumps(contexts)}"]
     if service.wheel:
         return [
-            "      target: with-wheel",
-            f"      additional_contexts: {json.dumps({'package-wheel': service.wheel})}",
+            "      target: with-package",
+            f"      additional_contexts: {json.dumps({'package-wheels': service.wheel})}",
         ]
     return []
 

@@ -9,13 +9,15 @@ from __future__ import annotations
 import fnmatch
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from functools import cache
 from pathlib import Path
 
 from bench.core.errors import UserError
+from bench.core.service_settings import Settings
+from bench.matrix.flags import FLAGS
 from bench.matrix.model import Service
 from bench.matrix.settings import NUMBER, SETTINGS
 
@@ -40,6 +42,8 @@ REF = "REF"
 """The first setting of a service if two refs are compared: the ref that it is from. Not an environment variable."""
 FIXED = frozenset({REF, "PORT", "HOME", "PATH", "PYTHONPATH", "SERVER", "FRAMEWORK", "UPSTREAM_URL"})
 """Variables that the harness sets itself, besides DATABASE_*; they cannot be varied."""
+AS_FLAGS = frozenset({FLAGS, "GUNICORN_CMD_ARGS"})
+"""Not for --vary, because --flags does it: flags of `start` prevail over those in gunicorn's variable."""
 AT_ONCE = 16
 """Threads of a service with a user's own app, over all workers, if its server has a thread pool.
 
@@ -72,6 +76,8 @@ def parse_knob(text: str) -> Knob:
     name, mark, rest = text.partition("=")
     if not mark or not re.fullmatch(r"[A-Z][A-Z0-9_]{0,40}", name, re.ASCII):
         raise UserError(f"--vary {text!r} is not NAME=VALUE,VALUE, such as THREADS=2,4,16")
+    if name in AS_FLAGS:
+        raise UserError(f"--vary {name}: use --flags 'SERVER: FLAGS', such as 'gunicorn-*: --preload'")
     if name in FIXED or name.startswith("DATABASE_"):
         raise UserError(f"--vary {name}: the harness needs its value")
     values = tuple(rest.split(","))
@@ -106,19 +112,19 @@ def _number(value: str) -> Decimal | str:
         return value
 
 
-def varied(service: Service, settings: tuple[tuple[str, str], ...]) -> Service:
-    """`service` with these settings, and a name that says so: `gunicorn-gthread-flask-py313-debian-threads4`."""
-    slugs = "-".join(f"{slug(name)}{slug(value)}" for name, value in settings)
+def varied(service: Service, values: Sequence[tuple[str, str]]) -> Service:
+    """`service` with these values of knobs, and a name that says so: `gunicorn-gthread-flask-py313-debian-threads4`."""
+    slugs = "-".join(f"{slug(name)}{slug(value)}" for name, value in values)
     name = f"{service.name}-{slugs}"
     # Values may differ only in characters that a host name cannot have.
-    exact = all(re.fullmatch(r"[a-z0-9]+(\.[a-z0-9]+)*", value) for _, value in settings)
-    name = host_name(name, repr(settings), exact=exact)
-    return replace(service, name=name, settings=settings, plain=service.name)
+    exact = all(re.fullmatch(r"[a-z0-9]+(\.[a-z0-9]+)*", value) for _, value in values)
+    name = host_name(name, repr(values), exact=exact)
+    return replace(service, name=name, settings=Settings(values), plain=service.name)
 
 
 def with_threads(service: Service, workers: str) -> Service:
     """`service` with enough threads per worker to have at least `AT_ONCE` in all of its `workers`."""
-    own = int(dict(service.settings).get("WORKERS", workers))
+    own = int(service.settings.get("WORKERS", workers))
     return replace(service, threads=str(-(-AT_ONCE // own)))
 
 
@@ -138,29 +144,45 @@ def slug(word: str) -> str:
 def reader(root: Path = Path("services")) -> Reads:
     """A function that says whether a service reads a knob, from the files below `root`."""
 
-    @cache
-    def in_files(folder: Path, name: str) -> bool:
-        # As a variable is written in shell, Python or a format string, but not in a comment.
-        pattern = re.compile(rf"""\$\{{?{name}\b|["']{name}["']|\{{{name}\}}""")
-        return any(pattern.search(text) for text in _sources(root, folder))
-
     def reads(service: Service, name: str) -> str | None:
         cpython = not service.python.startswith("pypy")
         if name == JIT:
             new = cpython and tuple(map(int, service.python.split("."))) >= (3, 13)
             return None if new else f"Python {service.python} reads no {JIT}: CPython does, from 3.13 on"
-        server, framework = service.server, service.framework
-        libc = LIBC if service.base == "debian" else ()
-        known = (*LIMITS, INTERPRETER, *libc, *server.reads, *framework.environment)
-        found = any(fnmatch.fnmatchcase(name, pattern) for pattern in known)
-        folders = (root / "servers" / server.name, root / "frameworks" / framework.folder)
-        if flag := shadowing_flag(folders[0] / "start", server.reads, name):
+        server = service.server
+        if flag := shadowing_flag(root / "servers" / server.name / "start", server.reads, name):
             return f"{server.name} is started with {flag}, which prevails over it"
-        if found or any(in_files(folder, name) for folder in folders):
+        if _read_by_programs(service, name) or any(_reading(root, folder, name) for folder in _folders(service)):
             return None
         return f"neither {server.name} nor its app reads {name}"
 
     return reads
+
+
+def only_start_reads(service: Service, name: str, root: Path) -> bool:
+    """Whether only a shell script reads a variable, so that it takes effect in the command line or nowhere."""
+    found = [text for folder in _folders(service) for text in _reading(root, folder, name)]
+    in_shell = bool(found) and all(text.startswith("#!/bin/sh") for text in found)
+    return in_shell and not _read_by_programs(service, name)
+
+
+def _read_by_programs(service: Service, name: str) -> bool:
+    """Whether it is a limit, or a variable that the interpreter, its libraries, the server or the app reads itself."""
+    libc = LIBC if service.base == "debian" else ()
+    known = (*LIMITS, INTERPRETER, *libc, *service.server.reads, *service.framework.environment)
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in known)
+
+
+def _folders(service: Service) -> tuple[str, str]:
+    return f"servers/{service.server.name}", f"frameworks/{service.framework.folder}"
+
+
+@cache
+def _reading(root: Path, folder: str, name: str) -> tuple[str, ...]:
+    """The texts in a folder below `root`, and those that they import, that read a variable."""
+    # As a variable is written in shell, Python or a format string, but not in a comment.
+    pattern = re.compile(rf"""\$\{{?{name}\b|["']{name}["']|\{{{name}\}}""")
+    return tuple(text for text in _sources(root, root / folder) if pattern.search(text))
 
 
 def shadowing_flag(start: Path, patterns: Iterable[str], name: str) -> str | None:
@@ -183,12 +205,13 @@ def started_with(service: Service, name: str, settings: Mapping[str, str], root:
     given = rf"""\$\{{{name}:-([^}}]+)\}}|(?:get|setdefault)\("{name}", "([^"]+)"\)"""
     texts = _sources(root, root / "servers" / service.server.name)
     in_files = next((found[1] or found[2] for text in texts if (found := re.search(given, text))), None)
-    return dict(service.settings).get(name) or in_files or settings.get(name)
+    return service.settings.get(name) or in_files or settings.get(name)
 
 
 def _sources(root: Path, folder: Path) -> Iterator[str]:
-    """The texts of a folder's files, and of the modules of `common` that they import, directly or not."""
-    texts = [text for path in sorted(folder.rglob("*")) if (text := _text(path)) is not None]
+    """The texts of a folder's files but its facts, and of the modules of `common` that they import, directly or not."""
+    files = (path for path in sorted(folder.rglob("*")) if path.suffix != ".toml")
+    texts = [text for path in files if (text := _text(path)) is not None]
     seen: set[str] = set()
     while texts:
         text = texts.pop()

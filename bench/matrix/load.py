@@ -1,15 +1,15 @@
-"""Reads and checks services/matrix.toml, whose keys are the fields of the types in model.py.
+"""Reads and checks services/matrix.toml and the files of servers, frameworks, presets and self-tests.
 
-An error names the place of the wrong key or value. Every text must be a single printable line, because it becomes a
-container's name, a line of a Compose file or a cell of a table.
+Their keys are the fields of the types in model.py. An error names the file, and the wrong key or value. Every text must
+be a single printable line, because it becomes a container's name, a line of a Compose file or a cell of a table.
 """
 
 from __future__ import annotations
 
-import itertools
+import fnmatch
 import tomllib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,25 +20,28 @@ from bench.matrix.model import (
     NAME,
     Base,
     Count,
+    Default,
     Framework,
     Matrix,
-    Notes,
     Packages,
     Preset,
     Python,
     Route,
     Seconds,
     Server,
-    ServerDefaults,
     Skip,
     legal_services,
     python_image,
 )
+from bench.tools.levels import Level
 
 T = TypeVar("T")
 MATRIX = Path("services/matrix.toml")
+ENTRIES = ("servers/*/server.toml", "frameworks/*/framework.toml", "presets/*.toml")
+"""Files next to matrix.toml with one entry each: TABLE/NAME/... or TABLE/NAME.toml."""
+SELFTESTS = "selftests.toml"
 LOCAL = "matrix.local.toml"
-"""A file next to matrix.toml, not in git, with values that are added to it or replace its values."""
+"""A file next to matrix.toml, not in git, with values that are added to those of all files or replace them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +65,26 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class File:
-    """The whole file. Tables of type `Any` are typed one by one, so that errors name the entry."""
+class Order:
+    """The names that come first, in this order."""
+
+    servers: tuple[str, ...] = ()
+    frameworks: tuple[str, ...] = ()
+    presets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SharedDefault:
+    """A default of several servers (globs) in the matrix.toml of a ref from before server.toml."""
+
+    servers: tuple[str, ...]
+    value: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """The tables of all files. Those of type `Any` are typed one by one, so that errors name the entry."""
 
     schema: int
     defaults: Defaults
@@ -74,22 +95,46 @@ class File:
     routes: Mapping[str, Any]
     presets: Mapping[str, Any]
     selftests: Mapping[str, Any] = field(default_factory=dict)
+    order: Order = field(default_factory=Order)
     notes: Mapping[str, Any] = field(default_factory=dict)
-    server_defaults: ServerDefaults = field(default_factory=ServerDefaults)
+    """Only in refs from before server.toml, as are the next ones."""
+    server_defaults: Mapping[str, tuple[SharedDefault, ...]] = field(default_factory=dict)
     sources: Mapping[str, Source] = field(default_factory=dict)
     skip: tuple[Skip, ...] = ()
 
 
 def load_matrix(path: Path = MATRIX) -> Matrix:
-    """The matrix in the file, with `LOCAL` if it exists; UserError with the file and what is wrong in it."""
-    local = path.with_name(LOCAL)
-    data = _read(path)
-    if local.exists():
-        data, path = merged(data, _read(local)), local
+    """The matrix in this file and those next to it; UserError with the file and what is wrong in it."""
+    data, files = read_tables(path)
     try:
         return parse_matrix(data)
     except ValueError as error:
-        raise UserError(f"{path} is not a valid matrix: {error}; see `git diff {path}`") from error
+        place = max((place for place in files if place in str(error)), key=len)
+        raise UserError(f"{files[place]} is not a valid matrix: {error}; see `git diff {files[place]}`") from error
+
+
+def read_tables(path: Path) -> tuple[dict[str, Any], dict[str, Path]]:
+    """The tables of all files as one mapping, and which file has each place (`servers.bjoern`; empty: all others)."""
+    data: dict[str, Any] = {}
+    files: dict[str, Path] = {}
+    for file, tables in _files(path):
+        data = merged(data, tables)
+        entries = ((table, entry) for table, entry in tables.items() if isinstance(entry, dict))
+        files |= {f"{table}.{name}": file for table, entry in entries for name in entry}
+        files |= {"": file} if file.name in (path.name, LOCAL) else {}
+    return data, files
+
+
+def _files(path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Each file with its tables; values of later ones replace those of earlier ones."""
+    yield path, _read(path)
+    for pattern in ENTRIES:
+        for file in sorted(path.parent.glob(pattern)):
+            table, name, *_ = file.relative_to(path.parent).parts
+            yield file, {table: {name.removesuffix(".toml"): _read(file)}}
+    for file in (path.with_name(SELFTESTS), path.with_name(LOCAL)):
+        if file.exists():
+            yield file, _read(file)
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -115,64 +160,75 @@ def parse_matrix(data: Mapping[str, Any]) -> Matrix:
     if data.get("schema", 1) != 1:
         raise ValueError(f"schema is {data['schema']}, this version reads 1")
     _check_texts(data)
-    file = typed(File, data)
-    routes = {n: _with_given(Route, v, f"routes.{n}", name=n, targets=0) for n, v in file.routes.items()}
+    tables = typed(Tables, data)
+    given = {"targets": 0, "redirects": ()}
+    routes = {n: _with_given(Route, v, f"routes.{n}", name=n, **given) for n, v in tables.routes.items()}
     matrix = Matrix(
-        bases={n: typed(Base, v, f"bases.{n}") for n, v in file.bases.items()},
-        pythons={n: typed(Python, v, f"pythons.{n}") for n, v in file.pythons.items()},
-        servers={n: _server(n, v, f"servers.{n}", file) for n, v in file.servers.items()},
+        bases={n: typed(Base, v, f"bases.{n}") for n, v in tables.bases.items()},
+        pythons={n: typed(Python, v, f"pythons.{n}") for n, v in tables.pythons.items()},
+        servers={n: _server(n, v, tables) for n, v in _ordered(tables.servers, tables.order.servers)},
         frameworks={
             n: _framework(n, v, f"frameworks.{n}", selftest=False, app=None, environment={})
-            for n, v in file.frameworks.items()
+            for n, v in _ordered(tables.frameworks, tables.order.frameworks)
         },
         routes=routes,
-        presets={n: _preset(n, v, f"presets.{n}", file.defaults) for n, v in file.presets.items()},
-        skips=file.skip,
-        default_python=file.defaults.python,
-        default_base=file.defaults.base,
-        selftests={n: _framework(n, v, f"selftests.{n}", selftest=True) for n, v in file.selftests.items()},
+        presets={
+            n: _preset(n, v, f"presets.{n}", tables.defaults) for n, v in _ordered(tables.presets, tables.order.presets)
+        },
+        skips=tables.skip,
+        default_python=tables.defaults.python,
+        default_base=tables.defaults.base,
+        selftests={n: _framework(n, v, f"selftests.{n}", selftest=True) for n, v in tables.selftests.items()},
     )
-    for name in itertools.chain(matrix.servers, matrix.frameworks, matrix.selftests, routes, matrix.presets):
-        if not NAME.match(name):
-            raise ValueError(f"name '{name}' may have only lower-case letters, digits and '-'")
-    for name in file.notes.keys() - matrix.servers.keys():
-        raise ValueError(f"notes.{name}: there is no server '{name}'")
-    _check_defaults(file.server_defaults, matrix.servers)
+    for table in ("servers", "frameworks", "selftests", "routes", "presets"):
+        for name in getattr(matrix, table):
+            if not NAME.match(name):
+                raise ValueError(f"{table}.{name}: a name may have only lower-case letters, digits and '-'")
     for python in matrix.pythons:
         python_image(python)
-    for framework in (*matrix.frameworks.values(), *matrix.selftests.values()):
-        _check_routes(framework, routes)
+    for table, frameworks in (("frameworks", matrix.frameworks), ("selftests", matrix.selftests)):
+        for framework in frameworks.values():
+            _check_routes(framework, routes, f"{table}.{framework.name}")
     return replace(matrix, services=tuple(legal_services(matrix, matrix.pythons, matrix.bases)))
 
 
-def _check_routes(framework: Framework, routes: Mapping[str, Route]) -> None:
+def _ordered(entries: Mapping[str, Any], first: Sequence[str]) -> list[tuple[str, Any]]:
+    return sorted(entries.items(), key=lambda one: first.index(one[0]) if one[0] in first else len(first))
+
+
+def _check_routes(framework: Framework, routes: Mapping[str, Route], place: str) -> None:
     for route in framework.lacks:
         if route != "*" and route not in routes:
-            raise ValueError(f"framework {framework.name} lacks '{route}', which is not a route")
+            raise ValueError(f"{place} lacks '{route}', which is not a route")
     for route in framework.offers:
         if route not in routes or routes[route].selftest:
-            raise ValueError(f"framework {framework.name} offers '{route}', which is not a route")
+            raise ValueError(f"{place} offers '{route}', which is not a route")
         if route in framework.lacks or "*" not in framework.lacks:
-            raise ValueError(f"framework {framework.name} offers '{route}': offers is for exceptions to lacks = '*'")
+            raise ValueError(f"{place} offers '{route}': offers is for exceptions to lacks = '*'")
 
 
-def _check_defaults(defaults: ServerDefaults, servers: Iterable[str]) -> None:
-    used = {id(default) for name in servers for default in defaults.of(name).values()}
-    for kind in (one.name for one in fields(defaults)):
-        for number, default in enumerate(getattr(defaults, kind)):
-            if id(default) not in used:
-                raise ValueError(f"server_defaults.{kind}[{number}] applies to no server")
-
-
-def _server(name: str, value: Any, place: str, file: File) -> Server:
-    table = dict(_table(value, place))
-    packages = {base: typed(Packages, table.pop(base), f"{place}.{base}") for base in file.bases if base in table}
-    notes = typed(Notes, file.notes[name], f"notes.{name}") if name in file.notes else None
-    given = {"name": name, "packages": packages, "notes": notes, "defaults": file.server_defaults.of(name)}
-    server = _with_given(Server, table, place, **given)
+def _server(name: str, value: Any, tables: Tables) -> Server:
+    place = f"servers.{name}"
+    table = {**_earlier_facts(name, tables), **_table(value, place)}
+    packages = {base: typed(Packages, table.pop(base), f"{place}.{base}") for base in tables.bases if base in table}
+    defaults = _table(table.pop("defaults", {}), f"{place}.defaults").items()
+    known = {kind: typed(Default, value, f"{place}.defaults.{kind}") for kind, value in defaults}
+    server = _with_given(Server, table, place, name=name, packages=packages, defaults=known)
     if server.style not in ("sync", "async"):
-        raise ValueError(f"server {name}: style '{server.style}' must be sync or async")
+        raise ValueError(f"{place}.style: '{server.style}' must be sync or async")
     return server
+
+
+def _earlier_facts(server: str, tables: Tables) -> dict[str, Any]:
+    """Notes and defaults from tables of their own, as before server.toml; the first default that matches applies."""
+    defaults = {
+        kind: Default(one.value, one.source)
+        for kind, shared in tables.server_defaults.items()
+        for one in reversed(shared)
+        if any(fnmatch.fnmatchcase(server, pattern) for pattern in one.servers)
+    }
+    notes = {"notes": tables.notes[server]} if server in tables.notes else {}
+    return notes | ({"defaults": defaults} if defaults else {})
 
 
 def _framework(name: str, value: Any, place: str, **more: Any) -> Framework:
@@ -191,6 +247,8 @@ def _preset(name: str, value: Any, place: str, defaults: Defaults) -> Preset:
     usual = {key: getattr(defaults, key) for key in ("rounds", "duration", "warmup", "timeout")}
     usual |= {"pythons": [defaults.python], "bases": [defaults.base]}
     preset = _with_given(Preset, usual | dict(_table(value, place)), place, name=name)
+    for level in (level for load in preset.loads for level in load.levels):
+        Level.parse(level.text)
     of_loads = dict.fromkeys(stack for load in preset.loads for stack in load.stacks)
     return replace(preset, stacks=preset.stacks or tuple(of_loads))
 
@@ -199,17 +257,12 @@ def _check_texts(value: Any, place: str = "") -> None:
     """Raise ValueError unless every text and every key is a printable line."""
     if isinstance(value, dict):
         for key, item in value.items():
-            _check_text(key, f"a name in {place or 'the file'}")
+            _check_texts(key, f"a name in {place or 'the file'}")
             _check_texts(item, f"{place}.{key}".removeprefix("."))
     elif isinstance(value, list):
         for number, item in enumerate(value):
             _check_texts(item, f"{place}[{number}]")
-    elif isinstance(value, str):
-        _check_text(value, place)
-
-
-def _check_text(text: str, place: str) -> None:
-    if not text or not text.isprintable():
+    elif isinstance(value, str) and not (value and value.isprintable()):
         raise ValueError(f"{place} is not one line of text")
 
 

@@ -1,4 +1,4 @@
-"""services/matrix.toml as typed values, and the services that result from it.
+"""The matrix (services/matrix.toml and the files next to it) as typed values, and the services that result from it.
 
 There is a service for every server and framework that share an interface, on every Python and base. A service with a
 `[[skip]]` entry is still listed, with the cause, but never run.
@@ -10,12 +10,15 @@ import fnmatch
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
-from typing import Annotated
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
 from bench.core.errors import unknown
+from bench.core.service_settings import NO_SETTINGS, Settings
+from bench.core.waits import Wait, WaitsFor
+from bench.tools.levels import Level
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]*\Z")
 BARE = ("wsgi", "asgi", "rsgi")
@@ -36,9 +39,10 @@ class Base:
 
 @dataclass(frozen=True, slots=True)
 class Python:
-    """A Python; `suite` is the Debian release from which its base can be built locally."""
+    """A Python; `suite`: the Debian release from which its base can be built locally; `released`: its first day."""
 
     suite: str | None = None
+    released: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +55,7 @@ class Packages:
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """Notes on a server, from its documentation and that of frameworks.
-
-    - `default`: how many requests can wait at once in it without our flags, according to `source`.
-    - `documented`: the deployment guide of a framework that names it.
-    - `command`: what starts it outside of our image, if its `start` is a program.
-    - `adds`: what the code in its `start` adds to it, and the command does not.
-    - `sets`: settings of its `start`, also in the command, that are neither its defaults nor the same for all servers.
-    - `lacks`: what else our service has and this command does not.
-    - `stall`: why its responses on kept connections wait for delayed TCP acknowledgements; `stall_of_several`: only
-      those of several workers.
-    """
+    """Notes on a server, from its documentation and that of frameworks; CONTRIBUTING.md says what each is."""
 
     default: str
     source: str
@@ -86,38 +80,16 @@ class Reload:
     signal: str = ""
 
 
+DefaultKind = Literal["graceful", "timeout", "keepalive", "backlog", "silent", "respawn"]
+"""A default that matters in events (CONTRIBUTING.md says how); in capitals, the name of the knob that sets it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Default:
-    """What these servers (globs) do without a flag: `value`, according to `source`."""
+    """What a server does without a flag: `value`, according to `source`."""
 
-    servers: tuple[str, ...]
     value: str
     source: str
-
-    def holds(self, server: str) -> bool:
-        """Whether it applies to the server with this name."""
-        return any(fnmatch.fnmatchcase(server, pattern) for pattern in self.servers)
-
-
-@dataclass(frozen=True, slots=True)
-class ServerDefaults:
-    """The servers' defaults that matter in events. For each field, the first entry that matches a server applies.
-
-    Each field, in capitals, is the name of the knob that sets it.
-    """
-
-    graceful: tuple[Default, ...] = ()
-    timeout: tuple[Default, ...] = ()
-    keepalive: tuple[Default, ...] = ()
-    backlog: tuple[Default, ...] = ()
-    silent: tuple[Default, ...] = ()
-    respawn: tuple[Default, ...] = ()
-
-    def of(self, server: str) -> Mapping[str, Default]:
-        """The defaults of a server by field name."""
-        kinds = {one.name: getattr(self, one.name) for one in fields(self)}
-        found = {kind: next((d for d in defaults if d.holds(server)), None) for kind, defaults in kinds.items()}
-        return {kind: default for kind, default in found.items() if default}
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +113,7 @@ class Server:
     """The server that this one is, started in another way that its documentation names for some uses."""
     notes: Notes | None = None
     reload: Reload | None = None
-    defaults: Mapping[str, Default] = field(default_factory=dict)
+    defaults: Mapping[DefaultKind, Default] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +128,8 @@ class OwnBuild:
     source: str
     lock_suffix: str = ""
     """The suffix of the folder with its locks, if a run has two such folders."""
+    apt: str = ""
+    """The Debian packages that it is built and run with, separated by spaces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +176,9 @@ class Route:
 
     - `database`: the response needs PostgreSQL.
     - `waits`: the server waits for something, so goodput ranks it, not CPU.
+    - `wait`: what every response waits for. The number in the scenario is the milliseconds of a timer or an upstream.
     - `targets`: how many requests of a user's own app it stands for (files of the run); 0: a route of the contract.
+    - `redirects`: the statuses of redirects that are right responses of that app.
     """
 
     name: str
@@ -214,13 +190,26 @@ class Route:
     basic: bool = False
     database: bool = False
     waits: bool = False
+    wait: WaitsFor | None = None
     targets: int = 0
+    redirects: tuple[int, ...] = ()
 
     def match(self, scenario: str) -> str | None:
         """The path of `scenario` if it belongs to this route, else None."""
+        number = self._number(scenario)
+        return None if number is None else self.path.replace("{n}", number)
+
+    def wait_of(self, scenario: str) -> Wait | None:
+        """What every response of a scenario of this route waits for; None if for nothing, or for 0 ms of a timer."""
+        timed = self.wait in (WaitsFor.TIMER, WaitsFor.UPSTREAM)
+        ms = int(self._number(scenario) or 0) if timed else 0
+        return Wait(self.wait, ms) if self.wait and (ms or self.wait is not WaitsFor.TIMER) else None
+
+    def _number(self, scenario: str) -> str | None:
+        """The number in a scenario of this route, empty if it has none; None for a scenario of another route."""
         pattern = re.escape(self.scenario).replace(r"\{n\}", r"(\d{1,5})")
         found = re.fullmatch(pattern, scenario)
-        return found and self.path.replace("{n}", found[1] if found.groups() else "")
+        return found and (found[1] if found.groups() else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,9 +223,9 @@ class Service:
     python: str
     base: str
     package: str | None = None
+    """The package in another version, as NAME==VERSION; after blanks those that --with changes together with it."""
     skip: str | None = None
-    settings: tuple[tuple[str, str], ...] = ()
-    """The knobs of --vary with their values, in the order of the command line; if two refs are compared, REF first."""
+    settings: Settings = NO_SETTINGS
     plain: str | None = None
     """The name of the service without these settings, whose image it runs."""
     context: str = ""
@@ -244,7 +233,7 @@ class Service:
     url: str = ""
     """For a server that already runs, which is not a container: its URL."""
     wheel: str = ""
-    """The folder with the wheel of `package` that was made for the run; empty: its image installs the release."""
+    """The folder with the wheels of `package` that were made for the run; empty: its image has a locked release."""
     owned: bool = False
     """Whether it runs on another machine and the user states to own it."""
     threads: str = ""
@@ -257,9 +246,13 @@ class Service:
         return cls(name, name, server, Framework(name, (kind,)), kind, kind, url=url, owned=owned)
 
     @property
-    def on_ipv6(self) -> bool:
-        """Whether it is reached over IPv6, and thus cannot take turns: requests in flight are only detected on IPv4."""
-        return self.url.startswith("http://[")
+    def takes_turns(self) -> bool:
+        """Whether it may take turns with others.
+
+        Requests in flight are only detected on IPv4, and where all that a server sends are responses: with TLS, it also
+        sends its part of the handshake, and tickets for the next one.
+        """
+        return not self.url.startswith(("http://[", "https:"))
 
     @property
     def built_as(self) -> str:
@@ -273,14 +266,9 @@ class Service:
         return f"bench/own-{own.label}-{self.built_as}" if own else f"bench/{self.built_as}"
 
     @property
-    def settings_text(self) -> str | None:
-        """Its settings as one text, `WORKERS=2 THREADS=4`; None if it has none."""
-        return " ".join(f"{name}={value}" for name, value in self.settings) or None
-
-    @property
     def concurrent(self) -> bool:
         """Whether one worker can answer a second request while the first one waits; a single thread cannot."""
-        one_thread = self.server.style == "sync" and dict(self.settings).get("THREADS") == "1"
+        one_thread = self.server.style == "sync" and self.settings.get("THREADS") == "1"
         return self.server.concurrent and not one_thread
 
     @property
@@ -342,7 +330,7 @@ class Load:
 
     scenarios: tuple[str, ...]
     tools: tuple[str, ...]
-    levels: tuple[str, ...]
+    levels: tuple[Level, ...]
     stacks: tuple[str, ...] = ()
     alone: bool = False
 
@@ -382,7 +370,7 @@ class Preset:
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """services/matrix.toml as typed values."""
+    """The tables of all files as typed values."""
 
     bases: Mapping[str, Base]
     pythons: Mapping[str, Python]

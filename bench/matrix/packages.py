@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shutil
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,7 +21,9 @@ from typing import Any, cast
 
 from bench.core.errors import EqualSides, UserError
 from bench.core.files import MOST_UNPACKED, need_no_links, read_bytes, unzipped, write_file
-from bench.core.typed import typed
+from bench.core.formats import joined
+from bench.core.typed import read_typed
+from bench.matrix.knobs import host_name, slug
 from bench.matrix.model import Matrix, Service, python_image, python_label, suffix
 
 PACKAGE = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([0-9][A-Za-z0-9.!+]*)\Z")
@@ -83,32 +86,42 @@ def pins_of(service: Service, own_locks: Path | None = None, root: Path = LOCKS)
         found.update(pins_in(path))
     if own_locks:
         found.update(pins_in(own_locks / label / "requirements.txt"))
-    if service.package:
-        name, _, version = service.package.partition("==")
-        found[normalised(name)] = version
-    return Pins(found, whole)
+    return Pins(found | {normalised(name): version for name, version in versions_in(service.package)}, whole)
+
+
+def versions_in(package: str | None) -> list[tuple[str, str]]:
+    """(name, version) of each package that a service has in another version; the first is that of `--package`."""
+    return [(name, version) for name, _, version in (word.partition("==") for word in (package or "").split())]
+
+
+def package_words(package: str) -> str:
+    """What a service has in another version: `werkzeug 3.2 with flask 3.2`."""
+    first, *others = [f"{name} {version}".strip() for name, version in versions_in(package)] or [package]
+    return f"{first} with {joined(others)}" if others else first
 
 
 def with_package(matrix: Matrix, service: Service, package: str, wheel: str = "") -> Service:
-    """`service` with another version of a package, also in its name; UserError if `package` is not NAME==VERSION.
+    """`service` with other versions of packages, also in its name; UserError if one in `package` is not NAME==VERSION.
 
-    `wheel`: the folder in the run with the package's wheel; empty: the build of the image installs the release.
+    `wheel`: the folder in the run with their wheels; empty: the build of the image installs the release from a lock.
     """
-    found = PACKAGE.match(package)
-    if not found:
-        raise UserError(f"package '{package}' is not NAME==VERSION")
-    full = name_with(service, found[1], found[2])
+    for word in package.split() or [package]:
+        if not PACKAGE.match(word):
+            raise UserError(f"package '{word}' is not NAME==VERSION")
+    full = name_with(service, *versions_in(package))
     cause = service.skip or matrix.skip_cause(full, service.server)
-    return replace(service, name=full, package=package, wheel=wheel, skip=cause)
+    return replace(service, name=host_name(full, full), package=package, wheel=wheel, skip=cause)
 
 
-def name_with(service: Service, package: str, version: str) -> str:
-    """The service's name with a package's version, such as `uvicorn-asgi-0-53-0-py313-debian`."""
-    name, label = package.lower(), re.sub(r"[^a-z0-9]+", "-", version.lower()).strip("-")
-    # Without the package's name if the server or framework is named after it: `gunicorn-sync-wsgi-23-0-0-...`.
-    if name not in (service.framework.name, service.server.name, service.server.name.partition("-")[0]):
-        label = f"{name}-{label}"
-    return f"{service.stack}-{label}-{suffix(service.python, service.base)}"
+def name_with(service: Service, *packages: tuple[str, str]) -> str:
+    """The service's name with these versions: `uvicorn-asgi-0-53-0-py313-debian`."""
+    labels: list[str] = []
+    for package, version in packages:
+        name, label = package.lower(), slug(version)
+        # Without the package's name if the server or framework is named after it: `gunicorn-sync-wsgi-23-0-0-...`.
+        own = name in (service.framework.name, service.server.name, service.server.name.partition("-")[0])
+        labels.append(label if own and not labels else f"{name}-{label}")
+    return f"{service.stack}-{'-'.join(labels)}-{suffix(service.python, service.base)}"
 
 
 # From here on: the wheels of `--package`.
@@ -130,12 +143,19 @@ _REQUIREMENT = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==?([^=<>]*)")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One `--package`: its argument, and for a source its commit; `changed`: it has uncommitted changes."""
+    """One `--package` or `--with`: its argument, and for a source its commit; `changed`: it has uncommitted changes.
+
+    `together`: it is a `--with`, which each version of a package is changed together with.
+    """
 
     spec: str
     kind: str
     commit: str = ""
     changed: bool = False
+    together: bool = False
+
+    def __str__(self) -> str:
+        return f"--{'with' if self.together else 'package'} {self.spec}"
 
     @property
     def is_release(self) -> bool:
@@ -181,12 +201,17 @@ class Wheels:
 
     def of(self, label: str, name: str) -> tuple[Wheel, ...]:
         """The versions of a package on a Python."""
-        return tuple(one for one in self.made.get(label, ()) if one.name == name)
+        return tuple(one for one in self.made.get(label, ()) if one.name == name and not self.asked[one.asked].together)
+
+    def together(self, label: str) -> tuple[Wheel, ...]:
+        """What each of these versions is changed together with on a Python."""
+        return tuple(one for one in self.made.get(label, ()) if self.asked[one.asked].together)
 
     @property
     def names(self) -> list[str]:
         """The packages, in the order of the command line."""
-        return list(dict.fromkeys(one.name for made in self.made.values() for one in made))
+        made = (one for made in self.made.values() for one in made if not self.asked[one.asked].together)
+        return list(dict.fromkeys(one.name for one in made))
 
     def facts(self) -> list[dict[str, Any]]:
         """run.json's entries: each wheel with its origin."""
@@ -198,30 +223,30 @@ class Wheels:
 
 
 def write_wheels(folder: Path, wheels: Wheels) -> None:
-    """Write packages.json."""
+    """Write packages.json, and the wheels of --with beside those of each version: an image gets all of a folder."""
+    for label, made in wheels.made.items():
+        versions = {one.folder for one in made if one.folder and not wheels.asked[one.asked].together}
+        for other in wheels.together(label):
+            for version in versions if other.folder else ():
+                shutil.copytree(folder / other.folder, folder / version / "with" / Path(other.folder).name)
     write_file(folder / FILE, json.dumps({"schema": 1} | asdict(wheels), indent=1, ensure_ascii=False) + "\n")
 
 
 def read_wheels(folder: Path) -> Wheels:
     """The wheels of a folder; UserError if its packages.json is missing or invalid."""
-    try:
-        value = json.loads((folder / FILE).read_text(encoding="utf-8"))
-        if value.pop("schema") != 1:
-            raise ValueError("another schema")
-        return typed(Wheels, value)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-        raise UserError(f"{folder / FILE} does not describe packages: {error}") from error
+    return read_typed(Wheels, folder / FILE, "packages")
 
 
 def wheels_of(items: Path, out: Path, labels: Sequence[str]) -> Wheels:
     """The wheels that a build produced; UserError if a `--package` has none, or two have the same content.
 
-    `items/N/` describes the N-th `--package` in the files `spec` and `kind`, for a source also `commit` and `changed`.
+    `items/N/` describes the N-th `--package` or `--with` in the files `spec` and `kind`, for a source also `commit` and
+    `changed`, for a `--with` also `together`.
     `out/LABEL/N-K/` has its K-th wheel for a Python, or `error.txt` and, for a release, the `requirement` asked for.
     """
     need_no_links(out)
     asked = tuple(
-        Asked(_text(item / "spec"), _text(item / "kind"), _text(item / "commit"), bool(_text(item / "changed")))
+        Asked(_text(item / "spec"), _text(item / "kind"), _text(item / "commit"), *_flags(item))
         for item in sorted(filter(Path.is_dir, items.iterdir()), key=lambda item: int(item.name))
     )
     made = {label: tuple(_wheels(asked, out, label)) for label in labels}
@@ -234,7 +259,17 @@ def wheels_of(items: Path, out: Path, labels: Sequence[str]) -> Wheels:
         _check_there(one, [[wheel for wheel in found if wheel.asked == number] for found in made.values()])
     for found in made.values():
         _check_equal(asked, found)
-    return Wheels(asked, made)
+    wheels = Wheels(asked, made)
+    for label in made:
+        names = [*wheels.names, *(one.name for one in wheels.together(label))]
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            raise UserError(f"--with {twice}: it is changed already: give each package to one --package or --with")
+    return wheels
+
+
+def _flags(item: Path) -> tuple[bool, bool]:
+    """Whether it has uncommitted changes, and whether it is a --with: files with any text."""
+    return bool(_text(item / "changed")), bool(_text(item / "together"))
 
 
 def _named(one: Wheel, name: str, version: str) -> Wheel:
@@ -257,13 +292,13 @@ def _wheel(number: int, asked: Asked, out: Path, folder: Path) -> Wheel:
     try:
         name, version, content = _read_wheel(made[0])
     except NO_WHEEL as error:
-        raise UserError(f"--package {asked.spec}: {made[0].name} is not a wheel: {error}") from error
+        raise UserError(f"{asked}: {made[0].name} is not a wheel: {error}") from error
     package = f"{name}=={version}"
     if not asked.is_release:
         mark = f"g{asked.commit[:SHORT]}" if asked.kind == COMMIT else content[:SHORT]
         package += f"{'.' if '+' in version else '+'}{mark}"
     if not PACKAGE.match(package):
-        raise UserError(f"--package {asked.spec}: '{package}' is not the name and version of a package")
+        raise UserError(f"{asked}: '{package}' is not the name and version of a package")
     with made[0].open("rb") as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
     return Wheel(number, name, version, package, str(folder), sha256, content)
@@ -297,7 +332,7 @@ def _check_there(asked: Asked, by_python: Sequence[Sequence[Wheel]]) -> None:
         if not failed or (asked.kind == LADDER and len(own) - len(failed) >= 2):
             return
         missing.append(failed[0].cause)
-    raise UserError(f"--package {asked.spec}: {missing[0]}")
+    raise UserError(f"{asked}: {missing[0]}")
 
 
 def _check_equal(asked: Sequence[Asked], wheels: Sequence[Wheel]) -> None:

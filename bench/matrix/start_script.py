@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from bench.core.errors import UserError
+from bench.matrix.flags import ARGUMENTS
 from bench.matrix.start_command import START
 
 _OPTIONAL = re.compile(r"\$\{(\w+):([+-])([^{}]*)\}")
@@ -20,11 +21,11 @@ _VARIABLE = re.compile(r"\$(\w+)")
 _PLAIN = re.compile(r"[\w.:/+-]*", re.ASCII)
 
 
-def start_words(script: str, environment: Mapping[str, str]) -> list[str]:
-    """The arguments that the script executes with these variables; itself if it is a Python program.
+def start_words(script: str, environment: Mapping[str, str], flags: Sequence[str] = ()) -> list[str]:
+    """The arguments that the script executes with these variables and extra flags; itself if it is a Python program.
 
     UserError if it has other expansions than ${NAME:+WORDS}, ${NAME:-WORDS}, $((NUMBER / NAME)), $(command -v NAME) and
-    $NAME, or if a value has other characters than the settings of servers have.
+    $NAME, and "$@" at the end, or if a value has other characters than the settings of servers have.
     """
     if not script.startswith("#!/bin/sh"):
         return ["python3", START]
@@ -39,11 +40,11 @@ def start_words(script: str, environment: Mapping[str, str]) -> list[str]:
         name, how, words = part.groups()
         return words if (how == "+") == bool(value(name)) else value(name)
 
-    text = script.replace("\\\n", " ").rpartition("\nexec ")[2]
+    text = script.replace("\\\n", " ").rpartition("\nexec ")[2].strip().removesuffix(ARGUMENTS)
     while _OPTIONAL.search(text):
         text = _OPTIONAL.sub(optional, text)
     text = _QUOTIENT.sub(lambda part: str(int(part[1]) // int(value(part[2]))), text)
     text = _VARIABLE.sub(lambda part: value(part[1]), _FOUND.sub(r"\1", text))
     if re.search(r"[$`;|&<>\n]", re.sub(r"'[^']*'", "", text.strip())):
         raise UserError(f"cannot be told from the script: {text.strip()}")
-    return shlex.split(text)
+    return [*shlex.split(text), *flags]

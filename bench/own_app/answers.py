@@ -7,9 +7,12 @@ the shape (names and types), for anything else the length. No I/O.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from html import unescape
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -18,14 +21,25 @@ from bench.core.errors import UserError
 from bench.core.formats import printable
 from bench.core.typed import read_as
 from bench.own_app.shapes import Shape, first_difference, merged, shape_of, shape_words
-from bench.own_app.targets import DEFAULT
+from bench.own_app.targets import is_redirect
 
 TRIES = 3
 """How many responses to each request are recorded."""
-BAD_REQUEST = 400
-CHECKS_HOST = (
-    "if the app checks the Host header (ALLOWED_HOSTS, TrustedHostMiddleware, TRUSTED_HOSTS), write a name that it "
-    "allows below each request in --targets FILE: Host: localhost"
+CHOOSE = "choose other requests with --targets FILE"
+LOGIN = "if it asks for a login or a token, write the header that has it below the request in --targets FILE"
+HINTS = {
+    400: "if the app checks the Host header (ALLOWED_HOSTS, TrustedHostMiddleware, TRUSTED_HOSTS) and does not allow"
+    " localhost, write one that it allows below each request in --targets FILE: 'Host: NAME'",
+    401: LOGIN,
+    403: LOGIN,
+    429: "the app limits how many requests it answers: turn that off",
+}
+"""What to do about a status, besides `CHOOSE`."""
+FAILED = "if it needs something done first (migrations, a seed, collectstatic), give that with --before"
+"""What to do about every 5xx."""
+TO_HTTPS = (
+    "it redirects to https: turn that off, or if the app believes its proxy, write 'X-Forwarded-Proto: https' below"
+    " each request in --targets FILE"
 )
 SHOWN = 300
 """The most characters of a body that are shown."""
@@ -40,10 +54,14 @@ class Right:
     media_type: str
     length: int | None = None
     shape: Shape | None = None
+    location: str | None = None
+    """Where a redirect leads."""
 
     def words(self) -> str:
         """A description, to show next to a different response."""
         parts = [f"{self.status} {self.media_type or 'without a content type'}"]
+        if self.location:
+            parts.append(f"to {_shown(self.location)}")
         if self.length is not None:
             parts.append(f"{self.length} bytes")
         if self.shape is not None:
@@ -52,23 +70,27 @@ class Right:
 
 
 class Unusable(Exception):
-    """The app's own responses cannot serve as a reference; the text says why."""
+    """The app's own responses cannot serve as a reference; the text says why, and `hint` what to do about it."""
+
+    def __init__(self, words: str, hint: str = "") -> None:
+        super().__init__(words)
+        self.hint = hint
 
 
-def right_of(target: str, answers: Sequence[Answer]) -> Right:
-    """What these responses to one request have in common; `Unusable` if they fail or differ in status or type."""
+def right_of(target: str, answers: Sequence[Answer], status: object = None) -> Right:
+    """What these responses to one request have in common; `Unusable` if they fail or differ in status or type.
+
+    A redirect is right only if it has the `status` that --expect says. Its page has an address of its own, hence only
+    the redirect's is compared.
+    """
     statuses = sorted({answer.status for answer in answers})
     if len(statuses) > 1:
         raise Unusable(
             f"{target} gives {' and '.join(map(str, statuses))} in turn: the status of a request must not change"
         )
-    if not 200 <= statuses[0] < 300:
-        words = f"{target} gives {statuses[0]}: {_shown(answers[0].body.decode(errors='replace'))}"
-        if statuses[0] == BAD_REQUEST:
-            words += f"; {CHECKS_HOST}"
-        elif target == DEFAULT.title:
-            words += "; choose other requests with --targets FILE"
-        raise Unusable(words)
+    redirects = is_redirect(statuses[0])
+    if statuses[0] // 100 != 2 and not (redirects and statuses[0] == status):
+        raise _refused(target, answers[0])
     types = {media_type(answer) for answer in answers}
     if len(types) > 1:
         raise Unusable(
@@ -76,14 +98,51 @@ def right_of(target: str, answers: Sequence[Answer]) -> Right:
         )
     shapes = [shape for answer in answers if (shape := shape_of_body(answer)) is not None]
     lengths = {len(answer.body) for answer in answers}
+    locations = {location_of(answer) for answer in answers}
     shape = merged(shapes) if len(shapes) == len(answers) else None
     return Right(
         target=target,
         status=statuses[0],
         media_type=types.pop(),
-        length=lengths.pop() if shape is None and len(lengths) == 1 else None,
+        length=lengths.pop() if shape is None and len(lengths) == 1 and not redirects else None,
         shape=shape,
+        location=locations.pop() if redirects and len(locations) == 1 else None,
     )
+
+
+def _refused(target: str, answer: Answer) -> Unusable:
+    """A response that cannot be a reference, with its own words, and with what to do if its status tells."""
+    status, location = answer.status, location_of(answer) if is_redirect(answer.status) else ""
+    text = answer.body.decode(errors="replace")
+    title = re.search(r"<title[^>]*>(.{1,1000}?)</title>", text, re.DOTALL | re.IGNORECASE)
+    body = _shown(unescape(title[1]) if title else text)
+    leads = f", a redirect to {_shown(location)}" if location else f": {body}" if body else ""
+    words = f"{target} gives {status}{leads}"
+    if not is_redirect(status):
+        return Unusable(words, HINTS.get(status, CHOOSE) if status < 500 else FAILED)
+    path = target.partition(" ")[2]
+    secure = re.fullmatch(r"https://[^/?#]+" + ("/?" if path == "/" else re.escape(path)), location)
+    expected = json.dumps({target: {"status": status}})
+    page = f", such as GET {location}" if location.startswith("/") and target.startswith("GET ") else ""
+    hint = TO_HTTPS if secure else f"{CHOOSE}{page}, or if that is right, give --expect FILE with {expected}"
+    return Unusable(words, hint)
+
+
+def without_origin(answer: Answer, origin: str) -> Answer:
+    """The response of the service at `origin` as any other would give it: a redirect to itself leads to a path."""
+    url = urlsplit(origin)
+    own = re.compile(rf"\A(https?)://{re.escape(url.hostname or '')}(:[0-9]+)?(?=[/?#]|\Z)")
+
+    def path(found: re.Match[str]) -> str:
+        return "" if found[1] == url.scheme else f"{found[1]}://localhost"
+
+    headers = ((name, own.sub(path, value) if name.lower() == "location" else value) for name, value in answer.headers)
+    return replace(answer, headers=tuple(headers))
+
+
+def location_of(answer: Answer) -> str:
+    """Where a redirect leads; empty if the response does not say."""
+    return next(iter(answer.values("Location")), "")
 
 
 def difference(right: Right, answer: Answer) -> str:
@@ -92,10 +151,12 @@ def difference(right: Right, answer: Answer) -> str:
         target=right.target,
         status=answer.status,
         media_type=media_type(answer),
-        length=len(answer.body),
+        length=None if is_redirect(answer.status) else len(answer.body),
         shape=shape_of_body(answer),
+        location=location_of(answer) if is_redirect(answer.status) else None,
     )
-    if (here.status, here.media_type) == (right.status, right.media_type) and right.length in (None, here.length):
+    same = (here.status, here.media_type) == (right.status, right.media_type)
+    if same and right.length in (None, here.length) and right.location in (None, here.location):
         if right.shape is None:
             return ""
         if here.shape is not None:
@@ -138,10 +199,8 @@ def media_type(answer: Answer) -> str:
 
 def shape_of_body(answer: Answer) -> Shape | None:
     """The shape of a JSON body; None if it is not JSON, or null, which any shape would fit."""
-    if not media_type(answer).endswith("json"):
-        return None
     try:
-        value = json.loads(answer.body)
+        value = json.loads(answer.body) if media_type(answer).endswith("json") else None
         return None if value is None else shape_of(value)
     except (ValueError, RecursionError):
         return None

@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from bench.core.errors import UserError
 from bench.core.files import write_file
-from bench.core.typed import typed
+from bench.core.typed import read_typed
 from bench.matrix.model import Framework, Load, Matrix, OwnBuild, Route
-from bench.own_app.targets import MIX, Target
+from bench.own_app.targets import MIX, Target, is_redirect
+from bench.tools.levels import Level
 
 FOLDER = "app"
 """The folder of a run for everything about the app; `FILE` in it describes the app."""
 FILE = "app.json"
 COMPOSE = "services.json"
 LOCKS = f"{FOLDER}/locks"
+FACTS = (
+    *("name", "folder", "app", "interface", "env_file", "before", "apt", "services", "variables", "options"),
+    "project",
+)
+"""What run.json has of an app, besides its targets."""
+LEVELS = (Level("c16", 16), Level("share50", share=0.5))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +47,8 @@ class OwnApp:
     variables: tuple[str, ...] = ()
     env_file: str = ""
     before: str = ""
+    apt: tuple[str, ...] = ()
+    """Debian packages that its requirements are built with, and that it has when it runs."""
     services: tuple[str, ...] = ()
     """The names of the user's own Compose services; `COMPOSE` beside app.json defines them."""
     expect: tuple[Mapping[str, Any], ...] = ()
@@ -51,17 +59,23 @@ class OwnApp:
 
     def facts(self) -> dict[str, Any]:
         """run.json's entry."""
-        targets = [{"scenario": one.name, "request": one.title, "weight": one.weight} for one in self.targets]
-        facts = {"name": self.name, "folder": self.folder, "app": self.app, "interface": self.interface}
-        return facts | {
-            "targets": targets,
-            "env_file": self.env_file,
-            "before": self.before,
-            "services": self.services,
-            "variables": self.variables,
-            "options": self.options,
-            "project": self.project,
-        }
+        # `GET / → 302` if the right response is a redirect.
+        requests = [" → ".join(map(str, (one.title, *self.redirects((one,))))) for one in self.targets]
+        targets = [
+            {"scenario": one.name, "request": request, "weight": one.weight}
+            for one, request in zip(self.targets, requests, strict=True)
+        ]
+        return {name: getattr(self, name) for name in FACTS} | {"targets": targets}
+
+    def redirects(self, targets: Collection[Target]) -> tuple[int, ...]:
+        """The statuses of redirects that --expect says are right responses to these requests."""
+        statuses = {int(expect.get("status", 0)) for target, expect in self.expected if target in targets}
+        return tuple(sorted(filter(is_redirect, statuses)))
+
+    @property
+    def expected(self) -> tuple[tuple[Target, Mapping[str, Any]], ...]:
+        """Its requests, each with what --expect says of the response."""
+        return tuple(zip(self.targets, self.expect or ({},) * len(self.targets), strict=True))
 
     @property
     def scenario(self) -> str:
@@ -85,10 +99,10 @@ def name_of(folder: str, matrix: Matrix) -> str:
     return f"app-{slug}" if taken else slug
 
 
-def with_own_app(matrix: Matrix, app: OwnApp, p99: str = "", lock_suffix: str = "") -> Matrix:
+def with_own_app(matrix: Matrix, app: OwnApp, p99: Level | None = None, lock_suffix: str = "") -> Matrix:
     """The matrix with the app, which is then the default selection.
 
-    `p99`: a limit such as `50ms`; for each service alone, the highest rate within it is then searched, too.
+    `p99`: for each service alone, this search for the highest rate within a limit, too.
     """
     routes = {name: _route(app, name) for name in app.scenarios}
     others = ("*", *(name for name, route in matrix.routes.items() if route.basic))
@@ -98,19 +112,22 @@ def with_own_app(matrix: Matrix, app: OwnApp, p99: str = "", lock_suffix: str = 
         lacks=dict.fromkeys(others, "your own app has only its own routes"),
         offers=tuple(routes),
         environment={"APP": app.app, "APP_INTERFACE": app.interface, **dict.fromkeys(app.variables)},
-        own=OwnBuild(app.interface, app.label, app.folder, lock_suffix),
+        own=OwnBuild(app.interface, app.label, app.folder, lock_suffix, " ".join(app.apt)),
     )
     preset = matrix.presets["all"]
-    load = Load(scenarios=(app.scenario,), tools=("wrk",), levels=("c16", "share50"))
-    loads = (load, replace(load, tools=("vegeta",), levels=(f"knee:p99={p99}",), alone=True)) if p99 else (load,)
-    own = replace(preset, name=app.name, title=f"{app.app} of {Path(app.folder).name}", loads=loads)
+    load = Load(scenarios=(app.scenario,), tools=("wrk",), levels=LEVELS)
+    search = [replace(load, tools=("vegeta",), levels=(p99,), alone=True)] if p99 else []
+    own = replace(preset, name=app.name, title=f"{app.app} of {Path(app.folder).name}", loads=(load, *search))
     return matrix.with_own_app(framework, routes, own)
 
 
 def _route(app: OwnApp, scenario: str) -> Route:
     targets = app.targets_of(scenario)
     first = targets[0]
-    return Route(scenario, scenario, first.path, method=first.method, waits=True, targets=len(targets))
+    redirects = app.redirects(targets)
+    return Route(
+        scenario, scenario, first.path, method=first.method, waits=True, targets=len(targets), redirects=redirects
+    )
 
 
 def write_app(folder: Path, app: OwnApp) -> None:
@@ -121,10 +138,4 @@ def write_app(folder: Path, app: OwnApp) -> None:
 
 def read_app(folder: Path) -> OwnApp:
     """The app that app.json describes; UserError if the file is missing or invalid."""
-    try:
-        value = json.loads((folder / FILE).read_text())
-        if value.pop("schema") != 1:
-            raise ValueError("another schema")
-        return typed(OwnApp, value)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-        raise UserError(f"{folder / FILE} does not describe an app: {error}") from error
+    return read_typed(OwnApp, folder / FILE, "an app")

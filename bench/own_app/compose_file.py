@@ -1,8 +1,9 @@
 """A user's Compose file as part of a run: what is refused, and its services as the run starts them.
 
-The input is the output of `docker compose config --format json`, with anchors, extends and variables resolved, whose
-paths `driver.planning.compose_file` has followed and checked. The services join only the internal network, under their
-own names; their Compose names are `own-NAME`, and images that are built get names of the run.
+The input is the output of `docker compose config --format json`, with anchors, extends and variables resolved, from
+which `driver.planning.compose_file` has chosen services, and whose paths it has followed and checked. The services join
+only the internal network, under their own names; their Compose names are `own-NAME`, and images that are built get
+names of the run.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bench.core.errors import UserError
+from driver.messages import FAULTS
 
 PREFIX = "own-"
 OURS = ("loadgen", "null", "bench")
@@ -47,33 +49,34 @@ CAPABILITIES = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID")
 
 
 def own_services(resolved: Mapping[str, Any]) -> dict[str, Any]:
-    """The Compose file with the user's services for a run; UserError if one asks for something that is refused."""
+    """The Compose file with the user's services for a run; UserError with all that is refused."""
     services = resolved.get("services") or {}
     if not services:
         raise UserError("--compose: the file has no services")
+    faults = [*resolved.get(FAULTS, ())]
     for name, service in services.items():
         if name in OURS:
-            raise UserError(f"--compose: the name '{name}' is taken by the benchmark: rename the service")
-        for fault in _faults(service):
-            raise UserError(f"--compose: service '{name}' {fault}; remove that")
+            faults.append(f"the name '{name}' is taken by the benchmark")
+        faults += [f"service '{name}' {fault}" for fault in _faults(service)]
     for kind in ("secrets", "configs", "volumes"):
         for name, entry in (resolved.get(kind) or {}).items():
-            for fault in _shared_faults(entry or {}):
-                raise UserError(f"--compose: the {kind[:-1]} '{name}' {fault}; remove that")
+            faults += [f"the {kind[:-1]} '{name}' {fault}" for fault in _shared_faults(entry or {})]
+    if faults:
+        to_name = "name the services that the app needs: --compose FILE:NAME,NAME"
+        raise UserError(f"--compose: {'; '.join(faults)}; remove that, or {to_name}")
     found: dict[str, Any] = {"services": {PREFIX + name: _hardened(name, one) for name, one in services.items()}}
     for kind in ("secrets", "configs", "volumes"):
         if resolved.get(kind):
             # Without fixed names, so that two runs never share a volume.
-            entries = {
+            found[kind] = {
                 name: {k: v for k, v in (one or {}).items() if k != "name"} for name, one in resolved[kind].items()
             }
-            found[kind] = entries
     return found
 
 
 def left_out(resolved: Mapping[str, Any]) -> list[str]:
     """`SERVICE.KEY` of everything that is harmless but not supported, and ignored."""
-    handled = KEPT | REFUSED.keys() | {"networks", "depends_on", "cap_drop", "security_opt", "ports", "init", "logging"}
+    handled = KEPT | {"networks", "depends_on", "cap_drop", "security_opt", "init", "logging", "profiles"}
     services = resolved.get("services") or {}
     return [
         f"{name}.{key}" for name, one in services.items() for key, value in one.items() if value and key not in handled
@@ -81,8 +84,6 @@ def left_out(resolved: Mapping[str, Any]) -> list[str]:
 
 
 def _faults(service: Mapping[str, Any]) -> Iterator[str]:
-    if service.get("ports"):
-        yield "publishes a port: the app reaches it by its name, on the internal network"
     for key, what in REFUSED.items():
         if service.get(key):
             yield f"{what} ({key})"

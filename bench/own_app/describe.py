@@ -1,7 +1,6 @@
 """Makes the description of an app from the command line's options, and checks all that it can without running the app.
 
-Its requirements become one file for the resolver. From its environment file only the names are read: no file of a run
-contains the values.
+From its environment file only the names are read: no file of a run contains the values.
 """
 
 from __future__ import annotations
@@ -9,117 +8,91 @@ from __future__ import annotations
 import fnmatch
 import hashlib
 import json
-import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from bench.core.errors import UserError, unknown
-from bench.core.files import read_below
-from bench.core.formats import listed
+from bench.core.formats import listed, printable
+from bench.core.typed import read_as
 from bench.matrix.model import Matrix, Server, select
 from bench.matrix.settings import SETTINGS
 from bench.own_app.app import OwnApp, name_of
 from bench.own_app.interface import INTERFACES, find_interface, module_file, syntax_fault
-from bench.own_app.metadata import LOCKS, check_python
+from bench.own_app.metadata import check_python
 from bench.own_app.targets import DEFAULT, Target, read_targets
 
 _APP = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*(?:\(\))?)\Z", re.ASCII)
 _LISTED = f"{', '.join(INTERFACES[:-1])} or {INTERFACES[-1]}"
-RESERVED = ("common", "server")
-"""Modules of the benchmark in every image."""
 
 
-class Expected(NamedTuple):
-    """What a value of --expect may be."""
-
-    what: str
-    fits: Callable[[Any], bool]
-
-
-EXPECT_KEYS: Mapping[str, Expected] = {
-    "status": Expected("a number", lambda value: type(value) is int),
-    "headers": Expected(
-        "an object of texts",
-        lambda value: isinstance(value, dict) and all(isinstance(one, str) for one in value.values()),
-    ),
-    "contains": Expected(
-        "a list of texts", lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value)
-    ),
-    "json": Expected("JSON", lambda value: True),
+EXPECT_KEYS: Mapping[str, tuple[Any, str]] = {
+    "status": (int, "a number"),
+    "headers": (dict[str, str], "an object of texts"),
+    "contains": (list[str], "a list of texts"),
+    "json": (Any, "JSON"),
 }
-
+"""What a value of --expect may be, as a type and in words."""
 OURS = (
     *("APP", "APP_INTERFACE", "PORT", "WORKERS", "BACKLOG", "THREADS", "KEEPALIVE", "GRACEFUL", "TIMEOUT"),
     *("MAX_REQUESTS", "PATH", "PYTHONPATH", "HOME", "FRAMEWORK", "SERVER"),
 )
 """Variables that the harness and the server scripts set, besides all settings."""
-PREFIXES = ("COMPOSE_", "DOCKER_", "BENCH_", "BUILDKIT_", "BUILDX_")
-"""Prefixes of variables that programs on the host read."""
+DOCKER = ("COMPOSE_", "DOCKER_", "BUILDKIT_", "BUILDX_")
+"""Prefixes of variables that Docker's programs on the host read."""
 _LINE = re.compile(r"(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)=")
-
-REQUIREMENTS = ("requirements.txt", "pyproject.toml")
-"""Files to look for in the app's folder, in this order."""
-CONSTRAINTS = ".constraints.txt"
-"""Beside the requirements, hidden from the resolver's list of them."""
-_INCLUDE = re.compile(r"(-r|--requirement|-c|--constraint)[ =]?\s*(\S+)\Z")
-_INDEX = re.compile(r"(-i|--index-url|--extra-index-url|-f|--find-links)\b")
-_LOCAL = re.compile(r"(-e|--editable)\b|(\.|\.\.|/|file:)")
-DEEPEST = 5
-ONE_INDEX = "images are built from one package index"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
-    """The options of the command line; `folder` and `env_file` are paths on the host, every `Path` is local."""
+    """The options of the command line; `folder` and `env_file` are paths on the host, every `Path` is local.
+
+    `imported`: what services/own/interface.py printed of the app, if it was imported to find its interface.
+    """
 
     folder: str
     app: str
     source: Path
     interface: str | None = None
+    imported: str = ""
     targets: Path | None = None
     targets_name: str = ""
     expect: Path | None = None
     variables: Path | None = None
     env_file: str = ""
     before: str = ""
+    apt: str = ""
     services: tuple[str, ...] = ()
     pythons: tuple[str, ...] = ()
+    installed: bool = False
+    """Whether packages of the folder are installed, which may have modules that the folder does not show."""
 
 
 def describe(given: Given, matrix: Matrix) -> tuple[OwnApp, str]:
-    """The app, and what gave away its interface (empty if the option gave it); UserError if an option is wrong."""
+    """The app, and what gave away its interface (empty if the option gave it); UserError if an option is wrong.
+
+    The interface is empty if the source does not show it: the app has to be imported.
+    """
     found = _APP.match(given.app)
     if not found:
         raise UserError(f"--app: '{given.app}' is not MODULE:CALLABLE, such as main:app, or shop.main:create_app()")
     module, name = found[1], found[2]
-    for taken in RESERVED:
-        if module_file(given.source, taken):
-            raise UserError(f"{given.folder} has a module '{taken}', a name that the benchmark's images use: rename it")
-    if module_file(given.source, module) is None:
+    if module_file(given.source, module) is None and not given.installed:
         raise UserError(f"{given.folder} has no module '{module}'; it has: {_modules(given.source)}")
-    by = ""
-    if given.interface is None:
-        recognised = find_interface(given.source, module, name)
-        if recognised is None:
-            why = syntax_fault(given.source, module) or f"the source of {given.app} does not show its interface"
-            raise UserError(f"{why}: give --interface {_LISTED}")
-        interface, by = recognised.interface, recognised.by
-    elif given.interface in INTERFACES:
-        interface = given.interface
-    else:
-        raise unknown("interface", given.interface, INTERFACES)
+    pythons = select(given.pythons or (matrix.default_python,), matrix.pythons, "Python")
+    check_python(given.source, pythons, matrix.pythons)
+    if fault := next(filter(None, (syntax_fault(given.source, module, python) for python in pythons)), ""):
+        raise UserError(f"{fault}: mend it, or give --python with the Python that it is written for")
+    interface, by = _interface(given, module, name)
     targets = read_targets(given.targets, given.targets_name) if given.targets else (DEFAULT,)
     for target in targets:
         if any(route.match(target.name) for route in matrix.routes.values()):
             raise UserError(
                 f"{given.targets_name}: the name '{target.name}' is taken by a route of the contract: choose another"
             )
-    hosts = [server for server in matrix.servers.values() if interface in server.serves]
-    pythons = select(given.pythons or (matrix.default_python,), matrix.pythons, "Python")
-    check_python(given.source, pythons, matrix.pythons)
+    hosts = [one for one in matrix.servers.values() if interface in one.serves and not one.variant_of]
     label = hashlib.sha256(f"{given.folder}\0{given.app}".encode()).hexdigest()[:8]
     app = OwnApp(
         name=name_of(given.folder, matrix),
@@ -132,10 +105,39 @@ def describe(given: Given, matrix: Matrix) -> tuple[OwnApp, str]:
         variables=variables(given.variables, given.env_file, hosts) if given.variables else (),
         env_file=given.env_file,
         before=given.before,
+        apt=debian_packages(given.apt),
         services=given.services,
         expect=read_expect(given.expect, targets) if given.expect else (),
     )
     return app, by
+
+
+def debian_packages(names: str) -> tuple[str, ...]:
+    """The Debian packages in --apt; UserError for what is no name of one."""
+    found = [name for name in re.split(r"[,\s]+", names) if name]
+    for name in found:
+        # apt-get takes NAME- as a package to remove.
+        if not re.fullmatch(r"[a-z0-9][a-z0-9+.-]*[a-z0-9+.]", name):
+            raise UserError(f"--apt: '{name}' is not the name of a Debian package, such as libpq-dev")
+    if names and not found:
+        raise UserError("--apt names no Debian package, such as libpq-dev")
+    return tuple(dict.fromkeys(found))
+
+
+def _interface(given: Given, module: str, name: str) -> tuple[str, str]:
+    """The app's interface, and what gave it away; both empty if nothing does."""
+    if given.interface is not None:
+        if given.interface not in INTERFACES:
+            raise unknown("interface", given.interface, INTERFACES)
+        return given.interface, ""
+    if given.imported:
+        interface, _, kind = given.imported.partition(" ")
+        if interface not in INTERFACES:
+            called = f"give the app's name, or {module}:NAME() for a function that makes it"
+            raise UserError(f"{given.app} is {printable(kind)}, no app: {called}; or give --interface {_LISTED}")
+        return interface, f"imported: {printable(kind)}"
+    recognised = find_interface(given.source, module, name)
+    return (recognised.interface, recognised.by) if recognised else ("", "")
 
 
 def _modules(folder: Path) -> str:
@@ -160,22 +162,24 @@ def read_expect(path: Path, targets: Sequence[Target]) -> tuple[Mapping[str, Any
         for word, expected in entry.items():
             if word not in EXPECT_KEYS:
                 raise unknown("expectation", word, EXPECT_KEYS)
-            if not EXPECT_KEYS[word].fits(expected):
-                raise UserError(f"--expect: {path.name}, {key}: {word} is not {EXPECT_KEYS[word].what}")
+            kind, what = EXPECT_KEYS[word]
+            try:
+                read_as(kind, expected)
+            except ValueError:
+                raise UserError(f"--expect: {path.name}, {key}: {word} is not {what}") from None
     return tuple(
         next((entry for key, entry in value.items() if key in (target.name, target.title)), {}) for target in targets
     )
 
 
 def variables(path: Path, shown: str, hosts: Sequence[Server]) -> tuple[str, ...]:
-    """The names in an environment file; UserError for an invalid line, a name that the benchmark sets itself, or one
-    that only some of the servers that can host the app read themselves.
-    """
+    """The names in an environment file; UserError for an invalid line, and for all names that an app cannot have."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"cannot read {shown}: {error}") from error
     names: dict[str, None] = {}
+    refused: dict[str, dict[str, None]] = {}
     for number, line in enumerate(lines, 1):
         text = line.strip()
         if not text or text.startswith("#"):
@@ -183,75 +187,22 @@ def variables(path: Path, shown: str, hosts: Sequence[Server]) -> tuple[str, ...
         found = _LINE.match(text)
         if not found:
             raise UserError(f"{shown}, line {number} is not NAME=VALUE")
-        if found[1] in OURS or found[1] in SETTINGS or found[1].startswith(PREFIXES):
-            raise UserError(
-                f"{shown}, line {number}: {found[1]} is set by the benchmark itself (see .env): remove it there"
-            )
-        own = [server.name for server in hosts if any(fnmatch.fnmatchcase(found[1], one) for one in server.reads)]
-        if own and len(own) < len(hosts):
-            raise UserError(
-                f"{shown}, line {number}: {found[1]} is read by {listed(own, 4, 3)} itself, and by no other server: "
-                f"remove it there (--vary {found[1]}=... shows what it does)"
-            )
         names[found[1]] = None
+        if cause := _taken(found[1], hosts):
+            refused.setdefault(cause, {})[f"{found[1]} (line {number})"] = None
+    if refused:
+        removed = "; ".join(f"{', '.join(lines)}: {cause}" for cause, lines in refused.items())
+        raise UserError(f"{shown}: remove {removed}")
     return tuple(names)
 
 
-def requirements_of(folder: Path, given: Path | None, shown: str) -> dict[str, str]:
-    """The files for the resolver, by name: the requirements, empty if the app has none, and constraints."""
-    if given is None:
-        given = next((folder / name for name in REQUIREMENTS if (folder / name).is_file()), None)
-        if given is None:
-            return {"requirements.in": ""}
-        shown = given.name
-    if given.suffix == ".toml":
-        text = _read(given.parent, given.name, shown)
-        if not re.search(r"^\s*\[project[.\]]", text, re.MULTILINE):
-            export = LOCKS["poetry.lock"] if re.search(r"^\s*\[tool\.poetry\b", text, re.MULTILINE) else ""
-            how = f"{export}, then --requirements FILE" if export else "give --requirements FILE"
-            raise UserError(f"{shown} has no [project] with dependencies: {how}")
-        if re.search(r"^\s*\[tool\.uv\.sources\b", text, re.MULTILINE):
-            raise UserError(f"{shown}: [tool.uv.sources] is not supported: {ONE_INDEX}")
-        return {"pyproject.toml": text}
-    constraints = list[str]()
-    lines = [*_lines(given.parent, given.name, shown, constraints)]
-    if not constraints:
-        return {"requirements.in": _text_of(lines)}
-    return {"requirements.in": _text_of([f"-c {CONSTRAINTS}", *lines]), CONSTRAINTS: _text_of(constraints)}
-
-
-def _text_of(lines: Sequence[str]) -> str:
-    return "\n".join(lines) + "\n"
-
-
-def _lines(folder: Path, name: str, shown: str, constraints: list[str], depth: int = 0) -> Iterator[str]:
-    """The requirements of a file and of those that it includes; constraints are added to `constraints`."""
-    if depth > DEEPEST:
-        raise UserError(f"{shown} includes itself")
-    for line in _read(folder, name, shown).splitlines():
-        # The lock adds hashes of its own.
-        text = re.sub(r"\s*--hash[= ]\S+", "", line.split(" #")[0].strip().removesuffix("\\")).strip()
-        if not text or text.startswith("#"):
-            continue
-        if include := _INCLUDE.match(text):
-            own = _lines(folder, os.path.join(os.path.dirname(name), include[2]), include[2], constraints, depth + 1)
-            if include[1] in ("-c", "--constraint"):
-                constraints += own
-            else:
-                yield from own
-        elif _LOCAL.match(text):
-            raise UserError(
-                f"{shown}: '{text}' is a local package, which cannot be locked: "
-                "leave it out if it is the app itself, whose folder is on the path"
-            )
-        elif _INDEX.match(text):
-            raise UserError(f"{shown}: '{text.split()[0]}' is not supported: {ONE_INDEX}")
-        else:
-            yield text
-
-
-def _read(folder: Path, name: str, shown: str) -> str:
-    try:
-        return read_below(folder, name).decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"cannot read the requirements in {shown}: {error}") from error
+def _taken(name: str, hosts: Sequence[Server]) -> str:
+    """Who else reads or sets this variable, so that the app cannot have it; empty if nobody."""
+    if name.startswith(DOCKER):
+        return "may be read by Docker on this machine"
+    if name in OURS or name in SETTINGS or name.startswith("BENCH_"):
+        return "used by the benchmark itself"
+    readers = [server.name for server in hosts if any(fnmatch.fnmatchcase(name, one) for one in server.reads)]
+    if not readers or len(readers) == len(hosts):
+        return ""
+    return f"of the servers, read by {listed(readers, 4, 3)} alone (--vary or --flags show what it does)"

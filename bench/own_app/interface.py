@@ -1,11 +1,15 @@
-"""Finds an app's interface in its source, without importing or running it."""
+"""Finds an app's interface in its source, without importing or running it: only what is plain to see.
+
+For all others, the driver imports the app in an image of its own (services/own/interface.py).
+"""
 
 from __future__ import annotations
 
 import ast
+import re
 import sys
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench.core.files import read_below
@@ -29,12 +33,19 @@ MAKERS = {
     "sanic.Sanic": "asgi",
     "aiohttp.web.Application": "aiohttp",
     "tornado.web.Application": "tornado",
+    "channels.routing.ProtocolTypeRouter": "asgi",
+    "asgiref.wsgi.WsgiToAsgi": "asgi",
+    "a2wsgi.WSGIMiddleware": "asgi",
+    "a2wsgi.ASGIMiddleware": "wsgi",
+    "starlette.middleware.wsgi.WSGIMiddleware": "asgi",
+    "fastapi.middleware.wsgi.WSGIMiddleware": "asgi",
+    "uvicorn.middleware.wsgi.WSGIMiddleware": "asgi",
 }
 """Calls that make an app, by full name, and its interface."""
 METHODS = {"make_wsgi_app": "wsgi"}
 """Methods that make an app, of any object (Pyramid's Configurator)."""
+MOST_FOLLOWED = 50
 ARGUMENTS = {("environ", "start_response"): "wsgi", ("scope", "receive", "send"): "asgi"}
-DEEPEST = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,65 +68,78 @@ def module_file(folder: Path, module: str) -> Path | None:
 
 def find_interface(folder: Path, module: str, name: str) -> Found | None:
     """The interface of `module:name`; None if its source does not show it."""
-    return _of_name(folder, module, name.removesuffix("()"), 0)
+    return _Reader(folder).of_name(module, name.removesuffix("()"))
 
 
-def syntax_fault(folder: Path, module: str) -> str:
-    """What this program's Python cannot parse in the app's module, which may be of a newer one; empty if nothing."""
+def syntax_fault(folder: Path, module: str, python: str) -> str:
+    """What is not valid in the app's module on this Python; empty if nothing, or if it is newer than this program's."""
+    version = tuple(map(int, re.findall(r"\d+", python)))
     file = module_file(folder, module)
     try:
-        if file is not None:
+        if file is not None and version <= sys.version_info[:2]:
             ast.parse(read_below(folder, str(file)), file.name)
     except SyntaxError as error:
-        here = f"{sys.version_info.major}.{sys.version_info.minor}"
-        what = f"{error.filename}, line {error.lineno}, is not valid Python {here}"
-        return f"{what}, which reads the source here to find its interface"
-    except (ValueError, OSError):
+        return f"{error.filename}, line {error.lineno}, is not valid Python {'.'.join(map(str, version))}"
+    except (ValueError, OSError, RecursionError, MemoryError):
         pass
     return ""
 
 
-def _of_name(folder: Path, module: str, name: str, depth: int) -> Found | None:
-    file = module_file(folder, module) if module and depth < DEEPEST else None
-    if file is None:
-        return None
-    try:
-        tree = ast.parse(read_below(folder, str(file)))
-    except (SyntaxError, ValueError, OSError):
-        return None
-    names = dict(_imports(tree, module if file.name == "__init__.py" else module.rpartition(".")[0]))
-    for value in _values(tree, name):
-        if found := _Module(folder, module, names, depth).of_value(value):
-            return found
-    if origin := names.get(name):
-        parent, _, last = origin.rpartition(".")
-        return _of_name(folder, parent, last, depth + 1)
-    return None
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Follows names through the modules of an app's folder."""
+
+    folder: Path
+    followed: set[object] = field(default_factory=set)
+
+    def follows(self, what: object) -> bool:
+        """Whether to follow a name or function: each once, and not too many, however they refer to each other."""
+        goes_on = what not in self.followed and len(self.followed) < MOST_FOLLOWED
+        self.followed.add(what)
+        return goes_on
+
+    def of_name(self, module: str, name: str) -> Found | None:
+        """The interface of `module:name`."""
+        file = module_file(self.folder, module) if module and self.follows((module, name)) else None
+        if file is None:
+            return None
+        try:
+            tree = ast.parse(read_below(self.folder, str(file)))
+        except (SyntaxError, ValueError, OSError, RecursionError, MemoryError):
+            return None
+        names = dict(_imports(tree, module if file.name == "__init__.py" else module.rpartition(".")[0]))
+        if values := [*_values(tree, name)]:
+            return _Module(self, module, names).of_values(values)
+        parent, _, last = names.get(name, "").rpartition(".")
+        return self.of_name(parent, last)
 
 
 @dataclass(frozen=True, slots=True)
 class _Module:
-    """A module with its imports; `depth` counts the steps to it."""
+    """A module with its imports."""
 
-    folder: Path
+    reader: _Reader
     name: str
     names: Mapping[str, str]
     """The names that it imports, with their full names."""
-    depth: int
+
+    def of_values(self, values: Iterable[ast.AST]) -> Found | None:
+        """The interface of what a name stands for; None if its values differ in it."""
+        found = [one for value in values if (one := self.of_value(value))]
+        return found[0] if len({one.interface for one in found}) == 1 else None
 
     def of_value(self, value: ast.AST) -> Found | None:
         """The interface of a function, a name, or a call that makes an app."""
-        deeper = replace(self, depth=self.depth + 1)
         if isinstance(value, ast.FunctionDef | ast.AsyncFunctionDef):
-            return deeper.of_function(value)
+            return self.of_function(value)
         called = value.func if isinstance(value, ast.Call) else value
         found = self.of_maker(called) if isinstance(value, ast.Call) else None
         if found is None and isinstance(called, ast.Name):
-            found = _of_name(self.folder, self.name, called.id, deeper.depth)
-        if found or not isinstance(value, ast.Call) or self.depth >= DEEPEST:
+            found = self.reader.of_name(self.name, called.id)
+        if found or not isinstance(value, ast.Call):
             return found
         # A wrapper around the app: ProxyFix(app), Middleware(app).
-        return next(filter(None, map(deeper.of_value, value.args)), None)
+        return next(filter(None, map(self.of_value, value.args)), None)
 
     def of_maker(self, called: ast.AST) -> Found | None:
         """The interface of what calling this makes."""
@@ -132,12 +156,15 @@ class _Module:
         arguments = tuple(one.arg.lstrip("_") for one in (*node.args.posonlyargs, *node.args.args))
         if arguments in ARGUMENTS:
             return Found(ARGUMENTS[arguments], f"its arguments {', '.join(arguments)}")
+        if not self.reader.follows(node):
+            return None
         returned = [one.value for one in ast.walk(node) if isinstance(one, ast.Return) and one.value is not None]
-        for one in returned:
-            for value in _values(node, one.id) if isinstance(one, ast.Name) else [one]:
-                if value is not node and (found := self.of_value(value)):
-                    return found
-        return None
+        return self.of_values(
+            value
+            for one in returned
+            for value in (_values(node, one.id) if isinstance(one, ast.Name) else [one])
+            if value is not node
+        )
 
 
 def _imports(tree: ast.AST, package: str) -> Iterator[tuple[str, str]]:

@@ -23,6 +23,8 @@ OURS = ("content-length", "connection", "transfer-encoding")
 """Headers that the load tools write themselves."""
 HOST = "Host"
 """They write it, too, with the name of the service, unless a target does: in this case, which wrk demands."""
+LOCALHOST = (HOST, "localhost")
+"""Unless its headers say otherwise, a request is for this host: apps that check it allow this one when they are new."""
 _REQUEST = re.compile(r"([A-Z]+)\s+(\S+)\Z")
 _HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):\s*([\x20-\x7e]*)\Z")
 _WEIGHT = re.compile(r"#\s*weight\s+(\S+)\s*\Z")
@@ -83,7 +85,12 @@ class Target:
         return f"{self.method} {self.path}"
 
 
-DEFAULT = Target("get-root")
+DEFAULT = Target("get-root", headers=(LOCALHOST,))
+
+
+def is_redirect(status: int) -> bool:
+    """Whether a response with this status is no page, but says where it is."""
+    return status // 100 == 3
 
 
 def read_targets(path: Path, shown: str) -> tuple[Target, ...]:
@@ -151,6 +158,8 @@ def _target(lines: Sequence[tuple[int, str]], folder: Path, where: str) -> Targe
             headers.append((name_of_header, header[2].strip()))
         else:
             raise UserError(f"{where}: '{line[:80]}' is neither a header (Name: value) nor a body (@FILE)")
+    if HOST not in dict(headers):
+        headers.append(LOCALHOST)
     return Target(name or slug(request[1], path), request[1], path, tuple(headers), body, weight)
 
 

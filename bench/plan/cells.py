@@ -14,9 +14,9 @@ from bench.matrix.model import Matrix, Preset, Route, Service
 from bench.plan.cpus import parse_list
 from bench.plan.event import OPENED_S, RECOVERED, ROLLED, SWEPT, Event
 from bench.plan.interim_looks import LOOKS, RATED
-from bench.plan.levels import SEARCHED, Level, parse_level
-from bench.plan.measurement import Pair
+from bench.plan.measurement import Pair, SkippedCell
 from bench.tools import OPEN_LOOP, TOOLS
+from bench.tools.levels import Level, LoadKey, beside, knee_level, rate_level
 
 # OVERHEAD_S, COUNT_S, PROBE_S, UNTIL_S, RECOVERY_SHARE, SLOWEST_S, SLOWEST_BOOTS, SEARCH_S, EACH_S, ROLLED_S,
 # BLOCK_OVERHEAD_S and RATE_OVERHEAD_S only estimate how long a run takes.
@@ -93,9 +93,9 @@ class PlannedCell:
     event: Event | None = None
 
     @property
-    def key(self) -> tuple[str, str, str, str]:
+    def key(self) -> tuple[str, LoadKey]:
         """What identifies the cell within a plan."""
-        return self.service.name, self.scenario, self.tool, self.level.name
+        return self.service.name, LoadKey(self.scenario, self.tool, self.level)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class TurnsTable:
     @property
     def has_quotas(self) -> bool:
         """Whether one of its services has a CPU quota."""
-        return any(name == CPU_QUOTA for cell in self.cells for name, _ in cell.service.settings)
+        return any(CPU_QUOTA in cell.service.settings for cell in self.cells)
 
     @property
     def turn_s(self) -> float:
@@ -146,19 +146,6 @@ class TurnsTable:
     def window_s(self, planned: float, services: int) -> float:
         """Expected wall time of a window with this many services, in seconds."""
         return 1.2 * services * self.load_s(planned)
-
-
-@dataclass(frozen=True, slots=True)
-class SkippedCell:
-    """What was selected but cannot run, and why; None stands for all scenarios or tools."""
-
-    service: str
-    cause: str
-    scenario: str | None = None
-    tool: str | None = None
-    event: str | None = None
-    case: str = ""
-    """The case of the event that is skipped; empty: all cases."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,7 +330,7 @@ def _of_cases(
 ) -> Iterator[list[PlannedCell]]:
     """Blocks of cells under the same case of an event."""
     together = _together(pairs)
-    for own in grouped(cells, lambda cell: cell.level.name).values():
+    for own in grouped(cells, lambda cell: cell.level).values():
         event = own[0].event
         most_here = event.beside(room) if event else 1
         groups = grouped(own, lambda cell: together.get(cell.service.name, cell.service.stack))
@@ -389,19 +376,19 @@ def turn_tables(
     if preset.mode != "turns":
         return
     compared = (cell for cell in cells if _shows_speed(cell) and not cell.alone)
-    tables = grouped(compared, lambda cell: (cell.scenario, cell.tool, cell.level.name))
+    tables = grouped(compared, lambda cell: (cell.scenario, cell.tool, cell.level))
     several_cpus = len(parse_list(settings.get("SERVER_CPUS") or "0")) > 1
     left = dict(shares)
     for group in tables.values():
         if len(group) > 1:
-            own = tuple(left.pop(group[0].scenario, ()))
+            own = tuple(beside(rate, group[0].level) for rate in left.pop(group[0].scenario, ()))
             yield TurnsTable(tuple(group), capacity=_varies_capacity(group, several_cpus), shares=own)
 
 
 def _varies_capacity(cells: Iterable[PlannedCell], several_cpus: bool) -> bool:
     """Whether the services may use different shares of the CPUs."""
     knobs = (CPU_QUOTA, *(MORE_CPUS if several_cpus else ()))
-    every = [dict(cell.service.settings) for cell in cells]
+    every = [cell.service.settings for cell in cells]
     return any(len({settings.get(knob) for settings in every}) > 1 for knob in knobs)
 
 
@@ -410,18 +397,21 @@ def null_cells(
 ) -> tuple[PlannedCell, ...]:
     """One cell for each closed-loop tool, with its most connections, if possible on a planned route.
 
-    If there are common rates or knees, also one for the open-loop tool, which shows what it can send.
+    If there are common rates or knees, also one for the open-loop tool, which shows what it can send. A tool that both
+    keeps and closes its connections has a cell for each: opening them costs it more than a request does.
     """
-    found: dict[str, PlannedCell] = {}
+    found: dict[tuple[str, bool], PlannedCell] = {}
     for cell in sorted(
         filter(_shows_speed, cells), key=lambda c: (c.level.connections or 0, c.route.name in NULL_ROUTES), reverse=True
     ):
         route = cell.route if cell.route.name in NULL_ROUTES else matrix.route_of(NULL_ROUTES[0])[0]
-        found.setdefault(cell.tool, PlannedCell(NULL, route, route.scenario, route.path, cell.tool, cell.level))
+        null = PlannedCell(NULL, route, route.scenario, route.path, cell.tool, cell.level)
+        found.setdefault((cell.tool, cell.level.closes), null)
     limits_s = [cell.level.knee_p99_s for cell in cells if cell.level.knee_p99_s]
-    if limits_s or any(table.shares for table in tables):
-        limit_ms = max(1, round(1000 * CLIENT_OF_LIMIT * min(limits_s, default=0.0)))
+    rates = {rate.closes: rate_level(CLIENT_RATE, closes=rate.closes) for table in tables for rate in table.shares}
+    if limits_s:
+        rates[False] = knee_level(max(1, round(1000 * CLIENT_OF_LIMIT * min(limits_s))) / 1000)
+    for closes, level in rates.items():
         route = matrix.route_of(NULL_ROUTES[0])[0]
-        level = parse_level(f"{SEARCHED}p99-{limit_ms}ms" if limits_s else f"r{CLIENT_RATE}")
-        found[OPEN_LOOP] = PlannedCell(NULL, route, route.scenario, route.path, OPEN_LOOP, level)
-    return tuple(found[tool] for tool in TOOLS if tool in found)
+        found[OPEN_LOOP, closes] = PlannedCell(NULL, route, route.scenario, route.path, OPEN_LOOP, level)
+    return tuple(found[tool, closes] for tool in TOOLS for closes in (False, True) if (tool, closes) in found)

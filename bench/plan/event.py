@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bench.core.typed import read_as
+from bench.core.typed import TextValue, read_as, read_text
 from driver.messages import Action
 
 if TYPE_CHECKING:
@@ -80,6 +80,49 @@ class Needs:
     places: int | None = None
 
 
+class EventCase(TextValue):
+    """The variant of an event; as text, `new connections, boot 5 s`. It is empty if the event has only one.
+
+    - `connections`: `keep-alive` or `new connections`, if that is what is varied; `boot_s`: how long the app boots
+    - `proxy`: in front of the containers; `manager`: which ends them, besides Docker; `pre_stop_s`: after how long
+    - `watched_s`: for how long idle connections are watched
+    - `own_backlog`: whether the server has its own default backlog
+    - `work`: the work over which growth is measured, `requests`, `bodies` or `reloads`
+    - `dependency`: what is away, `database` or `upstream`
+    """
+
+    text: str = ""
+    connections: str = ""
+    boot_s: float = 0.0
+    proxy: str = ""
+    manager: str = ""
+    pre_stop_s: float = 0.0
+    watched_s: float = 0.0
+    own_backlog: bool = False
+    work: str = ""
+    dependency: str = ""
+
+    @staticmethod
+    def read(value: Any) -> EventCase:
+        """The case in a file; of one that another version has, only the text is known."""
+        found = _CASE.match(text := read_text(value))
+        words = {name: word for name, word in found.groupdict().items() if word} if found else {}
+        values: dict[str, Any] = {name: float(word) if name.endswith("_s") else word for name, word in words.items()}
+        return EventCase(text, **values | {"own_backlog": "own_backlog" in values})
+
+
+_CASE = re.compile(
+    r"(?:(?P<connections>keep-alive|new connections)(?:, boot (?P<boot_s>\d+(?:\.\d+)?) s)?"
+    r"|behind (?P<proxy>\w+)(?:, pre-stop (?P<pre_stop_s>\d+(?:\.\d+)?) s| by (?P<manager>\w+))?"
+    r"|up to (?P<watched_s>\d+(?:\.\d+)?) s"
+    r"|\d+ s(?P<own_backlog>, own backlog)"
+    r"|(?:\d+ (?:MB )?)?(?P<work>requests|bodies|reloads)"
+    r"|(?P<dependency>database|upstream) (?:stopped|silent))\Z",
+    re.ASCII,
+)
+NO_CASE = EventCase()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
     """One case of an event. Times are in seconds, from the time when the first request is due.
@@ -97,7 +140,7 @@ class Event:
     """
 
     name: str
-    case: str = ""
+    case: EventCase = NO_CASE
     phases: tuple[Phase, ...]
     actions: tuple[Action, ...] = ()
     until: str = ""
@@ -144,7 +187,7 @@ class Event:
     @property
     def level(self) -> str:
         """The name of the cell's level."""
-        return "-".join(filter(None, (self.name, re.sub(r"[^a-z0-9]+", "-", self.case.lower()).strip("-"))))
+        return "-".join(filter(None, (self.name, re.sub(r"[^a-z0-9]+", "-", self.case.text.lower()).strip("-"))))
 
     @property
     def seconds(self) -> float:
@@ -169,11 +212,6 @@ def event_of(value: Any) -> Event:
     return read_as(Event, value, "event")
 
 
-def as_dict(event: Event) -> dict[str, Any]:
-    """The event as JSON types."""
-    return asdict(event)
-
-
 @dataclass(frozen=True, slots=True)
 class Kind:
     """A named event: its cases, the scenario of its load, and how it is done on a server.
@@ -189,7 +227,7 @@ class Kind:
     floor: bool = True
 
 
-def easy(name: str, case: str, most_s: float, **more: Any) -> Event:
+def easy(name: str, case: EventCase, most_s: float, **more: Any) -> Event:
     """An event under an easy load."""
     environment = {"TELL_PID": "1"} | more.pop("environment", {})
     return Event(name=name, case=case, phases=(Phase(EASY, most_s),), environment=environment, **more)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import fnmatch
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from bench.core.errors import UserError
 from bench.matrix.model import Load, Matrix, Preset, Route, Service, select
-from bench.plan.cells import PlannedCell, SkippedCell
-from bench.plan.levels import Level, parse_level, refusal
+from bench.plan.cells import PlannedCell
+from bench.plan.measurement import SkippedCell
 from bench.plan.selection import Selection, any_match, with_settings
 from bench.tools import OPEN_LOOP, TOOLS
+from bench.tools.levels import Level, LoadKey, knee_level, refusal
 
 Shares = dict[str, dict[Level, None]]
 """By scenario, the levels of its common rates: shares of the slowest speed or knee; the keys are in order."""
@@ -33,11 +33,11 @@ def load_cells(
     """
     # Common rates need the null server: loading it shows what the client can send.
     with_rates = wanted.latency and wanted.controls != "none"
-    cells: dict[tuple[str, str, str, str], PlannedCell] = {}
+    cells: dict[tuple[str, LoadKey], PlannedCell] = {}
     shares: Shares = {}
     for load in select_loads(matrix, preset, wanted):
         routes = {scenario: matrix.route_of(scenario) for scenario in load.scenarios}
-        levels = [parse_level(text) for text in load.levels]
+        levels: Sequence[Level] = load.levels
         if with_rates and not load.alone:
             for scenario, (route, _) in routes.items():
                 shares.setdefault(scenario, {}).update(dict.fromkeys(_common_rates(route, levels)))
@@ -65,9 +65,11 @@ def _cells(
         for tool in load.tools:
             refusals = []
             for level in levels:
-                cause = refusal(tool, level, route.method, route.targets)
+                cause = refusal(tool, level, route.method, route.targets, redirects=bool(route.redirects))
                 if cause is None:
-                    yield PlannedCell(service, route, scenario, path, tool, level, load.alone or service.on_ipv6)
+                    yield PlannedCell(
+                        service, route, scenario, path, tool, level, load.alone or not service.takes_turns
+                    )
                 else:
                     refusals.append(cause)
             if refusals and len(refusals) == len(levels):
@@ -77,41 +79,40 @@ def _cells(
 def _common_rates(route: Route, levels: Iterable[Level]) -> list[Level]:
     """The levels that are shares of the slowest speed or knee, if the open-loop tool can generate them."""
     shares = [level for level in levels if (level.share or level.knee_share) is not None]
-    return [level for level in shares if not refusal(OPEN_LOOP, level, route.method, route.targets)]
+    redirects = bool(route.redirects)
+    return [one for one in shares if not refusal(OPEN_LOOP, one, route.method, route.targets, redirects=redirects)]
 
 
 def _check_knees(cells: Iterable[PlannedCell]) -> None:
     """UserError for a share of a knee that the plan does not search for."""
-    searched = {(cell.service.name, cell.scenario, cell.level.name) for cell in cells}
+    searched = {(cell.service.name, cell.scenario, cell.level) for cell in cells}
     for cell in cells:
         level = cell.level
         if level.knee_share is not None:
-            whole = re.sub(r"^knee\d+", "knee", level.name)
+            whole = knee_level(level.knee_p99_s or 0)
             if (cell.service.name, cell.scenario, whole) not in searched:
-                raise UserError(f"level {level.name} is a share of {whole}, which is not selected: give both")
+                raise UserError(f"level {level} is a share of {whole}, which is not selected: give both")
 
 
 def select_loads(matrix: Matrix, preset: Preset, wanted: Selection) -> list[Load]:
     """The preset's loads, with scenarios, tools and levels narrowed or replaced by the command line."""
     select(wanted.tools, TOOLS, "tool")
-    levels = [parse_level(text) for text in wanted.levels]
     apart = [load for load in preset.loads if matrix.own_app and load.alone]
     loads = [load for load in preset.loads if load not in apart]
     if wanted.scenarios:
         loads = _narrow_scenarios(matrix, loads, wanted.scenarios)
     if wanted.tools:
         loads = _narrow_tools(loads, wanted.tools)
-    if levels:
-        loads = [replace(load, levels=_levels(load, levels)) for load in loads]
+    if wanted.levels:
+        loads = [replace(load, levels=_levels(load, wanted.levels)) for load in loads]
     # With an own app, the search that --p99 asks for: it has its own tool and level.
     return [*loads, *apart]
 
 
-def _levels(load: Load, asked: Sequence[Level]) -> tuple[str, ...]:
+def _levels(load: Load, asked: Sequence[Level]) -> tuple[Level, ...]:
     """The levels asked for; a load keeps its common rates unless common rates are asked for, and vice versa."""
     kinds = {level.share is None for level in asked}
-    kept = [level for level in map(parse_level, load.levels) if (level.share is None) not in kinds]
-    return tuple(level.name for level in (*asked, *kept))
+    return (*asked, *(level for level in load.levels if (level.share is None) not in kinds))
 
 
 def _narrow_tools(loads: list[Load], patterns: tuple[str, ...]) -> list[Load]:

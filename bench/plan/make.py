@@ -11,7 +11,6 @@ from bench.plan.cpus import parse_list
 from bench.plan.event import BAD_DAY, MOST_EASY, WORKERS
 from bench.plan.events.cells import at_rate, easy_rate, event_cells, null_events
 from bench.plan.interim_looks import LOOKS
-from bench.plan.levels import parse_level
 from bench.plan.loads import Shares, load_cells
 from bench.plan.running import check_running, with_running
 from bench.plan.selection import Selection, narrows, override
@@ -55,12 +54,12 @@ def make_plan(here: Variant, wanted: Selection, refs: Sequence[Variant] = ()) ->
     run = {(cell.service.name, cell.scenario, cell.tool) for cell in every}
     skips = [s for s in dict.fromkeys(skips) if (s.service, s.scenario, s.tool) not in run]
     kept = tuple(every)
-    if len(variants) > 1 or narrowed or wanted.vary:
+    if len(variants) > 1 or narrowed or wanted.vary or wanted.flags:
         preset = replace(preset, title=title_of(kept, [one.label for one in variants]))
     tables = tuple(turn_tables(preset, kept, settings, {name: tuple(own) for name, own in shares.items()}))
-    rated = {(table.first.scenario, level.name) for table in tables for level in table.shares}
-    kept = tuple(cell for cell in kept if (cell.scenario, cell.level.name) not in rated)
-    if any(parse_level(text).share for text in wanted.levels) and not any(table.shares for table in tables):
+    rated = {(table.first.scenario, level) for table in tables for level in table.shares}
+    kept = tuple(cell for cell in kept if (cell.scenario, cell.level) not in rated)
+    if any(level.share for level in wanted.levels) and not any(table.shares for table in tables):
         raise UserError(
             "share50 needs a table in turns: select two services or more, without --mode solo or --controls none"
         )

@@ -11,10 +11,11 @@ from urllib.parse import urlsplit
 from msgspec import Meta
 
 from bench.core.errors import UserError
-from bench.core.typed import read_as
-from bench.plan.event import Event
-from bench.plan.event import as_dict as event_as_dict
+from bench.core.service_settings import NO_SETTINGS, Settings
+from bench.core.typed import as_plain, read_as
+from bench.plan.event import NO_CASE, Event, EventCase
 from bench.tools import SOCKETS, TOOLS
+from bench.tools.levels import Level, LoadKey, ToolLevel
 
 MODES = ("solo", "null", "turns", "rate", "event")
 """- solo: a service alone under load
@@ -32,6 +33,7 @@ Pair = tuple[str, str]
 """The names of two services that are compared: the base and the head."""
 # Whole numbers stay whole, so that a line that is written again is the same.
 Count = Annotated[int, Meta(ge=1, lt=10**9)]
+Redirect = Annotated[int, Meta(ge=300, lt=400)]
 Positive = Count | Annotated[float, Meta(gt=0, lt=1e9)]
 NotNegative = Annotated[int, Meta(ge=0, lt=10**9)] | Annotated[float, Meta(ge=0, lt=1e9)]
 
@@ -64,8 +66,10 @@ class Measurement:
     """For a user's own app: the folder in the run with its requests; `method` and `path` are the first one's."""
     targets: Count | None = None
     """The number of requests in `requests`."""
+    redirects: tuple[Redirect, ...] = ()
+    """The statuses of redirects that --expect says are right."""
     tool: str
-    level: str
+    level: Level
     connections: Count | None
     count: Count | None
     """Requests in total."""
@@ -76,8 +80,8 @@ class Measurement:
     """The target rate as a share of the knee."""
     share: Positive | None = None
     """The target rate as a share of the slowest speed in its table, which is known after the first round."""
-    share_of: str | None = None
-    """The tool and level of that table, such as `wrk c16`."""
+    share_of: ToolLevel | None = None
+    """The tool and level of that table."""
     duration_s: Positive | None
     timeout_s: Positive | None = None
     threads: Count = 1
@@ -97,8 +101,7 @@ class Measurement:
     """The number of its block in the round (services that are up side by side)."""
     turn_s: Positive | None = None
     """The length of a turn; `duration_s` is the sum of a window's turns."""
-    settings: str | None = None
-    """What --vary gives the service, and if two refs are compared its ref's settings: `REF=sync WORKERS=2`."""
+    settings: Settings = NO_SETTINGS
     url: str | None = None
     """For a server that already runs: its URL without the path."""
     host_network: bool = False
@@ -112,6 +115,10 @@ class Measurement:
     def open_loop(self) -> bool:
         """Whether requests are sent at a fixed rate, however slow the responses are."""
         return self.connections is None
+
+    def is_good(self, status: int) -> bool:
+        """Whether it is the status of a right response: 2xx, or that of a redirect that is expected."""
+        return status // 100 == 2 or status in self.redirects
 
     def reached_at(self, port: int) -> tuple[str, int]:
         """The host and port of its service; `port` is the one of every container."""
@@ -136,10 +143,14 @@ class Measurement:
         return self.mode in IN_BLOCKS
 
     @property
-    def table(self) -> tuple[str, str, str]:
-        """Scenario, tool and level of its table; for a load at a common rate, of the table that sets the rate."""
-        tool, _, level = (self.share_of or f"{self.tool} {self.level}").partition(" ")
-        return self.scenario, tool, level
+    def load(self) -> LoadKey:
+        """The load that it is of."""
+        return LoadKey(self.scenario, self.tool, self.level)
+
+    @property
+    def table(self) -> LoadKey:
+        """The load of its table; for a load at a common rate, of the table that sets the rate."""
+        return LoadKey(self.scenario, self.share_of.tool, self.share_of.level) if self.share_of else self.load
 
     @property
     def step(self) -> str:
@@ -150,8 +161,8 @@ class Measurement:
         """The object of its line, without the fields that its mode does not use."""
         left_out = _LEFT_OUT[self.mode] | (frozenset() if self.requests else _OF_OWN_APPS)
         kept = [name for name in _FIELDS if name not in left_out]
-        found = {name: getattr(self, name) for name in kept if name not in _RARE or self._unusual(name)}
-        return found | ({"event": event_as_dict(self.event)} if self.event else {})
+        plain = as_plain(self)
+        return {name: plain[name] for name in kept if name not in _RARE or self._unusual(name)}
 
     def _unusual(self, name: str) -> bool:
         return bool(getattr(self, name)) and getattr(self, name) != _FIELDS[name].default
@@ -159,6 +170,19 @@ class Measurement:
     def to_line(self) -> str:
         """Its line of plan.jsonl, without the newline."""
         return json.dumps(self.as_dict())
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedCell:
+    """What was selected but cannot run, and why; None stands for all scenarios or tools."""
+
+    service: str
+    cause: str
+    scenario: str | None = None
+    tool: str | None = None
+    event: str | None = None
+    case: EventCase = NO_CASE
+    """The case of the event that is skipped; empty: all cases."""
 
 
 def window_folder(step: str, one: Measurement) -> str:
@@ -174,7 +198,7 @@ def step_folder(folder: str) -> str:
 _FIELDS = {field.name: field for field in fields(Measurement)}
 _OF_SEVERAL = frozenset({"unit", "window", "slot", "block", "turn_s"})
 _OF_OWN_APPS = frozenset({"requests", "targets"})
-_RARE = frozenset({"settings", "url", "host_network", "share", "share_of", "event", "copy"})
+_RARE = frozenset({"settings", "url", "host_network", "share", "share_of", "event", "copy", "redirects"})
 _LEFT_OUT: Mapping[str, frozenset[str]] = {
     "solo": _OF_SEVERAL | {"mode"},
     "null": _OF_SEVERAL | {"database", "knee_share"},
@@ -182,12 +206,6 @@ _LEFT_OUT: Mapping[str, frozenset[str]] = {
     "rate": frozenset({"knee_p99_s", "knee_share", "turn_s"}),
     "event": frozenset({"knee_p99_s", "knee_share", "turn_s"}),
 }
-
-
-def settings_of(text: str | None) -> dict[str, str]:
-    """A service's settings, such as `WORKERS=2 THREADS=4`, as values by knob."""
-    pairs = (word.partition("=") for word in (text or "").split())
-    return {name: value for name, mark, value in pairs if mark}
 
 
 def measurement_of(entry: Mapping[str, Any] | None) -> Measurement | str:

@@ -12,6 +12,7 @@ from bench.own_app.targets import folder_of
 from bench.plan.cells import NULL, Plan, PlannedCell, TurnsTable, blocks
 from bench.plan.measurement import Measurement, window_folder
 from bench.tools import OPEN_LOOP
+from bench.tools.levels import ToolLevel
 
 Place = tuple[int, int]
 """(round, position in it), both from 1."""
@@ -136,7 +137,7 @@ def _at_rates(plan: Plan, block: Block, table: TurnsTable, place: Place) -> Iter
         planned = _of_cell(plan, replace(cell, tool=OPEN_LOOP, level=level), *place)
         yield replace(
             _in_block(planned, "rate", block.number, slot),
-            share_of=f"{table.first.tool} {table.first.level.name}",
+            share_of=ToolLevel(f"{table.first.tool} {table.first.level}", table.first.tool, table.first.level),
             # A share of a knee is loaded as a plain rate.
             knee_p99_s=None,
             knee_share=None,
@@ -157,7 +158,7 @@ def _of_cell(plan: Plan, cell: PlannedCell, number: int, position: int) -> Measu
         python=service.python,
         base=service.base,
         package=service.package,
-        settings=service.settings_text,
+        settings=service.settings,
         url=service.url or None,
         host_network=bool(service.url),
         scenario=cell.scenario,
@@ -168,14 +169,15 @@ def _of_cell(plan: Plan, cell: PlannedCell, number: int, position: int) -> Measu
         body=cell.route.body,
         requests=folder_of(cell.scenario) if cell.route.targets else None,
         targets=cell.route.targets or None,
+        redirects=cell.route.redirects,
         tool=cell.tool,
-        level=level.name,
+        level=level,
         **{name: getattr(level, name) for name in OF_THE_LEVEL},
         duration_s=cell.event.seconds if cell.event else None if level.count else plan.preset.duration,
         timeout_s=cell.event.timeout_s if cell.event else plan.preset.timeout,
         # The most that divide the connections evenly: wrk drops a remainder.
         threads=max(count for count in range(1, plan.loadgen_cpus + 1) if (level.connections or 1) % count == 0),
-        keepalive=cell.event.pool > 0 if cell.event else plan.preset.keepalive,
+        keepalive=cell.event.pool > 0 if cell.event else plan.preset.keepalive and not level.closes,
         warmup_s=plan.preset.warmup,
         seconds=plan.seconds(cell),
         dir="",

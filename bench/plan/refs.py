@@ -22,6 +22,7 @@ from bench.matrix.settings import SETTINGS, read_env
 from bench.plan.cells import Plan
 from bench.plan.selection import Selection, with_settings
 from bench.plan.variants import CLASS, TAKEN, Variant
+from bench.tools.levels import Level
 
 REFS = "refs.json"
 """The file with the two refs, the base first, and the paths in which they differ."""
@@ -30,13 +31,14 @@ DEFAULT = f"gunicorn-${CLASS}-flask"
 """The stack to measure if the difference affects every service."""
 SCENARIOS = ("json", "delay-20")
 """Instant responses, and 20 ms of waiting."""
-LEVELS, TOOLS = ("c16",), ("wrk",)
+LEVELS, TOOLS = (Level("c16", 16),), ("wrk",)
 MOST = 3
 """The most stacks of a default selection."""
 MINUTES = 4.0
 """The longest that a default selection is measured."""
 EVERY = re.compile(r"services/(common/|(debian|alpine)\.Dockerfile$)")
-FOLDER = re.compile(r"services/(framework|server)s/([^/]+)/")
+FOLDER = re.compile(r"services/(framework|server)s/([^/]+)/(?!\1\.toml$)")
+"""A file of a framework or server, but not the one with its facts, which both matrices have."""
 LOCK = re.compile(r"services/locks/([^/]+)/(framework|server|common|package)-(.+)\.txt$")
 
 

@@ -14,6 +14,7 @@ from urllib.parse import SplitResult, urlsplit
 from bench.core.errors import UserError
 from bench.matrix.model import Load, Matrix, Preset, Route, Service
 from bench.own_app.targets import Target, slug
+from bench.tools.levels import Level
 
 UNKNOWN = "unknown"
 """Stands for its Python and base image."""
@@ -21,7 +22,7 @@ MODEL = "a server that already runs"
 NO_CONTAINER = "not a container of this project"
 NO_COUNTERS = f"no counters: {NO_CONTAINER}"
 OWNED = "--i-own-this-target"
-TOOLS, LEVELS, ROUNDS = ("wrk",), ("c16",), 3
+TOOLS, LEVELS, ROUNDS = ("wrk",), (Level("c16", 16),), 3
 """The default load of a run that has only servers that already run."""
 _LOOPBACK_6 = ipaddress.IPv6Address("::1")
 _HOST = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?\Z")
@@ -30,7 +31,7 @@ _PATH = re.compile(r"[\x21-\x7e]*\Z")
 
 @dataclass(frozen=True, slots=True)
 class RunningServer:
-    """A server that already runs. `path` is empty if the URL has none.
+    """A server that already runs. `path` is empty if the URL has none; `scheme` is http or https.
 
     `owned`: it is on another machine, and the user states to own it.
     """
@@ -39,11 +40,12 @@ class RunningServer:
     port: int
     path: str = ""
     owned: bool = False
+    scheme: str = "http"
 
     @property
     def origin(self) -> str:
         """Its URL without a path."""
-        return f"http://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
+        return f"{self.scheme}://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
 
     @property
     def name(self) -> str:
@@ -84,7 +86,8 @@ def parse_running(text: str, *, owned: bool) -> RunningServer:
             f" server is an attack: if you own it, add {OWNED}"
         )
     path = (url.path or "/") + (f"?{url.query}" if url.query else "")
-    return RunningServer(host, port or 80, "" if path == "/" else path, owned=not here)
+    port = port or {"http": 80, "https": 443}[url.scheme]
+    return RunningServer(host, port, "" if path == "/" else path, owned=not here, scheme=url.scheme)
 
 
 def is_loopback(host: str) -> bool:
@@ -103,8 +106,8 @@ def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
 
 def _problem(text: str, url: SplitResult, host: str) -> str:
     """What is wrong with a URL; empty if nothing is."""
-    if url.scheme != "http":
-        return "give a URL such as http://127.0.0.1:8000/path" + (" (https is not measured)" * (url.scheme == "https"))
+    if url.scheme not in ("http", "https"):
+        return "give a URL such as http://127.0.0.1:8000/path"
     if "#" in text:
         return "a fragment (#...) is never sent to a server"
     if not _HOST.match(host) and _address(host) is None:

@@ -7,12 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from bench.core.errors import UserError, unknown
+from bench.matrix.flags import Flags
 from bench.matrix.knobs import Knob
 from bench.matrix.model import Matrix, Preset, Service, select
 from bench.matrix.packages import Wheels, with_package
 from bench.plan.event import WORKERS
 from bench.plan.events import kinds_of, usual_cases
 from bench.plan.running import RunningServer
+from bench.tools.levels import Level
 
 MODES = ("turns", "solo")
 """turns: tables are measured in turns, and alone what cannot be; solo: each service is measured alone."""
@@ -39,7 +41,7 @@ class Selection:
     """The wheels for --package, made before the plan; without them, `packages` has releases by name."""
     scenarios: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
-    levels: tuple[str, ...] = ()
+    levels: tuple[Level, ...] = ()
     duration: float | None = None
     rounds: int | None = None
     mode: str | None = None
@@ -47,6 +49,7 @@ class Selection:
     latency: bool = True
     """Whether tables in turns are also loaded at common rates."""
     vary: tuple[Knob, ...] = ()
+    flags: tuple[Flags, ...] = ()
     running: tuple[RunningServer, ...] = ()
     """Servers that already run (--target)."""
     events: tuple[str, ...] = ()
@@ -62,13 +65,14 @@ class Selection:
     @property
     def only_running(self) -> bool:
         """Whether it selects only servers that already run."""
-        chosen = (self.stacks, self.frameworks, self.servers, self.pythons, self.bases, self.packages, self.vary)
+        names = (self.stacks, self.frameworks, self.servers, self.pythons, self.bases, self.packages)
+        chosen = (*names, self.vary, self.flags)
         return bool(self.running) and self.preset is None and self.wheels is None and not any(chosen)
 
 
 def narrows(wanted: Selection) -> bool:
     """Whether it selects cells besides a preset, and not only how or with which settings they are measured."""
-    others = ("preset", "duration", "rounds", "mode", "controls", "latency", "vary")
+    others = ("preset", "duration", "rounds", "mode", "controls", "latency", "vary", "flags")
     unrelated = {name: getattr(wanted, name) for name in others}
     return wanted != Selection(**unrelated)
 

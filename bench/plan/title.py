@@ -25,7 +25,7 @@ def title_of(cells: Sequence[PlannedCell], refs: Sequence[str]) -> str:
     one_of_each = len(pythons) == len(bases) == 1
     names = list(dict.fromkeys(service.stack if one_of_each else service.built_as for service in services))
     where = f" (Python {ours[0].python}, {ours[0].base})" if one_of_each else ""
-    settings = list(dict.fromkeys(filter(None, (service.settings_text for service in services))))
+    settings = list(dict.fromkeys(service.settings.text for service in services if service.settings))
     where += f" with {_listed(settings)}" if settings else ""
     return f"{_listed(names)}{where}: {loads}"
 
@@ -36,7 +36,7 @@ def _question_of(app: Framework, services: Sequence[Service]) -> str:
     name = f"./{Path(app.own.source).name} ({app.environment['APP']})"
     servers = {service.server.name for service in services}
     pythons = {service.python for service in services if not service.url}
-    knobs = dict.fromkeys(knob for service in services for knob, _ in service.settings)
+    knobs = dict.fromkeys(knob for service in services for knob in service.settings)
     asked = [*["server"] * (len(servers) > 1), *["Python"] * (len(pythons) > 1), *knobs]
     where = f" on {services[0].server.name}" if len(servers) == 1 else ""
     return f"Which {joined(asked)} for {name}{where}?" if asked else f"{name}{where}"

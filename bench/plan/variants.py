@@ -1,7 +1,8 @@
 """The services of a run, in each variant, and which of them are compared with each other.
 
 A variant is the project itself or one of two refs of it. Within a variant, a stack may come with several versions of a
-package (--package) and several combinations of knob values (--vary). A user's own app is a framework of its matrix.
+package (--package) and several combinations of knob values (--vary, --flags). A user's own app is a framework of its
+matrix.
 """
 
 from __future__ import annotations
@@ -9,11 +10,17 @@ from __future__ import annotations
 import fnmatch
 import itertools
 import math
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from bench.core.errors import EqualSides, UserError, unknown
+from bench.core.files import text_of
+from bench.core.service_settings import Settings
+from bench.matrix.compose import environment_of
+from bench.matrix.flags import FLAGS, NONE, Flags, flag_groups, flag_words, flags_refusal
 from bench.matrix.knobs import (
     ALLOWED,
     MOST_VALUES,
@@ -22,15 +29,17 @@ from bench.matrix.knobs import (
     Knob,
     Reads,
     host_name,
+    only_start_reads,
     parse_knob,
     reader,
     varied,
     with_threads,
 )
-from bench.matrix.model import BARE, Matrix, Preset, Service, python_label
+from bench.matrix.model import BARE, Matrix, Preset, Service, python_label, select
 from bench.matrix.packages import Locked, Wheel, Wheels, locked, name_with, with_package
-from bench.plan.cells import PlannedCell, SkippedCell
-from bench.plan.measurement import Pair
+from bench.matrix.start_script import start_words
+from bench.plan.cells import PlannedCell
+from bench.plan.measurement import Pair, SkippedCell
 from bench.plan.selection import ONLY_NAMED, Selection, any_match, left_out, select_services, with_settings
 
 CLASS = "WORKER_CLASS"
@@ -90,8 +99,8 @@ class Variant:
             one if one.skip or self.reachable(one) else replace(one, skip="base image not reachable")
             for one in services
         ]
-        for one in self._with_values(services, knobs):
-            pool = one.framework.own and not one.skip and THREADS not in dict(one.settings)
+        for one in self._with_values(services, knobs, wanted.flags, compared=not preset.events):
+            pool = one.framework.own and not one.skip and THREADS not in one.settings
             equal = pool and self.reads(one, THREADS) is None
             yield with_threads(one, self.own.get("WORKERS", self.settings.get("WORKERS", "1"))) if equal else one
 
@@ -123,6 +132,7 @@ class Variant:
 
     def _versions(self, service: Service, wheels: Wheels) -> Iterator[Service]:
         pins, label = self.pins(service), python_label(service.python)
+        together = wheels.together(label)
         found = [wheel for name in wheels.names if name in pins for wheel in wheels.of(label, name)]
         working = [wheel for wheel in found if not wheel.cause]
         if not found or (len(found) == len(working) == 1):
@@ -130,22 +140,35 @@ class Variant:
             yield service
         elif len(working) == 1:
             found = [wheel if wheel.cause else replace(wheel, cause=ALONE) for wheel in found]
-        if len(found) == 1 and wheels.asked[found[0].asked].is_release and found[0].version == pins[found[0].name]:
+        if len(found) == 1 and all(
+            wheels.asked[one.asked].is_release and one.version == pins.get(one.name) for one in (*found, *together)
+        ):
             raise EqualSides(f"--package {found[0].package}: equal sides: it is the version that the lock pins")
         for wheel in found:
-            yield self._with_version(service, wheel, release=wheels.asked[wheel.asked].is_release)
+            yield self._with_version(service, (wheel, *together), wheels)
 
-    def _with_version(self, service: Service, wheel: Wheel, *, release: bool) -> Service:
-        if wheel.cause:
-            return replace(service, name=name_with(service, wheel.name, wheel.version), skip=wheel.cause)
-        if service.base == DEBIAN:
-            return with_package(self.matrix, service, wheel.package, wheel.folder)
-        found = with_package(self.matrix, service, wheel.package)
-        return found if release else replace(found, skip="a package from source is built only for Debian images")
+    def _with_version(self, service: Service, changed: Sequence[Wheel], wheels: Wheels) -> Service:
+        """The service with the wheel of `--package`, and those of `--with`."""
+        if cause := next((wheel.cause for wheel in changed if wheel.cause), ""):
+            versions = [(wheel.name, wheel.version) for wheel in changed]
+            return replace(service, name=name_with(service, *versions), skip=cause)
+        found = with_package(self.matrix, service, " ".join(wheel.package for wheel in changed), changed[0].folder)
+        if service.base == DEBIAN or all(wheels.asked[wheel.asked].is_release for wheel in changed):
+            return found
+        return replace(found, skip="a package from source is built only for Debian images")
 
-    def _with_values(self, services: Sequence[Service], knobs: Sequence[Knob]) -> Iterator[Service]:
-        """The services with every combination of values of the knobs that they read."""
+    def _with_values(
+        self, services: Sequence[Service], knobs: Sequence[Knob], flags: Sequence[Flags], *, compared: bool
+    ) -> Iterator[Service]:
+        """The services with every combination of values of the knobs that they read, and of their server's flags.
+
+        `compared`: whether their command lines tell whether they are different; events set further variables.
+        """
         running = [service for service in services if not service.skip]
+        for one in flags:
+            here = {*select([one.servers], self.matrix.servers, "server")} & {s.server.name for s in running}
+            if running and not here:
+                raise UserError(f"--flags {one.servers}: no service of the selection runs on it; select one (--server)")
         for knob in (knob.name for knob in knobs if running and not knob.optional):
             if all(refusals := [self.reads(service, knob) for service in running]):
                 others = sorted({s.server.name for s in self.matrix.services if not self.reads(s, knob)})
@@ -161,15 +184,61 @@ class Variant:
             if missing or service.skip:
                 yield replace(service, skip=service.skip or missing[0])
                 continue
-            axes = [[(knob.name, value) for value in knob.values] for knob in knobs if not causes[knob.name]]
-            yield from (varied(service, settings) if settings else service for settings in itertools.product(*axes))
+            own = [*(knob for knob in knobs if not causes[knob.name]), *self._flags(service, flags)]
+            axes = [[(knob.name, value) for value in knob.values] for knob in own]
+            made = [varied(service, values) if values else service for values in itertools.product(*axes)]
+            if compared:
+                self._check_sides(made)
+            yield from made
+
+    def _flags(self, service: Service, wanted: Sequence[Flags]) -> Iterator[Knob]:
+        """The knob of its server's flags, if there are any; UserError for flags that it cannot take."""
+        server = service.server.name
+        values = [*dict.fromkeys(one.value for one in wanted if any_match(server, [one.servers]))]
+        if not values:
+            return
+        for value in values:
+            if cause := flags_refusal(self._start(service), shlex.split(value)):
+                raise UserError(f"--flags {server}: {cause}")
+        yield Knob(FLAGS, (NONE, *values))
+
+    def _start(self, service: Service) -> str:
+        """The text of its start script; empty if there is none."""
+        return text_of(Path(self._services, "servers", service.server.name, "start"))
+
+    @property
+    def _services(self) -> Path:
+        return Path(self.context or "services")
+
+    def _check_sides(self, services: Sequence[Service]) -> None:
+        """EqualSides if two values of a service's knobs start the same process."""
+        seen: dict[object, Service] = {}
+        for service in services:
+            known, server = environment_of(service, self.settings), service.server.name
+            try:
+                words = start_words(self._start(service), known, flag_words(service.settings))
+            except (UserError, ValueError, ZeroDivisionError):
+                # That of a ref may be anybody's.
+                continue
+            others = [
+                (name, value)
+                for name, value in service.settings.items()
+                if name != FLAGS and not only_start_reads(service, name, self._services)
+            ]
+            other = seen.setdefault((flag_groups(words), *others), service)
+            if other is not service:
+                pairs = ((service, other), (other, service))
+                this, that = (
+                    Settings(one for one in a.settings.items() if one not in b.settings.items()) for a, b in pairs
+                )
+                raise EqualSides(f"equal sides: {server} with {this} has the same command line as with {that}")
 
     def named(self, service: Service) -> Service:
         """A service of this ref, with the ref's name and those of its settings that the service reads."""
         if not self.label:
             return service
         own = {name: value for name, value in self.own.items() if self.reads(service, name) is None}
-        settings = tuple(({REF: self.label} | own | dict(service.settings)).items())
+        settings = Settings({REF: self.label} | own | dict(service.settings))
         name = host_name(f"{service.name}-{self.name}", f"{service.name} {self.mark}")
         built_as = f"{service.built_as}-{self.mark}"
         return replace(service, name=name, settings=settings, plain=built_as, context=self.context)
@@ -243,9 +312,10 @@ def knobs_of(preset: Preset, wanted: Selection) -> Sequence[Knob]:
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice:
         raise UserError(f"--vary {twice} is given twice; give one list of its values")
-    combinations = math.prod(len(knob.values) for knob in knobs)
+    combinations = math.prod(len(knob.values) for knob in knobs) * (1 + len(wanted.flags))
     if combinations > MOST_VALUES:
-        raise UserError(f"--vary makes {combinations} combinations of each service; the limit is {MOST_VALUES}")
+        make = "--vary and --flags make" if wanted.flags else "--vary makes"
+        raise UserError(f"{make} {combinations} combinations of each service; the limit is {MOST_VALUES}")
     return knobs
 
 

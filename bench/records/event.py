@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-import msgspec
-
 from bench.core.files import as_object
-from bench.core.typed import typed
+from bench.core.service_settings import NO_SETTINGS, Settings
+from bench.core.typed import as_plain, typed
+from bench.plan.event import EventCase
 from bench.records.record import BadRecord, read_lines
 
 FILE, SCHEMA = "events.jsonl", 1
@@ -116,10 +116,10 @@ class EventRecord:
     python: str
     base: str
     package: str | None = None
-    settings: str | None = None
+    settings: Settings = NO_SETTINGS
     scenario: str
     event: str
-    case: str
+    case: EventCase
     environment: Mapping[str, str] = field(default_factory=dict)
     """Environment variables that the event set for the service: `WORKERS`, `BOOT_S`, ..."""
     ended: Ended = Ended.DONE
@@ -185,7 +185,7 @@ class EventRecord:
 
 def to_line(record: EventRecord) -> str:
     """The record as one line of JSON, without its newline."""
-    values = {"schema": SCHEMA, **msgspec.to_builtins(record)}
+    values = {"schema": SCHEMA, **as_plain(record)}
     return json.dumps(values, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 

@@ -67,6 +67,8 @@ class Window:
     """The requests that need the exhausted or missing dependency; they are in no other figure."""
     proxy: Sequence[str] = ()
     """The lines in the log of the proxy in front of the service."""
+    folder_bytes: int = 0
+    """What the folder of a user's own app has of its memory."""
 
     @property
     def rates(self) -> Sequence[tuple[float, float]]:
@@ -262,7 +264,7 @@ class Window:
     def memory(self) -> Sequence[tuple[float, int]]:
         """(time, bytes) of each sample."""
         samples = [items(one) for one in items(self.told.get("samples"))]
-        return [(at / 1e9, size) for at, _, size in samples if isinstance(size, int)]
+        return [(at / 1e9, max(0, size - self.folder_bytes)) for at, _, size in samples if isinstance(size, int)]
 
     @property
     def memory_before(self) -> int | None:

@@ -30,6 +30,7 @@ class Evidence:
     - `stopped`: whether its container was down after the window; `lost`: how many of its processes had ended.
     - `lag`: how late an open loop's requests were sent.
     - `tool_cpu_s`: CPU time of the load generator over the window.
+    - `opened`: connections that the load generator opened; on the host's network, those of other programs count too.
     - `turns`: sums over the service's turns, if it was loaded in turns.
     """
 
@@ -54,3 +55,4 @@ class Evidence:
     turns: Turns | None = None
     tool_cpu_s: float | None = None
     clock_step_s: float | None = None
+    opened: int | None = None

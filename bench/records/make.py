@@ -35,10 +35,11 @@ def evidence_of(planned: Measurement, raw: Raw, service: ServiceFacts, no_rate: 
     """The evidence on one measurement, as it was loaded; `no_rate`: why it has no common rate."""
     tool, ends = raw.tool or {}, (raw.before, raw.after)
     outcome, detail = outcome_of(raw, service)
-    health = health_fault(tool.get("health_after"))
+    health = health_fault(planned, tool.get("health_after"))
     turns = read_turns(tool) if planned.in_block else None
     held = turns if planned.held else None
     throttled_ns = change(ends, "throttled_ns")
+    parsed = None if raw.output is None else in_turns(parse(planned.tool, raw.output, planned.redirects), held)
     return Evidence(
         planned=planned,
         outcome=outcome,
@@ -55,9 +56,10 @@ def evidence_of(planned: Measurement, raw: Raw, service: ServiceFacts, no_rate: 
         stopped=raw.after.get("running") == "false",
         lost=lost_processes(ends),
         tool_cpu_s=loadgen_cpu_s(tool),
+        opened=whole(tool.get("opened")),
         turns=turns,
         output=raw.output or b"",
-        parsed=(parsed := None if raw.output is None else in_turns(parse(planned.tool, raw.output), held)),
+        parsed=parsed,
         goodput=goodput_of(planned.tool, parsed),
         sent_rate=sent_rate_of(planned.tool, planned.rate, parsed) if parsed else None,
         lag=read_lag(raw.lag),

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
-from bench.core.files import as_object, items, mapping, read_bytes
+from bench.core.files import as_object, mapping, read_bytes
 from bench.plan.event import ENDED, SWEPT
-from bench.plan.measurement import WHOSE, Measurement
+from bench.plan.measurement import WHOSE, Measurement, SkippedCell
 from bench.records.event import NEEDS, Ended, EventRecord
 from bench.records.event_figures import figures
 from bench.records.event_window import Window, read_log, read_slow
 from bench.records.growth import Part, parts_of, points
-from bench.run.reader import Raw, Run, read_raw
+from bench.records.outcome import KILLED
+from bench.run.reader import Raw, Run, folder_bytes, read_raw
 from bench.tools.sockets import CAPACITY, EVENTS, PROXY, REQUESTS, SLOW
 
 MANY_LOST = "1 % of the requests or more were lost"
 A_LOOP = "a closed loop has neither a rate nor times at which requests are due"
 NO_LOG, NO_END = f"{REQUESTS} is missing or damaged", "the log has requests without an end"
-KILLED = "the server was killed at its container's memory limit"
 NO_GAP = {ENDED: "the service was stopped for good", SWEPT: "nothing is done to the service in this event"}
 """Why there is no `longest_gap_s`, by what ends the window (`until`)."""
 
@@ -32,7 +31,7 @@ def event_records(source: Run) -> list[EventRecord]:
         for planned in source.planned
         if planned.event
     ]
-    skips = [mapping(one) for one in items(source.facts.get("skipped")) if mapping(one).get("event")]
+    skips = (skip for skip in source.facts.skipped if skip.event)
     return found + [_cannot(source, number, skip) for number, skip in enumerate(skips, 1)]
 
 
@@ -68,7 +67,7 @@ def event_record(run: str, planned: Measurement, raw: Raw) -> EventRecord:
     needing = [row for row in log if row.kind.startswith(NEEDS)]
     others = [row for row in log if not row.kind.startswith(NEEDS)]
     said = (read_bytes(f"{folder}/{PROXY}") or b"").decode(errors="replace").splitlines()
-    window = Window(event, raw.tool, told, others, slow, needing, said)
+    window = Window(event, raw.tool, told, others, slow, needing, said, folder_bytes(run, planned.service))
     return _measured(record, window, capacity if isinstance(capacity, float) else None)
 
 
@@ -134,25 +133,24 @@ def _unaccounted(window: Window, parts: Sequence[Part]) -> str:
     unread = [number for number, part in enumerate(parts, 1) if part.fates is None]
     if unread:
         what = f"wrk does not say what it sent in part {unread[0]}"
-        return f"{KILLED}: {what}" if window.oom_kills else what
+        return f"the server was {KILLED}: {what}" if window.oom_kills else what
     return "" if all(row.fate for row in (*window.counted, *window.needing)) else NO_END
 
 
-def _cannot(source: Run, number: int, skip: Mapping[str, Any]) -> EventRecord:
+def _cannot(source: Run, number: int, skip: SkippedCell) -> EventRecord:
     """The record of an event that was not planned because the service cannot do it."""
-    name = str(skip["service"])
-    known = mapping(mapping(source.facts.get("services")).get(name))
+    known = source.facts.service(skip.service)
     return EventRecord(
         id=f"cannot-{number:04}",
         round=1,
-        service=name,
-        server=str(known.get("server") or ""),
-        framework=str(known.get("framework") or ""),
-        python=str(known.get("python") or ""),
-        base=str(known.get("base") or ""),
-        scenario=str(skip.get("scenario") or ""),
-        event=str(skip["event"]),
-        case=str(skip.get("case") or ""),
+        service=skip.service,
+        server=known.server,
+        framework=known.framework,
+        python=known.python,
+        base=known.base,
+        scenario=skip.scenario or "",
+        event=skip.event or "",
+        case=skip.case,
         ended=Ended.CANNOT,
-        detail=str(skip["cause"]),
+        detail=skip.cause,
     )

@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from bench.core.files import mapping
+from bench.plan.measurement import Measurement
 from bench.records.record import Outcome
 from bench.run.reader import Raw, ServiceFacts
 
 NOT_RUN = "not run"
 CUT_OFF = "cut off"
+KILLED = "killed at its container's memory limit"
+"""What became of a service, in a detail; the cause has a name of its own (bench/validity/measurement_rules.py)."""
 
 
 def outcome_of(raw: Raw, service: ServiceFacts) -> tuple[str, str]:
@@ -24,14 +27,13 @@ def outcome_of(raw: Raw, service: ServiceFacts) -> tuple[str, str]:
     return NOT_RUN, "the run was stopped before this measurement, or has not reached it yet"
 
 
-def health_fault(after: Any) -> str | None:
+def health_fault(planned: Measurement, after: Any) -> str | None:
     """The fault of the health check after the window; None if there was none, or no check."""
     answer = mapping(after)
-    if not answer or answer.get("status") in range(200, 300):
+    status = answer.get("status")
+    if not answer or (isinstance(status, int) and planned.is_good(status)):
         return None
-    if answer.get("status") is None:
-        return one_line(answer.get("error") or "no answer")
-    return f"status {one_line(answer['status'])}"
+    return one_line(answer.get("error") or "no answer") if status is None else f"status {one_line(status)}"
 
 
 def one_line(value: Any) -> str:

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, TypeVar, get_type_hints
 
-import msgspec
 from msgspec import Meta
 
 from bench.core.files import as_object
-from bench.core.typed import typed
+from bench.core.service_settings import Settings
+from bench.core.typed import as_plain, typed
 from bench.tools import TOOLS
+from bench.tools.levels import Level, LoadKey
 
 R = TypeVar("R")
 SCHEMA = 3
@@ -112,10 +113,12 @@ class Record:
     framework: Annotated[str, Field("framework")]
     python: Annotated[str, Field("Python version, such as 3.13")]
     base: Annotated[str, Field("base image: debian or alpine")]
-    package: Annotated[str | None, Field("package that is replaced by another version, as NAME==VERSION")]
+    package: Annotated[
+        str | None, Field("package in another version, as NAME==VERSION, and those that are changed together with it")
+    ]
     scenario: Annotated[str, Field("request that was sent")]
     tool: Annotated[str, Field("load tool")]
-    level: Annotated[str, Field("load level, such as c64 (connections) or r500 (requests/s)")]
+    level: Annotated[Level, Field("load level, such as c64 (connections) or r500 (requests/s)")]
     connections: Annotated[Positive | None, Field("connections of a closed loop")]
     rate: Annotated[float | None, Field("target request rate", "1/s")]
     count: Annotated[Positive | None, Field("target number of requests, if the level sets one")]
@@ -191,8 +194,12 @@ class Record:
         None
     )
     settings: Annotated[
-        str | None, Field("settings from --vary, and REF=NAME in a run of two refs: NAME=VALUE, separated by spaces")
-    ] = None
+        Settings,
+        Field(
+            "settings from --vary and --flags, and REF=NAME in a run of two refs: NAME=VALUE, separated by spaces;"
+            " values with spaces are quoted as in a shell"
+        ),
+    ] = field(default_factory=Settings)
     process_cpu_s: Annotated[
         tuple[float, ...] | None,
         Figure("CPU time of each process of the service, largest first; in turns over all windows of its block", "s"),
@@ -218,6 +225,11 @@ class Record:
     client_limit: Annotated[
         float | None, Field("rate at which the load generator ended the search: the server's knee is higher", "1/s")
     ] = None
+
+    @property
+    def load(self) -> LoadKey:
+        """The load that it is of."""
+        return LoadKey(self.scenario, self.tool, self.level)
 
     @property
     def client_core_ratio(self) -> float | None:
@@ -247,7 +259,7 @@ FIGURES = tuple(name for name, field in FIELDS.items() if isinstance(field, Figu
 
 def to_line(record: Record) -> str:
     """The record as one line of JSON, without its newline."""
-    values = {"schema": SCHEMA, **msgspec.to_builtins(record)}
+    values = {"schema": SCHEMA, **as_plain(record)}
     return json.dumps(values, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 

@@ -72,8 +72,8 @@ def resource_figures(raw: Raw, service: ServiceFacts, evidence: Evidence) -> Fig
             served / request_s if request_s and served is not None else None,
             no_request if request_s is None else no_rate,
         ),
-        "memory_loaded_bytes": (whole(raw.after.get("memory_bytes")), no_counters),
-        "memory_idle_bytes": (whole(service.idle.get("memory_bytes")), why_null((service.idle, {}), "idle service")),
+        "memory_loaded_bytes": (_memory(raw.after, service), no_counters),
+        "memory_idle_bytes": (_memory(service.idle, service), why_null((service.idle, {}), "idle service")),
         "start_s": (
             span_s(meta.get("started_ns"), meta.get("ready_ns")),
             unmeasured or "the time when its container started was not saved",
@@ -92,6 +92,11 @@ def resource_figures(raw: Raw, service: ServiceFacts, evidence: Evidence) -> Fig
             evidence.turns,
         ),
     }
+
+
+def _memory(counters: Mapping[str, str], service: ServiceFacts) -> int | None:
+    size = whole(counters.get("memory_bytes"))
+    return None if size is None else max(0, size - service.folder_bytes)
 
 
 def _process_cpu_s(ends: Ends) -> tuple[float, ...] | None:
@@ -125,7 +130,7 @@ def _speed(
         reason = unmeasured or "measured alone: a table in turns is ranked by it"
         return {"speed": (None, reason), "server_busy_ratio": (None, reason)}
     cpu_s, no_cpu = turns.cpu(planned.service, unmeasured)
-    used = _used(turns, planned.service, mapping((tool or {}).get("limits")))
+    used = _used(turns, planned.service, mapping((tool or {}).get("limits")), _throttled_s(evidence, turns))
     if used is None:
         reason = no_cpu if cpu_s is None else "the CPU time of other programs in the turns was not saved"
         return {"speed": (None, reason), "server_busy_ratio": (None, reason)}
@@ -146,7 +151,7 @@ def _steady(tool: Mapping[str, Any] | None, evidence: Evidence, successes: int |
     if turns is None or not successes:
         return {}
     share, cpu_s = successes * turns.share, turns.cpu_s.get(service)
-    used = _used(turns, service, mapping((tool or {}).get("limits")))
+    used = _used(turns, service, mapping((tool or {}).get("limits")), _throttled_s(evidence, turns))
     if evidence.planned.database and cpu_s is not None:
         cpu_s = cpu_s + turns.cpu_s["postgres"] if "postgres" in turns.cpu_s else None
     return {
@@ -156,14 +161,26 @@ def _steady(tool: Mapping[str, Any] | None, evidence: Evidence, successes: int |
     }
 
 
-def _used(turns: Turns, service: str, limits: Mapping[str, Any]) -> tuple[float, float] | None:
-    """Seconds of turns without the time that other programs took, and how busy the service was; None if unknown."""
+def _throttled_s(evidence: Evidence, turns: Turns) -> float:
+    """Seconds of these turns for which a quota throttled the service, in equal parts over its window."""
+    seconds = evidence.turns.seconds if evidence.turns else 0.0
+    return (evidence.throttled_s or 0.0) * turns.seconds / seconds if seconds else 0.0
+
+
+def _used(turns: Turns, service: str, limits: Mapping[str, Any], throttled_s: float) -> tuple[float, float] | None:
+    """Seconds of turns without the time that other programs took, and how busy the service was; None if unknown.
+
+    The kernel counts the time for which a quota throttled the service as waiting, for each of its workers: that is
+    taken off, if anything too much of it, since it was counted over all windows of the block.
+    """
     # Before `server_cpus` was saved, hosts with one or two CPUs always had one for the server.
     cpus = whole(limits.get("server_cpus")) or (1 if whole(limits.get("host_cpus")) in (1, 2) else None)
     cpu_s, others_s = turns.cpu_s.get(service), turns.others_s
     if cpu_s is None or others_s is None or not cpus or not turns.seconds:
         return None
     waited_s, workers = turns.waited_s(cpu_s), whole(limits.get("workers"))
+    if waited_s is not None:
+        waited_s = max(0.0, waited_s - throttled_s * (workers or 1))
     # A service with few workers may not be able to use all CPUs.
     wanted_s = cpu_s + (others_s if waited_s is None else min(waited_s, others_s))
     usable = cpus if workers is None else min(cpus, max(workers, wanted_s / turns.seconds))

@@ -27,6 +27,10 @@ CLOSED_LOOP = (
     " request, so a stall of the server also delays requests and hardly shows in p50 and p99. Their lowest and highest"
     " round is given, since percentiles are never averaged."
 )
+CLOSED = (
+    "Levels that end in `close` open a connection for each request. wrk's latencies begin once it is open; those of the"
+    " other tools include that time."
+)
 OPEN_LOOP = (
     "Levels without connections (r500) are open loops: requests are sent at the target rate regardless of the"
     " responses. The distributions of all rounds are merged; where some are refused, their number is given. Where the"
@@ -61,6 +65,7 @@ def notes_alone(cells: Sequence[Cell], tables: Iterable[Table]) -> list[str]:
         BASE: "ratio" in shown,
         CPU: "CPU/request" in shown,
         CLOSED_LOOP: any(cell.first.connections is not None for cell in cells),
+        CLOSED: any(cell.first.level.closes for cell in cells),
         OPEN_LOOP: any(cell.first.connections is None for cell in cells),
         KNEE: any(is_knee(cell.first) for cell in cells),
         AT_TARGET: not all(is_knee(cell.first) for cell in at_target),
@@ -77,7 +82,7 @@ def _table(cells: Sequence[Cell], reference: ReferenceComparison | None, latenci
     columns: list[Column[Compared]] = [
         Column("service", lambda row: row.cell.service, left=True),
         Column("tool", lambda row: row.cell.first.tool, left=True),
-        Column("level", lambda row: row.cell.first.level, left=True),
+        Column("level", lambda row: str(row.cell.first.level), left=True),
         Column("requests/s", lambda row: _rate_words(row.cell)),
         Column("CPU/request", lambda row: written(row.cell.cpu_per_success_s, milliseconds), optional=True),
         Column("p50", lambda row: _percentile("p50", row.cell, latencies), optional=True),

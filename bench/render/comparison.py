@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from functools import partial
 
 from bench.analysis.cells.cell import cells_of
-from bench.analysis.runs.compatibility import RunFacts
+from bench.analysis.runs.compatibility import ComparedRun
 from bench.analysis.tables.latency import AtCommonRates, latencies_of
 from bench.analysis.tables.observations import by_table, figure, left_out, limited_services
-from bench.analysis.tables.planned import tables_of
 from bench.analysis.tables.ranking import Metric, Percentile
 from bench.core.formats import NOTHING, number, percent
 from bench.records.record import Record
 from bench.render.table import Column, Table, table_of
+from bench.tools.levels import LoadKey
 from bench.validity.run_rules import BOUND
 from bench.words.cells import rate_words, state_words
 from bench.words.latency import in_milliseconds, spread
@@ -49,19 +49,19 @@ class Side:
 Sides = Mapping[Key, Side]
 
 
-def figures_of(run: RunFacts, loaded: AtCommonRates) -> Sides:
+def figures_of(run: ComparedRun, loaded: AtCommonRates) -> Sides:
     """The figures of a run, measured alone, in tables and at common rates; pure."""
     return dict([*_alone(run), *_of_tables(run), *_at_common_rates(run, loaded)])
 
 
-def _load(scenario: str, tool: str, level: str) -> str:
-    return f"{scenario} {tool}, {level_words(level)}"
+def _load(load: LoadKey) -> str:
+    return f"{load.scenario} {load.tool}, {level_words(load.level)}"
 
 
-def _alone(run: RunFacts) -> Iterator[tuple[Key, Side]]:
+def _alone(run: ComparedRun) -> Iterator[tuple[Key, Side]]:
     """Of an open loop, requests/s are given and no result."""
     for cell in cells_of((record for record in run.records if record.mode in ("solo", "null")), [*run.services]):
-        load = _load(cell.first.scenario, cell.first.tool, cell.first.level)
+        load = _load(cell.first.load)
         if cell.first.connections is not None:
             rate = None if cell.has(BOUND) else cell.goodput
             yield Key(load, cell.service, REQUESTS), Side(rate_words(cell), rate)
@@ -71,11 +71,11 @@ def _alone(run: RunFacts) -> Iterator[tuple[Key, Side]]:
             yield Key(load, cell.service, CPU), Side(words, cpu_s)
 
 
-def _of_tables(run: RunFacts) -> Iterator[tuple[Key, Side]]:
+def _of_tables(run: ComparedRun) -> Iterator[tuple[Key, Side]]:
     """Requests/s are the speed that ranks a table; at a common rate they are given."""
-    for measured in by_table(tables_of(run.run), run.records):
+    for measured in by_table(run.run.tables, run.records):
         at_rate = any(record.rate for record in measured.records)
-        load = _load(*measured.table.key) + ("" if at_rate else ", in turns")
+        load = _load(measured.table.key) + ("" if at_rate else ", in turns")
         speed = Metric.SPEED if measured.metric is Metric.SPEED else Metric.GOODPUT
         limited = limited_services(measured.records)
         for service in measured.table.services:
@@ -97,10 +97,10 @@ def _side(records: list[Record], metric: Metric, scale: float = 1.0, unit: str =
     return Side(f"{mean} ({span}){unit}" if span else f"{mean}{unit}", found.mean)
 
 
-def _at_common_rates(run: RunFacts, loaded: AtCommonRates) -> Iterator[tuple[Key, Side]]:
-    for table in tables_of(run.run):
+def _at_common_rates(run: ComparedRun, loaded: AtCommonRates) -> Iterator[tuple[Key, Side]]:
+    for table in run.run.tables:
         for latency in latencies_of(table, run.records, loaded):
-            load = _load(table.scenario, latency.tool, latency.level)
+            load = _load(LoadKey(table.scenario, latency.tool, latency.level))
             for service in table.services:
                 for found in latency.percentiles:
                     yield Key(load, service, str(found.metric)), _percentile(found, service, latency.rate or 0)

@@ -67,7 +67,7 @@ def _cpu_by_scenario(cells: Iterable[Cell], order: Sequence[str]) -> list[Table]
     """A table per tool and level: a row per service, a column per scenario."""
     tables = []
     groups = grouped(cells, lambda cell: (cell.first.tool, cell.first.level))
-    for tool, level in sorted(groups, key=lambda key: [*map(natural, key)]):
+    for tool, level in sorted(groups, key=lambda key: [*map(natural, map(str, key))]):
         by_place = {(cell.first.scenario, cell.service): cell for cell in groups[tool, level]}
 
         def words(scenario: str, service: str, by_place: Mapping[tuple[str, str], Cell] = by_place) -> str:
@@ -120,7 +120,7 @@ def null_table(cells: Sequence[Cell]) -> list[Table]:
     columns: list[Column[Cell]] = [
         Column("tool", lambda cell: cell.first.tool, left=True),
         Column("scenario", lambda cell: cell.first.scenario, left=True),
-        Column("level", lambda cell: cell.first.level, left=True),
+        Column("level", lambda cell: str(cell.first.level), left=True),
         Column("max requests/s", most),
         Column("valid rounds", lambda cell: f"{len(cell.valid)} of {len(cell.records)}"),
     ]

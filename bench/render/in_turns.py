@@ -6,21 +6,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any
 
 from bench.analysis.profiles.sampled import Profile
 from bench.analysis.profiles.why import CostDifference, Why
 from bench.analysis.published import Beside, ReferenceComparison, published_beside
-from bench.analysis.services import own_app_of, price_of, service_of, worker_count
 from bench.analysis.tables.grid import Grid
 from bench.analysis.tables.ladder import Ladder
-from bench.analysis.tables.planned import wait_of
 from bench.analysis.tables.ranking import Contrast, Figure, Metric, Percentile, RankedRow, Ranking
-from bench.core.files import mapping
 from bench.core.formats import NOTHING, megabytes, number, plural, size
-from bench.plan.levels import parse_level
 from bench.render.ladder_picture import LadderPicture, ladder_picture
 from bench.render.table import Column, Table, table_of, written
+from bench.run.facts import RunFacts
 from bench.run.reader import ServiceFacts
 from bench.stats.table_verdicts import NOT_ENOUGH
 from bench.words.changes import change, change_of, column_name
@@ -77,7 +73,7 @@ def _percentile(found: Percentile, row: RankedRow) -> str:
 def _load(ranking: Ranking) -> str:
     usual = f"{ranking.tool} {ranking.level}"
     load = loaded_words(ranking, usual)
-    return f"{scenario_words(ranking.scenario)}{'' if load == usual else ','} {load}"
+    return f"{scenario_words(ranking.scenario, ranking.wait)}{'' if load == usual else ','} {load}"
 
 
 def _from_the_best(ranking: Ranking, row: RankedRow) -> str:
@@ -276,7 +272,7 @@ def published_table(
     rows = []
     for told in rankings:
         if reference and (found := published_beside(told.ranking, reference, stacks)) is not None:
-            load = " ".join(told.ranking.table) + (f" (published: {found.load})" if found.load else "")
+            load = str(told.ranking.table) + (f" (published: {found.load})" if found.load else "")
             rows += [(load, f"{told.labels[row.service]} to {told.labels[found.base]}", row) for row in found.rows]
     if not rows or reference is None:
         return []
@@ -306,24 +302,23 @@ def published_table(
 
 
 def own_app_tables(
-    facts: Mapping[str, Any],
+    facts: RunFacts,
     told: Sequence[ToldRanking],
     idle_bytes: Mapping[str, int | None],
     services: Mapping[str, ServiceFacts],
 ) -> list[Table]:
     """A table for each ranking, in order; none for a run of the matrix."""
-    app = own_app_of(facts)
+    app = facts.own_app
     if not app:
         return []
-    priced = app.get("cpu_hour_price") is not None
     starts = {name: service.start_s for name, service in services.items()}
     waits = {name: waits_words(found) for one in told for name, found in one.waits.items()}
 
     def workers(row: RankedRow) -> str:
-        return NOTHING if service_of(facts, row.service).get("url") else worker_count(facts)
+        return NOTHING if facts.service(row.service).url else facts.workers
 
     def default(row: RankedRow) -> str:
-        return str(mapping(service_of(facts, row.service).get("notes")).get("default") or NOTHING)
+        return facts.service(row.service).notes.get("default") or NOTHING
 
     columns: list[Column[RankedRow]] = [
         Column("tier", lambda row: str(row.tier or NOTHING), left=True),
@@ -341,14 +336,14 @@ def own_app_tables(
     notes = []
     if any(starts.values()):
         notes.append("Start-up: time from the container's start to the first response (polled every 100 ms).")
-    if priced:
+    if app.cpu_hour_price is not None:
 
         def price(row: RankedRow) -> str:
             cpu_us = _cpu_us(row)
-            return written(None if cpu_us is None else price_of(app, cpu_us), number)
+            return written(None if cpu_us is None else app.price(cpu_us), number)
 
         columns.append(Column("cost of a million requests", price))
-        notes.append(f"The cost is that of the server's CPU time alone, at {app['cpu_hour_price']:g} per CPU hour.")
+        notes.append(f"The cost is that of the server's CPU time alone, at {app.cpu_hour_price:g} per CPU hour.")
     return [
         table_of(
             request_words(app, one.ranking.scenario),
@@ -369,7 +364,7 @@ def _waiting(told: ToldRanking) -> Iterator[str]:
         " the same for all; connections: no limit; = workers: one per worker, not configurable. Own default: per"
         " worker, without this project's flags (docs/catalogue.md has the sources)."
     )
-    connections = parse_level(told.ranking.level).connections
+    connections = told.ranking.level.connections
     most = max((found.total or 0 for found in told.waits.values() if found.threads), default=0)
     if connections and 0 < most < connections:
         queued = connections - most
@@ -413,19 +408,19 @@ def not_sampled(ranking: Ranking, profiles: Sequence[Profile]) -> list[str]:
     """A line for each service without a profile, and one if only some of the services were to be sampled."""
     if not profiles:
         return []
-    load = " ".join(ranking.table)
+    load = str(ranking.table)
     lines = [f"{load}: {one.service} was not sampled: {one.missing}." for one in profiles if one.missing]
     if len(profiles) < len(ranking.rows):
         chosen = f"of {len(ranking.rows)} services, {len(profiles)} were to be sampled"
         lines.append(f"{load}: {chosen}, which differ nearest the top of the ranking.")
-    if ranking.metric is not Metric.CPU and wait_of(ranking.scenario):
+    if ranking.metric is not Metric.CPU and ranking.wait:
         lines.append(f"{load}: {WAITS}")
     return lines
 
 
 def _reason(told: ToldRanking, why: Why, *, early: bool) -> Reason:
     base, head = told.name(why.contrast.a), told.name(why.contrast.b)
-    title = f"{' '.join(told.ranking.table)}: {head} beside {base} ({why.contrast.verdict})"
+    title = f"{told.ranking.table}: {head} beside {base} ({why.contrast.verdict})"
     if why.missing:
         return Reason(title, None, (f"Nothing is compared: {why.missing}.",), early)
     words = (*_words(why, base, head),)

@@ -9,13 +9,11 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from bench.analysis.events import LESS, MORE, NOT_OF_LOSSES, NULL, EventContrast, Kind
 from bench.analysis.services import pairs_of
 from bench.analysis.tables.judge import judge_tables
 from bench.analysis.tables.latency import read_at_common_rates
-from bench.analysis.tables.planned import tables_of
 from bench.analysis.tables.ranking import Contrast, Metric, Percentile, RankedRow, Ranking, TableLatency
 from bench.core.errors import UserError
 from bench.core.formats import NOTHING, markdown_table, milliseconds, plural, size
@@ -23,6 +21,7 @@ from bench.core.gone import GONE
 from bench.records.file import read_events, read_records
 from bench.render.table import Column, Row
 from bench.render.text import visible
+from bench.run.facts import RunFacts
 from bench.run.reader import read_run, read_service
 from bench.stats.table_verdicts import FASTER, NO_DIFFERENCE, NOT_ENOUGH, SLOWER
 from bench.validity.run_records import service_names
@@ -105,7 +104,7 @@ class Comparison:
     def load(self) -> str:
         """The table's load, or the rate at which its latency was measured."""
         if self.latency is None:
-            return " ".join(self.ranking.table)
+            return str(self.ranking.table)
         found, one = self.latency
         return f"{self.ranking.scenario} {found.tool} {found.rate:,.0f}/s, {one.metric}"
 
@@ -180,7 +179,7 @@ def comment_on(folder: Path, policies: Sequence[Policy]) -> Comment:
     """The comment on a run's tables in turns; UserError if it has none."""
     facts, absent, rows = read_comparisons(folder)
     events = tell_events(read_events(folder), facts)
-    refs = against(facts)
+    refs = against(facts.refs)
     sides = f"{HEAD_AND_BASE}, {code(refs)}" if refs else HEAD_AND_BASE
     if events:
         if not rows and any(policy.name == SLOWER for policy in policies):
@@ -272,7 +271,7 @@ def events_comment(run: str, events: ToldEvents, policies: Sequence[Policy]) -> 
     return Comment(_fit(lambda most: [*head, *_table(columns, rows, most, where)], foot), sum(violations.values()))
 
 
-def read_comparisons(folder: Path) -> tuple[Mapping[str, Any], dict[str, str], list[Comparison]]:
+def read_comparisons(folder: Path) -> tuple[RunFacts, dict[str, str], list[Comparison]]:
     """run.json of a run, why some of its services could not be measured, and the comparisons of its tables in turns."""
     source = read_run(str(folder))
     failures = {name: read_service(source.path, name).failure for name in service_names(source)}
@@ -283,10 +282,10 @@ def read_comparisons(folder: Path) -> tuple[Mapping[str, Any], dict[str, str], l
     return source.facts, absent, rows_of(rankings, source.facts, absent)
 
 
-def rows_of(rankings: Iterable[Ranking], facts: Mapping[str, Any], absent: Collection[str]) -> list[Comparison]:
+def rows_of(rankings: Iterable[Ranking], facts: RunFacts, absent: Collection[str]) -> list[Comparison]:
     """Every service of each table but the first, which is the base, as planned; for refs and packages, their pairs."""
     rows, pairs = [], pairs_of(facts)
-    for ranking, table in zip(rankings, tables_of(facts), strict=True):
+    for ranking, table in zip(rankings, facts.tables, strict=True):
         places = {row.service: row for row in ranking.rows}
         contrasts = {(one.a, one.b): one for one in ranking.contrasts}
         own = [pair for pair in pairs if places.keys() >= set(pair)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from jinja2 import Template
 
@@ -14,11 +13,9 @@ from bench.analysis.findings import CauseCount, Findings
 from bench.analysis.profiles.sampled import Profile
 from bench.analysis.profiles.why import Why
 from bench.analysis.published import reference_results
-from bench.analysis.services import own_app_of, own_packages, service_of
-from bench.core.files import items, mapping
 from bench.core.formats import NOTHING, listed
 from bench.core.templates import environment
-from bench.plan.measurement import settings_of
+from bench.plan.measurement import SkippedCell
 from bench.render.alone import notes_alone, tables_alone
 from bench.render.costs import cost_tables, null_table
 from bench.render.events import event_tables
@@ -32,8 +29,9 @@ from bench.render.in_turns import (
     ranking_table,
     reasons,
 )
-from bench.render.table import Column, Table, table_of
+from bench.render.table import Column, Table, table_of, written
 from bench.render.text import escape, visible
+from bench.run.facts import RunFacts
 from bench.run.reader import Run, ServiceFacts
 from bench.words.advice import advice
 from bench.words.answers import against
@@ -67,21 +65,21 @@ class Report:
         events: ToldEvents | None = None,
     ) -> None:
         facts = source.facts
-        reference = reference_results().get(str(facts.get("published")))
+        reference = reference_results().get(facts.published)
         rankings = [one.ranking for one in told]
         # A comparison of two refs of an app does not ask which server to use.
-        own_app = () if against(facts) else own_app_answers(facts, rankings)
-        stacks = {name: str(mapping(entry).get("stack")) for name, entry in mapping(facts.get("services")).items()}
+        own_app = () if against(facts.refs) else own_app_answers(facts, rankings)
+        stacks = {name: one.stack for name, one in facts.services.items()}
         sampled = [*zip(told, profiles, strict=True)] if profiles else []
         unknown = dict.fromkeys(one.missing["command"] for one in services.values() if "command" in one.missing)
-        self.title = facts.get("title") or facts.get("preset") or "Run"
+        self.title = facts.name
         self.source, self.findings, self.reference = source, findings, reference
         self.judged = any(one.look is not None for one in rankings)
         self.facts = [
             *_facts(facts, findings),
             *(("package", words) for words in package_facts(facts, services)),
             *already_running(source),
-            *side_by_side(source),
+            *side_by_side(facts.lanes),
             *_jit(facts, services),
             *(("start commands", f"unknown: {words}") for words in unknown),
         ]
@@ -126,71 +124,69 @@ def _template() -> Template:
     return templates.get_template("report.md.jinja")
 
 
-def _rounds(facts: Mapping[str, Any]) -> str:
+def _known(value: str | float | None) -> str:
+    return "unknown" if value in (None, "") else str(value)
+
+
+def _rounds(facts: RunFacts) -> str:
     """How many rounds were planned: for tables in turns, and for services alone."""
-    alone = str(facts.get("rounds", "unknown"))
-    turns = dict.fromkeys(str(mapping(table).get("rounds", "unknown")) for table in items(facts.get("tables_in_turns")))
+    alone = _known(facts.rounds)
+    turns = dict.fromkeys(str(table.rounds) for table in facts.tables_in_turns)
     if not turns:
         return alone
     return f"{' or '.join(turns)} of tables" + (f", {alone} of services alone" if alone != "0" else "")
 
 
-def _facts(facts: Mapping[str, Any], findings: Findings) -> Iterable[tuple[str, str]]:
+def _facts(facts: RunFacts, findings: Findings) -> Iterable[tuple[str, str]]:
     """The setup of the run as (name, value)."""
-    for name in ("preset", "mode"):
-        yield name, str(facts.get(name, "unknown"))
+    yield "preset", _known(facts.preset)
+    yield "mode", _known(facts.mode)
     yield "rounds planned", _rounds(facts)
-    yield "seed", str(facts.get("seed", "unknown"))
-    if command := items(facts.get("command")):
-        yield "selection", " ".join(map(str, command))
-    if refs := against(facts):
-        changed = [*map(str, items(mapping(facts.get("refs")).get("changed")))]
-        yield "refs", f"{refs}; changed: {listed(changed or ['nothing'])}"
-    if repeats := mapping(facts.get("again")).get("run"):
-        yield "repeats", str(repeats)
-    harness = mapping(facts.get("harness"))
-    branch = f", branch {harness['branch']}" if harness.get("branch") else ""
-    content = str(harness.get("hash", "unknown"))[:12]
-    yield "harness", f"{harness.get('version', 'unknown')} (content {content}{branch})"
-    for name in ("containers", "engine"):
-        yield name, str(facts.get(name) or "unknown")
-    if two := mapping(facts.get("machines")):
-        yield "machines", machines_words(two)
+    yield "seed", _known(facts.seed)
+    if facts.command:
+        yield "selection", " ".join(facts.command)
+    if facts.refs and (refs := against(facts.refs)):
+        yield "refs", f"{refs}; changed: {listed(facts.refs.changed or ['nothing'])}"
+    if facts.again.run:
+        yield "repeats", facts.again.run
+    harness = facts.harness
+    branch = f", branch {harness.branch}" if harness.branch else ""
+    yield "harness", f"{_known(harness.version)} (content {_known(harness.hash)[:12]}{branch})"
+    yield "containers", _known(facts.containers)
+    yield "engine", _known(facts.engine)
+    if facts.machines:
+        yield "machines", machines_words(facts.machines)
     elif findings.nodes:
         yield (
             "nodes",
             f"servers on {listed(findings.nodes)}, of one kind; load generator and database on other nodes;"
             " unencrypted overlay network. `host`: where the scripts ran",
         )
-    host = mapping(facts.get("host"))
-    known = [f"{key} {'unknown' if host[key] is None else host[key]}" for key in host if key != "missing"]
-    yield "host", ", ".join(known) or "unknown"
-    settings = mapping(facts.get("knobs"))
-    yield "settings", ", ".join(f"{key}={settings[key]}" for key in settings if settings[key] != "") or "unknown"
+    yield "host", _known(", ".join(f"{key} {_known(value)}" for key, value in facts.host.items()))
+    yield "settings", _known(", ".join(f"{key}={value}" for key, value in facts.knobs.items() if value))
     yield "tools", ", ".join(findings.tools) or "none"
 
 
-def _jit(facts: Mapping[str, Any], services: Mapping[str, ServiceFacts]) -> Iterable[tuple[str, str]]:
+def _jit(facts: RunFacts, services: Mapping[str, ServiceFacts]) -> Iterable[tuple[str, str]]:
     """Whether the requested JIT is really enabled, as reported by each interpreter."""
-    asked, entries = mapping(facts.get("knobs")).get("PYTHON_JIT"), mapping(facts.get("services"))
+    asked = facts.knobs.get("PYTHON_JIT")
     states: dict[str, list[str]] = {}
     for name, service in services.items():
-        own = settings_of(mapping(entries.get(name)).get("settings"))
-        if own.get("PYTHON_JIT", asked) == "1":
+        if facts.service(name).settings.get("PYTHON_JIT", asked) == "1":
             states.setdefault(service.jit or "unknown", []).append(name)
     told = "; ".join(f"{state}: {', '.join(names)}" for state, names in states.items())
     if told or asked == "1":
         yield "PYTHON_JIT=1, as reported by the interpreters", told or "no services"
 
 
-def _services(facts: Mapping[str, Any], services: Mapping[str, ServiceFacts], findings: Findings) -> Table:
+def _services(facts: RunFacts, services: Mapping[str, ServiceFacts], findings: Findings) -> Table:
     def base(name: str) -> str:
         made = services[name].base_label or f"pulled or unknown: {services[name].missing['base_label']}"
         place = findings.places.get(name)
         return f"{place.base if place else 'unknown'}, {made}"
 
     def versions(name: str) -> str:
-        return ", ".join(own_packages(facts, name, services[name].packages)) or NOTHING
+        return ", ".join(facts.service(name).own_packages(services[name].packages)) or NOTHING
 
     def image(name: str) -> str:
         found = services[name].image_id
@@ -209,28 +205,24 @@ def _services(facts: Mapping[str, Any], services: Mapping[str, ServiceFacts], fi
     return table_of("Services", columns, services)
 
 
-def _commands(facts: Mapping[str, Any], services: Mapping[str, ServiceFacts]) -> Table | None:
+def _commands(facts: RunFacts, services: Mapping[str, ServiceFacts]) -> Table | None:
     """What each service was started with, and its app; None if the run did not save it."""
     known = [name for name, service in services.items() if service.command]
-    own = own_app_of(facts)
+    own = facts.own_app
 
     def app(name: str) -> str:
-        return str(service_of(facts, name).get("app") or NOTHING)
+        return facts.service(name).app or NOTHING
 
     def there(name: str) -> str:
-        return elsewhere(facts, services[name]) or NOTHING
+        return (elsewhere(own, facts.service(name), services[name]) if own else None) or NOTHING
 
     columns: list[Column[str]] = [
         Column("service", str, left=True),
-        Column("start command", lambda name: _started(services[name]), left=True),
+        Column("start command", lambda name: written(services[name].command, lambda one: one.text), left=True),
         *([Column("elsewhere, in the app's folder", there, left=True)] if own else [Column("app", app, left=True)]),
     ]
     notes = ["As in the containers: /app/server is services/servers/SERVER; its `start` script explains each flag."]
     return table_of("Start commands", columns, known, notes) if known else None
-
-
-def _started(service: ServiceFacts) -> str:
-    return service.command.text if service.command else NOTHING
 
 
 def _causes(found: Sequence[CauseCount]) -> Table | None:
@@ -243,10 +235,9 @@ def _causes(found: Sequence[CauseCount]) -> Table | None:
     return table_of("Not measured or not valid", columns, found) if found else None
 
 
-def _skipped(facts: Mapping[str, Any]) -> Table | None:
-    rows = [*map(mapping, items(facts.get("skipped")))]
+def _skipped(facts: RunFacts) -> Table | None:
+    def of(name: str) -> Column[SkippedCell]:
+        return Column(name, lambda skip: getattr(skip, name) or NOTHING, left=True)
 
-    def of(name: str) -> Column[Mapping[str, Any]]:
-        return Column(name, lambda skip: str(skip.get(name) or NOTHING), left=True)
-
-    return table_of("Not planned", [*map(of, ("service", "scenario", "tool", "cause"))], rows) if rows else None
+    columns = [*map(of, ("service", "scenario", "tool", "cause"))]
+    return table_of("Not planned", columns, facts.skipped) if facts.skipped else None

@@ -13,11 +13,11 @@ from typing import Any
 
 from markupsafe import Markup
 
-from bench.core.files import mapping
 from bench.core.formats import capital, plural
 from bench.core.groups import grouped
 from bench.render.report import Report
 from bench.render.text import page_template
+from bench.run.facts import RunFacts
 from bench.words.conclusions import ToldRanking
 from bench.words.names import level_words, wait_words
 
@@ -100,44 +100,44 @@ class Topic:
 
 
 def answers_of(
-    facts: Mapping[str, Any], report: Report, told: Sequence[ToldRanking], presets: Mapping[str, str]
+    facts: RunFacts, report: Report, told: Sequence[ToldRanking], presets: Mapping[str, str]
 ) -> dict[str, Any]:
     """The content of `ANSWERS`; `presets`: the titles of the matrix's presets."""
     own: Sequence[tuple[str, str]] = report.own_app or [("", "")] * len(told)
     answers = [_answer(one, facts, *pair) for one, pair in zip(told, own, strict=True)]
-    title = presets.get(str(facts.get("preset")), str(report.title))
+    title = presets.get(facts.preset, report.title)
     return {"title": title, "answers": [asdict(one) for one in answers if one]}
 
 
-def published_run(name: str, facts: Mapping[str, Any], said: Mapping[str, Any], checked: str) -> PublishedRun:
+def published_run(name: str, facts: RunFacts, said: Mapping[str, Any], checked: str) -> PublishedRun:
     """A run as the front page needs it; `said` is the content of `ANSWERS`."""
     return PublishedRun(
         name=name,
         title=said["title"],
-        started=str(facts.get("run") or ""),
-        machine=machine_words(mapping(facts.get("host"))),
+        started=facts.run,
+        machine=machine_words(facts),
         answers=tuple(Answer(**one) for one in said["answers"]),
         checked=checked,
     )
 
 
-def machine_words(host: Mapping[str, Any]) -> str:
+def machine_words(facts: RunFacts) -> str:
     """`AMD EPYC, 2 cores`."""
-    cpu = str(host.get("cpu") or "CPU unknown").replace("(R)", "").replace("(TM)", "").removesuffix(" Processor")
-    cores = host.get("cpus")
+    cpu = str(facts.host.get("cpu") or "CPU unknown").replace("(R)", "").replace("(TM)", "").removesuffix(" Processor")
+    cores = facts.host.get("cpus")
     return f"{cpu}, {plural(cores, 'core')}" if isinstance(cores, int) else cpu
 
 
-def _answer(told: ToldRanking, facts: Mapping[str, Any], requests: str, own: str) -> Answer | None:
+def _answer(told: ToldRanking, facts: RunFacts, requests: str, own: str) -> Answer | None:
     """The answer of a table; None if it has no verdict yet."""
     ranking = told.ranking
     if ranking.look is None:
         return None
-    waits = wait_words(ranking.scenario)
+    waits = wait_words(ranking.wait)
     load = f"every response waits for {waits}" if waits else "instant responses"
     question = told.question.partition(" (")[0]
     if own:
-        app = "/".join(Path(str(mapping(facts.get("own_app")).get("folder") or "")).parts[-2:])
+        app = "/".join(Path(facts.own_app.folder if facts.own_app else "").parts[-2:])
         question = f"{question.rstrip('?')} for the app {app}?"
     return Answer(
         question=question,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from bench.core.formats import NOTHING, markdown_table
@@ -49,13 +49,12 @@ class Table:
             elif not texts <= {"", NOTHING}:
                 alike.append(f"{self.columns[place]}: {texts.pop()}")
         notes = [f"The same in all {len(self.rows)} rows: {'; '.join(alike)}."] if alike else []
-        return Table(
-            self.title,
-            tuple(self.columns[place] for place in kept),
-            tuple(tuple(row[place] for place in kept) for row in self.rows),
-            tuple(self.left[place] for place in kept),
-            (*notes, *self.notes),
-        )
+        return replace(self.only(kept), notes=(*notes, *self.notes))
+
+    def only(self, places: Sequence[int]) -> Table:
+        """With these columns only."""
+        columns, *rows = (tuple(row[at] for at in places) for row in (self.columns, *self.rows))
+        return replace(self, columns=columns, left=tuple(self.left[at] for at in places), rows=tuple(rows))
 
     def markdown(self) -> str:
         """The table with its title and notes, ending in a newline; shared values are given once."""
@@ -68,19 +67,14 @@ class Table:
 
 def table_of(title: str, columns: Sequence[Column[Row]], rows: Iterable[Row], notes: Iterable[str] = ()) -> Table:
     """The table of these rows."""
-    texts = [[column.of(row) for column in columns] for row in rows]
+    texts = tuple(tuple(column.of(row) for column in columns) for row in rows)
+    names, left = tuple(column.name for column in columns), tuple(column.left for column in columns)
     kept = [
         place
         for place, column in enumerate(columns)
         if not column.optional or any(text[place] not in ("", NOTHING) for text in texts)
     ]
-    return Table(
-        title,
-        tuple(columns[place].name for place in kept),
-        tuple(tuple(text[place] for place in kept) for text in texts),
-        tuple(columns[place].left for place in kept),
-        tuple(notes),
-    )
+    return Table(title, names, texts, left, tuple(notes)).only(kept)
 
 
 def written(value: V | None, write: Callable[[V], str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 from rich.console import Console, Group, RenderableType
@@ -11,7 +12,6 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from bench.analysis.tables.grid import Grid
 from bench.analysis.tables.ranking import Percentile, RankedRow, Ranking
 from bench.core.formats import NOTHING, number, plural
 from bench.core.groups import grouped
@@ -154,10 +154,11 @@ def _table(told: ToldRanking) -> Iterator[RenderableType]:
     ranking = told.ranking
     rows = ranking.rows[:MOST_ROWS]
     load = loaded_words(ranking, f"{ranking.tool} {ranking.level}")
-    title = f"{scenario_words(ranking.scenario)}, {load}, {plural(ranking.rounds, 'round')}"
+    title = f"{scenario_words(ranking.scenario, ranking.wait)}, {load}, {plural(ranking.rounds, 'round')}"
     yield from ("", _text(title, "underline"))
     if told.grid and {row.service for row in ranking.rows} == set(told.grid.services):
-        yield _grid(told, told.grid)
+        # One knob by the other, instead of a row for each pair of values.
+        yield _figures(grid_table(told, told.grid))
         yield from _said(told.sentences, 2 * MOST_SENTENCES)
         return
     percentiles = ranking.latency.percentiles if ranking.latency else ()
@@ -198,13 +199,9 @@ def _table(told: ToldRanking) -> Iterator[RenderableType]:
 
 def _alone(figures: Figures) -> Iterator[RenderableType]:
     """Services measured alone: their figures, without what compares them."""
-    shown = [place for place, name in enumerate(figures.columns) if name not in COMPARED]
-    table = _plain_table(1)
-    for place in shown:
-        table.add_column(figures.columns[place], justify="left" if figures.left[place] else "right", overflow="fold")
-    for row in figures.rows[:MOST_ROWS]:
-        table.add_row(*(_text(row[place]) for place in shown))
-    yield from ("", _text(figures.title, "underline"), table)
+    kept = figures.only([place for place, name in enumerate(figures.columns) if name not in COMPARED])
+    shown = replace(kept, rows=kept.rows[:MOST_ROWS])
+    yield from ("", _text(figures.title, "underline"), _figures(shown, 1, wraps=True))
     if (left := len(figures.rows) - MOST_ROWS) > 0:
         yield _text(f"and {plural(left, 'more row')} in report.md")
 
@@ -213,12 +210,16 @@ def _plain_table(space: int = 2) -> Table:
     return Table(box=None, pad_edge=False, padding=(0, space, 0, 0), header_style="dim")
 
 
-def _grid(told: ToldRanking, grid: Grid) -> Table:
-    """One knob by the other, instead of a row for each pair of values."""
-    found = grid_table(told, grid)
-    table = _plain_table()
+def _figures(found: Figures, space: int = 2, *, wraps: bool = False) -> Table:
+    """A table of texts; `wraps`: figures may be wrapped, too."""
+    table = _plain_table(space)
     for name, left in zip(found.columns, found.left, strict=True):
-        table.add_column(name, justify="left" if left else "right", no_wrap=not left)
+        table.add_column(
+            name,
+            justify="left" if left else "right",
+            no_wrap=not (left or wraps),
+            overflow="fold" if wraps else "ellipsis",
+        )
     for row in found.rows:
         table.add_row(*map(_text, row))
     return table

@@ -13,8 +13,9 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from bench.core.typed import read_as
+from bench.core.typed import read_or_none
 from bench.plan.measurement import Measurement
+from bench.tools.levels import Level, LoadKey
 
 SCHEMA = 1
 UNDECIDED = "its common rate follows from the speeds of the first round, which is not complete"
@@ -40,31 +41,26 @@ class CommonRates:
     left_out: Mapping[str, str] = field(default_factory=dict)
     reason: str | None = None
 
-    def of(self, level: str, service: str) -> int | str:
+    def of(self, level: Level, service: str) -> int | str:
         """The rate of a service at a level, or the reason why it has none."""
         if reason := self.left_out.get(service) or self.reason:
             return reason
-        return self.rates.get(level) or f"no common rate was decided for {level}"
+        return self.rates.get(level.text) or f"no common rate was decided for {level}"
 
     def text(self) -> str:
         """The content of its file."""
         return json.dumps({"schema": SCHEMA} | asdict(self), ensure_ascii=False, indent=1) + "\n"
 
 
-def path_of(table: tuple[str, str, str]) -> str:
-    """The file for a table (scenario, tool, level), relative to the run's folder."""
+def path_of(table: LoadKey) -> str:
+    """The file for a table, relative to the run's folder."""
     scenario, tool, level = table
     return f"raw/common-rates/{scenario}/{tool}-{level}.json"
 
 
 def common_rates(facts: Mapping[str, Any] | None) -> CommonRates | None:
     """Parse the content of such a file; None if it is missing or invalid."""
-    if facts is None or facts.get("schema") != SCHEMA:
-        return None
-    try:
-        return read_as(CommonRates, facts)
-    except ValueError:
-        return None
+    return read_or_none(CommonRates, facts) if facts and facts.get("schema") == SCHEMA else None
 
 
 def at_common_rate(planned: Measurement, facts: Mapping[str, Any] | None) -> tuple[Measurement, str]:

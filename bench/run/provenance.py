@@ -13,7 +13,7 @@ from types import CodeType
 from typing import Any
 
 from bench import __version__
-from bench.core.files import mapping, text_of
+from bench.core.files import text_of
 
 CPU = "sys/devices/system/cpu"
 GOVERNORS = f"{CPU}/cpu[0-9]*/cpufreq/scaling_governor"
@@ -72,13 +72,14 @@ STAGES: Mapping[str, tuple[str, ...]] = {
         *("docker-compose.yml", "driver", "loadgen", "postgres", "services", "upstream"),
         *(f"scripts/{name}" for name in ("matrix.sh", "measure.sh", "lib")),
         *(f"bench/{name}" for name in ("contract", "core", "load", "own_app", "plan", "run", "schedule", "tools")),
-        *(f"bench/matrix/{n}.py" for n in ("bases", "compose", "knobs", "load", "model", "packages", "settings")),
+        *(f"bench/matrix/{n}.py" for n in ("bases", "compose", "flags", "knobs")),
+        *(f"bench/matrix/{n}.py" for n in ("load", "model", "packages", "settings")),
     ),
     "judge": (
         *(f"bench/{name}" for name in ("records", "stats", "tools", "validity")),
         "bench/analysis/causes.py",
         *(f"bench/analysis/cells/{name}.py" for name in ("cell", "latency")),
-        *(f"bench/analysis/tables/{name}.py" for name in ("judge", "observations", "planned", "ranking")),
+        *(f"bench/analysis/tables/{name}.py" for name in ("judge", "observations", "ranking")),
     ),
 }
 """Files that affect figures: those that produce raw output, and those that judge it; not those that only display."""
@@ -102,9 +103,8 @@ def harness_hash(hashes: Mapping[str, str] | None = None) -> str:
     return hashlib.sha256("".join(f"{part} {value}\n" for part, value in hashes.items()).encode()).hexdigest()
 
 
-def changed_parts(facts: Mapping[str, Any]) -> list[str]:
-    """The parts of the project that measure and have changed since the run of these `facts` was planned."""
-    planned = mapping(mapping(facts.get("harness")).get("parts"))
+def changed_parts(planned: Mapping[str, str]) -> list[str]:
+    """The parts of the project that measure and have changed since a run with these hashes of them was planned."""
     return [part for part in STAGES["measure"] if part in planned and _part_hash(Path(part)) != planned[part]]
 
 

@@ -20,12 +20,14 @@ from bench.matrix.start_command import StartCommand
 from bench.plan.measurement import Measurement, measurement_of, shortened
 from bench.plan.running import NO_CONTAINER, NO_COUNTERS
 from bench.run.common_rates import path_of
+from bench.run.facts import RunFacts, run_facts_of
 from bench.run.image_facts import image_bytes, image_of, pretty_name
 from bench.run.raw_files import changed_plan, changes, output_name, places_of, read_files
 from bench.run.retries import SPOILED
 
 RUNNING_ANSWERS = "answers.json"
 """The expected answers of a server that is already running; only such servers have this file."""
+NO_JIT = "no JIT"
 SOURCES, COMMAND = "sources.json", "command.json"
 """The text of start scripts and apps, by path; missing in earlier runs."""
 Ends = tuple[Mapping[str, str], Mapping[str, str]]
@@ -71,6 +73,8 @@ class ServiceFacts:
     python_build: str | None = None
     jit: str | None = None
     packages: Mapping[str, str] = field(default_factory=dict)
+    dependencies_as_of: str = ""
+    """The day whose package index had the dependencies of `--package`; empty: they are those that the locks pin."""
     packages_file: str | None = None
     packages_sha256: str | None = None
     limits: Mapping[str, str] | None = None
@@ -79,6 +83,8 @@ class ServiceFacts:
     image_bytes: int | None = None
     idle: Mapping[str, str] = field(default_factory=dict)
     """The container's counters when the service was ready and idle."""
+    folder_bytes: int = 0
+    """What the folder of a user's own app has of its memory."""
     start_s: float | None = None
     """Seconds from the container's start to the first answer, with nothing else running (only for a user's own app)."""
     command: StartCommand | None = None
@@ -87,10 +93,10 @@ class ServiceFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """A results folder: run.json (`facts`), the planned measurements in order, and faults in these files."""
+    """A results folder: what run.json says, the planned measurements in order, and faults in these files."""
 
     path: str
-    facts: Mapping[str, Any]
+    facts: RunFacts
     settings_sha256: str
     planned: tuple[Measurement, ...]
     faults: tuple[str, ...]
@@ -119,14 +125,14 @@ def read_run(path: str) -> Run:
         missing = "run.json" if settings is None else "plan.jsonl"
         raise UserError(f"'{path}' is not a results folder: it has no {missing}; choose one of: ls results/")
     faults = []
-    facts = as_object(settings)
-    if facts is None:
+    content = as_object(settings)
+    if content is None:
         faults.append("run.json: not a JSON object; only plan.jsonl says what was run")
-    elif type(schema := facts.get("schema", SCHEMA)) is not int or schema != SCHEMA:
+    elif type(schema := content.get("schema", SCHEMA)) is not int or schema != SCHEMA:
         raise UserError(
             f"{Path(path).name}/run.json is of schema {shortened(schema)}, this version reads {SCHEMA}: {NEWER}"
         )
-    changed = tuple(changed_plan(path, facts or {}))
+    changed = tuple(changed_plan(path, content or {}))
     faults += [
         f"{name} is not what the run was planned with: its sha256 is not the one in run.json" for name in changed
     ]
@@ -147,7 +153,7 @@ def read_run(path: str) -> Run:
         raise UserError(f"{Path(path).name} has the folders of an earlier version: {NEWER}")
     return Run(
         path=path,
-        facts=facts or {},
+        facts=run_facts_of(content),
         settings_sha256=hashlib.sha256(settings).hexdigest(),
         planned=tuple(planned.values()),
         faults=tuple(faults),
@@ -227,15 +233,27 @@ def read_service(run: str, name: str) -> ServiceFacts:
         python_build=python_build or None,
         jit=jit,
         packages=_packages(packages or b""),
+        dependencies_as_of=_day(packages or b""),
         packages_file=None if packages is None else f"{folder}/packages.txt",
         packages_sha256=None if packages is None else hashlib.sha256(packages).hexdigest(),
         limits=None if "limits" in missing else limits,
         failure=None if failed is None else _failure(as_object(failed)),
         missing=missing,
         image_bytes=image_bytes(image),
-        idle=_counters(read_bytes(f"{run}/{folder}/idle.txt"), "idle service"),
+        idle=_idle(run, name),
+        folder_bytes=folder_bytes(run, name),
         start_s=_seconds_between(read_bytes(f"{run}/{folder}/started.txt")),
     )
+
+
+def _idle(run: str, name: str) -> dict[str, str]:
+    return _counters(read_bytes(f"{run}/raw/services/{name}/idle.txt"), "idle service")
+
+
+def folder_bytes(run: str, name: str) -> int:
+    """What the folder of a user's own app, which is in memory, has of a service's memory; 0 for other services."""
+    size = _idle(run, name).get("folder_bytes", "")
+    return int(size) if size.isascii() and size.isdigit() and len(size) < 20 else 0
 
 
 def _already_running(name: str, failure: tuple[str, str] | None) -> ServiceFacts:
@@ -283,7 +301,7 @@ def _jit(data: bytes | None) -> str | None:
     if "null" in reported:
         return reported["null"]
     if reported.get("available") != "True":
-        return "no JIT" if reported.get("available") == "False" else None
+        return NO_JIT if reported.get("available") == "False" else None
     return {"True": "JIT on", "False": "JIT off"}.get(reported.get("enabled", ""), "JIT built in, unknown whether on")
 
 
@@ -291,6 +309,12 @@ def _packages(frozen: bytes) -> dict[str, str]:
     """Versions from the `name==version` lines of pip freeze, by normalised name."""
     lines = (line.partition("==") for line in frozen.decode("utf-8", "replace").splitlines())
     return {re.sub(r"[-_.]+", "-", name.strip()).lower(): version.strip() for name, mark, version in lines if mark}
+
+
+def _day(frozen: bytes) -> str:
+    """The day in the first line that services/with_package.py writes if it changes dependencies."""
+    found = re.match(rb"# dependencies as of (\d{4}-\d\d-\d\d)\n", frozen)
+    return found[1].decode() if found else ""
 
 
 def _command(value: Mapping[str, Any] | None) -> tuple[StartCommand | None, str | None]:

@@ -5,18 +5,22 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from bench.core.errors import UserError
 from bench.core.files import write_file
+from bench.core.formats import joined
+from bench.core.typed import as_plain
 from bench.matrix.compose import KNOBS, environment_of, run_services
+from bench.matrix.flags import flag_words
 from bench.matrix.knobs import THREADS, started_with
-from bench.matrix.model import Matrix, Service
+from bench.matrix.model import Matrix, Service, python_label
 from bench.matrix.packages import FOLDER as PACKAGES
-from bench.matrix.packages import asked
+from bench.matrix.packages import asked, locked, normalised, pins_in
 from bench.matrix.start_script import start_words
 from bench.own_app.app import LOCKS
 from bench.plan.cells import Plan
@@ -80,19 +84,16 @@ def run_facts(
             {
                 "scenario": t.first.scenario,
                 "tool": t.first.tool,
-                "level": t.first.level.name,
+                "level": t.first.level.text,
                 "waits": t.waits,
             }
             | {"services": [cell.service.name for cell in t.cells], "rounds": plan.turn_rounds}
             | {"looks": list(table_looks(plan.turn_rounds))}
-            | ({"shares": [level.name for level in t.shares]} if t.shares else {})
+            | ({"shares": [level.text for level in t.shares]} if t.shares else {})
             for t in plan.tables
         ],
-        "skipped": [
-            {"service": s.service, "scenario": s.scenario, "tool": s.tool, "cause": s.cause}
-            | ({"event": s.event, "case": s.case} if s.event else {})
-            for s in plan.skips
-        ],
+        "waits": {c.scenario: as_plain(wait) for c in plan.cells if (wait := c.route.wait_of(c.scenario))},
+        "skipped": as_plain(plan.skips),
         **({"pairs": [list(pair) for pair in plan.pairs]} if plan.pairs else {}),
         **({"refs": plan.refs} if plan.refs else {}),
         **({"defaults": defaults_facts(plan.services, settings)} if plan.events else {}),
@@ -124,8 +125,12 @@ def service_facts(
     settings: Mapping[str, str],
     services: Iterable[Service],
     routes: Mapping[str, Sequence[str]],
+    own_locks: Mapping[str, Path] | None = None,
 ) -> dict[str, dict[str, Any]]:
-    """The entry of each service in run.json, with the routes to verify."""
+    """The entry of each service in run.json, with the routes to verify.
+
+    `own_locks`: the folder with the locks of a user's own app, by `OwnBuild.lock_suffix`.
+    """
     return {
         s.name: _running(s)
         if s.url
@@ -138,13 +143,13 @@ def service_facts(
             "base": s.base,
             "base_image": matrix.base_image(s, settings),
             "package": s.package,
-            "settings": s.settings_text,
+            "settings": s.settings.json,
             "concurrent": s.concurrent,
             "image": s.image,
             "routes": list(routes[s.name]),
             **source_paths(s),
             **({"development": s.server.development} if s.server.development else {}),
-            **_notes(s, settings),
+            **_notes(s, settings, own_locks or {}),
             **({"model": s.server.model, "built_as": s.built_as, "asks_for": asked(s)} if s.framework.own else {}),
         }
         for s in services
@@ -154,15 +159,28 @@ def service_facts(
 _ELSEWHERE = ("documented", "command", "lacks")
 
 
-def _notes(service: Service, settings: Mapping[str, str]) -> dict[str, Any]:
+def _notes(service: Service, settings: Mapping[str, str], own_locks: Mapping[str, Path]) -> dict[str, Any]:
     """Notes on the service's server; how to start it elsewhere only for a user's own app."""
     notes = service.server.notes
     if notes is None:
         return {}
     found = {name: text for name, text in asdict(notes).items() if service.framework.own or name not in _ELSEWHERE}
+    if own := service.framework.own:
+        found["sets"] = joined([*filter(None, (found["sets"], *_of_app(service, own_locks.get(own.lock_suffix))))])
     several = found.pop("stall_of_several")
     found["stall"] += several if started_with(service, "WORKERS", settings) not in (None, "1") else ""
     return {"notes": {name: text for name, text in found.items() if text}}
+
+
+def _of_app(service: Service, locks: Path | None) -> Iterator[str]:
+    """The server's packages in another version than elsewhere, because the app requires it."""
+    if locks is None or service.package:
+        return
+    here, usual = dict(pins_in(locks / python_label(service.python) / "requirements.txt")), locked()(service)
+    for wanted in asked(service):
+        name = normalised(re.split(r"[^\w.-]", wanted, maxsplit=1)[0])
+        if name in here and here[name] != usual.get(name, here[name]):
+            yield f"{name} {here[name]}, which the app requires instead of {usual[name]}"
 
 
 def _running(service: Service) -> dict[str, Any]:
@@ -176,11 +194,12 @@ def start_command(service: Service, settings: Mapping[str, str]) -> dict[str, An
     """How its container starts the server: `argv`, and the `environment` that it may read; or why it is `missing`."""
     known = environment_of(service, settings)
     try:
-        argv = start_words(Path(source_paths(service)["start"]).read_text(encoding="utf-8"), known)
+        script = Path(source_paths(service)["start"]).read_text(encoding="utf-8")
+        argv = start_words(script, known, flag_words(service.settings))
     except (OSError, UserError, ValueError, ZeroDivisionError) as error:
         # That of a ref may be anybody's: what its text does not tell ends no run.
         return {"missing": f"its start script: {error}"}
-    names = dict.fromkeys(["PORT", *KNOBS, THREADS, *dict(service.settings)])
+    names = dict.fromkeys(["PORT", *KNOBS, THREADS, *service.settings])
     return {"argv": argv, "environment": {name: known[name] for name in names if name in known}}
 
 

@@ -12,17 +12,16 @@ from typing import Any
 
 from bench.analysis.causes import HARMLESS_TO_MEANS, causes_beside
 from bench.analysis.tables.observations import TableRecords, by_table
-from bench.analysis.tables.planned import tables_of
 from bench.core.errors import UserError
 from bench.core.files import as_object, read_bytes, write_file
 from bench.core.formats import number
-from bench.plan.levels import SEARCHED, parse_level
 from bench.records.record import MEASURED, Record
 from bench.run.common_rates import CommonRates, at_common_rate, path_of
 from bench.run.reader import Run
 from bench.schedule import journal
 from bench.schedule.steps import Step
 from bench.tools import OPEN_LOOP
+from bench.tools.levels import LoadKey
 from bench.validity.run_rules import MAX_OF_CEILING, NULL
 
 TELLS_SPEED = HARMLESS_TO_MEANS | {"late responses"}
@@ -33,20 +32,21 @@ LEAST_OF_BEST = 0.1
 It would drag the common rate down."""
 
 
-def decide(source: Run, lines: Sequence[journal.Line], waiting: Collection[tuple[str, str, str]] = ()) -> None:
+def decide(source: Run, lines: Sequence[journal.Line], waiting: Collection[LoadKey] = ()) -> None:
     """Write the common rates of each table that has none yet and whose speeds are in the journal's lines.
 
     `waiting`: the keys of tables whose first round is not complete; a rate is decided once, from all services.
     """
     run = Path(source.path)
-    rated = [table for table in tables_of(source.facts) if table.shares]
+    rated = [table for table in source.facts.tables if table.shares]
     undecided = [table for table in rated if table.key not in waiting and not (run / path_of(table.key)).exists()]
     records = journal.reviewed(source, journal.records(lines, ("turns", "null"))) if undecided else []
     for one in by_table(undecided, records):
         if one.records:
+            most = client_most(records, closes=one.table.level.closes)
             file = run / path_of(one.table.key)
             file.parent.mkdir(parents=True, exist_ok=True)
-            write_file(file, rates_of(one, client_most(records), partial(_knee, run)).text())
+            write_file(file, rates_of(one, most, partial(_knee, run)).text())
 
 
 def _knee(run: Path, scenario: str, limit_s: float) -> tuple[str, int] | None:
@@ -55,25 +55,27 @@ def _knee(run: Path, scenario: str, limit_s: float) -> tuple[str, int] | None:
     from bench.load.knee import slowest_knee
 
     with suppress(UserError):
-        where, rate = slowest_knee(run / f"raw/r01/step/{scenario}/level/w1/service", limit_s)
-        return where.partition(" ")[2], rate
+        _, service, rate = slowest_knee(run / "raw", scenario, limit_s)
+        return service, rate
     return None
 
 
-def client_most(records: Iterable[Record]) -> float | None:
+def client_most(records: Iterable[Record], *, closes: bool = False) -> float | None:
     """The most requests/s to ask of the open-loop tool: half of what its CPUs allow; None if unknown.
+
+    `closes`: with a connection for each request.
 
     The null server shows how much CPU a request costs the tool, even if other programs made requests late.
     """
     for record in _of_client(records):
-        if record.loadgen_busy_ratio and record.goodput and record.rate:
+        if record.loadgen_busy_ratio and record.goodput and record.rate and record.level.closes is closes:
             return MAX_OF_CEILING * min(record.goodput, record.rate) / record.loadgen_busy_ratio
     return None
 
 
 def knee_ceiling(records: Iterable[Record]) -> float | None:
     """The requests/s up to which the open-loop tool itself keeps p99 far below a knee's limit; None if unknown."""
-    return next((record.rate for record in _of_client(records) if record.level.startswith(SEARCHED)), None)
+    return next((record.rate for record in _of_client(records) if record.level.searched), None)
 
 
 def _of_client(records: Iterable[Record]) -> Iterator[Record]:
@@ -99,7 +101,7 @@ def rates_of(
         )
     if not speeds:
         return replace(told, reason="no service has a speed: none has a valid window in the first round")
-    levels = {name: parse_level(name) for name in found.table.shares}
+    levels = {level.text: level for level in found.table.shares}
     shares = {name: level.share or level.knee_share or 1.0 for name, level in levels.items()}
     # All shares must have the same services, so the largest share decides: there the client is the limit first.
     best = min(max(speeds.values()), most / max(shares.values()))
@@ -155,7 +157,7 @@ def with_rates(run: str, steps: Iterable[Step]) -> Iterator[Step]:
     """The steps with their common rates, without loads at common rates that are not known."""
 
     @cache
-    def decided(table: tuple[str, str, str]) -> Mapping[str, Any] | None:
+    def decided(table: LoadKey) -> Mapping[str, Any] | None:
         return as_object(read_bytes(f"{run}/{path_of(table)}") or b"")
 
     for step in steps:

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from bench.core.files import as_object, mapping, read_bytes, write_file
-from bench.core.formats import printable
+from bench.core.formats import first_of, plural
 from bench.plan.measurement import Measurement
+from bench.records.outcome import KILLED
 from bench.records.record import MEASURED
 from bench.run import retries
+from bench.run.facts import read_run_facts
+from bench.run.process import EQUAL
 from bench.run.reader import COMMAND, RUNNING_ANSWERS, Run, read_run
+from bench.schedule.build_log import LONGEST, build_error, with_advice
 from bench.schedule.finished import last_words
 from bench.schedule.steps import steps_of
 from bench.validity.measurement_rules import OUT_OF_MEMORY
-
-KILLED = "killed at its container's memory limit"
-"""Put before the other details of a service's failure."""
-LONGEST = 300
-"""The most characters of a detail taken from a log."""
 
 
 def _no_answer(folder: Path, seconds: str) -> tuple[str, str]:
@@ -38,8 +36,11 @@ def _not_verified(folder: Path, status: str) -> tuple[str, str]:
 
 
 def _not_built(folder: Path) -> str:
-    words = build_error((folder / "build.log").read_text(errors="replace"))
-    return f"{words} (the whole log is in raw/services/{folder.name}/build.log)"
+    log = (folder / "build.log").read_text(errors="replace")
+    run = folder.parents[2]
+    app = read_run_facts(run).own_app
+    words = with_advice(build_error(log), log, app.apt) if app else build_error(log)
+    return f"{words} (the whole log is in results/{run.name}/raw/services/{folder.name}/build.log)"
 
 
 CAUSES: Mapping[str, Callable[[Path, str], tuple[str, str]]] = {
@@ -48,6 +49,7 @@ CAUSES: Mapping[str, Callable[[Path, str], tuple[str, str]]] = {
     "start": lambda folder, _: ("did not start", last_words(folder / "start.log")),
     "answer": _no_answer,
     "verification": _not_verified,
+    "equal": lambda _, words: (EQUAL, words),
 }
 
 
@@ -60,6 +62,8 @@ def record_failure(folder: Path, cause: str, detail: str) -> str:
     killed = out_of_memory(folder) and failure["outcome"] != OUT_OF_MEMORY
     if killed:
         failure |= {"outcome": OUT_OF_MEMORY, "detail": f"{KILLED}; {failure['outcome']}: {failure['detail']}"}
+    # As long as the plan is the same, the sides are.
+    failure |= {FINAL: True} if cause == "equal" else {}
     if killed or not verified:
         write_file(path, json.dumps(failure, ensure_ascii=False) + "\n")
     return f"{failure['outcome']}: {failure['detail']}"
@@ -72,36 +76,10 @@ def out_of_memory(folder: Path) -> bool:
     return state.get("oom_killed") == "true" or state.get("oom_kill", "0") != "0"
 
 
-TOLD_CAUSE = re.compile(
-    r"executable not found|command not found|can't find Rust compiler|fatal error: \S+: No such file"
-    r"|command '\S+' failed: No such file|No such file or directory: '(?:gcc|cc|g\+\+|c\+\+|make|cmake|git)'"
-    r"|No package '\S+' found|Package \S+ was not found|cannot find -l|No matching distribution found"
-    r"|requires a different Python|ResolutionImpossible|^(?:ModuleNotFound|Import|Syntax)Error: |No space left"
-)
-"""Lines of pip and compilers that say what is missing; pip's own last lines only say that something failed."""
-SUMMARY = re.compile(r"This error originates|exited-with-error|did not run successfully|did not complete successfully")
-"""Lines with an error that are no cause."""
-
-
-def build_error(log: str) -> str:
-    """The first log line of the build step that failed that names a cause, else its last one, else the last error.
-
-    BuildKit repeats the end of the log of that step at the end, each line after its time; before, all lines have the
-    step's number.
-    """
-    repeated = re.findall(r"^\d+\.\d+ +(.*\S)[ \t]*$", log, re.MULTILINE)
-    every = re.findall(r"^(?:#\d+ )?\d+\.\d+ +(.*\S)[ \t]*$", log, re.MULTILINE)
-    causes = [line.strip(" \t│╰─>×") for line in (*repeated, *every) if TOLD_CAUSE.search(line)]
-    own = [line for line in repeated if not SUMMARY.search(line)]
-    errors = [line for line in log.splitlines() if "error" in line.lower() and not line.startswith("--")]
-    found = [*causes[:1], *(own or repeated)[::-1], *errors[::-1]]
-    return printable(found[0])[:LONGEST] if found else ""
-
-
 def none_measured(run: Path) -> str:
     """A line if no service of the run was measured: why; else empty."""
     source, failed = read_run(str(run)), {*failed_services(run)}
-    names = [*mapping(source.facts.get("services"))]
+    names = [*source.facts.services]
     for planned in source.planned:
         outcome = _outcome(run, planned)
         if outcome is not None and planned.service in names:
@@ -111,7 +89,7 @@ def none_measured(run: Path) -> str:
     if not names:
         return ""
     if len(failed) < len(names):
-        return f"nothing was measured before the run ended; scripts/matrix.sh --resume {run.name} continues it"
+        return "nothing was measured before the run ended"
     many = f"none of the {len(names)} services could be measured" if len(names) > 1 else f"{names[0]} was not measured"
     return f"{many}; report.md says why"
 
@@ -127,8 +105,7 @@ MOST_NAMES = 8
 
 def failed_services(run: Path) -> dict[str, Mapping[str, Any]]:
     """The services that failed and are not loaded, with their failure.json."""
-    names = mapping(as_object(read_bytes(str(run / "run.json")) or b"")).get("services")
-    found = {name: read_bytes(str(run / "raw/services" / name / FAILURE)) for name in mapping(names)}
+    found = {name: read_bytes(str(run / "raw/services" / name / FAILURE)) for name in read_run_facts(run).services}
     return {name: mapping(as_object(text)) for name, text in found.items() if text is not None}
 
 
@@ -139,12 +116,10 @@ def try_again(run: Path) -> str:
         _set_aside(run / "raw/services" / name)
     if not names:
         return ""
-    shown = ", ".join(names[:MOST_NAMES]) + (f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else "")
-    one = len(names) == 1
-    words = f"{len(names)} service{'' if one else 's'} that failed {'is' if one else 'are'} tried again: {shown}"
+    verb, them = ("is", "it") if len(names) == 1 else ("are", "them")
+    words = f"{plural(len(names), 'service')} that failed {verb} tried again: {first_of(names, MOST_NAMES)}"
     if windows := len(missed_windows(read_run(str(run)))):
-        many, them = "" if windows == 1 else "s", "it" if one else "them"
-        words += f"; {windows} window{many} in turns without {them} will be loaded again with {them}"
+        words += f"; {plural(windows, 'window')} in turns without {them} will be loaded again with {them}"
     return words
 
 

@@ -19,6 +19,7 @@ from bench.records.make_event import event_record
 from bench.records.record import MEASURED, Record, from_line, to_line
 from bench.run.reader import Raw, Run, read_raw, read_service
 from bench.schedule.steps import Step
+from bench.tools.levels import LoadKey
 from bench.validity.measurement_rules import CLOCK
 from bench.validity.run_records import judged_record
 from bench.validity.run_rules import apply_run_rules, noise_limits_of, noise_of
@@ -69,7 +70,7 @@ def events(source: Run, step: Step) -> list[EventRecord]:
 
 def noise(source: Run, step: Step) -> str:
     """What else used the host, or set its clock, during a step of one measurement; empty if negligible."""
-    limits = noise_limits_of(mapping(source.facts.get("knobs")))
+    limits = noise_limits_of(source.facts.knobs)
     record = _record(source, step.first, read_raw(source.path, step.first))
     if record.knee_rate is not None:
         # Noise makes a rate harder to hold, and the service held it.
@@ -87,17 +88,17 @@ def records(lines: Iterable[Line], modes: tuple[str, ...]) -> list[Record]:
     return [from_line(line.record) for line in lines if line.record and line.mode in modes]
 
 
-def settled(source: Run, lines: Sequence[Line]) -> set[tuple[str, str, str]]:
+def settled(source: Run, lines: Sequence[Line]) -> set[LoadKey]:
     """The tables in turns that need no more rounds, because all of their contrasts are decided.
 
     Judging a look takes a second, so it is done once and noted.
     """
     found = reviewed(source, records(lines, ("turns", "null")))
-    looks = {key: " ".join((*key, str(look))) for key, look in looks_reached(source.facts, found).items()}
+    looks = {key: f"{key} {look}" for key, look in looks_reached(source.facts, found).items()}
     known = {line.id: line.kind for line in lines if line.kind in (OPEN, SETTLED)}
     due = {key for key, look in looks.items() if look not in known}
     if due:
-        ended = settled_tables(source.facts, [one for one in found if (one.scenario, one.tool, one.level) in due])
+        ended = settled_tables(source.facts, [one for one in found if one.load in due])
         known |= (new := {looks[key]: SETTLED if key in ended else OPEN for key in due})
         with (Path(source.path) / FILE).open("a") as file:
             file.writelines(Line(kind, look).text() for look, kind in new.items())
@@ -106,7 +107,7 @@ def settled(source: Run, lines: Sequence[Line]) -> set[tuple[str, str, str]]:
 
 def reviewed(source: Run, found: list[Record]) -> list[Record]:
     """The records, with causes added that show only in all of them together."""
-    return apply_run_rules(found, noise_limits_of(mapping(source.facts.get("knobs"))), source.facts)
+    return apply_run_rules(found, source.facts)
 
 
 def _line(planned: Measurement, raw: Raw, record: Record | None) -> Line:

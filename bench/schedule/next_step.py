@@ -67,7 +67,7 @@ def _note_changes(folder: Path) -> None:
     """Write which parts of the project have changed during the run: its figures may be of two versions."""
     from bench.run.provenance import changed_parts
 
-    if parts := changed_parts(read_run(str(folder)).facts):
+    if parts := changed_parts(read_run(str(folder)).facts.harness.parts):
         write_file(folder / CHANGED_PARTS, "".join(f"{part}\n" for part in parts))
 
 

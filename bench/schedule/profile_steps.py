@@ -39,7 +39,7 @@ def begin(run: Path) -> list[str]:
     """
     (run / FINISHED).unlink(missing_ok=True)
     source = read_run(str(run))
-    if source.facts.get("profile") is not True:
+    if not source.facts.profile:
         write_file(run / QUEUE, "")
         return []
     for folder in (run / FOLDER).glob(f"*{UNDER_WAY}"):
@@ -48,11 +48,11 @@ def begin(run: Path) -> list[str]:
     rankings = judge_tables(source.facts, reviewed(source, services))
     windows = [one for one in windows_of(source, rankings) if not unverified(run, [one.service])]
     found = (one for table in rankings for one in profiles_of(source, services, table) if not one.missing)
-    usable = {(*one.table, one.service) for one in found}
-    left = [one for one in windows if (one.scenario, one.tool, one.level, one.service) not in usable]
+    usable = {(one.table, one.service) for one in found}
+    left = [one for one in windows if (one.load, one.service) not in usable]
     write_file(run / QUEUE, "".join(f"{_under_way(one).to_line()}\n" for one in left))
     named = dict.fromkeys(name for ranking in rankings for name in sampled_services(ranking))
-    refused = (f"{name} is not sampled: {why}" for name in named if (why := cannot_sample(source.facts, name)))
+    refused = (f"{name} is not sampled: {why}" for name in named if (why := cannot_sample(source.facts.service(name))))
     many = [f"sampling {len(left)} services under the load of their tables"] if left else []
     return [*refused, *many]
 

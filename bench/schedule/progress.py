@@ -108,10 +108,6 @@ class Progress:
     last: str = ""
     ends: float | None = None
 
-    def expect(self, seconds: float, steps: int) -> Progress:
-        """The progress with this many seconds and steps left."""
-        return replace(self, count=self.done + steps, left=seconds)
-
     def after(self, step: Step, status: LiveStatus) -> Progress:
         """The progress after this step."""
         return replace(

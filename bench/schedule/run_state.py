@@ -10,14 +10,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import msgspec
-
-from bench.analysis.tables.planned import tables_of
 from bench.core.errors import UserError
 from bench.core.files import write_file
+from bench.core.typed import decoded, encoded
 from bench.load.task import FILE as STEP
 from bench.load.task import read_loads
-from bench.plan.levels import parse_level
 from bench.run import retries
 from bench.run.folder import lane_folders
 from bench.run.reader import Run, read_run
@@ -28,6 +25,7 @@ from bench.schedule.finished import FILE as FINISHED
 from bench.schedule.finished import lost_of, read_finished, record_step
 from bench.schedule.progress import Progress
 from bench.schedule.steps import Step, dealt, in_time, open_steps, steps_of
+from bench.tools.levels import LoadKey
 from driver.messages import Finished
 
 FILE = "loop.json"
@@ -95,13 +93,14 @@ def next_round(source: Run, state: RunState, now: float) -> RunState:
     steps = tuple(_of_verified(Path(source.path), steps_of(source.planned)))
     lines = journal.read(source.path)
     in_turns = any(step.mode == "turns" for step in steps)
-    settled = journal.settled(source, lines) if in_turns else set[tuple[str, str, str]]()
+    settled = journal.settled(source, lines) if in_turns else set[LoadKey]()
     left = tuple(open_steps(steps, {line.id for line in lines if line.kind in (journal.TRIED, journal.DONE)}, settled))
-    progress = state.progress.expect(sum(step.seconds for step in left), len(left))
+    count, seconds = state.progress.done + len(left), sum(step.seconds for step in left)
+    progress = replace(state.progress, count=count, left=seconds)
     # The tables first: they are the answer, and there may not be time for everything.
     first = tuple(step for step in left if step.held)
     # Their common rates are shares of knees, which come first.
-    knees = any(parse_level(level).knee_share for table in tables_of(source.facts) for level in table.shares)
+    knees = any(level.knee_share for table in source.facts.tables for level in table.shares)
     first = (*(step for step in left if step.tells_rates or (knees and step.finds_knee)), *first) if first else left
     if state.max_time_s is not None:
         # Before the first step, assume that N lanes are N times as fast.
@@ -111,9 +110,7 @@ def next_round(source: Run, state: RunState, now: float) -> RunState:
     waiting = {line.table for step in left if step.held and step.round == 1 for line in step.lines}
     decide(source, lines, waiting)
     queue = tuple(with_rates(source.path, (step for step in first if step.round == first[0].round)))
-    lane_of = (
-        dealt(queue, state.lanes, f"{source.facts.get('seed')} {queue[0].round}") if state.lanes > 1 and queue else {}
-    )
+    lane_of = dealt(queue, state.lanes, f"{source.facts.seed} {queue[0].round}") if state.lanes > 1 and queue else {}
     return replace(state, progress=progress, queue=queue, lane_of=lane_of)
 
 
@@ -174,13 +171,13 @@ def unverified(folder: Path, services: Collection[str]) -> bool:
 
 def save(folder: Path, state: RunState) -> None:
     """Keep the state for the next call."""
-    write_file(folder / FILE, msgspec.json.encode(state))
+    write_file(folder / FILE, encoded(state))
 
 
 def load(folder: Path) -> RunState:
     """The state that the last call left."""
     try:
-        return msgspec.json.decode((folder / FILE).read_bytes(), type=RunState)
+        return decoded(RunState, (folder / FILE).read_bytes())
     except FileNotFoundError:
         raise UserError(f"{folder / FILE} is missing: a loop begins with `next RUN --begin`") from None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +9,8 @@ from dataclasses import dataclass, replace
 from bench.core.formats import listed
 from bench.core.groups import grouped
 from bench.plan.interim_looks import table_looks
-from bench.plan.measurement import Measurement, planned_of, step_folder
+from bench.plan.measurement import Measurement, step_folder
+from bench.tools.levels import LoadKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +78,14 @@ class Step:
     def label(self) -> str:
         """The step, to show in progress."""
         if self.held:
-            tables = dict.fromkeys(" ".join(line.table) for line in self.lines)
+            tables = dict.fromkeys(str(line.table) for line in self.lines)
             how = "in turns" if self.first.held else "at common rates"
             return f"round {self.round}, {len(self.services)} services {how}: {', '.join(tables)}"
         if len(self.lines) > 1:
             cases, event = len({line.level for line in self.lines}), self.first.event
-            what = f"{cases} cases of {event.name}" if event and cases > 1 else self.first.level
+            what = f"{cases} cases of {event.name}" if event and cases > 1 else str(self.first.level)
             return f"{what} of {listed([*self.services], most=3, shown=2)}"
-        return " ".join((self.first.service, self.first.scenario, self.first.tool, self.first.level))
+        return f"{self.first.service} {self.first.load}"
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -97,13 +97,13 @@ class Step:
         """Its folder, relative to the run's, which contains those of its measurements."""
         return step_folder(self.first.dir)
 
-    def tables_in(self, finished: Collection[str]) -> set[tuple[str, str, str]]:
+    def tables_in(self, finished: Collection[str]) -> set[LoadKey]:
         """The tables of a block with a finished measurement: if only one service failed, they are not loaded again."""
         return {line.table for line in self.lines if line.id in finished}
 
     def without(
         self,
-        tables: Collection[tuple[str, str, str]] = (),
+        tables: Collection[LoadKey] = (),
         services: Collection[str] = (),
         ids: Collection[str] = (),
     ) -> Step | None:
@@ -119,19 +119,12 @@ class Step:
         return Step(tuple(replace(line, seconds=seconds) for line in kept))
 
 
-def read_steps(lines: str) -> tuple[Step, ...]:
-    """The steps of lines in the format of plan.jsonl, in order; UserError for a line that is no measurement."""
-    return steps_of(planned_of(json.loads(line)) for line in lines.splitlines() if line.strip())
-
-
 def steps_of(planned: Iterable[Measurement]) -> tuple[Step, ...]:
     """The steps of these measurements, in order; those of the same block form one step."""
     return tuple(Step(tuple(group)) for group in grouped(planned, lambda one: one.step).values())
 
 
-def open_steps(
-    steps: Sequence[Step], finished: Collection[str], settled: Collection[tuple[str, str, str]] = ()
-) -> Iterator[Step]:
+def open_steps(steps: Sequence[Step], finished: Collection[str], settled: Collection[LoadKey] = ()) -> Iterator[Step]:
     """The steps that are still to be measured.
 
     - `finished`: ids of measurements and steps that need no (second) try.
@@ -150,64 +143,35 @@ def open_steps(
             yield step
 
 
-Table = tuple[str, str, str]
-"""(scenario, tool, level)."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Open:
-    """The seconds that a table with `done` rounds needs to its next look; `fresh`: it has none since the last look."""
-
-    name: Table
-    fresh: bool
-    done: int
-    needed_s: float
-
-
 def in_time(planned: Sequence[Step], left: Sequence[Step], seconds: float) -> tuple[Step, ...]:
     """The steps of `left` without the tables that reach no look within `seconds`; all steps if no table does."""
-    rounds = _rounds(planned)
-    opened = _rounds(left)
-    found = [_open(name, sorted(opened[name].items()), len(rounds[name])) for name in opened]
-    chosen: set[Table] = set()
-    for one in sorted(found, key=lambda one: (one.fresh, one.done)):
-        if one.needed_s <= seconds:
-            seconds -= one.needed_s
-            chosen.add(one.name)
+    rounds, opened = _rounds(planned), _rounds(left)
+    looks = {table: table_looks(len(rounds[table])) for table in opened}
+    done = {table: len(rounds[table]) - len(own) for table, own in opened.items()}
+    chosen: set[LoadKey] = set()
+    # First those that have begun on their way to a look.
+    for table in sorted(opened, key=lambda table: (done[table] in (0, *looks[table]), done[table])):
+        look = next(look for look in looks[table] if done[table] < look)
+        needed_s = sum(opened[table][number] for number in sorted(opened[table])[: look - done[table]])
+        if needed_s <= seconds:
+            seconds -= needed_s
+            chosen.add(table)
     others = opened.keys() - chosen
-    return tuple(_without(left, others)) if chosen and others else tuple(left)
+    if not chosen:
+        return tuple(left)
+    kept = (step.without(tables=others) if step.held else step for step in left)
+    return tuple(step for step in kept if step)
 
 
-def _rounds(steps: Iterable[Step]) -> dict[Table, dict[int, float]]:
+def _rounds(steps: Iterable[Step]) -> dict[LoadKey, dict[int, float]]:
     """Expected seconds of each round of each table; a block's seconds are divided among its tables."""
-    found: dict[Table, dict[int, float]] = {}
+    found: dict[LoadKey, dict[int, float]] = {}
     for step in steps:
-        for name, share in _shares(step).items():
-            own = found.setdefault(name, {})
-            own[step.round] = own.get(step.round, 0.0) + share * step.seconds
+        tables = [line.table for line in step.lines if line.held] if step.held else []
+        for table in tables:
+            own = found.setdefault(table, {})
+            own[step.round] = own.get(step.round, 0.0) + step.seconds / len(tables)
     return found
-
-
-def _shares(step: Step) -> Mapping[Table, float]:
-    if not step.held:
-        return {}
-    tables = [line.table for line in step.lines if line.held]
-    return {table: tables.count(table) / len(tables) for table in dict.fromkeys(tables)}
-
-
-def _open(name: Table, rounds: Sequence[tuple[int, float]], planned: int) -> _Open:
-    done = planned - len(rounds)
-    looks = table_looks(planned)
-    look = next(look for look in looks if done < look)
-    needed = sum(seconds for _, seconds in rounds[: look - done])
-    return _Open(name, done == 0 or done in looks, done, needed)
-
-
-def _without(left: Iterable[Step], names: Collection[Table]) -> Iterable[Step]:
-    for step in left:
-        kept = step.without(tables=names) if step.held else step
-        if kept:
-            yield kept
 
 
 Group = tuple[str, ...]

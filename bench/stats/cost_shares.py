@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
+from bench.stats.estimates import t_quantile
+
 CONFIDENCE = 0.95
 """Simultaneous confidence of all intervals of a comparison."""
 LEAST_ROUNDS = 3
@@ -63,8 +65,6 @@ def shift(costs: Apart, base: tuple[float, float], head: tuple[float, float], of
 
     `base` and `head` are (independent samples in the function, independent samples in total).
     """
-    from scipy.special import stdtrit  # scipy.stats takes most of a second to load
-
     # Half of the error rate goes to the shares (divided among the functions), half to the total costs.
     error = (1 - CONFIDENCE) / 2
     one, other = costs.base * base[0] / base[1], costs.head * head[0] / head[1]
@@ -72,7 +72,7 @@ def shift(costs: Apart, base: tuple[float, float], head: tuple[float, float], of
         tuple(cost * share for share in share_bounds(*side, error / of))
         for cost, side in ((costs.base, base), (costs.head, head))
     )
-    whole = costs.error * float(stdtrit(costs.freedom, 1 - error / 2)) * (one + other) / 2
+    whole = costs.error * t_quantile(1 - error, costs.freedom) * (one + other) / 2
     # Newcombe's method: combines the distances of both estimates to their own limits.
     low = math.hypot(other - other_low, one_high - one, whole)
     high = math.hypot(other_high - other, one - one_low, whole)

@@ -33,5 +33,5 @@ def drift_of(seen: Sequence[Observation]) -> float | None:
     spread = math.sqrt(sum((number - fmean(rounds)) ** 2 for number in rounds))
     error = max(LEAST_SPREAD, math.sqrt(sum(value**2 for value in left) / (len(rounds) - 2)) / spread)
     change = slope * (max(rounds) - min(rounds))
-    shown = abs(slope) > error * t_quantile(CONFIDENCE, len(rounds) - 1)
+    shown = abs(slope) > error * t_quantile(CONFIDENCE, len(rounds) - 2)
     return change if shown and abs(change) >= LEAST else None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from statistics import fmean, stdev
 
 ERRORS = 0.05
@@ -68,18 +68,20 @@ class Estimate:
 
     def interval(self, confidence: float) -> Interval:
         """The t interval of the mean."""
-        if self.error is None:
-            return Interval(-math.inf, math.inf, confidence)
-        reach = self.error * t_quantile(confidence, self.n)
-        return Interval(self.mean - reach, self.mean + reach, confidence)
+        return t_interval(self.mean, self.error, self.n - 1, confidence)
 
 
-@cache
-def t_quantile(confidence: float, n: int) -> float:
-    """The half-width, in standard errors, of the t interval for a mean of `n` values."""
+def t_quantile(confidence: float, df: float) -> float:
+    """The half-width of the t interval, in standard errors with `df` degrees of freedom."""
     from scipy.special import stdtrit  # same as scipy.stats.t.ppf, but scipy.stats takes most of a second to load
 
-    return float(stdtrit(n - 1, (1 + confidence) / 2))
+    return float(stdtrit(df, (1 + confidence) / 2))
+
+
+def t_interval(mean: float, error: float | None, df: float, confidence: float) -> Interval:
+    """The t interval around `mean`; infinite without a standard error."""
+    reach = math.inf if error is None else error * t_quantile(confidence, df)
+    return Interval(mean - reach, mean + reach, confidence)
 
 
 def estimate(values: Iterable[float]) -> Estimate | None:

@@ -152,7 +152,7 @@ def slope(
         return Slope(NOT_ENOUGH)
     mean = sum(steps) / len(steps)
     error = (sum((step - mean) ** 2 for step in steps) / (len(steps) - 1) / len(steps)) ** 0.5
-    reach = error * t_quantile(0.95, len(steps))
+    reach = error * t_quantile(0.95, len(steps) - 1)
     low, high = mean - reach, mean + reach
     word = GROWS if low > 0 and mean >= negligible else STEADY if max(abs(low), abs(high)) < negligible else NOT_ENOUGH
     if word == GROWS and seconds is not None and (seconds < LEAST_S or min(taken)[0] < LEAST_WORK):

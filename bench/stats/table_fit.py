@@ -24,7 +24,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from bench.stats.estimates import LEAST_SPREAD, Interval
+from bench.core.groups import grouped
+from bench.stats.estimates import LEAST_SPREAD, Interval, t_interval
 from bench.stats.shrinkage import shrinkage
 
 
@@ -55,12 +56,7 @@ class Contrast:
 
     def interval(self, confidence: float) -> Interval:
         """The interval of this difference alone (t distribution); infinite without a standard error."""
-        if self.error is None:
-            return Interval(-math.inf, math.inf, confidence)
-        from scipy.special import stdtrit  # scipy.stats takes most of a second to load
-
-        half = float(stdtrit(self.df, (1 + confidence) / 2)) * self.error
-        return Interval(self.estimate - half, self.estimate + half, confidence)
+        return t_interval(self.estimate, self.error, self.df, confidence)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,20 +142,12 @@ def _check(observations: Sequence[Observation]) -> None:
 
 
 def _components(observations: Sequence[Observation], services: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    root = {name: name for name in services}
-
-    def find(name: str) -> str:
-        while root[name] != name:
-            name = root[name]
-        return name
-
-    first: dict[int, str] = {}
-    for one in observations:
-        root[find(one.service)] = find(first.setdefault(one.window, one.service))
-    parts: dict[str, list[str]] = {}
-    for name in services:
-        parts.setdefault(find(name), []).append(name)
-    return tuple(tuple(part) for part in sorted(parts.values(), key=lambda part: (-len(part), part)))
+    parts = [{name} for name in services]
+    for window in grouped(observations, lambda one: one.window).values():
+        names = {one.service for one in window}
+        connected = {name for part in parts if part & names for name in part}
+        parts = [*(part for part in parts if not part & names), connected]
+    return tuple(sorted((tuple(sorted(part)) for part in parts), key=lambda part: (-len(part), part)))
 
 
 def _data(observations: Sequence[Observation], place: Mapping[str, int]) -> Data:

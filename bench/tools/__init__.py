@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
 from bench.tools.ab import Ab
@@ -26,13 +27,19 @@ def tool_of(name: str) -> Tool:
     return SOCKETS if name == SOCKETS.name else TOOLS[name]
 
 
-def parse(tool: str, data: bytes) -> Parsed:
-    """Parse a tool's raw output (stdout and stderr together).
+def parse(tool: str, data: bytes, redirects: Sequence[int] = ()) -> Parsed:
+    """Parse a tool's raw output (stdout and stderr together). Responses with the statuses `redirects` are good, too.
 
     Never fails because of `data`; KeyError for a tool that is not in `TOOLS`. Only binary results of vegeta need a
     program (vegeta itself) to decode them.
     """
-    return TOOLS[tool].parse(data)
+    parsed = TOOLS[tool].parse(data)
+    errors, status = parsed.errors, parsed.errors.status
+    # Without counts by status, wrk counts every 3xx as good, and ab refuses such loads.
+    if not redirects or status is None or parsed.ok is None or errors.non2xx is None:
+        return parsed
+    more = sum(status.get(str(code), 0) for code in {*redirects})
+    return replace(parsed, ok=parsed.ok + more, errors=replace(errors, non2xx=errors.non2xx - more))
 
 
 def attempts_of(tool: str, parsed: Parsed) -> int | None:

@@ -8,7 +8,6 @@ from typing import Any
 
 from bench.tools.parsed import Parsed, absent
 from bench.tools.reading import (
-    BLANK,
     COUNT,
     DECIMAL,
     PERCENTILES,
@@ -33,39 +32,43 @@ from bench.tools.tool import (
 )
 
 METHODS = ("GET", "HEAD", "POST", "PUT")
-_START = r"Server Software: ?"
+_START = "Server Software:"
 _ABOUT = r"(?:Server|SSL/TLS|TLS Server|Document) [A-Z][A-Za-z ]{2,16}:.*"
-_CONCURRENCY = rf"Concurrency Level: +{COUNT}"
-_TIME_TAKEN = rf"Time taken for tests: +{DECIMAL} seconds"
-_COMPLETE = rf"Complete requests: +{COUNT}"
-_FAILED = rf"Failed requests: +{COUNT}"
-_KINDS = rf"   \(Connect: {COUNT}(?:, Receive: {COUNT})?, Length: {COUNT}, Exceptions: {COUNT}\)"
-_WRITE = rf"Write errors: +{COUNT}"
-_NON2XX = rf"Non-2xx responses: +{COUNT}"
-_KEEPALIVE = rf"Keep-Alive requests: +{COUNT}"
-_TRANSFERRED = rf"Total transferred: +{COUNT} bytes"
-_BODY_SENT = rf"Total body sent: +{COUNT}"
-_HTML = rf"HTML transferred: +{COUNT} bytes"
-_RPS = rf"Requests per second: +{DECIMAL} \[#/sec\] \(mean\)"
-_PER_REQUEST = rf"Time per request: +{DECIMAL} \[ms\] \(mean(?:, across all concurrent requests)?\)"
-_RATE = rf"Transfer rate: +{DECIMAL} \[Kbytes/sec\] received"
-_RATE_SENT = rf" +{DECIMAL} kb/s (?:sent|total)"
-_TIMES = r"Connection Times \(ms\)"
-_COLUMNS = r" +min +(?:mean\[\+/-sd\] median|avg) +max"
+_CONCURRENCY = rf"Concurrency Level: {COUNT}"
+_TIME_TAKEN = rf"Time taken for tests: {DECIMAL} seconds"
+_COMPLETE = rf"Complete requests: {COUNT}"
+_FAILED = rf"Failed requests: {COUNT}"
+_KINDS = rf"\(Connect: {COUNT}(?:, Receive: {COUNT})?, Length: {COUNT}, Exceptions: {COUNT}\)"
+# Until 1.3 it counted broken pipes instead, and the development version has more lines on the load.
+_WRITE = rf"(?:Write|Broken pipe) errors: {COUNT}"
+_LOAD_LINES = r"(?:Number of workers|Concurrency achieved|Rampup delay|Number of requests): [0-9].*"
+_ABORTS = rf"Keep-Alive aborts: {COUNT}"
+_NON2XX = rf"Non-2xx responses: {COUNT}"
+_KEEPALIVE = rf"Keep-Alive requests: {COUNT}"
+_TRANSFERRED = rf"Total transferred: {COUNT} bytes"
+_BODY_SENT = rf"Total (?:body sent|POSTed|PUT): {COUNT}"
+_HTML = rf"HTML transferred: {COUNT} bytes"
+_RPS = rf"Requests per second: {DECIMAL}(?: \[#/sec\] \(mean\))?"
+_PER_REQUEST = rf"Time per request: {DECIMAL} \[ms\] \(mean(?:, across all concurrent requests)?\)"
+_RATE = rf"Transfer rate: {DECIMAL} (?:\[Kbytes/sec\]|kb/s) received"
+_RATE_SENT = rf"{DECIMAL} kb/s (?:sent|total)"
+_TIMES = r"Conn+ection Times \(ms\)"
+_COLUMNS = r"min (?:mean\[\+/-sd\] median|avg) max"
 _PHASE = r"(?:Connect|Processing|Waiting): [0-9. -]+"
-_ROW = rf"Total: +{COUNT} +{COUNT} +{DECIMAL} +{COUNT} +{COUNT}"
-_ROW_NO_CONFIDENCE = rf"Total: +{COUNT} +{COUNT} +{COUNT}"
-_REMARK = r"(?:ERROR|WARNING): The median and mean .*|       +(?:deviation apart\.|These results) .*"
+_ROW = rf"Total: {COUNT} {COUNT} {DECIMAL} {COUNT} {COUNT}"
+_ROW_NO_CONFIDENCE = rf"Total: {COUNT} {COUNT} {COUNT}"
+_REMARK = r"(?:ERROR|WARN?ING): The median and mean .*|(?:deviation apart\.|These results) .*"
 _SERVED = r"Percentage of the requests served within a certain time \(ms\)"
-_PERCENTILE = rf" +([0-9]{{1,2}})% +{COUNT}"
-_LONGEST = rf" 100% +{COUNT} \(longest request\)"
+_PERCENTILE = rf"([0-9]{{1,2}})% {COUNT}"
+_LONGEST = rf"100% {COUNT} \((?:longest|last) request\)"
 
-_VERSION = r"This is ApacheBench, Version ([0-9A-Za-z.-]{1,20})"
+_VERSION = r"This is ApacheBench, Version ([0-9A-Za-z.-]{1,20})(?![0-9A-Za-z.-]| <i>)"
 _APR_ERROR = r"\bapr_[a-z_]{1,40}(?:\(\))?(?: for [^:]{1,80})?: ([^()\n]{1,120}) \([0-9]{1,9}\)$"
 _COMPLETED = rf"Total of {COUNT} requests completed"
 _FORMATS = {
     "csv": "Percentage served,Time in ms",
-    "gnuplot": "starttime\tseconds\tctime\tdtime\tttime\twait",
+    "gnuplot": "starttime seconds ctime dtime ttime wait",
+    "html": "<p>|<table",
 }
 _LOAD = r"^Concurrency Level: +([0-9]+)$"
 
@@ -81,9 +84,12 @@ class Ab(Tool):
     uncounted = ("connect",)
 
     def refusal(self, asked: Asked) -> str | None:
-        """Also refuse HTTP methods of a user's own app for which ab has no option."""
-        cause = super().refusal(asked)
-        return cause or (f"ab cannot send {asked.method}" if asked.targets and asked.method not in METHODS else None)
+        """Also refuse what only a user's own app has: HTTP methods for which ab has no option, and redirects."""
+        if (cause := super().refusal(asked)) or not asked.targets:
+            return cause
+        if asked.method not in METHODS:
+            return f"ab cannot send {asked.method}"
+        return "ab counts redirects as errors" if asked.redirects else None
 
     def version(self) -> str:
         """The version in its banner."""
@@ -124,12 +130,12 @@ class Ab(Tool):
             yield f"ab used {int(ran[1])} connections instead of {connections}"
 
     def parse(self, data: bytes) -> Parsed:
-        """Parse its text report (2.3 of httpd 2.4, 2.0): times are whole ms; one request may be several failures.
+        """Parse its text report (1.3 to 2.3): times are whole ms; one request may be several failures.
 
         If responses differed in length from the first one, they may or may not be good: `ok` is None and `ok_range` is
         set.
         """
-        return read_report("ab", lines_of(data, _LONGEST), _START, _read, _explain)
+        return read_report("ab", lines_of(data, _LONGEST), (_START, _CONCURRENCY), _read, _explain)
 
 
 def _read(cursor: Cursor, draft: Draft) -> None:
@@ -137,9 +143,9 @@ def _read(cursor: Cursor, draft: Draft) -> None:
     figures["tool_version"] = _version(cursor.lines[: cursor.at])
 
     cursor.take(_START + ".*")
-    cursor.seek(_CONCURRENCY, "the Concurrency Level line", _ABOUT)
-    duration = figures["duration_s"] = float(cursor.need(_TIME_TAKEN, "the Time taken line")[1])
-    complete = figures["requests"] = int(cursor.need(_COMPLETE, "the Complete requests line")[1])
+    cursor.need(_CONCURRENCY, "the Concurrency Level line", _ABOUT, _LOAD_LINES)
+    duration = figures["duration_s"] = float(cursor.need(_TIME_TAKEN, "the Time taken line", _LOAD_LINES)[1])
+    complete = figures["requests"] = int(cursor.need(_COMPLETE, "the Complete requests line", _LOAD_LINES)[1])
     failed = int(cursor.need(_FAILED, "the Failed requests line")[1])
     connect = receive = length = exceptions = 0
     counts_receive = True
@@ -150,22 +156,23 @@ def _read(cursor: Cursor, draft: Draft) -> None:
     write = cursor.take(_WRITE)
     bad = cursor.take(_NON2XX)
     keepalive = cursor.take(_KEEPALIVE)
+    cursor.take(_ABORTS)
     transferred = cursor.need(_TRANSFERRED, "the Total transferred line")
 
-    # Optional lines come before this one, so those still missing had nothing to count.
-    non2xx = int(bad[1]) if bad else 0
     errors.update(
         connect=connect,
         read=receive if counts_receive else None,
         write=int(write[1]) if write else None,
         other={"length": length, "exceptions": exceptions},
-        non2xx=non2xx,
     )
-    most = complete - non2xx - receive
-    if most >= 0:
-        if length:
+    # Optional lines come before this one, so those still missing had nothing to count, unless one of them is the line
+    # that is not understood.
+    if bad or not cursor.odd:
+        non2xx = errors["non2xx"] = int(bad[1]) if bad else 0
+        most = complete - non2xx - receive
+        if most >= 0 and length:
             figures["ok_range"] = (max(0, most - length - exceptions), most)
-        else:
+        elif most >= 0:
             figures["ok"] = most
     extra = {"failed": failed} if failed else {}
     if keepalive:
@@ -178,12 +185,10 @@ def _read(cursor: Cursor, draft: Draft) -> None:
     cursor.need(_HTML, "the HTML transferred line")
     if complete and duration:
         figures["rps"] = float(cursor.need(_RPS, "the Requests per second line")[1])
-        cursor.need(_PER_REQUEST, "the Time per request line")
-        cursor.need(_PER_REQUEST, "the second Time per request line")
-        cursor.need(_RATE, "the Transfer rate line")
+        cursor.need(_RATE, "the Transfer rate line", _PER_REQUEST)
     elif rps := cursor.take(_RPS):
         figures["rps"] = float(rps[1])
-        while cursor.take(_PER_REQUEST) or cursor.take(_RATE):
+        while cursor.take(_PER_REQUEST, _RATE):
             pass
     while cursor.take(_RATE_SENT):
         pass
@@ -193,7 +198,6 @@ def _read(cursor: Cursor, draft: Draft) -> None:
 
 def _read_times(cursor: Cursor, draft: Draft, complete: int) -> None:
     latency = draft.latency
-    cursor.need(BLANK, "the table of times")
     cursor.need(_TIMES, "the table of times")
     cursor.need(_COLUMNS, "the columns of the table of times")
     while cursor.take(_PHASE):
@@ -210,7 +214,6 @@ def _read_times(cursor: Cursor, draft: Draft, complete: int) -> None:
     # For a single request, ab prints no percentiles. With -d it omits them too, but that counts as truncated output.
     if complete == 1:
         return
-    cursor.need(BLANK, "the percentiles")
     cursor.need(_SERVED, "the percentiles")
     while percentile := cursor.take(_PERCENTILE):
         if percentile[1] in PERCENTILES:
@@ -237,4 +240,4 @@ def _explain(lines: list[str]) -> Parsed:
 
 
 def _version(lines: list[str]) -> str | None:
-    return next((found[1] for line in lines if (found := re.match(_VERSION, line))), None)
+    return next((found[1] for line in lines if (found := re.search(_VERSION, line))), None)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 from bench.core.formats import plain
 from bench.tools.parsed import Parsed
 from bench.tools.reading import (
-    BLANK,
     COUNT,
     DECIMAL,
     PERCENTILES,
     Cursor,
     Draft,
+    Unfinished,
+    clip,
     go_error_kind,
     lines_of,
     read_report,
@@ -20,30 +22,33 @@ from bench.tools.reading import (
 )
 from bench.tools.tool import Command, Load, Tool, check_duration_or_count, header_options, printed, whole
 
-_GAP = r"[\t ]+"  # a terminal shows tabs as spaces
-_SECONDS = rf"{_GAP}(NaN|{DECIMAL}) secs"
-
+_SECS = rf"{DECIMAL} secs\.?"  # with the full stop in 2014
 _START = "Summary:$"
-_TOTAL = rf"  Total:{_GAP}{DECIMAL} secs"
-_SLOWEST = rf"  Slowest:{_GAP}{DECIMAL} secs"
-_FASTEST = rf"  Fastest:{_GAP}{DECIMAL} secs"
-_AVERAGE = rf"  Average:{_SECONDS}"
-_RPS = rf"  Requests/sec:{_GAP}{DECIMAL}"
-_DATA = rf"  Total data:{_GAP}{COUNT} bytes"
-_SIZE = rf"  Size/request:{_GAP}{COUNT} bytes"
+_TOTAL = rf"Total: {_SECS}"
+_SLOWEST = rf"Slowest: {_SECS}"
+_FASTEST = rf"Fastest: {_SECS}"
+_AVERAGE = rf"Average: (NaN|{DECIMAL}) secs\.?"
+_RPS = rf"Requests/sec: {DECIMAL}"
+_DATA = rf"Total data: {COUNT} bytes"
+_SIZE = rf"Size/request: {COUNT} bytes"
+_PERCENTS = (10, 25, 50, 75, 90, 95, 99)
+_SPEED = "Speed index: .*"
 _HISTOGRAM = "Response time histogram:"
-_BAR = rf"  {DECIMAL} \[{COUNT}\]{_GAP}?\|?■*"
+# Terminals without the sign of the bars show others.
+_BAR = rf"{DECIMAL} \[{COUNT}\](?: ?\|)?[^0-9A-Za-z]*"
 _LATENCIES = "Latency distribution:"
-# 0.1.5 prints two percent signs.
-_PERCENTILE = rf"  ([0-9]{{1,2}})%%? in {DECIMAL} secs"
-_DETAILS = r"Details \(average, fastest, slowest\):"
-_DETAIL = rf"  [A-Za-z+ -]{{1,20}}:{_GAP}(?:NaN|{DECIMAL}) secs(?:, {DECIMAL} secs){{2}}"
+# From 0.1.3 on, it prints two percent signs.
+_PERCENTILE = rf"([0-9]{{1,2}})%%? in {_SECS}"
+_DETAILS = r"Details \(average, fastest, slowest\):|Detailed Report:"
+_PART = r"DNS[+ -][a-z]{1,9}|[Rr]eq[a-z]{0,9} [Ww]rite|[Rr]esp[a-z]{0,9} (?:[Ww]ait|[Rr]ead)|Average|Fastest|Slowest"
+_DETAIL = rf"(?:{_PART}):(?: (?:NaN|{DECIMAL}) secs(?:, {DECIMAL} secs){{0,2}})?"
+_SKIPPED = (_HISTOGRAM, _BAR, _DETAILS, _DETAIL)
 _STATUSES = "Status code distribution:"
-_STATUS = rf"  \[([0-9]{{1,3}})\]{_GAP}{COUNT} responses"
+_STATUS = rf"\[([0-9]{{1,3}})\] {COUNT} responses"
 _ERRORS = "Error distribution:"
-_ERROR = rf"  \[{COUNT}\]{_GAP}(.+)"
-_FORMATS = {"csv": "response-time,DNS"}
-_OTHERS = {"oha": "  Success rate:"}
+_ERROR = rf"\[{COUNT}\] (.+)"
+_FORMATS = {"csv": "response-time"}
+_OTHERS = {"oha": "Success rate:", "ghz": "Count: [0-9]+$"}
 _DIGIT = 0.00005
 """The rounding error of its duration and its rate."""
 
@@ -81,12 +86,12 @@ class Hey(Tool):
         return Command((*words, load.url))
 
     def parse(self, data: bytes) -> Parsed:
-        """Parse its text report (0.1.4, 0.1.5): seconds have four decimals; failed requests are in the Error
+        """Parse its text report (also of boom): seconds have four decimals; failed requests are in the Error
         distribution.
         """
-        lines = lines_of(data, _STATUS)
+        lines = lines_of(data, f"{_STATUS}|{_PERCENTILE}")
         return read_report(
-            "hey", lines, _START, _read, lambda lines: unreadable("hey", lines, _FORMATS), others=_OTHERS
+            "hey", lines, (_START,), _read, lambda lines: unreadable("hey", lines, _FORMATS), others=_OTHERS
         )
 
     def counted_in_rate(self, parsed: Parsed) -> int | None:
@@ -99,63 +104,98 @@ class Hey(Tool):
 
 
 def _read(cursor: Cursor, draft: Draft) -> None:
-    figures, latency = draft.figures, draft.latency
+    duration, rps = _read_summary(cursor, draft)
+    first = cursor.need(f"{_LATENCIES}|{_STATUSES}", "the Latency distribution", *_SKIPPED)[0]
+    percent, early = None, False
+    if first == _LATENCIES:
+        percent = _read_percentiles(cursor, draft)
+        cursor.need(_STATUSES, "the Status code distribution", *_SKIPPED)
+    status = _read_statuses(cursor)
+    requests = sum(status.values())
+    if first == _STATUSES and cursor.take(_HISTOGRAM):
+        # Until 0.1.0, the status codes come first, the rate does not count errors, and no blank line ends the report.
+        early = True
+        cursor.need(_LATENCIES, "the Latency distribution", *_SKIPPED)
+        percent = _read_percentiles(cursor, draft)
+        if requests and percent != max((p for p in _PERCENTS if (requests - 1) * 100 // requests >= p), default=0):
+            raise Unfinished("cut off before the last percentile")
+
+    def counted(total: int) -> bool:
+        """Whether the rate tells that nothing is missing, as the blank lines do that an editor strips from the end."""
+        return not early and _is_all(total, rps, duration)
+
+    if cursor.ended and not early and not counted(requests):
+        raise Unfinished("cut off before the end of the status codes")
+    ok = sum(count for code, count in status.items() if code.startswith("2"))
+    draft.figures.update(requests=requests, ok=ok)
+    draft.errors.update(non2xx=requests - ok, status=status)
+
+    # The end of an early report, or of its statuses, does not tell that there are no errors.
+    if any(cursor.lines[cursor.at :]) or not (early or percent is None):
+        kinds = _read_errors(cursor, counted, requests)
+        draft.errors.update((kind, kinds[kind]) for kind in ("connect", "read", "timeout", "other"))
+        draft.errors["write"] = kinds.get("write")
+        attempts = draft.figures["attempts"] = requests + kinds.total()
+        if requests == _MOST_RESULTS and rps * duration > attempts * 1.001:
+            draft.figures["extra"] = {"results_kept": requests}
+    if percent is None:
+        raise Unfinished("no Latency distribution")
+
+
+def _read_errors(cursor: Cursor, counted: Callable[[int], bool], requests: int) -> Counter[str]:
+    """Counts of errors by kind; Unfinished if some may be missing."""
+    left = cursor.lines[cursor.at :]
+    kinds: Counter[str] = Counter()
+    if cursor.take(_ERRORS):
+        while row := cursor.take(_ERROR):
+            kinds[go_error_kind(row[2])] += int(row[1])
+        if not cursor.ended and (more := cursor.lines[cursor.at].strip("`")):
+            raise Unfinished(f"{clip(more)!r} instead of the end of the errors")
+        if cursor.ended and not counted(requests + kinds.total()):
+            raise Unfinished("cut off before the end of the errors")
+    elif not (any(left) or len(left) > 1 or counted(requests)):
+        raise Unfinished("cut off before the Error distribution or the end")
+    return kinds
+
+
+def _read_summary(cursor: Cursor, draft: Draft) -> tuple[float, float]:
+    """Its duration and rate."""
     cursor.need(_START, "the summary")
-    duration = figures["duration_s"] = float(cursor.need(_TOTAL, "the Total line")[1])
+    duration = draft.figures["duration_s"] = float(cursor.need(_TOTAL, "the Total line")[1])
     slowest = cursor.need(_SLOWEST, "the Slowest line")
     fastest = cursor.need(_FASTEST, "the Fastest line")
     average = cursor.need(_AVERAGE, "the Average line")
     # Without any response, the average is NaN, and the zeros next to it are placeholders.
     if average[1] != "NaN":
-        latency.update(mean=float(average[1]), min=float(fastest[1]), max=float(slowest[1]))
-    rps = figures["rps"] = float(cursor.need(_RPS, "the Requests/sec line")[1])
-    while cursor.take(BLANK):
-        pass
+        draft.latency.update(mean=float(average[1]), min=float(fastest[1]), max=float(slowest[1]))
+    rps = draft.figures["rps"] = float(cursor.need(_RPS, "the Requests/sec line")[1])
+    cursor.take(_SPEED)
     if data := cursor.take(_DATA):
-        figures["bytes_read"] = int(data[1])
-        figures["bytes_exact"] = True
+        draft.figures.update(bytes_read=int(data[1]), bytes_exact=True)
+        cursor.take(_SIZE)
+    return duration, rps
 
-    cursor.seek(_LATENCIES, "the Latency distribution", _SIZE, _HISTOGRAM, _BAR)
+
+def _read_percentiles(cursor: Cursor, draft: Draft) -> int:
+    """The last percentile."""
+    percent = 0
     while row := cursor.take(_PERCENTILE):
         # hey prints "0% in 0.0000 secs" if there were too few responses for a percentile.
+        percent = int(row[1])
         if row[1] in PERCENTILES:
-            latency["p" + row[1]] = float(row[2])
+            draft.latency["p" + row[1]] = float(row[2])
+    return percent
 
-    cursor.seek(_STATUSES, "the Status code distribution", _DETAILS, _DETAIL)
+
+def _read_statuses(cursor: Cursor) -> dict[str, int]:
+    """Counts of responses by status code."""
     status: dict[str, int] = {}
     while row := cursor.take(_STATUS):
         # Go's client accepts any three digits, and hey prints them as a number: [2] is the (invalid) status 002.
         status[row[1].zfill(3)] = int(row[2])
-    requests = sum(status.values())
-    # Without the blank lines at the end, only its rate tells whether statuses or errors are missing.
-    all_there = _is_all(requests, rps, duration)
-    if not (cursor.ended and all_there):
-        cursor.need(BLANK, "the end of the status codes")
-    ok = sum(count for code, count in status.items() if code.startswith("2"))
-    figures["requests"] = requests
-    figures["ok"] = ok
-    draft.errors.update(non2xx=requests - ok, status=status)
-
-    kinds = _read_errors(cursor, all_there=all_there)
-    draft.errors.update((kind, kinds[kind]) for kind in ("connect", "read", "timeout", "other"))
-    draft.errors["write"] = kinds.get("write")
-    attempts = figures["attempts"] = requests + kinds.total()
-    if requests == _MOST_RESULTS and rps * duration > attempts * 1.001:
-        figures["extra"] = {"results_kept": requests}
-
-
-def _read_errors(cursor: Cursor, *, all_there: bool) -> Counter[str]:
-    """Counts of errors by kind, from the Error distribution; `all_there`: there are none."""
-    kinds: Counter[str] = Counter()
-    if cursor.take(_ERRORS):
-        while not cursor.take(BLANK):
-            if row := cursor.take(_ERROR):
-                kinds[go_error_kind(row[2])] += int(row[1])
-            else:
-                cursor.need(_ERROR, "the end of the errors")
-    elif not (cursor.ended and all_there):
-        cursor.need(BLANK, "the Error distribution or the end")
-    return kinds
+    if other := cursor.take(r"\[.*"):
+        raise Unfinished(f"{clip(other[0])!r} instead of the end of the status codes")
+    return status
 
 
 def _is_all(requests: int, rps: float, duration_s: float) -> bool:

@@ -9,15 +9,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from bench.tools.parsed import Errors, Latency, Parsed, Report, absent
 
 COUNT = r"([0-9]{1,18})"
 DECIMAL = r"([0-9]{1,15}(?:\.[0-9]{1,12})?)"
-BLANK = ""
 PERCENTILES = frozenset({"50", "75", "90", "95", "99"})
+_ESCAPE = "\x1b\\[[0-?]{0,16}[@-~]"
+"""A terminal's sequence for a colour."""
+_REMARK = r" (?://|# ).*"
+"""What people add to a line to explain it."""
 
 _GO_ERRORS = (
     ("timeout", ("timeout", "timed out", "deadline exceeded")),
@@ -63,85 +67,104 @@ class Cursor:
         self.lines = lines
         self.at = at
         self.odd = ""
-        """The first line that `seek` skipped without knowing it."""
+        """The first line that was skipped without knowing it."""
 
-    def take(self, pattern: str) -> re.Match[str] | None:
-        """Match the whole current line and consume it; None if it does not match."""
-        if self.at == len(self.lines):
-            return None
-        found = re.fullmatch(pattern, self.lines[self.at])
-        if found:
-            self.at += 1
-        return found
+    def take(self, *patterns: str) -> re.Match[str] | None:
+        """Match the whole next line that is not blank, and consume it; None if it matches no pattern."""
+        at = self.at
+        while at < len(self.lines) and not self.lines[at]:
+            at += 1
+        for pattern in patterns if at < len(self.lines) else ():
+            if found := re.fullmatch(pattern, self.lines[at]):
+                self.at = at + 1
+                return found
+        return None
 
-    def need(self, pattern: str, name: str) -> re.Match[str]:
-        """Like `take`, but raises Unfinished if the line does not match; `name` says what is missing."""
-        found = self.take(pattern)
-        if found:
-            return found
-        if self.at == len(self.lines):
-            raise Unfinished(f"cut off before {name}")
-        raise Unfinished(f"{clip(self.lines[self.at])!r} instead of {name}")
+    def need(self, pattern: str, name: str, *skipped: str) -> re.Match[str]:
+        """Skip past the next line that matches; Unfinished if there is none; `name` says what is missing.
 
-    def seek(self, pattern: str, name: str, *skipped: str) -> None:
-        """Skip past the next line that matches; Unfinished if there is none.
-
-        A line before it that is neither blank nor like one of `skipped` may be a figure that is lost: see `odd`.
+        A line before it that is neither blank nor like one of `skipped` may be a figure that is lost: see `odd`. One
+        with the same label has another form of this figure, so that a later line cannot be the one.
         """
-        while not self.take(pattern):
-            if self.ended:
-                raise Unfinished(f"cut off before {name}")
-            if not any(map(self.take, (BLANK, *skipped))):
-                self.odd = self.odd or self.lines[self.at]
-                self.at += 1
+        label = re.match("[A-Z][A-Za-z /:]*", pattern)
+        while not (found := self.take(pattern)):
+            if not self.take(*skipped):
+                odd = self.take(".+")
+                if not odd:
+                    raise Unfinished(f"cut off before {name}")
+                if label and odd[0].startswith(label[0]):
+                    raise Unfinished(f"{clip(odd[0])!r} instead of {name}")
+                self.odd = self.odd or odd[0]
+        return found
 
     @property
     def ended(self) -> bool:
-        """Whether there are no more lines."""
+        """Whether there are no more lines, not even blank ones."""
         return self.at == len(self.lines)
 
 
+def text_of(data: bytes) -> str:
+    """The text without what terminals, shells and web pages add to it: colours, carriage returns, bold, blanks."""
+    text = data.decode("utf-16" if data[:2] in (BOM_UTF16_LE, BOM_UTF16_BE) else "utf-8-sig", "replace")
+    return re.sub("\r\n?", "\n", re.sub(_ESCAPE, "", text)).replace("\xa0", " ").replace("**", "")
+
+
 def lines_of(data: bytes, whole: str = "") -> list[str]:
-    """The complete lines, without trailing blanks.
+    """The complete lines, without indentation and remarks, and with one space for each gap.
 
     Text after the last line feed is dropped, because a number at its end may be truncated, unless it matches `whole`:
     a line whose end is no number. Terminals and editors lose the last line feeds of a report.
     """
-    *lines, last = data.decode("utf-8", "replace").split("\n")
-    if whole and re.fullmatch(whole, last.rstrip(" \t\r")):
-        lines.append(last)
-    return [line.rstrip(" \t\r") for line in lines]
+    *lines, last = (re.sub(_REMARK, "", " ".join(line.split())) for line in text_of(data).split("\n"))
+    return [*lines, last] if whole and re.search(f"(?:{whole})$", last) else lines
 
 
 def read_report(
     tool: str,
     lines: list[str],
-    start: str,
+    starts: Sequence[str],
     read: Callable[[Cursor, Draft], None],
     explain: Callable[[list[str]], Parsed],
     *,
     others: Mapping[str, str] | None = None,
 ) -> Parsed:
-    """Read the only report that starts with a line like `start`; `explain` gives the result if there is none.
+    """Read the only report; `explain` gives the result if there is none.
 
+    `starts`: its first line, then other lines that are in each report, from which one is read whose head is cut off.
     `others`: lines by which the reports of other tools are recognized that start with the same line.
     """
-    for name, pattern in (others or {}).items():
-        if any(re.match(pattern, line) for line in lines):
-            return absent(tool, f"this is a report of {name}, not of {tool}", name)
-    starts = [at for at, line in enumerate(lines) if re.match(start, line)]
-    if not starts:
+    lines = _without_prefix(lines, starts)
+    found = [[at for at, line in enumerate(lines) if re.match(start, line)] for start in starts]
+    count = max(map(len, found))
+    if not count:
         return explain(lines)
-    if len(starts) > 1:
-        return absent(tool, f"{len(starts)} {tool} reports in one output")
-    draft, cursor = Draft(tool, "text"), Cursor(lines, starts[0])
+    begin = next(at for (at, *_) in filter(None, found))
+    for name, pattern in (others or {}).items():
+        if any(re.match(pattern, line) for line in lines[begin:]):
+            return absent(tool, f"this is a report of {name}, not of {tool}", name)
+    if count > 1:
+        return absent(tool, f"{count} {tool} reports in one output")
+    draft, cursor = Draft(tool, "text"), Cursor(lines, begin)
     try:
         read(cursor, draft)
     except Unfinished as reason:
-        return draft.finish("partial", str(reason))
+        odd = f"; {clip(cursor.odd)!r} is not understood" if cursor.odd else ""
+        return draft.finish("partial", f"{reason}{odd}")
     if cursor.odd:
         return draft.finish("partial", f"{clip(cursor.odd)!r} is not understood")
     return draft.finish("complete")
+
+
+def _without_prefix(lines: list[str], starts: Sequence[str]) -> list[str]:
+    """The lines without what stands before each of them: the sign of a quote, a service's name, a time."""
+    if any(re.match(start, line) for start in starts for line in lines):
+        return lines
+    for start in starts:
+        for line in lines:
+            if found := re.match(rf"(\S{{1,60}}(?: \|)?) ?(?={start})", line):
+                prefix = re.sub("[0-9]+", "[0-9]+", re.escape(found[1]))
+                return [re.sub(rf"^{prefix} ?", "", line) for line in lines]
+    return lines
 
 
 def read_json(
@@ -151,8 +174,8 @@ def read_json(
 
     `has`: a member without which it is another tool's.
     """
-    text = data.decode("utf-8", "replace")
-    starts = [found.start() for found in re.finditer(start, text, re.MULTILINE)]
+    text = text_of(data)
+    starts = [text.index("{", found.start()) for found in re.finditer(start, text, re.MULTILINE)]
     if not starts:
         return unreadable(tool, lines_of(data), formats)
     if len(starts) > 1:

@@ -19,8 +19,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+from msgspec import Meta
+
+from bench.core.typed import read_or_none
 from bench.tools.reading import go_error_kind
 
 LATE_S = 0.001
@@ -187,17 +190,28 @@ def is_moved(sent_s: float, due_s: float) -> bool:
     return due_s > (1 + MAX_SHIFT) * sent_s
 
 
+Count = Annotated[int, Meta(ge=0, lt=10**18)]
+Figure = Annotated[float, Meta(ge=0, lt=10**18)]
+LAGS = ("p50", "p99", "max")
+"""The keys of `lag_s`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Lag:
     """lag.json, in seconds; `workers` is vegeta's limit of workers, `in_flight_max` the most that it used."""
 
-    requests: int
-    workers: int
-    in_flight_max: int
-    late_ratio: float
-    lag_s: Mapping[str, float]
-    as_sent_s: Mapping[str, float]
+    requests: Count
+    workers: Count
+    in_flight_max: Count
+    late_ratio: Figure
+    lag_s: Mapping[str, Figure]
+    as_sent_s: Mapping[str, Figure]
     from_schedule_s: Mapping[str, float]
+
+    def __post_init__(self) -> None:
+        for keys, figures in ((LAGS, self.lag_s), (SHARES, self.as_sent_s), (SHARES, self.from_schedule_s)):
+            if missing := {*keys} - figures.keys():
+                raise ValueError(f"without {missing}")
 
     def moved(self, names: Iterable[str] = JUDGED) -> Iterator[str]:
         """The percentiles that lag shifted too far, among those with enough requests."""
@@ -228,24 +242,4 @@ class Lag:
 
 def read_lag(facts: Mapping[str, Any] | None) -> Lag | None:
     """Parse the content of lag.json; None if it is malformed or nothing was sent."""
-    if facts is None:
-        return None
-    try:
-        return Lag(
-            int(_number(facts["requests"])),
-            int(_number(facts["workers"])),
-            int(_number(facts["in_flight_max"])),
-            _number(facts["late_ratio"]),
-            {key: _number(facts["lag_s"][key]) for key in ("p50", "p99", "max")},
-            {key: _number(facts["as_sent_s"][key]) for key in SHARES},
-            # Since lag is relative to the median, the response to an early request may come before the request is due.
-            {key: _number(max(0, facts["from_schedule_s"][key])) for key in SHARES},
-        )
-    except (KeyError, TypeError, ValueError):
-        return None
-
-
-def _number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e18:
-        raise ValueError("not a number in range")
-    return value
+    return read_or_none(Lag, facts)

@@ -72,13 +72,18 @@ class Command:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A load as known when planning. `targets`: number of requests of a user's own app, 0 for those of the contract."""
+    """A load as known when planning.
+
+    Of a user's own app: `targets` is the number of its requests (0 for one of the contract), and `redirects` whether
+    some of its right responses are redirects.
+    """
 
     open_loop: bool
     rate: bool
     count: bool
     method: str
     targets: int
+    redirects: bool = False
 
 
 class CannotError(Exception):
@@ -121,6 +126,8 @@ class Tool(Protocol):
     """Whether its request count includes responses that came after the timeout."""
     adds_samples: bool = False
     """Whether it adds samples for requests delayed by a stall, so that its mean latency exceeds that of responses."""
+    times_opening: bool = True
+    """Whether its latencies include the time to open a connection."""
     closes: str = ""
     """The word of its command line that turns keep-alive off."""
     all_have_status: bool = False

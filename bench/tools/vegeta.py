@@ -7,21 +7,29 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import IO, Any
+from urllib.parse import urlsplit
 
 from bench.core.formats import plain
 from bench.core.programs import guarded
 from bench.tools.parsed import Parsed
 from bench.tools.reading import (
+    COUNT,
+    DECIMAL,
+    Cursor,
     Draft,
     Unfinished,
+    clip,
     count_at,
     go_error_kind,
+    lines_of,
     member,
     rate_at,
     read_json,
+    read_report,
+    scaled,
 )
 from bench.tools.tool import OUTPUT, Asked, CannotError, Command, Load, Tool, printed, temporary, whole
 
@@ -43,16 +51,32 @@ _LATENCIES = {
 
 # Its first member, whichever that is: whoever filters or sorts a report changes the order.
 _JSON_START = (
-    r'^\{\s*"(?:latencies|bytes_in|bytes_out|buckets|duration|earliest|end|errors|latest|rate|requests|status_codes'
-    r'|success|throughput|wait)":'
+    r'^[ \t]*\{\s*"(?:latencies|bytes_in|bytes_out|buckets|duration|earliest|end|errors|latest|rate|requests'
+    r'|status_codes|success|throughput|wait)":'
 )
-_NOT_IN_OLD = ("min", "90th")
-"""Latencies that its reports have since 12.8."""
+_NOT_IN_OLD = ("min", "50th", "90th")
+"""Latencies that its reports have since 1.1 and 12.8."""
+
+_TEXT_LATENCIES = {label.removesuffix("th"): name for label, name in _LATENCIES.items()}
+_START = r"Requests \[total"
+_ROW = r"(Requests|Duration|Latencies|Bytes In|Bytes Out|Success) \[([a-z0-9, ]{1,60})\] (.+)"
+_CODES = r"Status Codes \[code:count\] ?(.*)"
+_NEEDED = ("Requests", "Duration", "Latencies", "Bytes In")
+_CODE = rf"([0-9]{{1,3}}):{COUNT}"
+_ERROR_SET = "Error Set:"
+_WHOLE = (
+    f"{_ERROR_SET}|EOF|connection refused|reset by peer|broken pipe|no such host|open files|requested address"
+    r"|i/o timeout|headers\)|body\)"
+)
+"""Ends of lines that tell that they are not cut off."""
+_DURATION = rf"(?:(?:([0-9]{{1,6}})h)?([0-9]{{1,4}})m)?{DECIMAL}s|{DECIMAL}(ns|ms|us|[^ -~]{{1,3}}s)"
+_EXPONENTS = {"ns": -9, "ms": -3}
+"""All others are microseconds: the sign that is not ASCII is often damaged."""
+
 _FORMATS = {
-    "text": r"Requests +\[total, rate",
     "gob": r"[^\n]{0,16}\x06Result\x01",
-    "hist": r"Bucket +# +% +Histogram",
-    "hdrplot": r"Value\(ms\) +Percentile +TotalCount",
+    "hist": "Bucket",
+    "hdrplot": r"Value\(ms\) Percentile TotalCount",
     "csv": r"[0-9]{10,20},[0-9]{1,5},[0-9]{1,20},",
     "jsonl": r'\{"attack":',
 }
@@ -94,9 +118,10 @@ class Vegeta(Tool):
         words += ["-max-connections", str(connections(load)), "-max-workers", str(workers(load))]
         words += ["-timeout", f"{plain(load.timeout_s)}s", *([] if load.keepalive else ["-keepalive=false"])]
         if request.requests:
-            origin = load.url.removeprefix("http://").partition("/")[0]
+            url = urlsplit(load.url)
+            origin = f"{url.scheme}://{url.netloc}"
             targets = Path(request.requests, "targets.txt").read_text()
-            here = re.sub(r"^([A-Z]* http://)ORIGIN/", lambda line: f"{line[1]}{origin}/", targets, flags=re.MULTILINE)
+            here = re.sub(r"^([A-Z]* )http://ORIGIN/", lambda line: f"{line[1]}{origin}/", targets, flags=re.MULTILINE)
             return Command(tuple(words), here.rstrip("\n"))
         if request.body_file:
             words += ["-body", request.body_file]
@@ -121,8 +146,12 @@ class Vegeta(Tool):
         return all(done)
 
     def parse(self, data: bytes) -> Parsed:
-        """Parse its JSON report."""
-        return read_json("vegeta", data, _JSON_START, _read_json, has="latencies", formats=_FORMATS)
+        """Parse its text or JSON report. Status `0` is a request without a response.
+
+        The JSON is exact (nanoseconds); the text is rounded, to seconds from a minute on. vegeta lists each error text
+        once, without a count, so if several kinds share status 0, their counts are None.
+        """
+        return read_report("vegeta", lines_of(data, _WHOLE), (_START,), _read, lambda _: _parse_json(data))
 
     def counted_in_rate(self, parsed: Parsed) -> int | None:
         """Responses with status 2xx or 3xx."""
@@ -191,6 +220,94 @@ def _save_schedule(load: Load, folder: Path) -> bool:
     return encoder.returncode == 0
 
 
+def _read(cursor: Cursor, draft: Draft) -> None:
+    rows = set()
+    while (row := cursor.need(f"{_ROW}|{_CODES}", "the Status Codes row"))[1]:
+        labels, values = row[2].split(", "), row[3].split(", ")
+        if len(labels) != len(values):
+            raise Unfinished(f"the values of the {row[1]} row do not match its labels")
+        rows.add(row[1])
+        _read_row(draft, row[1], dict(zip(labels, values, strict=True)))
+
+    status: dict[str, int] = {}
+    for text in row[4].split():
+        code = re.fullmatch(_CODE, text)
+        if not code:
+            raise Unfinished(f"{clip(text)!r} is not a status code with its count")
+        status[code[1]] = int(code[2])
+    total = draft.figures.get("attempts")
+    if sum(status.values()) != total:
+        raise Unfinished(f"the status codes are not those of {total} requests")
+    _count_answers(draft, status)
+    cursor.need(_ERROR_SET, "the Error Set")
+    texts = []
+    while not cursor.ended and cursor.lines[cursor.at].strip("`"):
+        texts.append(cursor.lines[cursor.at])
+        cursor.at += 1
+    _check_error_set(status, texts)
+    _count_errors(draft, status, texts)
+    for name in _NEEDED:
+        if name not in rows:
+            raise Unfinished(f"no {name} row")
+
+
+def _read_row(draft: Draft, name: str, row: Mapping[str, str]) -> None:
+    """Take what is known of a row's values by label: versions have different ones."""
+    extra = draft.figures.setdefault("extra", {})
+    if name == "Requests":
+        draft.figures.update(attempts=_count(row.get("total")), rps=_rate(row.get("throughput")))
+        extra["rate"] = _rate(row.get("rate"))
+    elif name == "Duration":
+        draft.figures["duration_s"] = _seconds(row.get("total"))
+        extra.update((f"{part}_s", _seconds(row[part])) for part in ("attack", "wait") if part in row)
+    elif name == "Latencies" and draft.figures.get("attempts"):
+        latencies = {name: row[label] for label, name in _TEXT_LATENCIES.items() if label in row}
+        draft.latency.update((name, _seconds(text)) for name, text in latencies.items())
+    elif name == "Bytes In":
+        draft.figures.update(bytes_read=_count(row.get("total")), bytes_exact=True)
+
+
+def _check_error_set(status: dict[str, int], texts: list[str]) -> None:
+    """Raise Unfinished if a failing status has no error text: nothing else marks the end of the error set."""
+    for code in status:
+        if code == "0":
+            explained = any(not _is_status(text) for text in texts)
+        else:
+            explained = 200 <= int(code) < 400 or any(text.startswith(code) for text in texts)
+        if not explained:
+            raise Unfinished(f"cut off before the error of status {code}")
+
+
+def _count(text: str | None) -> int:
+    if text is not None and re.fullmatch(COUNT, text):
+        return int(text)
+    raise Unfinished(f"{clip(str(text))!r} is not a count")
+
+
+def _rate(text: str | None) -> float | None:
+    if text is None or text in ("NaN", "+Inf"):
+        return None
+    # Fewer digits are those of a line that is wrapped.
+    if re.fullmatch(r"[0-9]{1,15}\.[0-9]{2}", text):
+        return float(text)
+    raise Unfinished(f"{clip(text)!r} is not a rate")
+
+
+def _seconds(text: str | None) -> float:
+    """A duration as Go prints it: `1h2m3.5s`, `0s`, `260.963µs`."""
+    found = re.fullmatch(_DURATION, text or "")
+    if not found:
+        raise Unfinished(f"{clip(str(text))!r} is not a duration")
+    hours, minutes, seconds, number, unit = found.groups()
+    if unit:
+        return scaled(number, _EXPONENTS.get(unit, -6))
+    return round(int(hours or 0) * 3600 + int(minutes or 0) * 60 + float(seconds), 9)
+
+
+def _parse_json(data: bytes) -> Parsed:
+    return read_json("vegeta", data, _JSON_START, _read_json, has="latencies", formats=_FORMATS)
+
+
 def _count_answers(draft: Draft, status: dict[str, int]) -> None:
     answers = {code: count for code, count in status.items() if code != "0"}
     requests = sum(answers.values())
@@ -215,13 +332,15 @@ def _is_status(text: str) -> bool:
 
 
 def _read_json(report: Any, draft: Draft) -> None:
-    total = count_at(report, "requests")
-    attack, wait = count_at(report, "duration"), count_at(report, "wait")
+    """Reports have a throughput from 12.6 on, a rate from 5.6.3 on and a wait from 5.0.1 on."""
+    total, attack = count_at(report, "requests"), count_at(report, "duration")
+    wait = count_at(report, "wait") if "wait" in report else None
+    rate, throughput = (rate_at(report, name) if name in report else None for name in ("rate", "throughput"))
     draft.figures.update(
         attempts=total,
-        duration_s=(attack + wait) / 1e9,
-        rps=rate_at(report, "throughput"),
-        extra={"rate": rate_at(report, "rate"), "attack_s": attack / 1e9, "wait_s": wait / 1e9},
+        duration_s=(attack + (wait or 0)) / 1e9,
+        rps=throughput,
+        extra={"rate": rate, "attack_s": attack / 1e9, "wait_s": None if wait is None else wait / 1e9},
         bytes_read=count_at(report, "bytes_in", "total"),
         bytes_exact=True,
     )
@@ -233,11 +352,14 @@ def _read_json(report: Any, draft: Draft) -> None:
     }
     if total:
         draft.latency.update(latencies)
+    # Until 7.0, there is null instead of nothing.
     codes = member(report, "status_codes")
+    codes = {} if codes is None else codes
     if not isinstance(codes, dict) or not all(re.fullmatch("[0-9]{1,3}", code) for code in codes):
         raise Unfinished("'status_codes' does not hold counts by status code")
     status = {code: count_at(codes, code) for code in codes}
     texts = member(report, "errors")
+    texts = [] if texts is None else texts
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise Unfinished("'errors' does not hold texts")
     _count_answers(draft, status)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 
+from bench.core.files import as_object
 from bench.tools.parsed import Parsed, absent
 from bench.tools.reading import COUNT, DECIMAL, PERCENTILES, Cursor, Draft, lines_of, read_report, scaled, unreadable
 from bench.tools.tool import Asked, CannotError, Command, Load, Tool, printed, whole
@@ -13,22 +13,23 @@ from bench.tools.tool import Asked, CannotError, Command, Load, Tool, printed, w
 _TIME = DECIMAL + "(us|ms|s|m|h)"
 _SIGNED = r"(-?[0-9]{1,18})"
 
-_START = r"Running [0-9]{1,18}[smh]? test @ "
-_ASKED = r"  [0-9]{1,18} threads? and [0-9]{1,18} connections?"
+# Until 1.1 of 2012 it made a number of requests.
+_START = r"(?:Running [0-9]{1,18}[smh]? test @|Making [0-9]{1,18} requests to) "
+_ASKED = r"[0-9]{1,18} threads? and [0-9]{1,18} connections?"
 _OTHERS = {
-    "wrk2": r"  Thread calibration: |  Latency Distribution \(HdrHistogram",
+    "wrk2": r"Thread calibration: |Latency Distribution \(HdrHistogram|#\[Mean =",
     "autocannon": r"[0-9]{1,18} connections?(?: with [0-9]{1,18} pipelining factor)?$",
 }
-_HEADER = r"  Thread Stats +Avg +Stdev +Max +\+/- Stdev"
-_LATENCY = rf"    Latency +{_TIME} +{_TIME} +{_TIME} +(-?nan|{DECIMAL})%"
-_REQ_SEC = r"    Req/Sec +\S+ +\S+ +\S+ +\S+%"
-_DISTRIBUTION = "  Latency Distribution"
-_PERCENTILE = rf" +([0-9]{{1,3}}(?:\.[0-9]{{1,6}})?)% +{_TIME}"
-_TOTAL = rf"  {COUNT} requests in {_TIME}, {DECIMAL}([KMGTP]?)B read"
-_SOCKET = rf"  Socket errors: connect {_SIGNED}, read {_SIGNED}, write {_SIGNED}, timeout {_SIGNED}"
-_NON2XX = rf"  Non-2xx or 3xx responses: {_SIGNED}"
-_RPS = rf"Requests/sec: +{DECIMAL}"
-_TRANSFER = rf"Transfer/sec: +{DECIMAL}[KMGTP]?B"
+_HEADER = r"Thread Stats Avg Stdev Max \+/- Stdev"
+_LATENCY = rf"Latency {_TIME} {_TIME} {_TIME} (-?nan|{DECIMAL})%"
+_REQ_SEC = r"Req/Sec \S+ \S+ \S+ \S+%"
+_DISTRIBUTION = "Latency Distribution"
+_PERCENTILE = rf"([0-9]{{1,3}}(?:\.[0-9]{{1,6}})?)% {_TIME}"
+_TOTAL = rf"{COUNT} requests in {_TIME}, {DECIMAL}([KMGTP]?)B read"
+_SOCKET = rf"Socket errors: connect {_SIGNED}, read {_SIGNED}, write {_SIGNED}, timeout {_SIGNED}"
+_NON2XX = rf"Non-2xx or 3xx responses: {_SIGNED}"
+_RPS = rf"Requests/sec: {DECIMAL}"
+_TRANSFER = rf"Transfer/sec: {DECIMAL}[KMGTP]?B"
 
 _NO_START = r"unable to (?:connect to|resolve) \S+ (\S.{0,120})"
 _LOAD = r"^Running ([0-9]+)([smh]) test @ .*\n +([0-9]+) threads? and ([0-9]+) connections?$"
@@ -43,6 +44,7 @@ class Wrk(Tool):
     duration_digit_s = 0.005
     latency_digit_s = 0.0
     mixes_targets = True
+    times_opening = False
     closes = "Connection: close"
     ends_frozen = True
     counts_late = True
@@ -100,14 +102,14 @@ class Wrk(Tool):
 
         `ok` includes 3xx, which wrk does not count separately.
         """
-        return read_report("wrk", lines_of(data, _TRANSFER), _START, _read, _explain, others=_OTHERS)
+        return read_report("wrk", lines_of(data, _TRANSFER), (_START, _HEADER), _read, _explain, others=_OTHERS)
 
 
 def _read(cursor: Cursor, draft: Draft) -> None:
     figures, errors, latency = draft.figures, draft.errors, draft.latency
 
     cursor.take(_START + ".*")
-    cursor.seek(_HEADER, "the table of threads", _ASKED)
+    cursor.need(_HEADER, "the table of threads", _ASKED)
     row = cursor.need(_LATENCY, "the Latency row")
     # Without any response, all columns are 0.00us; only the NaN percentage shows it.
     measured = not row[7].endswith("nan")
@@ -133,15 +135,18 @@ def _read(cursor: Cursor, draft: Draft) -> None:
         errors["non2xx"] = _unsigned(bad[1])
 
     figures["rps"] = float(cursor.need(_RPS, "the Requests/sec line")[1])
-    # Only now is it certain that optional lines are missing because there was nothing to count, not by truncation.
-    if not socket:
-        errors.update(connect=0, read=0, write=0, timeout=0)
-    non2xx = errors.setdefault("non2xx", 0)
+    # Only now is it certain that optional lines are missing because there was nothing to count, not by truncation. One
+    # that is not understood may be one of them.
+    if not cursor.odd:
+        if not socket:
+            errors.update(connect=0, read=0, write=0, timeout=0)
+        errors.setdefault("non2xx", 0)
+    non2xx = errors.get("non2xx")
     if non2xx is not None and non2xx <= requests:
         figures["ok"] = requests - non2xx
 
     cursor.need(_TRANSFER, "the Transfer/sec line")
-    if any(_is_json_object(line) for line in cursor.lines[cursor.at :]):
+    if any(as_object(line) is not None for line in cursor.lines[cursor.at :]):
         figures["extra"] = {"script_json": True}
 
 
@@ -159,12 +164,3 @@ def _seconds(number: str, unit: str) -> float:
 def _unsigned(number: str) -> int | None:
     """The counter; None if it overflowed, because it is printed as a signed number, negative from 2**31."""
     return None if number.startswith("-") else int(number)
-
-
-def _is_json_object(line: str) -> bool:
-    if not (line.startswith("{") and line.endswith("}")):
-        return False
-    try:
-        return isinstance(json.loads(line), dict)
-    except (ValueError, RecursionError):
-        return False

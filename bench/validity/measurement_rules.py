@@ -17,7 +17,7 @@ from itertools import pairwise
 
 from bench.core.programs import KILLED
 from bench.matrix.knobs import CPU_QUOTA
-from bench.plan.measurement import Measurement, settings_of
+from bench.plan.measurement import Measurement
 from bench.records.counters import is_clock_step
 from bench.records.evidence import MAX_ERRORS, MIN_SENT, Evidence
 from bench.records.record import MEASURED, Cause
@@ -109,7 +109,7 @@ def _load(evidence: Evidence) -> Iterator[Cause]:
 
 
 def _sent(evidence: Evidence, parsed: Parsed) -> Iterator[str]:
-    """Request counts, durations and rates that differ from the plan."""
+    """Request counts, durations, connections and rates that differ from the plan."""
     planned, sent = evidence.planned, evidence.sent_rate
     attempts = attempts_of(planned.tool, parsed)
     if planned.count is not None and attempts is not None and attempts != planned.count:
@@ -123,6 +123,13 @@ def _sent(evidence: Evidence, parsed: Parsed) -> Iterator[str]:
             latest = math.inf
         if not 0.98 * planned.duration_s - 0.01 <= duration <= latest:
             yield f"{duration:.4g} s of load instead of {planned.duration_s:g}"
+    # A turn, and a load that leads in, may use connections that were opened before it.
+    least = MIN_SENT * (parsed.requests or 0) - (planned.connections or 0)
+    if not planned.keepalive and evidence.opened is not None and evidence.opened < least:
+        yield (
+            f"{evidence.opened} connections opened for {parsed.requests} requests: the service does not close them,"
+            f" although {planned.tool} asks for it"
+        )
     if planned.rate is not None and sent is not None:
         too_few = planned.open_loop and sent < MIN_SENT * planned.rate
         # Allow one request more: at low rates it exceeds the relative tolerance.
@@ -159,7 +166,7 @@ def _server(evidence: Evidence) -> Iterator[Cause]:
     if evidence.stopped:
         details.append("its container was down after the load")
     # Throttling is intended with --vary CPU_QUOTA.
-    if evidence.throttled_s and CPU_QUOTA not in settings_of(evidence.planned.settings):
+    if evidence.throttled_s and CPU_QUOTA not in evidence.planned.settings:
         details.append(f"throttled for {evidence.throttled_s:.3g} s")
     if evidence.health:
         details.append(f"health check after the load: {evidence.health}")
@@ -221,9 +228,12 @@ def _little(evidence: Evidence, parsed: Parsed) -> Iterator[str]:
     # tool does not count that as latency.
     bound = planned.mode == "null"
     own = planned.connections * (evidence.tool_cpu_s or 0.0) / parsed.requests if bound else 0.0
+    handshakes = (planned.url or "").startswith("https:")
+    untimed = not TOOLS[planned.tool].times_opening and (handshakes or not planned.keepalive)
     too_long = mean > expected + slack and not TOOLS[planned.tool].adds_samples
-    # With a rate limit, connections pause between requests, so the latency may be lower, but not higher.
-    too_short = mean < expected - slack - own and planned.rate is None
+    # With a rate limit, connections pause between requests, so the latency may be lower, but not higher. The same goes
+    # for connections that are opened in the meantime, and for the handshakes of TLS, which can take long at once.
+    too_short = mean < expected - slack - own and planned.rate is None and not untimed
     if too_long or too_short:
         law = f"{planned.connections} connections at {goodput:.6g}/s take {expected:.4g} s each"
         yield f"{law}, mean latency is {mean:.4g} s"

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
 
-from bench.core.files import mapping
 from bench.plan.interim_looks import RATED
 from bench.plan.measurement import Measurement
-from bench.records.counters import whole
 from bench.records.make import as_loaded, evidence_of, make_record
 from bench.records.record import Record
 from bench.run.reader import Raw, Run, ServiceFacts, read_raw
 from bench.validity.measurement_rules import causes_of
-from bench.validity.run_rules import apply_run_rules, noise_limits_of
+from bench.validity.run_rules import apply_run_rules
 
 Seen = Callable[[Raw], object]
 """Called with the raw files of each measurement, so that they are read only once."""
@@ -29,15 +26,14 @@ NULL_FACTS = ServiceFacts(
 
 def service_names(source: Run) -> list[str]:
     """The services of a run: those in run.json, in its order, then those that are only in the plan."""
-    listed = [name for name in mapping(source.facts.get("services")) if "/" not in name and name != ".."]
+    listed = [name for name in source.facts.services if "/" not in name and name != ".."]
     named = [*listed, *(planned.service for planned in source.planned if planned.mode != "null")]
     return list(dict.fromkeys(named))
 
 
 def reviewed(source: Run, services: Mapping[str, ServiceFacts], seen: Seen | None = None) -> list[Record]:
     """The records of a run after all validity rules."""
-    limits = noise_limits_of(mapping(source.facts.get("knobs")))
-    return apply_run_rules(build_records(source, services, seen), limits, source.facts)
+    return apply_run_rules(build_records(source, services, seen), source.facts)
 
 
 def build_records(source: Run, services: Mapping[str, ServiceFacts], seen: Seen | None = None) -> Iterator[Record]:
@@ -47,8 +43,8 @@ def build_records(source: Run, services: Mapping[str, ServiceFacts], seen: Seen 
     tables that never started, because a table ends once it has verdicts; the same goes for the null server's
     measurements that only serve tables.
     """
-    harness = harness_of(source.facts)
-    solo_rounds = whole(source.facts.get("rounds")) or 0
+    made, solo_rounds = source.facts.harness, source.facts.rounds or 0
+    harness = f"{made.version or 'unknown'} {made.hash[:12]}".strip()
     for planned in source.planned:
         if planned.event:
             continue
@@ -79,9 +75,3 @@ def judged_record(
     evidence = evidence_of(loaded, raw, service, no_rate)
     causes = causes_of(evidence)
     return make_record(evidence, raw, service, causes, harness=harness, settings_sha256=settings_sha256)
-
-
-def harness_of(facts: Mapping[str, Any]) -> str:
-    """`VERSION HASH` of the run's harness, from run.json; the hash is shortened."""
-    harness = mapping(facts.get("harness"))
-    return f"{harness.get('version', 'unknown')} {str(harness.get('hash', ''))[:12]}".strip()

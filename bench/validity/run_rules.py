@@ -13,16 +13,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bench.core.files import mapping
+from bench.core.waits import Wait, WaitsFor
 from bench.plan.cpus import server_cpus
-from bench.plan.measurement import IN_BLOCKS, settings_of
+from bench.plan.measurement import IN_BLOCKS
 from bench.records.evidence import MAX_BUSY
 from bench.records.record import MEASURED, Cause, Record
+from bench.run.facts import RunFacts
 
 NULL = "null"
 """The null server, which returns static responses: a tool's goodput against it is the tool's ceiling."""
@@ -30,7 +30,6 @@ BOUND = "loadgen-bound"
 IMPOSSIBLE = "impossible"
 TIMER_SLACK = 1.002
 """Tolerance, because event loops start timers from their last clock reading, so a wait may end slightly early."""
-_WAIT = re.compile(r"(delay|simple-request|late)-(\d{1,6})\Z", re.ASCII)
 LEAST_SUCCESSES = 30
 """A window with fewer successes does not count."""
 BUSY = 0.85
@@ -62,13 +61,11 @@ def noise_limits_of(settings: Mapping[str, Any]) -> NoiseLimits:
     )
 
 
-def apply_run_rules(
-    records: Iterable[Record], limits: NoiseLimits, facts: Mapping[str, Any] | None = None
-) -> list[Record]:
-    """The records of a run with the causes by the rules of this module added; `facts` is the run's run.json."""
-    every, known = list(records), facts or {}
+def apply_run_rules(records: Iterable[Record], facts: RunFacts) -> list[Record]:
+    """The records of a run with the causes by the rules of this module added."""
+    every, limits = list(records), noise_limits_of(facts.knobs)
     ceilings = ceilings_of(every, limits)
-    return [_judged(_possible(record, known), ceilings, limits, mapping(known.get("knobs"))) for record in every]
+    return [_judged(_possible(record, facts), ceilings, limits, facts.knobs) for record in every]
 
 
 def busy_ratio(record: Record, knobs: Mapping[str, Any]) -> float | None:
@@ -82,35 +79,33 @@ def busy_ratio(record: Record, knobs: Mapping[str, Any]) -> float | None:
 
 def workers_of(record: Record, knobs: Mapping[str, Any]) -> int:
     """How many worker processes the service of a record was started with."""
-    text = settings_of(record.settings).get("WORKERS") or str(knobs.get("WORKERS") or "1")
+    text = record.settings.get("WORKERS") or str(knobs.get("WORKERS") or "1")
     return int(text) if text.isascii() and text.isdigit() else 1
 
 
-def most_possible(record: Record, facts: Mapping[str, Any]) -> tuple[float, str] | None:
+def most_possible(record: Record, facts: RunFacts) -> tuple[float, str] | None:
     """(highest possible successes per second with its connections and workers, why); None if nothing waits."""
-    wait_s = least_wait_s(record.scenario, mapping(facts.get("knobs")))
+    wait_s = least_wait_s(facts.wait_of(record.scenario), facts.knobs)
     if not wait_s or not record.connections:
         return None
     at_once, whose = record.connections, f"{record.connections} connections"
-    if mapping(mapping(facts.get("services")).get(record.service)).get("concurrent") is False:
-        text = settings_of(record.settings).get("WORKERS") or str(mapping(facts.get("knobs")).get("WORKERS"))
+    if facts.service(record.service).concurrent is False:
+        text = record.settings.get("WORKERS") or facts.workers
         if text.isascii() and text.isdigit() and 0 < int(text) < at_once:
             at_once = int(text)
             whose = f"{text} worker{'s' * (at_once > 1)}, one request at a time each"
     return at_once / wait_s, f"{whose}, each response after {1000 * wait_s:g} ms"
 
 
-def least_wait_s(scenario: str, knobs: Mapping[str, Any]) -> float:
-    """The minimum wait of each response of a scenario, in seconds; 0 if unknown."""
-    if found := _WAIT.match(scenario):
-        own = (
-            str(knobs.get("UPSTREAM_DELAY_MS") or "0") if found[1] == "simple-request" and found[2] == "0" else found[2]
-        )
-        return int(own) / 1000 if own.isascii() and own.isdigit() else 0.0
-    return 0.0
+def least_wait_s(wait: Wait | None, knobs: Mapping[str, Any]) -> float:
+    """How long each response waits at least, in seconds; 0 if unknown."""
+    if wait and wait.on is WaitsFor.UPSTREAM and not wait.ms:
+        usual = str(knobs.get("UPSTREAM_DELAY_MS") or "0")
+        return int(usual) / 1000 if usual.isascii() and usual.isdigit() else 0.0
+    return wait.ms / 1000 if wait else 0.0
 
 
-def _possible(record: Record, facts: Mapping[str, Any]) -> Record:
+def _possible(record: Record, facts: RunFacts) -> Record:
     """The record, made invalid if its goodput is impossible."""
     most = most_possible(record, facts) if record.outcome == MEASURED and record.goodput else None
     if most is None or record.goodput is None or record.goodput <= TIMER_SLACK * most[0]:
@@ -121,17 +116,20 @@ def _possible(record: Record, facts: Mapping[str, Any]) -> Record:
 
 @dataclass(frozen=True, slots=True)
 class Ceilings:
-    """Goodput against the null server in requests/s: by (tool, scenario), and the highest of each tool."""
+    """Goodput against the null server in requests/s: by (tool, scenario), and the highest of each tool.
+
+    A tool that opens a connection for each request is another one, `wrk closes`: it reaches less.
+    """
 
     cells: Mapping[tuple[str, str], float]
     tools: Mapping[str, float]
 
     def of(self, record: Record) -> tuple[float, str] | None:
         """(ceiling, the scenario that it was measured with) for a record; None if there is none."""
-        cell = self.cells.get((record.tool, record.scenario))
+        cell = self.cells.get((_client(record), record.scenario))
         if cell is not None:
             return cell, record.scenario
-        best = self.tools.get(record.tool)
+        best = self.tools.get(_client(record))
         return None if best is None else (best, "its best")
 
 
@@ -152,10 +150,14 @@ def ceilings_of(records: Iterable[Record], limits: NoiseLimits = _LIMITS) -> Cei
             continue
         if noise_of(record, limits) and (record.loadgen_busy_ratio or 0.0) < MAX_BUSY:
             continue
-        key = (record.tool, record.scenario)
-        cells[key] = max(goodput, cells.get(key, 0.0))
-        tools[record.tool] = max(goodput, tools.get(record.tool, 0.0))
+        tool = _client(record)
+        cells[tool, record.scenario] = max(goodput, cells.get((tool, record.scenario), 0.0))
+        tools[tool] = max(goodput, tools.get(tool, 0.0))
     return Ceilings(cells, tools)
+
+
+def _client(record: Record) -> str:
+    return f"{record.tool} closes" if record.level.closes else record.tool
 
 
 def noise_of(record: Record, limits: NoiseLimits) -> str:

@@ -6,17 +6,16 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any
 
 from bench.analysis.findings import Findings, Noise
 from bench.analysis.runs.host_state import HostState
-from bench.analysis.tables.planned import tables_of
 from bench.analysis.tables.ranking import Contrast, Ranking
-from bench.core.files import items
 from bench.core.formats import plural
 from bench.plan.measurement import Measurement
+from bench.run.facts import RunFacts
 from bench.run.provenance import COMPOSED
 from bench.stats.table_verdicts import NOT_ENOUGH
+from bench.tools.levels import LoadKey
 
 MOST_BUSY = 0.1
 """A line warns if other programs use more than this share of all CPUs."""
@@ -136,26 +135,21 @@ PATIENCE_S = 30 * 60.0
 
 
 def advice(
-    facts: Mapping[str, Any],
+    facts: RunFacts,
     rankings: Sequence[Ranking],
     findings: Findings,
     planned: Iterable[Measurement] = (),
 ) -> tuple[str, ...]:
-    """The lines, most useful first.
-
-    `facts` is run.json, with the expectations from before the run; `planned` is the plan, which has a round's duration.
-    """
-    run = str(facts.get("run") or "RUN")
-    tables = {table.key: table.rounds for table in tables_of(facts)}
-    go_on = f"continue with scripts/matrix.sh --resume {run}"
-    if composed := facts.get("containers") == COMPOSED:
+    """The lines, most useful first, then the expectations from before the run; the plan has a round's duration."""
+    tables = {table.key: table.rounds for table in facts.tables}
+    go_on = f"continue with scripts/matrix.sh --resume {facts.run or 'RUN'}"
+    if composed := facts.containers == COMPOSED:
         go_on = "docker-compose up bench cannot continue a run (scripts/matrix.sh can), so measure it again"
     lines = [*_of_rankings(rankings, go_on, tables, _round_s(planned), composed=composed)]
     if not lines and rankings:
         return ()
-    expected = [str(line) for line in items(facts.get("expected"))]
     noise = _of_noise(findings.noise) if rankings else ()
-    return tuple(dict.fromkeys([*noise, *lines, *expected]))
+    return tuple(dict.fromkeys([*noise, *lines, *facts.expected]))
 
 
 def _round_s(planned: Iterable[Measurement]) -> float:
@@ -170,7 +164,7 @@ def _round_s(planned: Iterable[Measurement]) -> float:
 def _of_rankings(
     rankings: Iterable[Ranking],
     go_on: str,
-    planned: Mapping[tuple[str, str, str], int],
+    planned: Mapping[LoadKey, int],
     round_s: float,
     *,
     composed: bool,
@@ -215,7 +209,7 @@ def _open(ranking: Ranking) -> list[Contrast]:
 
 
 def _name(rankings: Sequence[Ranking]) -> str:
-    return " ".join(rankings[0].table) if len(rankings) == 1 else f"{len(rankings)} tables"
+    return str(rankings[0].table) if len(rankings) == 1 else f"{len(rankings)} tables"
 
 
 def _count(rankings: Sequence[Ranking]) -> str:

@@ -9,16 +9,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 from bench.analysis.services import Coordinates, Places, differing, ref_of
 from bench.analysis.tables.grid import grid_of
 from bench.analysis.tables.ladder import ladder_of
 from bench.analysis.tables.ranking import RankedRow, Ranking
-from bench.core.files import mapping
 from bench.core.formats import capital, listed, plural
 from bench.matrix.knobs import REF
 from bench.plan.measurement import Pair
+from bench.run.facts import RefFacts, RefsFacts
 from bench.words.changes import change_of
 from bench.words.grid import grid_sentences
 from bench.words.names import (
@@ -116,7 +115,7 @@ def _answers(ranking: Ranking, ranked: Sequence[str], places: Places) -> list[_A
 
 def _sweep(ranking: Ranking, services: Sequence[str], places: Places, differs: set[str]) -> str:
     """The sentence on services that differ in a single numeric knob; empty for others."""
-    settings = {name: places[name].knobs for name in services}
+    settings = {name: places[name].settings for name in services}
     first = settings[services[0]]
     varied = [knob for knob in first if len({own.get(knob) for own in settings.values()}) > 1]
     if len(varied) != 1 or any(own.keys() != first.keys() for own in settings.values()):
@@ -152,12 +151,12 @@ def _workers(ranking: Ranking, services: Sequence[str], places: Places, context:
 
 def under(ranking: Ranking, pair: Sequence[Coordinates]) -> str:
     """The conditions that decide which of gunicorn's worker models is faster, as the end of a sentence."""
-    waits, kept = wait_words(ranking.scenario), ranking.connections_kept
+    waits, kept = wait_words(ranking.wait), ranking.connections_kept
     found = [f"waiting for {waits}"] if waits else []
     if kept is not None:
         closes = " (which sync closes)" if WORKER_REFERENCE in {place.server for place in pair} else ""
         found.append(f"on kept connections{closes}" if kept else "with a new connection for each request")
-    varied = any("WORKERS" in place.knobs for place in pair)
+    varied = any("WORKERS" in place.settings for place in pair)
     found += [f"with {ranking.workers} workers each"] if not varied and (ranking.workers or 1) > 1 else []
     return "".join(f", {words}" for words in found)
 
@@ -192,7 +191,7 @@ def _context(place: Coordinates, by: str, differs: set[str]) -> str:
     own = shared.get(by, f"with {place.stack}")
     also = [f"on {coordinate_words(place, name)}" for name in ("python", "base") if name in differs and name != by]
     if "settings" in differs and by != "settings" and place.settings:
-        also.append(f"with {setting_words(place.knobs)}")
+        also.append(f"with {setting_words(place.settings)}")
     return " ".join([*([own] if {"server", "framework"} & differs - {by} else []), *also])
 
 
@@ -263,17 +262,14 @@ def _why_lost(ref: str, row: RankedRow) -> str:
 
 def _ref_name(place: Coordinates, several: bool) -> str:
     """The ref of a service; with several pairs, also the settings that were varied."""
-    varied = [f"{name}={value}" for name, value in place.knobs.items() if name != REF]
+    varied = [f"{name}={value}" for name, value in place.settings.items() if name != REF]
     return ref_of(place) + (f" ({' '.join(varied)})" if several and varied else "")
 
 
-def against(facts: Mapping[str, Any]) -> str:
+def against(refs: RefsFacts | None) -> str:
     """`WORKTREE (1a2b3c4 and uncommitted changes) against main (1a2b3c4)`; empty for a run without refs."""
-    refs = mapping(facts.get("refs"))
-    sides = [mapping(refs.get(which)) for which in ("head", "base")]
-    return " against ".join(map(_with_commit, sides)) if all(sides) else ""
+    return f"{_with_commit(refs.head)} against {_with_commit(refs.base)}" if refs and refs.head and refs.base else ""
 
 
-def _with_commit(side: Mapping[str, Any]) -> str:
-    commit = str(side.get("head") or "unknown")[:7]
-    return f"{side.get('ref')} ({f'{commit} and uncommitted changes' if side.get('dirty') else commit})"
+def _with_commit(side: RefFacts) -> str:
+    return f"{side.ref} ({(side.head or 'unknown')[:7]}{' and uncommitted changes' * side.dirty})"

@@ -14,16 +14,16 @@ from typing import Any
 
 from bench.analysis.findings import Findings
 from bench.analysis.published import ReferenceComparison, along_axes, published_beside, reference_results
-from bench.analysis.services import Caveats, Places, caveats_of, pairs_of, places_of, waits_of
+from bench.analysis.services import Places, pairs_of, places_of, waits_of
 from bench.analysis.tables.grid import Grid, grid_of
 from bench.analysis.tables.ladder import Ladder, ladders
 from bench.analysis.tables.ranking import Cheapest, Ranking
-from bench.core.files import mapping
 from bench.core.formats import listed, number, size, span
 from bench.core.groups import grouped
 from bench.matrix.start_command import Waits
 from bench.plan.measurement import Pair
 from bench.records.record import Record
+from bench.run.facts import Caveats, RunFacts
 from bench.run.reader import ServiceFacts
 from bench.stats.table_verdicts import NOT_ENOUGH
 from bench.words.answers import ref_question, ref_sentences, sentences
@@ -78,14 +78,14 @@ class ToldRanking:
 
 def tell(
     rankings: Iterable[Ranking],
-    facts: Mapping[str, Any],
+    facts: RunFacts,
     records: Iterable[Record],
     services: Mapping[str, ServiceFacts] | None = None,
 ) -> tuple[ToldRanking, ...]:
     """The rankings of a run in words; pure."""
-    places, pairs = places_of(facts, records), pairs_of(facts) if facts.get("refs") else ()
-    reference, knobs = reference_results().get(str(facts.get("published"))), mapping(facts.get("knobs"))
-    caveats = {name: caveats_of(facts, name) for name in mapping(facts.get("services"))}
+    places, pairs = places_of(facts, records), pairs_of(facts) if facts.refs else ()
+    reference, knobs = reference_results().get(facts.published), facts.knobs
+    caveats = {name: service.caveats for name, service in facts.services.items()}
     waits = waits_of(facts, services or {})
     told = tuple(told_ranking(one, places, reference, knobs, pairs, caveats=caveats, waits=waits) for one in rankings)
     told = tuple(
@@ -227,7 +227,7 @@ def knee_conclusions(findings: Findings) -> tuple[Conclusion, ...]:
     """The result of each knee search."""
     return tuple(
         Conclusion(asked, where, first, True, more=tuple(more))
-        for asked, where, (first, *more) in told_knees(findings.knees, findings.places)
+        for asked, where, (first, *more) in told_knees(findings.knees, findings.places, findings.waits)
     )
 
 
@@ -235,8 +235,8 @@ def _of_table(told: ToldRanking) -> Conclusion:
     scenario, tool, level = told.ranking.table
     decided = any(one.verdict != NOT_ENOUGH for one in told.ranking.contrasts)
     load, means = f"{tool} {level}", level_words(level)
-    usual = load if means == level else f"{load} ({means})"
-    where = f"{scenario_words(scenario)} under {loaded_words(told.ranking, usual)}"
+    usual = load if means == level.text else f"{load} ({means})"
+    where = f"{scenario_words(scenario, told.ranking.wait)} under {loaded_words(told.ranking, usual)}"
     return Conclusion(told.question, where, told.sentences[0], decided, more=told.sentences[1:])
 
 

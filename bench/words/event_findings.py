@@ -14,7 +14,7 @@ from bench.core.groups import grouped
 from bench.plan.event import SLOWER_S
 from bench.plan.events.dependencies import AFTER_S
 from bench.plan.events.growth import RELOADS
-from bench.plan.events.load import OWN_BACKLOG
+from bench.plan.events.processes import NEVER
 from bench.plan.events.proxies import IDLE_OF_PROXIES
 from bench.records.event import Fate
 from bench.stats.even_shares import UNEVEN
@@ -155,21 +155,21 @@ def _unseen(rows: Sequence[EventRow], labels: Labels) -> Iterator[str]:
 def _silence(event: str, rows: Iterable[tuple[EventRow, Named]]) -> str:
     """The longest time without a good answer after something was done to processes; empty if that was short."""
     told, of_processes = [], rows if event in _OUTAGES else ()
-    for boot, own in grouped(of_processes, lambda one: one[0].case.partition(", boot ")[2]).items():
+    for boot, own in grouped(of_processes, lambda one: one[0].case.boot_s).items():
         longest: dict[str, float] = {}
         for _, cells in own:
             for name, cell in cells.items():
                 if cell.gap_s is not None and cell.gap_s >= GAP_S and not cell.gone:
                     longest[name] = max(cell.gap_s, longest.get(name, 0.0))
         if words := _grouped_names((f"{seconds_words(gap)} s for", name) for name, gap in _most(longest)):
-            told.append(f" with a boot of {boot}: {words}" if boot else f": {words}")
+            told.append(f" with a boot of {boot:g} s: {words}" if boot else f": {words}")
     return f"Longest outage {_OUTAGES[event]}{';'.join(told)}." if told else ""
 
 
 def _slower_while_recycled(rows: Iterable[tuple[EventRow, Named]]) -> str:
     """By how much p99 is higher in every round with recycled workers than in all rounds without; empty if by little."""
     found = {
-        row.case == "never": {name: cell.figures("p99_around_s") for name, cell in cells.items()} for row, cells in rows
+        row.case == NEVER: {name: cell.figures("p99_around_s") for name, cell in cells.items()} for row, cells in rows
     }
     told = list[tuple[float, str]]()
     for name, slow in found.get(False, {}).items():
@@ -267,7 +267,7 @@ def _worker(row: EventRow, cells: Named) -> Told:
 
 def _overload(row: EventRow, cells: Named) -> Told:
     """How much is answered in time under overload, and which services are slow to recover."""
-    own = " with the server's own backlog" if row.case.endswith(OWN_BACKLOG) else ""
+    own = " with the server's own backlog" if row.case.own_backlog else ""
     found = {name: goodput_shares(cell) for name, cell in cells.items()}
     worst = sorted((min(own), name, f"{whole(own)} %", times) for name, (times, own) in found.items() if own)
     if worst:
@@ -346,9 +346,9 @@ def _memory(row: EventRow, cells: Named) -> Told:
     """Whose memory grows, and whose does not."""
     grows = {name: growth_words(cell) for name, cell in cells.items() if growth_of(cell).word == GROWS}
     steady = [name + _how_reloads_went(cell) for name, cell in cells.items() if growth_of(cell).word == STEADY]
-    after = f" after {row.case}" if row.case.endswith("bodies") else ""
+    after = f" after {row.case}" if row.case.work == "bodies" else ""
     more, same = f"Memory grows{after}", f"Memory is steady{after}"
-    if row.case.endswith("reloads"):
+    if row.case.work == "reloads":
         more, same = "File descriptors stay open", "File descriptors are steady over reloads"
     told = [f"{words.head.removeprefix(GROWS).strip()} with {name}" for name, words in grows.items() if words]
     if told:
@@ -390,7 +390,7 @@ def _exhausted(row: EventRow, cells: Named) -> Told:
     if told:
         first, _, rest = told.partition(" with")
         told = f"{first} waiting request{'' if first.endswith(' 1') else 's'} with{rest}"
-        yield BAD if fails else KNOWN, f"With {CASES.get(row.case, row.case)}, health checks {told}."
+        yield BAD if fails else KNOWN, f"With {CASES.get(row.case, row.case.text)}, health checks {told}."
     left = {name: max(cell.figures("connections_used_after"), default=0.0) for name, cell in cells.items()}
     if any(left.values()):
         names = listed([f"{name} ({count:.0f})" for name, count in _most(left) if count])
@@ -407,10 +407,10 @@ def _away(row: EventRow, cells: Named) -> Told:
         elif again and max(again) > QUICK_S:
             told.append((f"after {seconds_of(again)} by", name))
     if told:
-        what = row.case.partition(" ")[0]
         yield (
             BAD,
-            f"Once the {what} is back ({row.case}), requests that need it are answered {_grouped_names(told)}.",
+            f"Once the {row.case.dependency or 'dependency'} is back ({row.case}), requests that need it are answered"
+            f" {_grouped_names(told)}.",
         )
 
 

@@ -7,6 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from bench.analysis.events import NULL, EventCell, EventContrast, EventRow
 from bench.core.formats import NOTHING, capital, joined, listed, plural
 from bench.core.groups import grouped
+from bench.plan.event import NO_CASE, EventCase
+from bench.plan.events.dependencies import CONNECTIONS_TAKEN, IN_POOL, THREADS_TAKEN
+from bench.plan.events.processes import MAX_REQUESTS, NEVER, RECYCLED
 from bench.stats.estimates import ERRORS
 from bench.stats.event_counts import LEAST_ROUNDS, p_differ, share
 from bench.words.event_cells import gone_words, whole
@@ -28,19 +31,21 @@ SUBJECTS: Mapping[str, str] = {
     "idle-close": "using kept connections just when {} closes them",
 }
 """Events as the subject of a sentence; other events go by their name."""
-CASES: Mapping[str, str] = {
-    "threads": "all threads taken",
-    "health check in the pool": "all threads taken and the health check in their pool",
-    "database pool": "all database connections taken",
-    "every 1000": "every 1,000 requests",
+CASES: Mapping[EventCase, str] = {
+    THREADS_TAKEN: "all threads taken",
+    IN_POOL: "all threads taken and the health check in their pool",
+    CONNECTIONS_TAKEN: "all database connections taken",
+    RECYCLED: f"every {MAX_REQUESTS:,} requests",
 }
 WHAT: Mapping[str, str] = {"exhausted": "health checks", "away": "requests that do not need it"}
 """What is lost, if not requests of any kind."""
-WITH = ("keep-alive", "new connections")
-RELIEFS: Mapping[tuple[str, str], tuple[str, str]] = {
-    ("rolling", "behind nginx"): ("behind nginx, pre-stop 3 s", "with a pre-stop wait of 3 s"),
-    ("rolling", "behind HAProxy"): ("behind HAProxy, pre-stop 3 s", "with a pre-stop wait of 3 s"),
-    ("recycle", "every 1000"): ("never", "without recycling"),
+RELIEFS: Mapping[tuple[str, EventCase], tuple[EventCase, str]] = {
+    ("rolling", EventCase("behind nginx")): (EventCase("behind nginx, pre-stop 3 s"), "with a pre-stop wait of 3 s"),
+    ("rolling", EventCase("behind HAProxy")): (
+        EventCase("behind HAProxy, pre-stop 3 s"),
+        "with a pre-stop wait of 3 s",
+    ),
+    ("recycle", RECYCLED): (NEVER, "without recycling"),
 }
 """For a case: the case that shows the remedy, and the remedy in words."""
 MOST_LOSERS = 3
@@ -195,7 +200,7 @@ def _floor(row: EventRow) -> str:
 
 def relief_of(row: EventRow, rows: Sequence[EventRow]) -> EventRow | None:
     """The row of the case that shows the remedy; None without one."""
-    case, _ = RELIEFS.get((row.event, row.case), ("", ""))
+    case, _ = RELIEFS.get((row.event, row.case), (NO_CASE, ""))
     return next((one for one in rows if case and (one.event, one.case) == (row.event, case)), None)
 
 
@@ -222,19 +227,17 @@ def _shorter(name: str, beside: str) -> str:
 
 def _subject(row: EventRow, name: str) -> str:
     template = SUBJECTS.get(row.event, f"{row.event} of {{}}")
-    words = template.format(name, case=CASES.get(row.case, row.case))
+    words = template.format(name, case=CASES.get(row.case, row.case.text))
     return words if "{case}" in template else words + _case_words(row.case)
 
 
-def _case_words(case: str) -> str:
+def _case_words(case: EventCase) -> str:
     """` with keep-alive and a boot of 2 s`, for a sentence."""
-    if case.startswith("up to "):
+    if case.watched_s:
         # For how long idle connections were watched does not matter to those that the server has closed.
         return ""
-    before, _, wait = case.partition(", pre-stop ")
-    if before.startswith("behind "):
-        return f" {before}" + (f" with a pre-stop wait of {wait}" if wait else "")
-    first, _, boot = case.partition(", boot ")
-    parts = [first] if first in WITH else []
-    parts += [f"a boot of {boot}"] if boot else []
+    if case.proxy:
+        by = f" by {case.manager}" if case.manager else ""
+        return f" behind {case.proxy}{by}" + f" with a pre-stop wait of {case.pre_stop_s:g} s" * (case.pre_stop_s > 0)
+    parts = [*filter(None, [case.connections]), *[f"a boot of {case.boot_s:g} s"] * (case.boot_s > 0)]
     return f" with {' and '.join(parts)}" if parts else f" ({case})" if case else ""

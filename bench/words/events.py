@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from bench.analysis.events import NOT_OF_LOSSES, NULL, EventRow, EventTable, Kind, event_table
-from bench.analysis.services import caveats_of, coordinates_of, pairs_of, places_of
-from bench.core.files import mapping
+from bench.analysis.services import coordinates_of, pairs_of, places_of
 from bench.core.formats import NOTHING, listed, plural
 from bench.core.groups import grouped
 from bench.records.event import EventRecord
+from bench.run.facts import Defaults, RunFacts
 from bench.stats.event_counts import LEAST_S, NOT_ENOUGH, TOO_SHORT
 from bench.words.event_cells import CellWords, cell_words, growth_of, seconds_of, span
 from bench.words.event_findings import finding_sentences
@@ -92,11 +91,11 @@ class ToldEvents:
         return sum(len(cell.counted) for cell in self.table.cells)
 
 
-def tell_events(records: Sequence[EventRecord], facts: Mapping[str, Any]) -> ToldEvents | None:
+def tell_events(records: Sequence[EventRecord], facts: RunFacts) -> ToldEvents | None:
     """The events of a run in words; None in a run without any. Pure."""
     if not records:
         return None
-    table = event_table(records, pairs_of(facts), [*mapping(facts.get("services"))])
+    table = event_table(records, pairs_of(facts), [*facts.services])
     # A record of an event that a service does not support has no Python version; run.json has it.
     known = [one for one in records if one.server and one.service != NULL]
     places = {one.service: coordinates_of(one) for one in known} | places_of(facts, [])
@@ -113,8 +112,8 @@ def tell_events(records: Sequence[EventRecord], facts: Mapping[str, Any]) -> Tol
         (*_advice(table), *_growth_advice(table, labels)),
         (*_by_text(((one, one.documented) for one in records), labels),),
         (*_by_text(_reasons(table), labels),),
-        (*_defaults(mapping(facts.get("defaults")), labels),),
-        tuple(aside_words({name: caveats_of(facts, name) for name in services}, labels, "Keep in mind")),
+        (*_defaults(facts.defaults, labels),),
+        tuple(aside_words({name: facts.service(name).caveats for name in services}, labels, "Keep in mind")),
     )
 
 
@@ -193,17 +192,17 @@ DEFAULTS: Mapping[str, str] = {
 WITHOUT_KNOB = frozenset({"silent", "respawn"})
 
 
-def _defaults(found: Mapping[str, Any], labels: Mapping[str, str]) -> Iterable[ToldDefault]:
+def _defaults(found: Mapping[str, Defaults], labels: Mapping[str, str]) -> Iterable[ToldDefault]:
     """A row for each kind and default, with the services that share it."""
     for kind, what in DEFAULTS.items():
-        entries = [(name, mapping(mapping(found.get(name)).get(kind))) for name in labels]
+        entries = [(name, found.get(name, {}).get(kind, {})) for name in labels]
         rows = grouped(entries, lambda one: tuple(one[1].get(key) for key in ("value", "given", "source")))
         for (value, given, source), own in rows.items():
             if value:
                 started = f"{given}" if kind == "backlog" else f"{given} s"
-                same = given is None or started == str(value).replace(",", "")
+                same = given is None or started == value.replace(",", "")
                 words = NOTHING if kind in WITHOUT_KNOB else "its default" if same else started
-                yield ToldDefault(what, listed([labels[name] for name, _ in own]), str(value), words, str(source))
+                yield ToldDefault(what, listed([labels[name] for name, _ in own]), value, words, str(source))
 
 
 def _reasons(table: EventTable) -> Iterable[tuple[EventRecord, str]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from bench.analysis.cells.knees import Knee, Knees
 from bench.analysis.services import Places
 from bench.core.formats import joined, number, plural
-from bench.plan.levels import parse_level
+from bench.core.waits import Wait
 from bench.words.names import labels_of, scenario_words
 
 APART = 1.25
@@ -52,10 +52,12 @@ def _apart(known: Sequence[Knee], labels: Mapping[str, str]) -> Iterator[str]:
         yield f"No difference shown between {names}: {why}."
 
 
-def told_knees(searches: Knees, places: Places) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+def told_knees(
+    searches: Knees, places: Places, waits: Mapping[str, Wait | None]
+) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """(question, load, sentences) of each search of a run."""
     for (scenario, level), knees in searches.items():
         labels = labels_of([one.service for one in knees], places)
         labels = {name: label or name for name, label in labels.items()}
-        asked = f"How many requests/s keep p99 within {1000 * (parse_level(level).knee_p99_s or 0):g} ms?"
-        yield asked, scenario_words(scenario), tuple(knee_sentences(knees, labels))
+        asked = f"How many requests/s keep p99 within {1000 * (level.knee_p99_s or 0):g} ms?"
+        yield asked, scenario_words(scenario, waits[scenario]), tuple(knee_sentences(knees, labels))

@@ -38,7 +38,7 @@ def latency_sentences(found: TableLatency, labels: Mapping[str, str]) -> Iterato
 
 def rate_words(found: TableLatency, labels: Mapping[str, str]) -> str:
     """`1,800 requests/s (half of what gunicorn-sync-flask, the slowest, served in round 1)`."""
-    rate = f"{found.rate or 0:,.0f} requests/s"
+    rate = f"{found.rate or 0:,.0f} requests/s" + ", each on a new connection" * found.level.closes
     if found.by_client:
         return f"{rate} (the limit of {found.tool} on this machine, not of a service)"
     share = "half" if found.share == HALF else f"{100 * found.share:.0f} %"

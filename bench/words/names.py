@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from bench.analysis.services import Coordinates, Places, differing
-from bench.analysis.tables.planned import WaitsFor, wait_of
 from bench.analysis.tables.ranking import Ranking
 from bench.core.formats import joined, listed, plural
+from bench.core.waits import Wait, WaitsFor
+from bench.matrix.flags import FLAGS, NONE
 from bench.matrix.knobs import REF
-from bench.plan.levels import LEVEL, SHARE, parse_level
+from bench.matrix.packages import package_words
 from bench.plan.running import UNKNOWN
+from bench.tools.levels import Level
 
 BARE = {"wsgi": "a bare WSGI app", "asgi": "a bare ASGI app", "rsgi": "a bare RSGI app"}
 """Apps without a framework, by their name in the matrix."""
@@ -41,46 +43,44 @@ def framework_words(name: str) -> str:
     return _FRAMEWORKS.get(name, name)
 
 
-def wait_words(scenario: str) -> str:
+def wait_words(wait: Wait | None) -> str:
     """What every response waits for: `20 ms`, `an upstream`, `the database`; empty if nothing."""
-    wait = wait_of(scenario)
     if wait is None:
         return ""
     if wait.on is WaitsFor.TIMER:
         return f"{wait.ms} ms"
     if wait.on is WaitsFor.UPSTREAM:
-        return f"an upstream that takes {wait.ms} ms" if int(wait.ms) else "an upstream"
+        return f"an upstream that takes {wait.ms} ms" if wait.ms else "an upstream"
     return "the database"
 
 
-def scenario_words(scenario: str) -> str:
+def scenario_words(scenario: str, wait: Wait | None) -> str:
     """`delay-20 (every response waits for 20 ms)`; the name alone if it waits for nothing."""
-    waits = wait_words(scenario)
+    waits = wait_words(wait)
     return f"{scenario} (every response waits for {waits})" if waits else scenario
 
 
-def level_words(level: str) -> str:
-    """`c16` as "16 connections"; the page's scripts say the same."""
-    if share := SHARE.match(level):
-        return f"{share[1]} % of the slowest service's speed"
-    found = LEVEL.match(level)
-    if not found or not level:
-        return level
-    connections, count, rate, turn_ms = (None if part is None else int(part) for part in found.groups())
+NEW_CONNECTIONS = "a new connection for each request"
+
+
+def level_words(level: Level) -> str:
+    """`c16` as "16 connections"."""
     words = [
-        None if connections is None else plural(connections, "connection", ","),
-        None if count is None else plural(count, "request", ","),
-        None if rate is None else f"{rate:,}/s target rate",
-        None if turn_ms is None else f"turns of {turn_ms:,} ms",
+        f"{100 * level.share:.0f} % of the slowest service's speed" if level.share else "",
+        plural(level.connections, "connection", ",") if level.connections else "",
+        plural(level.count, "request", ",") if level.count else "",
+        f"{level.rate:,}/s target rate" if level.rate else "",
+        f"turns of {1000 * level.turn_s:,.0f} ms" if level.turn_s else "",
+        NEW_CONNECTIONS if level.closes else "",
     ]
-    return ", ".join(word for word in words if word)
+    return ", ".join(filter(None, words)) or level.text
 
 
 def loaded_words(ranking: Ranking, usual: str) -> str:
     """The load on a table's services: a common rate; `usual` for any other load."""
-    level = parse_level(ranking.level)
+    level = ranking.level
     if ranking.rate is not None and (level.share or level.knee_share):
-        return f"{ranking.rate:,.0f} requests/s"
+        return f"{ranking.rate:,.0f} requests/s" + f", {NEW_CONNECTIONS}" * level.closes
     return usual
 
 
@@ -91,7 +91,12 @@ _WORDS = {
     "BACKLOG": "a backlog of {}",
     "KEEPALIVE": "{} s of keep-alive",
 }
-_ASKED = {"CPU_QUOTA": "Which CPU quota", "MEMORY": "How much memory", "KEEPALIVE": "How long a keep-alive"}
+_ASKED = {
+    "CPU_QUOTA": "Which CPU quota",
+    "MEMORY": "How much memory",
+    "KEEPALIVE": "How long a keep-alive",
+    FLAGS: "Which flags",
+}
 
 
 def setting_words(settings: Mapping[str, str]) -> str:
@@ -105,6 +110,8 @@ def _one(name: str, value: str) -> str:
     if name in _WORDS:
         plural = "s" if name == "CPU_QUOTA" and value != "1" else ""
         return f"{_WORDS[name].format(value)}{plural}"
+    if name == FLAGS:
+        return "no extra flags" if value == NONE else value
     return f"{name}={value}"
 
 
@@ -142,7 +149,7 @@ def label_of(place: Coordinates, differs: set[str]) -> str:
     parts += [coordinate_words(place, name) for name in told]
     if "settings" not in differs or not place.settings:
         return ", ".join(parts)
-    own = place.knobs
+    own = dict(place.settings)
     parts = [*filter(None, [own.pop(REF, "")]), *parts]
     words = setting_words(own)
     return " with ".join(filter(None, (", ".join(parts), words)))
@@ -153,7 +160,7 @@ def coordinate_words(place: Coordinates, name: str) -> str:
     if name == "python":
         return f"Python {place.python}"
     if name == "package":
-        return place.package.replace("==", " ") if place.package else "the locked version"
+        return package_words(place.package) if place.package else "the locked version"
     return str(getattr(place, name))
 
 
@@ -169,7 +176,7 @@ class Question:
         if self.by == "python":
             return f"Python {place.python}"
         if self.by == "settings" and place.settings:
-            return f"{place.server} with {setting_words(place.knobs)}"
+            return f"{place.server} with {setting_words(place.settings)}"
         return str(getattr(place, self.by, None) or name)
 
 
@@ -181,9 +188,9 @@ def question(a: str, b: str, places: Places) -> Question:
     differs = {name for name in Coordinates.__slots__ if getattr(one, name) != getattr(other, name)}
     context = "" if differs & {"python", "base"} else f" (Python {one.python}, {one.base})"
     version = f" with {one.package}" if one.package else ""
-    given = one.knobs
+    given = one.settings
     if differs == {"settings"}:
-        asked = setting_question(one.stack, [given, other.knobs])
+        asked = setting_question(one.stack, [given, other.settings])
         return Question(f"{asked}?{context}", "settings")
     words = {
         ("server",): f"{_which(one.server, other.server)} for {framework_words(one.framework)}?{context}",
@@ -210,7 +217,7 @@ def table_question(services: Sequence[str], places: Places) -> str:
     if not known or not differs:
         return "Which service?"
     if differs == {"settings"}:
-        asked = setting_question(known[0].stack, [place.knobs for place in known])
+        asked = setting_question(known[0].stack, [place.settings for place in known])
         return f"{asked}? (Python {known[0].python}, {known[0].base})"
     words = {"server": "server", "framework": "framework", "python": "Python", "base": "base image"}
     words["settings"] = "setting"

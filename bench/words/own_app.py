@@ -9,12 +9,12 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from bench.analysis.services import Facts, caveats_of, own_app_of, service_of, worker_count
 from bench.analysis.tables.ranking import RankedRow, Ranking
-from bench.core.files import items, mapping
 from bench.core.formats import listed, megabytes, number
+from bench.matrix.flags import FLAGS, NONE
 from bench.matrix.packages import normalised
-from bench.plan.measurement import settings_of
+from bench.matrix.start_command import Waits
+from bench.run.facts import AppFacts, RunFacts, RunService
 from bench.run.reader import ServiceFacts
 from bench.words.changes import change_of
 from bench.words.conclusions import ToldRanking
@@ -32,7 +32,7 @@ WIDELY_USED = (
 NOT_LOOKED_AT = "Not tested: reloads, slow clients, overload, TLS, HTTP/2, static files; other loads and machines."
 BESIDE_EVENTS = "Not tested: TLS, HTTP/2, static files; other loads and machines."
 """For a run that tested reloads, slow clients and overload."""
-OWN_CHOICE = ("--server", "--vary", "--seed")
+OWN_CHOICE = ("--server", "--vary", "--flags", "--seed")
 """Options that the suggested next run, of one server, sets itself."""
 TIMES = (0.25, 0.5, 1, 2, 4)
 """Multiples of this run's threads, or workers, to try next."""
@@ -42,31 +42,27 @@ LEAST_MEMORY = 500_000
 Services = Mapping[str, ServiceFacts]
 
 
-def own_app_answers(facts: Facts, rankings: Iterable[Ranking]) -> list[tuple[str, str]]:
+def own_app_answers(facts: RunFacts, rankings: Iterable[Ranking]) -> list[tuple[str, str]]:
     """(requests, answer) for each ranking; empty for a run of the matrix."""
-    app = own_app_of(facts)
-    return [(request_words(app, ranking.scenario), _answer(facts, app, ranking)) for ranking in rankings] if app else []
+    app = facts.own_app
+    return [(request_words(app, ranking.scenario), _answer(facts, ranking)) for ranking in rankings] if app else []
 
 
-def request_words(app: Facts, scenario: str) -> str:
+def request_words(app: AppFacts, scenario: str) -> str:
     """What a scenario requests: `GET /products/1`; for a mix, each request with its share."""
-    targets = [mapping(one) for one in items(app.get("targets"))]
-    own = [one for one in targets if one.get("scenario") == scenario] or targets
-    total = sum(float(one.get("weight") or 1) for one in own)
-    if len(own) == 1:
-        return str(own[0].get("request"))
-    return ", ".join(f"{one.get('request')} ({100 * float(one.get('weight') or 1) / total:.0f} %)" for one in own)
+    own = [one for one in app.targets if one.scenario == scenario] or app.targets
+    total = sum(one.weight for one in own)
+    return ", ".join(one.request + f" ({100 * one.weight / total:.0f} %)" * (len(own) > 1) for one in own)
 
 
-def seen_from_project(app: Facts, path: str) -> str:
+def seen_from_project(app: AppFacts, path: str) -> str:
     """A path of the host relative to this project's folder; its last part if the run did not save that folder."""
     if not path.startswith("/"):
         return path
-    project = str(app.get("project") or "")
-    return posixpath.relpath(path, project) if project else posixpath.basename(path)
+    return posixpath.relpath(path, app.project) if app.project else posixpath.basename(path)
 
 
-def _answer(facts: Facts, app: Facts, ranking: Ranking) -> str:
+def _answer(facts: RunFacts, ranking: Ranking) -> str:
     measured = [row for row in ranking.rows if row.windows]
     if not measured:
         return f"no server has a figure: {note_of(ranking.rows[0]) if ranking.rows else 'nothing was measured'}."
@@ -103,25 +99,24 @@ def _best(ranking: Ranking, rows: Sequence[RankedRow]) -> RankedRow:
     return max(leaders, key=lambda row: row.goodput.mean if row.goodput else 0.0)
 
 
-def choice_words(facts: Facts, service: str) -> str:
+def choice_words(facts: RunFacts, service: str) -> str:
     """`granian-wsgi (processes, HTTP in Rust, threads) with 1 worker on Python 3.13`."""
-    entry, own = service_of(facts, service), settings_of(service_of(facts, service).get("settings"))
-    workers = own.pop("WORKERS", worker_count(facts))
-    if entry.get("url"):
-        return f"{service} ({entry.get('model', 'unknown')}; its settings are not known here)"
-    server = f"{entry.get('server', service)} ({entry.get('model', 'unknown')})"
+    found = facts.service(service)
+    own, model = dict(found.settings), found.model or "unknown"
+    workers = own.pop("WORKERS", facts.workers)
+    if found.url:
+        return f"{service} ({model}; its settings are not known here)"
+    server = f"{found.server or service} ({model})"
     more = f" and {setting_words(own)}" if own else ""
-    return f"{server} with {workers} worker{'s' * (workers != '1')}{more} on Python {entry.get('python', '?')}"
+    return f"{server} with {workers} worker{'s' * (workers != '1')}{more} on Python {found.python or '?'}"
 
 
-def server_words(facts: Facts, service: str) -> str:
+def server_words(facts: RunFacts, service: str) -> str:
     """The server with its settings, and with its Python if the run has several."""
-    entry = service_of(facts, service)
-    listed_services = map(mapping, mapping(facts.get("services")).values())
-    pythons = {one.get("python") for one in listed_services if not one.get("url")}
-    own = settings_of(entry.get("settings"))
-    name = str(entry.get("server", service)) + (f" with {setting_words(own)}" if own else "")
-    return f"{name} on Python {entry.get('python')}" if len(pythons) > 1 and not entry.get("url") else name
+    found = facts.service(service)
+    pythons = {one.python for one in facts.services.values() if not one.url}
+    name = (found.server or service) + (f" with {setting_words(found.settings)}" if found.settings else "")
+    return f"{name} on Python {found.python}" if len(pythons) > 1 and not found.url else name
 
 
 def figures_words(row: RankedRow) -> str:
@@ -161,26 +156,26 @@ class Choices:
 
 
 def own_app_choices(
-    facts: Facts, told: Iterable[ToldRanking], services: Services, *, events: bool = False
+    facts: RunFacts, told: Iterable[ToldRanking], services: Services, *, events: bool = False
 ) -> list[Choices]:
     """For each ranking that names a best server; empty for a run of the matrix, or without notes on its servers.
 
     `events`: whether the run tested reloads, slow clients and overload.
     """
-    if not own_app_of(facts) or not any(caveats_of(facts, name) for name in mapping(facts.get("services"))):
+    if not facts.own_app or not any(service.caveats for service in facts.services.values()):
         return []
     aside = BESIDE_EVENTS if events else NOT_LOOKED_AT
     return [replace(found, notes=(*found.notes, aside)) for one in told if (found := _choices(facts, one, services))]
 
 
-def _choices(facts: Facts, told: ToldRanking, services: Services) -> Choices | None:
+def _choices(facts: RunFacts, told: ToldRanking, services: Services) -> Choices | None:
     ranking = told.ranking
     ranked = [row for row in ranking.rows if row.rank is not None]
-    ours = [row for row in ranked if not service_of(facts, row.service).get("url")]
+    ours = [row for row in ranked if not facts.service(row.service).url]
     if ranking.look is None or len(ranked) < 2 or not ours:
         return None
     best = _best(ranking, ours)
-    documented = [row for row in ours if caveats_of(facts, row.service).get("documented")]
+    documented = [row for row in ours if facts.service(row.service).caveats.get("documented")]
     used = _best(ranking, documented) if documented else None
     base = _compared_with(facts, ranked, best)
     front = ranking.front([row.service for row in ranked])
@@ -195,49 +190,47 @@ def _choices(facts: Facts, told: ToldRanking, services: Services) -> Choices | N
     found = [(lead, _choice(facts, told, services, row, base)) for lead, row in leads.values()]
     notes = [WIDELY_USED if used is not None else f"None of these is widely used. {WIDELY_USED}"]
     return Choices(
-        request_words(own_app_of(facts), ranking.scenario),
+        request_words(facts.own_app or AppFacts(), ranking.scenario),
         tuple(replace(one, words=f"{lead}: {one.words}") for lead, one in found),
         tuple(notes),
     )
 
 
-def _compared_with(facts: Facts, ranked: Sequence[RankedRow], best: RankedRow) -> RankedRow | None:
+def _compared_with(facts: RunFacts, ranked: Sequence[RankedRow], best: RankedRow) -> RankedRow | None:
     """What the user runs now (--target), else the usual server, else the slowest."""
     others = [row for row in ranked if row is not best]
-    now = [row for row in others if service_of(facts, row.service).get("url")]
-    usual = [row for row in others if service_of(facts, row.service).get("server") in USUAL]
+    now = [row for row in others if facts.service(row.service).url]
+    usual = [row for row in others if facts.service(row.service).server in USUAL]
     return next(iter([*now, *usual, *others[::-1]]), None)
 
 
-def _choice(facts: Facts, told: ToldRanking, services: Services, row: RankedRow, base: RankedRow | None) -> Choice:
-    app, name = own_app_of(facts), row.service
-    known, notes = services.get(name), caveats_of(facts, name)
+def _choice(facts: RunFacts, told: ToldRanking, services: Services, row: RankedRow, base: RankedRow | None) -> Choice:
+    app, name, service = facts.own_app or AppFacts(), row.service, facts.service(row.service)
+    known, waits = services.get(name), told.waits.get(name)
     commands, more = [], [f"{_costs(row)}."]
     if base is not None and base is not row:
         more.append(f"Against {server_words(facts, base.service)} ({_costs(base)}): {_saved(told.ranking, row, base)}.")
-    command = elsewhere(facts, known) if known else None
+    command = elsewhere(app, service, known) if known else None
     if known is not None and command:
-        packages = " ".join(map(shlex.quote, _packages(facts, known)))
+        packages = " ".join(map(shlex.quote, _packages(service, known)))
         commands = [*([f"pip install {packages}"] if packages else []), command]
-        more += _beyond(facts, told, name, program=bool(notes.get("command")))
+        more += _beyond(service, waits)
     else:
         saved = known is not None and known.command is not None
         more.append(
-            f"No one-line command: see {notes.get('source', 'its manual')}."
+            f"No one-line command: see {service.notes.get('source', 'its manual')}."
             if saved
             else "No command: this run did not save it."
         )
     words = choice_words(facts, name)
-    if waits := told.waits.get(name):
+    if waits:
         words += f"; can wait at once: {waits_words(waits)}"
-    return Choice(f"{words}.", tuple(commands), tuple(more), *_other_numbers(facts, app, told, name))
+    return Choice(f"{words}.", tuple(commands), tuple(more), *_other_numbers(facts, app, service, waits))
 
 
-def elsewhere(facts: Facts, service: ServiceFacts) -> str | None:
+def elsewhere(app: AppFacts, service: RunService, known: ServiceFacts) -> str | None:
     """The command that starts the app in the same way outside the image; None if it was not saved or no line can."""
-    template = caveats_of(facts, service.name).get("command", "")
-    app = str(own_app_of(facts).get("app"))
-    return service.command.elsewhere(app, template) if service.command else None
+    return known.command.elsewhere(app.app, service.notes.get("command", "")) if known.command else None
 
 
 def _costs(row: RankedRow) -> str:
@@ -270,20 +263,20 @@ def _saved(ranking: Ranking, row: RankedRow, base: RankedRow) -> str:
     return ", ".join(parts)
 
 
-def _packages(facts: Facts, known: ServiceFacts, service: str = "") -> Iterator[str]:
+def _packages(service: RunService, known: ServiceFacts) -> Iterator[str]:
     """The packages that its server needs, in the measured versions: `gunicorn[gevent]==27.0.1`."""
-    for wanted in map(str, items(service_of(facts, service or known.name).get("asks_for"))):
+    for wanted in service.asks_for:
         found = re.match(r"[\w.-]+", wanted)
         version = known.packages.get(normalised(found[0])) if found else None
         yield f"{wanted}=={version}" if version else wanted
 
 
-def _beyond(facts: Facts, told: ToldRanking, service: str, *, program: bool) -> Iterator[str]:
+def _beyond(service: RunService, waits: Waits | None) -> Iterator[str]:
     """What the measured service has but the command lacks."""
-    waits, notes, lacks = told.waits.get(service), caveats_of(facts, service), []
-    if program and waits and waits.workers > 1 and "run({workers})" not in notes.get("command", ""):
+    command, lacks = service.notes.get("command", ""), []
+    if command and waits and waits.workers > 1 and "run({workers})" not in command:
         lacks.append(f"{waits.workers} processes on one socket")
-    lacks += [notes[name] for name in ("adds", "lacks") if name in notes]
+    lacks += [text for name in ("adds", "lacks") if (text := service.notes.get(name))]
     if lacks:
         yield f"Not in this command, but measured: {'; '.join(lacks)}."
 
@@ -298,16 +291,16 @@ def _kept(command: Sequence[str]) -> Iterator[str]:
             yield word
 
 
-def _other_numbers(facts: Facts, app: Facts, told: ToldRanking, service: str) -> tuple[str, str]:
+def _other_numbers(facts: RunFacts, app: AppFacts, service: RunService, waits: Waits | None) -> tuple[str, str]:
     """(`threads` or `workers`, the command that looks for the best number of them)."""
-    waits = told.waits.get(service)
     threads = waits is not None and waits.threads
     knob, now = ("THREADS", waits.each or 1) if waits and threads else ("WORKERS", waits.workers if waits else 1)
     values = ",".join(dict.fromkeys(str(value) for times in TIMES if (value := int(now * times))))
     workers = [f"WORKERS={waits.workers}"] if waits and threads and waits.workers > 1 else []
-    given = [str(word) for word in items(app.get("options"))]
-    pairs = zip(["", *given], given, strict=False)
+    pairs = zip(("", *app.options), app.options, strict=False)
     options = [word if option == "--before" else seen_from_project(app, word) for option, word in pairs]
-    words = [*workers, "./scripts/matrix.sh", *options, *_kept([*map(str, items(facts.get("command")))])]
-    words += ["--server", str(service_of(facts, service).get("server")), "--vary", f"{knob}={values}"]
+    words = [*workers, "./scripts/matrix.sh", *options, *_kept(facts.command or ())]
+    server, flags = service.server, service.settings.get(FLAGS, NONE)
+    words += ["--server", server, "--vary", f"{knob}={values}"]
+    words += ["--flags", f"{server}: {flags}"] if flags != NONE else []
     return "threads" if threads else "workers", shlex.join(words)

@@ -21,7 +21,7 @@ def _load(ranking: Ranking) -> str:
 
 def question_words(ranking: Ranking) -> str:
     """The heading of a table: metric, scenario, number of services, load."""
-    scenario, waits, cpu = ranking.scenario, wait_words(ranking.scenario), ranking.metric is Metric.CPU
+    scenario, waits, cpu = ranking.scenario, wait_words(ranking.wait), ranking.metric is Metric.CPU
     services, load = plural(len(ranking.rows), "service"), _load(ranking)
     if waits:
         asked = "Least CPU per response" if cpu else "Most requests/s"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, assert_never
 
 from bench.analysis.published import Along, Published, Sign
-from bench.analysis.services import Caveats, Places
+from bench.analysis.services import Places
 from bench.analysis.tables.ranking import (
     ByLoadgen,
     Contrast,
@@ -26,6 +26,7 @@ from bench.matrix.knobs import CPU_QUOTA
 from bench.matrix.start_command import Waits
 from bench.plan.cpus import server_cpus
 from bench.records.record import Cause
+from bench.run.facts import Caveats
 from bench.run.reader import ServiceFacts
 
 CAUSES = {
@@ -141,7 +142,7 @@ ONE_CPU = (
 
 def limits_words(places: Places, services: Sequence[str], knobs: Mapping[str, Any]) -> Iterator[str]:
     """What the server's CPUs limit, if services of a table differ in a knob that could use more of them."""
-    every = [places[name].knobs for name in services if name in places]
+    every = [places[name].settings for name in services if name in places]
     cpus = server_cpus(knobs)
     if cpus is None:
         return

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bench.analysis.runs.bisection import Commit, commit_verdict
-from bench.analysis.runs.compatibility import Compatibility, Discrepancy, RunFacts, conditions
+from bench.analysis.runs.compatibility import Compatibility, Discrepancy, conditions
 from bench.analysis.tables.ranking import Contrast, Metric
 from bench.core.errors import UserError
-from bench.core.files import items, mapping
 from bench.core.formats import first_of
 from bench.matrix.packages import Pins
 from bench.plan.running import UNKNOWN
+from bench.run.facts import RunFacts
 from bench.run.reader import ServiceFacts
 from bench.stats.table_verdicts import NOT_ENOUGH, SLOWER
 from bench.words.changes import change, change_words
@@ -39,28 +39,23 @@ SHOWN = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Then:
-    """The run that is repeated: run.json, the plan's lines and the contents of its services.
+    """The run that is repeated: what its run.json says, the plan's lines and the contents of its services.
 
     `layers`: the layers of an image that was built on each base, by the base's name.
     """
 
     name: str
-    facts: Mapping[str, Any]
+    facts: RunFacts
     plan: Sequence[Mapping[str, Any]]
     services: Mapping[str, ServiceFacts] = field(default_factory=dict)
     layers: Layers = field(default_factory=dict)
-
-    @property
-    def command(self) -> list[str]:
-        """The selection as it was given."""
-        return [str(word) for word in items(self.facts.get("command"))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Now:
     """The repetition: its run.json, the plan's lines, its services' pins, and the layers of bases available here."""
 
-    facts: Mapping[str, Any]
+    facts: RunFacts
     plan: Sequence[Mapping[str, Any]]
     pins: Mapping[str, Pins]
     bases: Layers
@@ -71,7 +66,7 @@ def since_then(then: Then, now: Now) -> list[str]:
     found = list(
         dict.fromkeys([*_commit(then, now), *_conditions(then, now), *_services(then, now), *_plan(then, now)])
     )
-    count = f"{len(now.plan)} measurements, seed {now.facts.get('seed')}"
+    count = f"{len(now.plan)} measurements, seed {now.facts.seed}"
     if not found:
         return [f"repeats {then.name}: {count}; no known differences"]
     same = "in the same order" if _same(then.plan, now.plan) else "with these differences"
@@ -83,44 +78,37 @@ def _line(name: str, one: object, other: object) -> str:
 
 
 def _commit(then: Then, now: Now) -> Iterator[str]:
-    one, other = (mapping(facts.get("harness")) for facts in (then.facts, now.facts))
-    if one.get("commit") != other.get("commit"):
-        yield _line("commit", *(str(side.get("commit") or UNKNOWN)[:12] for side in (one, other)))
+    one, other = then.facts.harness.commit, now.facts.harness.commit
+    if one != other:
+        yield _line("commit", *((commit or UNKNOWN)[:12] for commit in (one, other)))
 
 
 def _conditions(then: Then, now: Now) -> Iterator[str]:
-    sides = (RunFacts(run=facts, plan=(), records=(), services={}) for facts in (then.facts, now.facts))
-    for found in conditions(*sides):
+    for found in conditions(then.facts, now.facts):
         why = f" ({found.why})" if found.why else ""
         yield _line(found.name, found.one, found.other) + why
 
 
 def _services(then: Then, now: Now) -> Iterator[str]:
-    first, second = (mapping(facts.get("services")) for facts in (then.facts, now.facts))
-    skipped = {
-        str(mapping(one).get("service")): str(mapping(one).get("cause")) for one in items(now.facts.get("skipped"))
-    }
+    first, second = then.facts.services, now.facts.services
+    skipped = {skip.service: skip.cause for skip in now.facts.skipped}
     for name in first.keys() - second.keys() & skipped.keys():
         yield f"{name} is skipped this time: {skipped[name]}"
     yield from _listed("not measured now", [n for n in first if n not in second and n not in skipped])
     yield from _listed("measured now only", [name for name in second if name not in first])
     both = [name for name in first if name in second]
-    yield from _bases(then, now, [(mapping(first[name]), mapping(second[name])) for name in both])
+    yield from _bases(then, now, [(first[name].base_image, second[name].base_image) for name in both])
     yield from _packages(then, now, both)
 
 
-def _bases(then: Then, now: Now, both: Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> Iterator[str]:
-    for one, other in dict.fromkeys((_base(a), _base(b)) for a, b in both):
+def _bases(then: Then, now: Now, both: Iterable[tuple[str, str]]) -> Iterator[str]:
+    for one, other in dict.fromkeys(both):
         if one != other:
             yield _line("base image", one, other)
         elif one and one not in now.bases:
             yield f"base image {one}: not pulled yet, so it may be a different build"
         elif one and one in then.layers and list(then.layers[one][: len(now.bases[one])]) != list(now.bases[one]):
             yield f"base image {one}: a different build"
-
-
-def _base(service: Mapping[str, Any]) -> str:
-    return str(service.get("base_image") or "")
 
 
 def _packages(then: Then, now: Now, names: Iterable[str]) -> Iterator[str]:

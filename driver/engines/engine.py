@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from driver.docker import Done
+from driver.docker import DockerError, Done
 from driver.failure import RUN, USER, Failure
 from driver.messages import Step
 from driver.run import Run
@@ -120,6 +120,10 @@ class Engine(ABC):
     @abstractmethod
     def limits(self, service: str) -> str:
         """The limits in effect inside the container, as lines."""
+
+    def in_service(self, service: str, words: Sequence[str]) -> Done:
+        """Runs a command in the service's container, for 20 s at most."""
+        raise DockerError("this engine cannot run commands in a service")
 
     def save_provenance(self, service: str) -> None:
         """Saves what the image is made of; Failure if the image of a resumed run has changed."""

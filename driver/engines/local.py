@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -145,7 +146,7 @@ class LocalDocker(Engine):
         if event and event.environment:
             # Variables set by --vary take precedence.
             settings = self.run.services[service].settings if service in self.run.services else ""
-            varied = {setting.partition("=")[0] for setting in settings.split()}
+            varied = {setting.partition("=")[0] for setting in shlex.split(settings)}
             given = {variable: value for variable, value in event.environment.items() if variable not in varied}
             changes["environment"] = given
         return changes
@@ -207,12 +208,15 @@ class LocalDocker(Engine):
         return lines + (state.lines() if state else "")
 
     def limits(self, service: str) -> str:
-        container, context = self.run.container(service), self.context_of(service)
         try:
-            done = docker("exec", container, "sh", "-c", LIMITS, context=context, check=False, timeout=20)
+            done = self.in_service(service, ("sh", "-c", LIMITS))
         except DockerError as error:
             return f"null {error}\n"
         return done.out + ("null the container ended\n" if done.status else "")
+
+    def in_service(self, service: str, words: Sequence[str]) -> Done:
+        words = ("exec", self.run.container(service), *words)
+        return docker(*words, context=self.context_of(service), check=False, timeout=20)
 
     def freezer(self, services: Sequence[str]) -> AbstractContextManager[None]:
         pids = {} if self._why_not() else {name: self.pid_of(name) for name in self._ours(services)}

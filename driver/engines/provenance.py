@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 from driver.docker import CONFINED, DockerError, docker
 from driver.failure import USER, Failure
 from driver.files import save, text_of
@@ -46,7 +48,7 @@ def save_provenance(run: Run, service: str) -> None:
         if known.strip() != found:
             raise Failure(USER, f"the image of {service} has changed since {run.name} began: start a new run")
         return
-    settings = f"PYTHON_JIT={run.setting('PYTHON_JIT', '0')} {facts.settings}".split()
+    settings = shlex.split(f"PYTHON_JIT={run.setting('PYTHON_JIT', '0')} {facts.settings}")
     name = f"{run.project}-{service}-provenance"
     argv = ["run", "--rm", "--name", name, "--label", f"bench.run={run.project}"]
     argv += ["--network", "none", *CONFINED, "--memory", "512m"]

@@ -7,14 +7,13 @@ trust without TLS, and forwards to the registry over that network. Nodes pull by
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from driver.compose import project_compose, setting
-from driver.docker import CONFINED, answer, client, docker, end, in_time, or_failure, spawn
+from driver.docker import CONFINED, answer, docker, in_time, or_failure, pipe, reach
 from driver.failure import RUN, USER, Failure, warn
 from driver.nodes.node import Node
 from driver.nodes.swarm import LABEL, Swarm, SwarmNode, support_label
@@ -57,13 +56,8 @@ def has_image(context: str, image: str, reference: str) -> bool:
 def copy_images(context: str, images: Sequence[str]) -> None:
     """Copies the images that the engine lacks, in one stream."""
     lacks = [image for image in images if not has_image(context, image, image)]
-    if not lacks:
-        return
-    saving = spawn([client(), "save", *lacks], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
-    try:
-        docker("load", "--quiet", context=context, stdin=saving.stdout, timeout=TRANSFER_S)
-    finally:
-        end(saving)
+    if lacks:
+        pipe(("save", *lacks), (*reach(context), "load", "--quiet"), timeout=TRANSFER_S)
     for image in lacks:
         need_same(context, image, image)
 

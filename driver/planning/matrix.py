@@ -31,6 +31,8 @@ from driver.services.ready import patience
 
 MACHINES = ("--server-context", "--loadgen-context", "--server-address")
 """Options for two machines without a swarm."""
+PACKAGES = {"--package": "packages", "--with": "together"}
+"""Options with a package, by the field of a request that has their values."""
 SETUP_ENDS_S = 10.0
 """Seconds that setup.sh gets to end after SIGTERM."""
 TWO_REFS = "BENCH_REFS"
@@ -43,13 +45,14 @@ REFS = "refs.json"
 class Request:
     """The options. `selection`: those of `bench plan`, packages included; `verb`: plan, list, commands or names.
 
-    `names`: the WHAT of `--list WHAT`.
+    `names`: the WHAT of `--list WHAT`. `together`: the values of --with.
     """
 
     verb: str = "plan"
     names: str = ""
     selection: list[str] = field(default_factory=list)
     packages: list[str] = field(default_factory=list)
+    together: list[str] = field(default_factory=list)
     own: dict[str, str] = field(default_factory=dict)
     machines: dict[str, str] = field(default_factory=dict)
     resume: str = ""
@@ -81,7 +84,8 @@ def main(argv: list[str]) -> int:
         if request.own:
             request.selection += prepare_own_app(ROOT, request.own, request.selection, folder, files)
         elif request.packages and not request.resume:
-            request.selection.append(prepare_packages(ROOT, request.packages, request.selection, files))
+            given = (request.packages, request.together)
+            request.selection.append(prepare_packages(ROOT, *given, request.selection, files))
         if request.verb != "plan":
             print(plan(ROOT, request.verb, *request.selection, bases=bases), end="")
             return 0
@@ -121,16 +125,17 @@ def read_request(argv: Sequence[str]) -> Request:
         elif word in ("--resume", "--again"):
             setattr(request, word[2:], _needed(value, f"{word} needs the name of a run"))
             taken = 2
-        elif word == "--package":
-            request.packages.append(_needed(value, "--package needs a value; see --help"))
+        elif word in PACKAGES:
+            getattr(request, PACKAGES[word]).append(_needed(value, f"{word} needs a value; see --help"))
             request.selection += [word, _there(value)]
             taken = 2
         elif own := take_own(request.own, words):
             taken = own
         else:
-            if word.startswith("--package="):
-                request.packages.append(word.partition("=")[2])
-                word = f"--package={_there(request.packages[-1])}"
+            option, mark, value = word.partition("=")
+            if mark and option in PACKAGES:
+                getattr(request, PACKAGES[option]).append(value)
+                word = f"{option}={_there(value)}"
             request.selection.append(word)
         del words[:taken]
     return request
@@ -247,8 +252,10 @@ def repeat(request: Request) -> tuple[str, str]:
     taken_over = [f"--{name} {shlex.quote(was[name])}" for name in ON_HOST if name in was and name not in request.own]
     if "folder" in was and "folder" not in request.own:
         taken_over.insert(0, f"--app {shlex.quote(was['folder'])} {shlex.quote(was['app'])}")
-    packages = [] if request.packages else read_request(then["selection"]).packages
-    taken_over += [f"--package {shlex.quote(package)}" for package in packages if is_source(package)]
+    repeated = read_request(then["selection"])
+    for option, name in PACKAGES.items():
+        packages = [] if request.packages or getattr(request, name) else getattr(repeated, name)
+        taken_over += [f"{option} {shlex.quote(package)}" for package in packages if is_source(package)]
     if taken_over and not is_from_here(ROOT, ROOT / then["folder"]):
         words = f"{request.again} was not planned in this clone, and these of its options read files or run commands"
         raise Failure(USER, f"{words}: give them again, if you trust them: {' '.join(taken_over)}")
@@ -260,7 +267,7 @@ def repeat(request: Request) -> tuple[str, str]:
         raise Failure(USER, f"{request.again} was planned before the options of --app were saved: {again}")
     # Sources are looked up where they were then, or where a new --package says.
     request.selection = then["selection"]
-    request.packages = read_request(request.selection).packages
+    request.packages, request.together = repeated.packages, repeated.together
     asks = ("image", "inspect", "--format", '{{join .RootFS.Layers ","}}')
     layers = {base: answer(*asks, base, context="") for base in then["bases"]}
     return then["folder"], "".join(f"{base}={found} " for base, found in layers.items() if found)

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import filecmp
 import json
+import re
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 from driver.failure import USER, Failure, say
+from driver.files import last_line, text_of
+from driver.planning.app_build import LOG, AppBuild
 from driver.planning.compose_file import read_compose
-from driver.planning.tools import bench, build, python_base
+from driver.planning.interface import imported_interface
+from driver.planning.tools import bench
 
-OPTIONS = ("interface", "requirements", "targets", "expect", "env-file", "before", "compose", "head")
-"""Options besides --app; --head is the app at the second of two refs (scripts/compare.sh)."""
+OPTIONS = ("interface", "requirements", "targets", "expect", "env-file", "before", "apt", "compose", "head", "origin")
+"""Options besides --app; of two refs (scripts/compare.sh), --head is the app at the second, --origin its own folder."""
 READ = ("requirements", "targets", "expect", "env-file")
 """Options that name a file for the description to read."""
 ON_HOST = (*READ, "before", "compose", "head")
 """Options that read files or run commands: a repetition names those that it takes over."""
-UV = "uv==0.13.8"
-"""Resolves and pins requirements; a test compares it with scripts/lock.sh."""
+WORKSPACE = ("pyproject.toml", "uv.lock")
+"""The files of a uv workspace that its members share."""
 
 
 def prepare_own_app(
@@ -35,23 +40,40 @@ def prepare_own_app(
     if "app" not in own:
         raise Failure(USER, f"--{' '.join(own)} needs --app FOLDER MODULE:CALLABLE")
     folders = {"own-app": own["folder"], **({"own-head": own["head"]} if own.get("head") else {})}
-    described = {}
+    described, apt = {}, " ".join(own.get("apt", "").replace(",", " ").split())
+    if missing := [folder for folder in folders.values() if not Path(folder).is_dir()]:
+        raise Failure(USER, f"--app: there is no folder '{missing[0]}'")
+    if selection:
+        bench(root, "own-selection", *selection)
     for option, folder in folders.items():
-        if not Path(folder).is_dir():
-            raise Failure(USER, f"--app: there is no folder '{folder}'")
-        described[option] = _describe(root, {**own, "folder": str(Path(folder).resolve())}, selection, files)
-        _lock(root, *described[option], again_folder)
-    return [f"--{option}=results/{out.name}" for option, (out, _) in described.items()]
+        there = str(Path(folder).resolve())
+        out, describe = _describer(root, {**own, "folder": there}, selection, files)
+        pythons = [line.split() for line in describe().splitlines()]
+        app = AppBuild(root, there, out, apt)
+        _lock(app, pythons, again_folder)
+        if not json.loads((out / "app.json").read_text())["interface"]:
+            describe("--imported", imported_interface(app, *pythons[0]))
+        described[option] = out
+    return [f"--{option}=results/{out.name}" for option, out in described.items()]
 
 
-def _describe(root: Path, own: Mapping[str, str], selection: Sequence[str], files: ExitStack) -> tuple[Path, str]:
-    """A folder with the description, and one line per Python: label and version."""
+def _describer(
+    root: Path, own: Mapping[str, str], selection: Sequence[str], files: ExitStack
+) -> tuple[Path, Callable[..., str]]:
+    """A folder, and what describes the app in it, with further words: it returns a line per Python, label and version.
+
+    The description has no interface if the app's source does not show it.
+    """
     mounts = _mount(Path(own["folder"]), "/own/source")
     words = ["--folder", own["folder"], "--app", own["app"], "--source", "/own/source"]
     words += ["--project", str(root)]
+    if workspace := _workspace(Path(own["folder"])):
+        for name in WORKSPACE:
+            mounts += _mount(workspace / name, f"/own/workspace/{name}")
+        words += ["--workspace-here", "/own/workspace", "--place", str(Path(own["folder"]).relative_to(workspace))]
     if Path(own["folder"], ".dockerignore").is_file():
         say(f"{own['folder']}: what .dockerignore lists is not in the app's images")
-    for name in ("interface", "before"):
+    for name in ("interface", "before", "apt"):
         words += [f"--{name}", own[name]] if own.get(name) else []
     for name in READ:
         if own.get(name):
@@ -59,18 +81,30 @@ def _describe(root: Path, own: Mapping[str, str], selection: Sequence[str], file
             # Mount its whole folder, because it may refer to other files there.
             mounts += _mount(file.parent, f"/own/{name}")
             words += [f"--{name}", str(file), f"--{name}-here", f"/own/{name}/{file.name}"]
-    compose = _file("compose", own["compose"]) if own.get("compose") else None
-    if "--target" in selection:
-        bench(root, "target-check", *selection)
+    compose, names = _compose(own["compose"]) if own.get("compose") else (None, "")
     out = Path(tempfile.mkdtemp(prefix=".app-", dir=root / "results"))
     files.callback(shutil.rmtree, out, ignore_errors=True)
     if compose:
-        resolved = read_compose(compose, _file("env-file", own["env-file"]) if own.get("env-file") else None)
+        env_file = _file("env-file", own["env-file"]) if own.get("env-file") else None
+        # Of two refs, the folders are checkouts.
+        app = Path(own.get("origin") or own["folder"])
+        resolved = read_compose(compose, env_file, app=app, names=names.split(",") if names else ())
         (out / "compose.json").write_text(json.dumps(resolved))
-        words += ["--compose", str(compose), "--compose-resolved", f"results/{out.name}/compose.json"]
+        words += ["--compose", f"{compose}{names and ':'}{names}"]
+        words += ["--compose-resolved", f"results/{out.name}/compose.json"]
     for name, value in zip(selection, [*selection[1:], ""]):
         words += ["--python", value] if name == "--python" else [name] if name.startswith("--python=") else []
-    return out, bench(root, "own-app", f"results/{out.name}", *words, docker_options=mounts)
+    return out, partial(bench, root, "own-app", f"results/{out.name}", *words, docker_options=mounts)
+
+
+def _workspace(folder: Path) -> Path | None:
+    """The nearest folder above the app's, in its repository, with the files of a uv workspace; None if none has."""
+    for above in () if (folder / ".git").exists() else folder.parents:
+        if all((above / name).is_file() and not (above / name).is_symlink() for name in WORKSPACE):
+            return above
+        if (above / ".git").exists():
+            break
+    return None
 
 
 def _file(option: str, name: str) -> Path:
@@ -79,27 +113,42 @@ def _file(option: str, name: str) -> Path:
     return Path(name).resolve()
 
 
+def _compose(given: str) -> tuple[Path, str]:
+    """The file, and the names of services, of --compose FILE:NAME,NAME."""
+    file, colon, names = ("", "", "") if Path(given).is_file() else given.rpartition(":")
+    return _file("compose", file if colon else given), names
+
+
 def _mount(folder: Path, place: str) -> list[str]:
     """Options for a read-only mount, quoted so that any file name works."""
     source = str(folder).replace('"', '""')
     return ["--mount", f'type=bind,"source={source}",target={place},readonly']
 
 
-def _lock(root: Path, out: Path, pythons: str, again_folder: str) -> None:
-    """Locks the app's requirements for each Python; Failure with the resolver's message if it finds no solution."""
-    (out / "locks").mkdir()
-    then = root / again_folder / "app" if again_folder else None
-    for line in pythons.splitlines():
-        label, python = line.split()
-        if then and (then / "locks" / label).is_dir() and _equal(then / "requirements", out / "requirements"):
-            shutil.copytree(then / "locks" / label, out / "locks" / label)
+def _lock(app: AppBuild, pythons: Sequence[Sequence[str]], again_folder: str) -> None:
+    """Locks the app's requirements for each Python; Failure with the cause if it cannot."""
+    (app.out / "locks").mkdir()
+    then = app.root / again_folder / "app" if again_folder else None
+    requirements = app.out / "requirements"
+    versions = re.search("^# (.*)", text_of(requirements / ".constraints.txt") or "", re.MULTILINE)
+    how = f" with the versions of {versions[1]} (without them: --requirements FILE)" if versions else ""
+    for label, python in pythons:
+        lock = app.out / "locks" / label
+        if then and (then / "locks" / label).is_dir() and _equal(then / "requirements", requirements):
+            shutil.copytree(then / "locks" / label, lock)
             continue
-        base = python_base(root, python)
         say(f"resolving what the app needs on Python {python}")
-        words = ["--file", str(root / "services/debian.Dockerfile"), "--target", "app-lock", *base]
-        words += ["--build-arg", f"UV={UV}", "--build-context", f"app-requirements={out / 'requirements'}"]
-        words += ["--output", f"type=local,dest={out / 'locks' / label}", str(root / "services")]
-        build("the app's requirements cannot be resolved", *words, log=out / "lock.log")
+        if text_of(requirements / "projects.txt"):
+            what = "a package of the app's folder cannot be built"
+            app.run(what, "app-wheels", python, requirements, "--output", "type=cacheonly")
+        words = ("--output", f"type=local,dest={lock}")
+        # The list of the folder's packages is in the lock, which is only made here.
+        app.run(f"the app's requirements cannot be resolved{how}", "app-lock", python, requirements, *words)
+        if failed := text_of(lock / "failed.txt"):
+            # As in a log of BuildKit.
+            (app.out / LOG).write_text(re.sub("^(?=.)", "#1 0.1 ", failed, flags=re.MULTILINE))
+            cause = app.cause("app-wheels") or last_line(lock / "failed.txt")[:300]
+            say(f"{app.folder} is on the path, but not installed: its wheel cannot be built: {cause}")
 
 
 def _equal(one: Path, other: Path) -> bool:

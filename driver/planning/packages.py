@@ -1,4 +1,4 @@
-"""Copies the sources given by --package, so that all Pythons get the same, and builds wheels before planning a run."""
+"""Copies the sources of --package and --with, so that all Pythons get the same, and builds wheels before the plan."""
 
 from __future__ import annotations
 
@@ -19,11 +19,15 @@ ARCHIVE = re.compile(r"\.(tar\.[a-z0-9]+|tgz|zip)$")
 LEFT_BY_TOOLS = ("__pycache__", ".venv", "node_modules")
 HISTORY = ("HEAD", "index", "info", "modules", "objects", "packed-refs", "refs", "shallow")
 """What a git folder needs for versions from tags; `modules` has those of its submodules."""
+TOGETHER = "--with"
+"""The option whose packages are changed together with each version of those of --package."""
 KEPT_S = 86400
 """Seconds after which leftovers of a killed call are removed."""
 
 
-def prepare_packages(root: Path, packages: Sequence[str], selection: Sequence[str], files: ExitStack) -> str:
+def prepare_packages(
+    root: Path, packages: Sequence[str], together: Sequence[str], selection: Sequence[str], files: ExitStack
+) -> str:
     """Builds wheels for each Python; returns the option that adds them to the selection. `files` removes them."""
     pythons = [line.split() for line in bench(root, "package-pythons", *selection).splitlines()]
     for left in (root / "results").glob(".packages-*"):
@@ -32,11 +36,12 @@ def prepare_packages(root: Path, packages: Sequence[str], selection: Sequence[st
     folder = Path(tempfile.mkdtemp(prefix=".packages-", dir=root / "results"))
     files.callback(shutil.rmtree, folder, ignore_errors=True)
     (folder / "out").mkdir()
-    for number, spec in enumerate(packages):
-        take_package(folder / "items" / str(number), spec)
+    specs = [*packages, *together]
+    for number, spec in enumerate(specs):
+        take_package(folder / "items" / str(number), spec, "--package" if number < len(packages) else TOGETHER)
     for label, python in pythons:
         base = python_base(root, python)
-        say(f"getting wheels of {' '.join(packages)} for Python {python}")
+        say(f"getting wheels of {' '.join(specs)} for Python {python}")
         # ASKED_AT defeats the build cache, so that releases are looked up each time.
         words = ["--file", str(root / "services/package.Dockerfile"), *base]
         words += [f"--build-arg=ASKED_AT={time.time_ns()}", f"--build-arg=BUILD_PACKAGES={_build_packages(root)}"]
@@ -55,18 +60,25 @@ def prepare_packages(root: Path, packages: Sequence[str], selection: Sequence[st
 
 def _build_packages(root: Path) -> str:
     """The Debian packages that servers need to build: other packages may need them too."""
-    text = (root / "services/matrix.toml").read_text()
-    lists = re.findall(r"debian = \{ build = \[([^]]*)\]", text)
+    texts = (path.read_text() for path in sorted((root / "services/servers").glob("*/server.toml")))
+    lists = re.findall(r"debian = \{ build = \[([^]]*)\]", "".join(texts))
     return " ".join(re.sub(r'[",]', " ", " ".join(lists)).split())
 
 
-def take_package(folder: Path, spec: str) -> None:
-    """Writes what a container builds from into the folder: `spec`, `kind`, and `releases`, a file, or `source`."""
+def take_package(folder: Path, spec: str, option: str = "--package") -> None:
+    """Writes what a container builds from into the folder: `spec`, `kind`, and `releases`, a file, or `source`.
+
+    If the option is `TOGETHER`, it is a single version, and there is a file `together`.
+    """
     folder.mkdir(parents=True)
     (folder / "spec").write_text(spec)
+    if option == TOGETHER:
+        (folder / "together").write_text("yes")
     repository, at, ref = spec.removeprefix("git+file://").rpartition("@")
     if not is_source(spec):
-        kind, releases = _releases(spec)
+        kind, releases = _releases(spec, option)
+        if option == TOGETHER and kind != "release":
+            raise Failure(USER, f"{option} '{spec}': give one version, NAME==21.2.0")
         (folder / "releases").write_text("".join(f"{line}\n" for line in releases))
     elif Path(spec).is_file() and (spec.endswith(".whl") or ARCHIVE.search(spec)):
         kind = "wheel" if spec.endswith(".whl") else "sdist"
@@ -76,11 +88,11 @@ def take_package(folder: Path, spec: str) -> None:
         _take_folder(folder, Path(spec).resolve())
     elif at and ref and Path(repository).is_dir():
         kind = "commit"
-        _take_commit(folder, spec, Path(repository), ref)
+        _take_commit(folder, f"{option} '{spec}'", Path(repository), ref)
     elif spec.endswith(".whl") or ARCHIVE.search(spec):
-        raise Failure(USER, f"--package: there is no file '{spec}'")
+        raise Failure(USER, f"{option}: there is no file '{spec}'")
     else:
-        words = f"--package '{spec}' is not NAME==X, and there is no such folder or repository; see --help"
+        words = f"{option} '{spec}' is not NAME==X, and there is no such folder or repository; see --help"
         raise Failure(USER, words)
     (folder / "kind").write_text(kind)
 
@@ -90,7 +102,7 @@ def is_source(spec: str) -> bool:
     return not re.match(f"{NAME}==", spec)
 
 
-def _releases(spec: str) -> tuple[str, list[str]]:
+def _releases(spec: str, option: str) -> tuple[str, list[str]]:
     """Whether this is a `release` (NAME==X) or a `ladder` (NAME==21.*,22.*,23.1.0 or NAME==last:10), and its parts."""
     parts, lines = spec.split(","), []
     name = ""
@@ -100,7 +112,7 @@ def _releases(spec: str) -> tuple[str, list[str]]:
         version = part.removeprefix(f"{name}==")
         if not (VERSION.fullmatch(version) and re.fullmatch(NAME, name)):
             words = f"'{version}' is not a version: give NAME==21.2.0, NAME==21.*,22.* or NAME==last:10"
-            raise Failure(USER, f"--package '{spec}': {words}")
+            raise Failure(USER, f"{option} '{spec}': {words}")
         lines.append(f"{name}=={version}")
     return "ladder" if len(parts) > 1 or re.search("[:*]", lines[0]) else "release", lines
 
@@ -148,9 +160,9 @@ def _not_source(folder: str, names: list[str]) -> set[str]:
     return odd | {*LEFT_BY_TOOLS}.intersection(names) | _private(folder, names)
 
 
-def _take_commit(folder: Path, spec: str, path: Path, ref: str) -> None:
+def _take_commit(folder: Path, option: str, path: Path, ref: str) -> None:
     """Fetches the commit with its history into a new repository; also from a shallow clone."""
-    option, source = f"--package '{spec}'", folder / "source"
+    source = folder / "source"
     if not asked(path, "rev-parse", "--git-dir"):
         raise Failure(USER, f"{option}: '{path}' is not in a git repository")
     commit = commit_of(path, ref)

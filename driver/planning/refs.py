@@ -104,7 +104,8 @@ def main(argv: list[str]) -> int:
             selection += [f"--sides=results/{folder.name}"]
             if app:
                 places = [f"{ROOT / side.place}/{source.prefix}" for side in sides]
-                selection = ["--app", places[0], app[1], "--head", places[1], *selection]
+                origin = str(Path(app[0]).resolve())
+                selection = ["--app", places[0], app[1], "--head", places[1], "--origin", origin, *selection]
         _check_out(source, folder)
         # The child inherits the lock, so that others leave the folder alone even if this process ends before the run.
         argv, env = [str(ROOT / "scripts/matrix.sh"), *selection], {**os.environ, TWO_REFS: "1"}
@@ -127,7 +128,7 @@ def read_request(argv: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
     words = list(argv[2:])
     while words:
         word = words.pop(0)
-        if (option := word.partition("=")[0]) in ("--resume", "--target", "--package"):
+        if (option := word.partition("=")[0]) in ("--resume", "--target", "--package", "--with"):
             raise Failure(USER, f"{option} does not go with two refs; see --help")
         if word == "--app":
             own = dict[str, str]()

@@ -15,7 +15,7 @@ from driver.failure import RUN, USER, Failure, say
 from driver.files import save, text_of
 from driver.parallel import together
 from driver.run import Run, open_run
-from driver.services.own_app import build_own_services
+from driver.services.own_app import build_own_services, is_recorded, try_own_app
 from driver.services.ready import leave_out
 from driver.services.verify import check_targets
 
@@ -31,13 +31,23 @@ missing_bases "${@:2}"
 
 
 def main(argv: list[str]) -> int:
-    """`build RUN`: checks that targets answer, and builds everything else; leaves out what fails."""
+    """`build RUN`: checks that targets answer, and builds everything else; leaves out what fails.
+
+    A user's own app is tried in the first image, so that what it lacks shows before the others are built.
+    """
     run = open_run(argv[0])
     engine = engine_of(run)
     ask_again(engine)
     check_targets(engine)
-    build_services(engine)
     build_own_services(run)
+    images = images_to_build(engine)
+    if run.host.own_app and not is_recorded(run):
+        if images and not _build_alone(engine, images.pop(0)):
+            build_images(engine, images)
+            images = []
+        engine.start_dependencies()
+        try_own_app(engine)
+    build_images(engine, images)
     return 0
 
 
@@ -49,25 +59,32 @@ def ask_again(engine: Engine) -> None:
             say(words)
 
 
-def build_services(engine: Engine) -> None:
-    """Builds base images, then services. Services that differ only in settings share an image."""
+def images_to_build(engine: Engine) -> list[str]:
+    """The images that are not there, once their base images are. Services that differ only in settings share one."""
     run = engine.run
     bases = {run.services[service].base for service in run.host.containers}
     lacks = missing_bases(run.root, bases) if bases else set()
     wanted, there = [], set()
     for service in run.host.containers:
         facts = run.services[service]
+        if run.failed(service):
+            continue
         if facts.base in lacks:
             leave_out(engine, service, "base", facts.base)
             continue
         wanted.append(facts.build)
         if _restored(run, service):
             there.add(facts.build)
-    wanted = [build for build in dict.fromkeys(wanted) if build not in there]
-    if wanted:
-        say(f"building {len(wanted)} services")
-    for begin in range(0, len(wanted), AT_ONCE):
-        _build_batch(engine, wanted[begin : begin + AT_ONCE])
+    images = [build for build in dict.fromkeys(wanted) if build not in there]
+    if images:
+        say(f"building {len(images)} services")
+    return images
+
+
+def build_images(engine: Engine, images: Sequence[str]) -> None:
+    """Builds as many at once as is safe."""
+    for begin in range(0, len(images), AT_ONCE):
+        _build_batch(engine, images[begin : begin + AT_ONCE])
 
 
 def missing_bases(root: Path, names: Iterable[str]) -> set[str]:
@@ -99,17 +116,18 @@ def _build_batch(engine: Engine, builds: Sequence[str]) -> None:
         together(partial(_build_alone, engine), builds, len(os.sched_getaffinity(0)))
 
 
-def _build_alone(engine: Engine, build: str) -> None:
-    """Builds one image; if that fails, leaves out all services that use it."""
+def _build_alone(engine: Engine, build: str) -> bool:
+    """Builds one image; if that fails, leaves out all services that use it. Whether it was built."""
     run = engine.run
     log = run.service_folder(build) / "build.log"
     if not _build(run, [build], log):
-        return
+        return True
     for service in run.host.containers:
         if run.services[service].build == build:
             if service != build:
                 save(run.service_folder(service) / "build.log", text_of(log) or "")
             leave_out(engine, service, "build")
+    return False
 
 
 def _build(run: Run, builds: Sequence[str], log: Path) -> bool:

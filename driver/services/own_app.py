@@ -5,20 +5,36 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from driver.compose import run_compose
-from driver.docker import DockerError, docker
+from driver.compose import TOOLS, run_compose
+from driver.docker import CONFINED, DockerError, docker, or_failure, pipe
 from driver.engines.engine import Engine
-from driver.failure import USER, Failure, say
-from driver.files import last_line
-from driver.messages import OwnApp
+from driver.failure import RUN, USER, Failure, say
+from driver.files import below, last_line, text_of
+from driver.messages import CHANGES, OwnApp
 from driver.run import Run
 from driver.services.ready import await_answer, leave_out, patience, save_end, save_log, started
 
-BEFORE = "cd /srv/app && PYTHONPATH=/srv/app:/srv/app/src:$PYTHONPATH && export PYTHONPATH && "
+BEFORE = "cd /srv/app && PYTHONPATH=/srv/app:/srv/app/src && export PYTHONPATH && "
+FILL = "/app/fill-folder"
+"""Fills the app's folder and runs a command; the entrypoint of its images."""
+LARGE = "the app's folder has more than "
+"""How `FILL` begins to say that the folder is too large to be copied."""
+KEEPER = (*CONFINED, "--network", "none", "--memory", "256m", "--ulimit", "nofile=1024", "--user", "0:0")
+KEEP = "head --bytes=300M >/to/changes.tar"
+"""Saves an archive, and no more than a folder in memory can have."""
+LEFT_S = 60
+"""Seconds after which a container ends by itself, if nobody is left to remove it."""
+IMPORT_TIMEOUT = ("IMPORT_TIMEOUT", "30")
+"""The setting with the most seconds that an import may take, and its default."""
+MISSING = re.compile(r"No such file or directory|not found|doesn't exist|does not exist|No module named")
+NAMES = (r"'([^']{1,200})'", r"(?<![\w.-])([\w.-]{0,99}/[\w./-]{1,200})", r": ([\w.-]{1,200})")
+"""Where the line of a log has a file's name: in quotes, with a slash, after a colon."""
+LAST = 8_000
+"""How many characters at the end of a log are searched for them."""
 SERVERS = 3
 """At most this many services are tried to record the answers."""
 
@@ -32,15 +48,16 @@ def build_own_services(run: Run) -> None:
             raise Failure(USER, f"--compose: {done.last_line}")
 
 
-def ready_own_app(engine: Engine) -> None:
-    """Prepares the app, after images are built and dependencies are up; a resumed run already has its answers."""
-    run, app = engine.run, engine.run.host.own_app
+def is_recorded(run: Run) -> bool:
+    """Whether the app's answers are recorded, as in a resumed run."""
+    return (run.folder / "app/answers.json").exists()
+
+
+def try_own_app(engine: Engine) -> None:
+    """Imports the app and runs --before, in the first image and once dependencies are up."""
+    run, app, built = engine.run, engine.run.host.own_app, _built(engine.run)
     if not app:
         return
-    if (run.folder / "app/answers.json").exists():
-        renew_own_services(engine)
-        return
-    built = _built(run)
     if not built:
         why = json.loads((run.service_folder(run.host.containers[0]) / "failure.json").read_text())["detail"]
         raise Failure(USER, f"no server could be built with {app.app}: {why}")
@@ -49,14 +66,23 @@ def ready_own_app(engine: Engine) -> None:
     if app.before:
         say(f"before the load: {app.before}")
         run_before(engine, app, built[0])
-    record_answers(engine, app, built)
+
+
+def ready_own_app(engine: Engine) -> None:
+    """Records the app's answers, once it was tried and all images are built."""
+    if engine.run.host.own_app:
+        if is_recorded(engine.run):
+            renew_own_services(engine)
+        else:
+            record_answers(engine, engine.run.host.own_app, _built(engine.run))
 
 
 def renew_own_services(engine: Engine) -> None:
     """Replaces the user's services and their volumes by new ones, and runs --before again: what they held is gone."""
     run, app, built = engine.run, engine.run.host.own_app, _built(engine.run)
-    if app and built and run.own_services:
-        docker("rm", "--force", "--volumes", *map(run.container, run.own_services), check=False)
+    if app and built and (run.own_services or app.before):
+        if run.own_services:
+            docker("rm", "--force", "--volumes", *map(run.container, run.own_services), check=False)
         volumes = docker("volume", "ls", "--quiet", "--filter", f"label={run.label}").out.split()
         if volumes:
             docker("volume", "rm", *volumes)
@@ -80,6 +106,8 @@ def await_own_services(run: Run) -> None:
         last = " ".join((logs.out + logs.err)[-600:].split())
         ended = " exited (0)" in done.last_line
         hint = "; a service that ends is not supported: give its command with --before" if ended else ""
+        if "ead-only file system" in last:
+            hint = "; it cannot write to a folder of yours: give it a named volume"
         raise Failure(USER, f"--compose: {done.last_line}; last log line: {last}{hint}")
 
 
@@ -87,38 +115,67 @@ def import_own_app(engine: Engine, app: OwnApp, service: str) -> None:
     """Imports the app in a container like the service's; Failure with its traceback if that fails."""
     run, log, what = engine.run, engine.run.folder / "app/import.txt", f"{app.app} does not import"
     words = ["python3", "-c", "import app"]
-    if _in_own_image(run, service, words, what=what, limit=("IMPORT_TIMEOUT", "30"), log=log):
+    if in_own_image(run, service, words, what=what, limit=IMPORT_TIMEOUT, log=log):
         refuse(engine, what, log)
+    for line in (text_of(log) or "").splitlines():
+        if line.startswith(LARGE):
+            say(line[:200])
+            break
 
 
 def run_before(engine: Engine, app: OwnApp, service: str) -> None:
-    """Runs the user's command (--before) in a container like the service's."""
+    """Runs the user's command (--before) in a container like the service's, and keeps what it changes in the folder."""
     run, log = engine.run, engine.run.folder / "app/before.txt"
     words = ["sh", "-c", BEFORE + app.before]
-    status = _in_own_image(run, service, words, what="--before", limit=("BEFORE_TIMEOUT", "300"), log=log)
+    limit = ("BEFORE_TIMEOUT", "300")
+    status = in_own_image(run, service, words, what="--before", limit=limit, log=log, then=keep_changes)
     if status:
         refuse(engine, f"--before: status {status}", log)
 
 
-def _in_own_image(run: Run, service: str, words: Sequence[str], *, what: str, limit: tuple[str, str], log: Path) -> int:
+def in_own_image(
+    run: Run,
+    service: str,
+    words: Sequence[str],
+    *,
+    what: str,
+    limit: tuple[str, str],
+    log: Path,
+    then: Callable[[Run, str], None] = lambda *_: None,
+) -> int:
     """Runs a command in a container like the service's; its exit status. The log keeps the end of its output.
 
-    `limit`: the setting with the most seconds that it may take, and its default.
+    `limit`: the setting with the most seconds that it may take, and its default. `then`: called with the container if
+    the command succeeds.
     """
     name = f"{run.project}-once"
     seconds = run.setting(*limit)
     if not re.fullmatch(r"[0-9]{1,5}(\.[0-9]+)?", seconds):
         raise Failure(USER, f"{limit[0]}='{seconds}' is not a number of seconds; fix it in the environment")
-    options = ("run", "--rm", "--no-deps", "--no-TTY", "--name", name, "--entrypoint", "", service)
+    idle = ("--entrypoint", "sleep", service, f"{float(seconds) + LEFT_S:g}")
     try:
-        return run_compose(run, *options, *words, check=False, timeout=float(seconds), log=log, end_alone=True).status
+        with or_failure(RUN, f"{what}: its container does not start"):
+            run_compose(run, "run", "--detach", "--rm", "--no-deps", "--name", name, *idle)
+        done = docker("exec", name, FILL, *words, check=False, timeout=float(seconds), log=log, end_alone=True)
     except DockerError as error:
         last = last_line(log)[:300]
         said = f"; last log line: {last}" if last else ""
         late = f"not done after {seconds} s ({limit[0]} in the environment changes that)"
         raise Failure(USER, f"{what}: {late}{said}") from error
+    else:
+        if not done.status:
+            then(run, name)
+        return done.status
     finally:
         docker("rm", "--force", "--volumes", name, check=False)
+
+
+def keep_changes(run: Run, container: str) -> None:
+    """Saves what has changed in the folder of the app's container where services get it from."""
+    options = ("--rm", "--interactive", "--label", f"bench.run={run.project}", *KEEPER)
+    volume = ("--volume", f"{run.project}_{CHANGES}:/to:nocopy")
+    with or_failure(USER, "--before: what it changed in the app's folder cannot be kept"):
+        pipe(("exec", container, "/app/changes"), ("run", *options, *volume, TOOLS, "sh", "-c", KEEP))
 
 
 def record_answers(engine: Engine, app: OwnApp, services: Sequence[str]) -> None:
@@ -131,7 +188,7 @@ def record_answers(engine: Engine, app: OwnApp, services: Sequence[str]) -> None
             save_log(engine, service)
             engine.stop([service])
             if done.status:
-                refuse(engine, done.last_line, run.service_folder(service) / "server.log")
+                refuse(engine, done.last_line, run.service_folder(service) / "server.log", answered=True)
             say(f"right answers recorded on {service}")
             return
         save_log(engine, service)
@@ -141,13 +198,43 @@ def record_answers(engine: Engine, app: OwnApp, services: Sequence[str]) -> None
     refuse(engine, none, run.service_folder(asked[0]) / "server.log")
 
 
-def refuse(engine: Engine, words: str, log: Path) -> NoReturn:
-    """Raises Failure; prints the app's own traceback first, if the log has one."""
-    place = f"results/{engine.run.name}/{log.relative_to(engine.run.folder)}"
-    trace, _, last = engine.bench("own-trace", place).out.rstrip("\n").rpartition("\n")
+def refuse(engine: Engine, words: str, log: Path, *, answered: bool = False) -> NoReturn:
+    """Raises Failure; prints the app's own traceback first, if the log has one.
+
+    `answered`: the words are about a response, to which the log's last line need not belong.
+    """
+    folder, app = f"results/{engine.run.name}", engine.run.host.own_app
+    traced, last = print_trace(
+        engine.bench("own-trace", f"{folder}/app", f"{folder}/{log.relative_to(engine.run.folder)}").out
+    )
+    if answered:
+        raise Failure(USER, words + (f"; the last exception in its log: {last}" if traced else ""))
+    ignored = left_out(app.folder, log) if app else ""
+    raise Failure(USER, ": ".join(filter(None, (words, last, ignored))))
+
+
+def print_trace(told: str) -> tuple[bool, str]:
+    """Prints the app's own traceback, if `own-trace` found one; returns whether it did, and its exception, or else the
+    last line of the log, with what to give.
+    """
+    trace, _, last = told.rstrip("\n").rpartition("\n")
     if trace:
         print(trace, file=sys.stderr)
-    raise Failure(USER, words + (f": {last}" if last else ""))
+    return bool(trace), last
+
+
+def left_out(folder: str, log: Path) -> str:
+    """Which file of the app's folder the log does not find, if the folder has a .dockerignore; else empty."""
+    if not folder or not Path(folder, ".dockerignore").is_file():
+        return ""
+    for line in filter(MISSING.search, (text_of(log) or "")[-LAST:].splitlines()):
+        for word in (word for pattern in NAMES for word in re.findall(pattern, line)):
+            name = word.replace("/srv/app/", "").strip("./")
+            module = name.replace(".", "/")
+            paths = [below(Path(folder), one) for one in (name, module, f"{module}.py")]
+            if name and any(path and path.exists() for path in paths):
+                return f"{name} is in the app's folder: its .dockerignore may leave it out of the images"
+    return ""
 
 
 def check_own_answers(engine: Engine, service: str) -> None:

@@ -17,7 +17,7 @@ from driver.messages import Step
 # Retries for two seconds within one command, because `docker exec` takes longer than a request.
 TRY = """up() { read -r up _ </proc/uptime && up=${up%.*}; }
 up && end=$((up + 2))
-until words=$(curl --silent --show-error --output /dev/null --max-time "$1" "$0" 2>&1); do
+until words=$(curl --silent --show-error --output /dev/null --header "Host: localhost" --max-time "$1" "$0" 2>&1); do
     up && [ "$up" -lt "$end" ] || { echo "$words" && exit 1; }
     sleep 0.1
 done"""
@@ -47,10 +47,12 @@ def await_answer(engine: Engine, service: str) -> bool:
     """
     log = engine.run.service_folder(service) / "answer.txt"
     url = f"http://{engine.address(service)}/"
-    give_up = monotonic() + float(patience(engine.run.settings))
+    seconds = float(patience(engine.run.settings))
+    give_up = monotonic() + seconds
     while (left := give_up - monotonic()) > 0:
-        # The time limit of a try matters for servers that accept connections but never answer.
-        if engine.in_loadgen(["sh", "-c", TRY, url, str(min(5, ceil(left)))], log=log).status == 0:
+        # Some servers never answer a connection that came too early, and some apps need long for their first page.
+        longest = ceil(min(left, max(5, seconds / 2)))
+        if engine.in_loadgen(["sh", "-c", TRY, url, str(longest)], log=log).status == 0:
             log.unlink()
             return True
         if not (engine.is_running(service) and engine.is_running("loadgen")):

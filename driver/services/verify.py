@@ -22,8 +22,11 @@ from driver.parallel import together
 from driver.run import Run, open_run
 from driver.services.own_app import check_own_answers
 from driver.services.ready import await_answer, leave_out, patience, save_end, started
+from driver.services.running import save_running
 from driver.services.sockets import check_sockets
 
+FOLDER = "echo folder_bytes $(df --block-size=1 --output=used /srv/app | tail -n 1)"
+"""What the folder of a user's own app has of its memory."""
 TRIES = 3
 """Tries of everything that depends on timing."""
 ONLY_LATE = 3
@@ -50,6 +53,7 @@ def main(argv: list[str]) -> int:
     jobs = options.jobs or (1 if run.host.own_app else jobs_at_a_time())
     verify_services(engine, jobs, options.contract)
     if not options.contract:
+        leave_out_equal_sides(engine)
         forget_modes(engine)
         verify_targets(engine)
         return 0
@@ -64,6 +68,13 @@ def jobs_at_a_time() -> int:
     free = re.search(r"^MemAvailable: *(\d+) kB$", text_of(PROC / "meminfo") or "", re.MULTILINE)
     room = int(free.group(1)) >> 20 if free else 1
     return min(2 * len(os.sched_getaffinity(0)), max(room, 1))
+
+
+def leave_out_equal_sides(engine: Engine) -> None:
+    """Leaves out services that differ from an earlier one in settings, but run the same: there is nothing to find."""
+    if any(service.settings for service in engine.run.services.values()):
+        for line in engine.told("equal-sides", engine.run.name).splitlines():
+            warn(line)
 
 
 def forget_modes(engine: Engine) -> None:
@@ -131,6 +142,7 @@ def verify_service(engine: Engine, service: str, crowd: bool, contract: bool) ->
         if not contract:
             save_idle(engine, service)
             save(folder / "limits.txt", engine.limits(service))
+            save_running(engine, service)
         if run.host.own_app:
             check_own_answers(engine, service)
         else:
@@ -166,6 +178,8 @@ def save_idle(engine: Engine, service: str) -> None:
         if now <= was * 1.01:
             break
         sleep(0.2)
+    if engine.run.host.own_app:
+        lines += engine.in_service(service, ("sh", "-c", FOLDER)).out
     save(engine.run.service_folder(service) / "idle.txt", lines)
 
 

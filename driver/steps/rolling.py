@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from driver.docker import DockerError
+from driver.docker import DockerError, in_time
 from driver.engines.local import LocalDocker
 from driver.files import save, text_of
 from driver.messages import PROXY_ASKED, PROXY_TOLD, Action
@@ -55,9 +55,6 @@ def _ask(folder: Path, verb: str, address: str, patience_s: float) -> None:
     """Asks the load generator to do it; DockerError if that takes longer than `patience_s`."""
     asked = f"{time.monotonic_ns()} {verb} {address}"
     save(folder / PROXY_ASKED, asked)
-    until = time.monotonic() + patience_s
-    while text_of(folder / PROXY_TOLD) != asked:
-        if time.monotonic() > until:
-            words = "the container gave no answer" if verb == "answers" else "the load generator did not tell the proxy"
-            raise DockerError(f"{words} within {patience_s:g} s")
-        time.sleep(POLL_S)
+    if not in_time(lambda: text_of(folder / PROXY_TOLD) == asked, int(patience_s / POLL_S), POLL_S):
+        words = "the container gave no answer" if verb == "answers" else "the load generator did not tell the proxy"
+        raise DockerError(f"{words} within {patience_s:g} s")

@@ -13,9 +13,6 @@ local_bases() { grep -q '^LOCAL_PYPY_IMAGE=' "$local_file" 2>/dev/null; }
 # compares them.
 setup_python=3.13
 
-# shellcheck disable=SC2034 # lock.sh uses it; driver/planning/own_app.py has the same version
-uv=uv==0.13.8
-
 # shellcheck disable=SC2034 # lock.sh uses it
 pip_audit=pip-audit==2.10.1
 
@@ -150,9 +147,13 @@ make_listed_base() {
 	make_base "$1" "$suite" "$interpreter" "$interpreter-venv"
 }
 
+print_version='import platform, sys
+pypy = getattr(sys, "pypy_version_info", None)
+print("PYPY_VERSION=%d.%d.%d" % pypy[:3] if pypy else "PYTHON_VERSION=" + platform.python_version())'
+
 # make_base IMAGE SUITE [PACKAGE...]: builds a minimal Debian with the host's CA bundle, which private registries need.
 make_base() {
-	local image=$1 suite=$2 bundle=/etc/ssl/certs/host-bundle.crt ca made
+	local image=$1 suite=$2 bundle=/etc/ssl/certs/host-bundle.crt ca made version=''
 	local include=ca-certificates
 	shift 2
 	ca=${SSL_CERT_FILE:-/etc/ssl/certs/ca-certificates.crt}
@@ -173,7 +174,9 @@ make_base() {
 	mmdebstrap "${arguments[@]}" "$suite" - | "$docker" import \
 		-c "ENV SSL_CERT_FILE=$bundle PIP_CERT=$bundle REQUESTS_CA_BUNDLE=$bundle" \
 		-c 'CMD ["/bin/sh"]' -c "LABEL bench.base.made=\"$made\" bench.base.suite=$suite" - "$image-unfinished" >/dev/null
-	"$docker" image tag "$image-unfinished" "$image"
+	# Official images have the version in a variable, which some apps read.
+	(($# == 0)) || version=$("$docker" run --rm --network none "$image-unfinished" python3 -c "$print_version")
+	printf '%s\n' "FROM $image-unfinished" ${version:+"ENV $version"} | "$docker" build --quiet --tag "$image" - >/dev/null
 	"$docker" image rm "$image-unfinished" >/dev/null
 	say "made $image ($made)"
 }

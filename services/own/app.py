@@ -1,7 +1,7 @@
 """A user's own app under the name that every server imports: `app`, or `create_app` for aiohttp and Tornado.
 
 APP is MODULE:NAME, or MODULE:NAME() for a function that makes the app; APP_INTERFACE is its interface. Its folder comes
-first on the module path, and is the working directory.
+first on the module path, and is the working directory. Without APP_INTERFACE, it imports nothing (interface.py).
 """
 
 from __future__ import annotations
@@ -12,10 +12,22 @@ import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from importlib.machinery import PathFinder
+from importlib.machinery import ModuleSpec, PathFinder
 from typing import Any
 
 FOLDER = "/srv/app"
+HERE = os.path.dirname(__file__)
+OURS = ("app", "common", "server")
+"""Names of modules in this folder, which the app may have too: in its folder, or installed."""
+
+
+class Theirs:
+    """Finds the app's modules that have the names of ours, wherever they come on the path."""
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        """As sys.meta_path asks for it."""
+        return PathFinder.find_spec(name, [place for place in sys.path if place != HERE]) if name in OURS else None
 
 
 def find() -> tuple[Any, bool]:
@@ -32,40 +44,47 @@ def find() -> tuple[Any, bool]:
     return found, called
 
 
-def own_app() -> Any:
-    found, called = find()
-    return found() if called else found
-
-
-async def make() -> Any:
+async def make(found: Any, called: bool) -> Any:
     """The app, for servers that call a factory."""
-    found, called = find()
     if called or inspect.isroutine(found):
         found = found()
     return await found if inspect.isawaitable(found) else found
 
 
-@asynccontextmanager
-async def opened() -> AsyncIterator[Any]:
-    yield await make()
-
-
-def load() -> None:
-    """Define what servers import. If the folder has a module `app`, that module replaces this one."""
-    here = sys.modules[__name__]
-    folders = [folder for folder in (FOLDER, f"{FOLDER}/src") if os.path.isdir(folder)]
-    sys.path[:0] = folders
+def enter() -> None:
+    """Goes where the app is imported. From here on, its modules come before ours of the same name."""
+    sys.path[:0] = [folder for folder in (FOLDER, f"{FOLDER}/src") if os.path.isdir(folder)]
     os.chdir(FOLDER)
-    if PathFinder.find_spec(__name__, folders):
-        del sys.modules[__name__]
-    interface = os.environ["APP_INTERFACE"]
+    sys.meta_path.insert(0, Theirs)
+    theirs = [*filter(Theirs.find_spec, OURS)]
+    for name in [name for name in sys.modules if name.partition(".")[0] in theirs]:
+        del sys.modules[name]
+
+
+def load(interface: str) -> None:
+    """Define what servers import."""
+    before = dict(sys.modules)
+    enter()
+    # At once, so that errors show; what is set below may have the same name.
+    found, called = find()
+
+    async def create_app() -> Any:
+        return await make(found, called)
+
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[Any]:
+        yield await make(found, called)
+
     if interface in ("wsgi", "asgi"):
-        name, value = "app", own_app()
+        name, value = "app", found() if called else found
     else:
-        # Look it up now, so that errors show at once; the server makes it later.
-        find()
-        name, value = "create_app", make if interface == "aiohttp" else opened
-    setattr(sys.modules.setdefault(__name__, here), name, value)
+        name, value = "create_app", create_app if interface == "aiohttp" else opened
+    # Those that are being imported have to be there when that ends.
+    for ours in (__name__, "server", "server.drained"):
+        if ours in before:
+            sys.modules.setdefault(ours, before[ours])
+    setattr(sys.modules[__name__], name, value)
 
 
-load()
+if "APP_INTERFACE" in os.environ:
+    load(os.environ["APP_INTERFACE"])

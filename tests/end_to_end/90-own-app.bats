@@ -49,10 +49,10 @@ load own_app
 	refused_at_once "does not go with --preset" measure --preset quick
 	echo 'hello' >"$BATS_TEST_TMPDIR/targets.txt"
 	refused_at_once "is not a target" measure --targets "$BATS_TEST_TMPDIR/targets.txt"
-	printf 'services: {db: {image: x, ports: ["5432:5432"]}}\n' >"$BATS_TEST_TMPDIR/c.yml"
-	refused_at_once "publishes a port" measure --compose "$BATS_TEST_TMPDIR/c.yml"
-	printf 'services: {db: {image: x, volumes: ["/var/run/docker.sock:/s"]}}\n' >"$BATS_TEST_TMPDIR/c.yml"
-	refused_at_once "which is outside of the file's own folder" measure --compose "$BATS_TEST_TMPDIR/c.yml"
+	printf 'services: {db: {image: x, volumes: ["/var/run/docker.sock:/s"]}, queue: {image: y, privileged: true}}\n' >"$BATS_TEST_TMPDIR/c.yml"
+	refused_at_once "outside of the file's own folder; service 'queue' is privileged (privileged); remove that" measure --compose "$BATS_TEST_TMPDIR/c.yml"
+	refused_at_once "service 'queue' is privileged" measure --compose "$BATS_TEST_TMPDIR/c.yml:queue"
+	refused_at_once "'gcc;x' is not the name of a Debian package" measure --apt 'gcc;x'
 	echo 'no-such-package-anywhere==1' >"$BATS_TEST_TMPDIR/bad/requirements.txt"
 	refused_at_once "no-such-package-anywhere" measure --server waitress
 }

@@ -15,18 +15,23 @@ compose_file() {
 	printf '%s\n' 'services:' '  db:' '    image: x' "${@/#/    }" >"$folder/compose.yml"
 }
 
-# read_it: the file as the run would use it.
+# read_it [NAME...]: the file as the run would use it, for an app in $folder/app.
 read_it() {
-	python3 - "$folder/compose.yml" <<-'EOF'
+	python3 - "$folder/compose.yml" "$@" <<-'EOF'
 		import json
 		import sys
 		from pathlib import Path
 
 		from driver.failure import Failure
+		from driver.messages import FAULTS
 		from driver.planning.compose_file import read_compose
 
+		file = Path(sys.argv[1]).resolve()
 		try:
-		    print(json.dumps(read_compose(Path(sys.argv[1]).resolve(), None)))
+		    found = read_compose(file, None, app=file.parent / "app", names=sys.argv[2:])
+		    if found[FAULTS]:
+		        raise Failure(2, f"--compose: {'; '.join(found[FAULTS])}")
+		    print(json.dumps(found))
 		except Failure as failure:
 		    print(failure)
 		    sys.exit(failure.status)
@@ -57,7 +62,7 @@ outside() {
 	outside "mounts /var/run/docker.sock"
 	compose_file 'build: ../outside'
 	outside "is built from"
-	compose_file 'build: {context: ., dockerfile: link/token}'
+	compose_file 'build: {context: init, dockerfile: ../link/token}'
 	outside "is built by"
 	compose_file 'build: {context: "https://example.com/x.git"}'
 	outside "which is not there"
@@ -105,7 +110,7 @@ outside() {
 @test "a pipe is not waited for, and a real path that has the form of a variable stays that path" {
 	local words name='${X:-..}'
 	mkfifo "$folder/pipe"
-	for words in 'env_file: pipe' 'build: {context: ., dockerfile: pipe}' 'volumes: ["./pipe:/x"]'; do
+	for words in 'env_file: pipe' 'build: {context: init, dockerfile: ../pipe}' 'volumes: ["./pipe:/x"]'; do
 		compose_file "$words"
 		outside "neither a file nor a folder"
 	done
@@ -129,4 +134,39 @@ outside() {
 	((status == 0))
 	[[ $output == *'"A": "none"'*'"B": "given"'*'"OWN": "own"'* ]]
 	[[ $output == *"\"source\": \"$(realpath "$folder/init")\""* ]]
+}
+
+@test "a repository's own file: all but the app, or the services that are named, also if they have a profile" {
+	mkdir -p "$folder/app"
+	cat >"$folder/compose.yml" <<-'EOF'
+		services:
+		  web: {build: ., env_file: web.env, ports: ["8000:8000"], depends_on: [db], secrets: [key]}
+		  proxy: {image: nginx, depends_on: [web], ports: ["80:80"]}
+		  db: {image: x, ports: ["5432:5432"], volumes: ["./data:/data:cached", "media:/media"]}
+		  queue: {image: y, profiles: [queue], depends_on: {db: {condition: service_started}}}
+		volumes: {media: {}, other: {external: true}}
+		secrets: {key: {file: ../outside/token}}
+	EOF
+	touch "$folder/web.env"
+	run read_it
+	echo "$output"
+	((status == 0))
+	[[ $output == *"left out: web (is built from the app's folder), proxy (depends on web); "*"of db, proxy, queue, web"* ]]
+	[[ $output == *"mounts $folder/data, which is not there: it gets an empty volume"* ]]
+	python3 - "${lines[-1]}" <<-'EOF'
+		import json, sys
+		found = json.loads(sys.argv[1])
+		(db,) = found["services"].values()
+		data, media = db["volumes"]
+		assert (data["type"], "source" in data, media["source"]) == ("volume", False, "media"), db
+		assert (list(found["volumes"]), found["secrets"]) == (["media"], {}), found
+	EOF
+	run read_it queue
+	((status == 0))
+	[[ $(python3 -c 'import json, sys; print(*json.loads(sys.argv[1])["services"])' "${lines[-1]}") == 'db queue' ]]
+	run read_it web
+	[[ $status == 2 && $output == *"the secret 'key' reads"*"outside of the file's own folder"* ]]
+	rm "$folder/web.env"
+	ln -s ../outside/token "$folder/web.env"
+	outside "service 'web' reads"
 }

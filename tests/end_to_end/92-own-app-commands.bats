@@ -8,18 +8,18 @@ load own_app
 # commands RUN: prints image and start command of each service, as in the report.
 commands() {
 	"$docker" run --rm --network none --volume "$PWD:$PWD:ro" --workdir "$PWD" --env PYTHONPATH=. bench/loadgen python3 -c '
-import sys
+import json, sys
 from bench.run.reader import read_run, read_service
 from bench.words.own_app import elsewhere
 run = read_run(sys.argv[1])
-for name, entry in run.facts["services"].items():
-    print(entry["image"], elsewhere(run.facts, read_service(run.path, name)), sep="\t")' "$1"
+for name, entry in json.load(open(sys.argv[1] + "/run.json"))["services"].items():
+    print(entry["image"], elsewhere(run.facts.own_app, run.facts.service(name), read_service(run.path, name)), sep="\t")' "$1"
 }
 
 # answers IMAGE COMMAND: whether the command, run in the app's folder, serves the app. This project is not on Python's path.
 # shellcheck disable=SC2016 # the container's shell expands it
 answers() {
-	"$docker" run --rm --network none --read-only --tmpfs /tmp --env PYTHONPATH= --env APP= --workdir /srv/app "$1" sh -c "$2 & "'
+	"$docker" run --rm --network none --read-only --tmpfs /tmp --tmpfs /srv/app:exec,mode=1777 --env PYTHONPATH= --env APP= --workdir /srv/app "$1" sh -c "$2 & "'
 until python3 -c "import urllib.request as u; assert u.urlopen(\"http://127.0.0.1:8080/\").read() == b\"hello\"" 2>/dev/null; do
 	sleep 0.2
 	kill -0 $! || exit 1

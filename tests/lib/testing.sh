@@ -94,7 +94,7 @@ test_static() {
 	check "ruff format" in_tests ruff format --no-cache --check . || bad=1
 	check "biome: the page's scripts" in_tests python3 tests/support/lint_page.py || bad=1
 	check "mypy --strict" in_tests mypy --strict --cache-dir=/tmp/mypy || bad=1
-	check "generated files are what services/matrix.toml says" "$root/scripts/generate.sh" --check || bad=1
+	check "generated files are what the matrix says" "$root/scripts/generate.sh" --check || bad=1
 	check "docker-compose.yml is valid" compose config --quiet || bad=1
 	return "$bad"
 }

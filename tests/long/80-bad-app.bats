@@ -19,12 +19,46 @@ APPS=bad
 	IMPORT_TIMEOUT=3 refused "does not import: not done after 3 s" measure --server waitress
 }
 
+@test "an app whose source does not show its interface is imported, with its variables and the Python that was chosen" {
+	local any='lambda environ, start_response: []'
+	app 'import os' 'print("wsgi, perhaps")' 'assert os.environ["TOKEN"] == "a b"' "apps = {'mine': $any}" 'app = apps["mine"]'
+	echo 'TOKEN="a b"' >"$BATS_TEST_TMPDIR/own.env"
+	run measure --server waitress --env-file "$BATS_TEST_TMPDIR/own.env" --list
+	echo "$output"
+	[[ $status == 0 && $output == *'main:app speaks wsgi (imported: main.<lambda>)'* ]]
+	[[ -z $("$docker" image ls --quiet 'bench-planning-*') ]]
+	refused_at_once "does not import on Python 3.13: KeyError: 'TOKEN' (main.py, line 3): if that is a variable, give it with --env-file" measure --server waitress
+	[[ $output == *'File "/srv/app/main.py", line 3'* ]]
+	app 'import socket' 'socket.create_connection(("1.1.1.1", 80), 3)'
+	refused_at_once "Network is unreachable" measure
+	app 'def app(environ, start_response):' '    try: int("x")' '    except ValueError, TypeError: pass'
+	refused_at_once "main.py, line 3, is not valid Python 3.13: mend it, or give --python" measure
+	run measure --server waitress --python 3.14 --list
+	echo "$output"
+	[[ $status == 0 && $output == *'main:app speaks wsgi (imported: main.app)'* ]]
+}
+
 @test "an app that answers 500, or differently each time" {
 	app 'def app(environ, start_response):' '    raise ValueError("no luck")'
 	refused "GET / gives 500" measure --server waitress
 	app 'import itertools' 'turn = itertools.cycle(["200 OK", "503 No"])' 'def app(environ, start_response):' \
 		'    start_response(next(turn), [("Content-Type", "text/plain")])' '    return [b"x"]'
 	refused "gives 200 and 503 in turn" measure --server waitress
+}
+
+@test "a redirect is measured only if it is expected, by every tool but ab, and names where it leads" {
+	app 'def app(environ, start_response):' '    start_response("302 Found", [("Content-Type", "text/plain"), ("Location", "/done")])' \
+		'    return [b""]'
+	refused 'GET / gives 302, a redirect to /done; choose other requests with --targets FILE, such as GET /done, or if that is right, give --expect' \
+		measure --server waitress
+	echo '{"GET /": {"status": 302}}' >"$BATS_TEST_TMPDIR/expect.json"
+	measure --server waitress,cheroot --expect "$BATS_TEST_TMPDIR/expect.json" --tool wrk,ab,hey --level c4
+	local run
+	run=$(ls -d results/2*/ | tail -n 1)
+	grep -q '"location": "/done"' "$run/app/answers.json"
+	[[ $(count '"goodput": *[1-9]' "$run/records.jsonl") == 4 ]]
+	grep -q 'ab counts redirects as errors' "$run/report.md"
+	measure --server waitress --expect "$BATS_TEST_TMPDIR/expect.json" --tool vegeta --level r20 --duration 1
 }
 
 @test "an app that needs the internet cannot reach it, and the error says so" {
@@ -52,4 +86,12 @@ APPS=bad
 	run=$(the_run)
 	grep -qE 'died|errors|server|not answer|did not start|answers wrongly' "$run/report.md"
 	[[ $(du -sm "$run" | cut -f1) -lt 50 && -z $(containers_of "$run") ]]
+}
+
+@test "psycopg2 needs Debian packages: the message says which, and with them it is measured; one that Debian lacks is named" {
+	app 'import psycopg2' 'from flask import Flask' 'app = Flask(__name__)' '@app.get("/")' 'def index(): return psycopg2.__version__'
+	printf 'flask\npsycopg2==2.9.10\n' >"$BATS_TEST_TMPDIR/bad/requirements.txt"
+	refused "pg_config executable not found: add --apt 'libpq-dev gcc' (the whole log is in results/" measure --server waitress
+	refused "Debian has no package 'libpqq-dev': correct --apt" measure --server waitress --apt libpqq-dev
+	measure --server waitress --rounds 1 --tool vegeta --level r20 --duration 1 --apt 'libpq-dev gcc'
 }

@@ -135,6 +135,26 @@ bench-python:3.15-slim forky python3.15 python3.15-venv
 bench-python:3.9-slim bullseye python3.9 python3.9-venv' ]]
 }
 
+@test "a local base has the version of its Python in a variable, as an official image has, and no name if that is unknown" {
+	# shellcheck source=scripts/lib/bases.sh
+	source "$project/scripts/lib/bases.sh"
+	mmdebstrap() { :; }
+	engine() {
+		case $1 in
+		run) [[ ! ${broken:-} ]] && "$(command -v python3)" -c "${@: -1}" ;;
+		build) echo "$* $(cat)" >>"$BATS_TEST_TMPDIR/asked" ;;
+		esac
+	}
+	docker=engine
+	make_base bench-python:3.13-slim trixie python3.13
+	make_base bench-debian:trixie-slim trixie
+	broken=1 run ! bash -c "$(declare -f); $(declare -p docker print_version); set -e; make_base bench-python:3.9-slim bullseye python3.9"
+	expected=$(python3 -c 'import platform; print(platform.python_version())')
+	[[ $(<"$BATS_TEST_TMPDIR/asked") == "build --quiet --tag bench-python:3.13-slim - FROM bench-python:3.13-slim-unfinished
+ENV PYTHON_VERSION=$expected
+build --quiet --tag bench-debian:trixie-slim - FROM bench-debian:trixie-slim-unfinished" ]]
+}
+
 @test "without a registry and without a way to build bases: a line that says so" {
 	local_machine
 	debian_family() { false; }

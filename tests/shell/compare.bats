@@ -28,7 +28,6 @@ setup_file() {
 	git tag before
 	echo '# proposed' >>services/frameworks/starlette/app.py
 	git rm --quiet -r services/frameworks/bottle
-	sed -i '/^bottle = /d' services/matrix.toml
 	git commit --quiet --all --message proposed
 	scripts/branches.sh 2>/dev/null
 	printf '[\n' >>services/matrix.toml
@@ -302,7 +301,7 @@ saved() {
 	stub 'cat results/.refs-*/?/*/src/main.py results/.refs-*/?/*/main.py >apps 2>/dev/null || true'
 	run -0 scripts/compare.sh HEAD WORKTREE --app "$shop/src" main:app --server waitress
 	[[ $(<apps) == $'app = 1\napp = 2' ]]
-	[[ $(sed -n '1p;3,4p;6,7p' called) == $'--app\nmain:app\n--head\n--server\nwaitress' ]]
+	[[ $(sed -n '1p;3,4p;6p;8,9p' called) == $'--app\nmain:app\n--head\n--origin\n--server\nwaitress' ]]
 	[[ $(sed -n 2p called) == "$PWD"/results/.refs-*/0/project/src && $(sed -n 5p called) == "$PWD"/results/.refs-*/1/project/src ]]
 	[[ $(git -C "$shop" worktree list | wc -l) == 1 ]]
 	refuses 'HEAD and HEAD are equal in src: there is nothing to compare' HEAD HEAD --app "$shop/src" main:app

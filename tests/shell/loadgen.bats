@@ -51,12 +51,12 @@ answer() {
 # write_step <LINES: writes the step file from these lines of a plan.
 write_step() {
 	PYTHONPATH=$root python3 -c '
-import sys
+import json, sys
 from pathlib import Path
+from bench.plan.measurement import planned_of
 from bench.schedule.step_file import write_step
-from bench.schedule.steps import read_steps
-(step,) = read_steps(sys.stdin.read())
-write_step(Path(sys.argv[1]), step)' "$run_dir"
+from bench.schedule.steps import Step
+write_step(Path(sys.argv[1]), Step(tuple(planned_of(json.loads(line)) for line in sys.stdin)))' "$run_dir"
 }
 
 # line CHANGE: a line of a plan: the defaults, changed by a JSON object.

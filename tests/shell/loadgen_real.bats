@@ -93,12 +93,12 @@ run_entry() {
 		tool: "wrk", level: "c8", connections: 8, count: null, rate: null, duration_s: 1, timeout_s: 2, threads: 1,
 		warmup_s: 0, dir: "raw/r01/0001/json/wrk-c8/w1/svc"} + $change' |
 		PYTHONPATH=$root python3 -c '
-import sys
+import json, sys
 from pathlib import Path
+from bench.plan.measurement import planned_of
 from bench.schedule.step_file import write_step
-from bench.schedule.steps import read_steps
-(step,) = read_steps(sys.stdin.read())
-write_step(Path(sys.argv[1]), step)' "$BATS_TEST_TMPDIR" || return
+from bench.schedule.steps import Step
+write_step(Path(sys.argv[1]), Step(tuple(planned_of(json.loads(line)) for line in sys.stdin)))' "$BATS_TEST_TMPDIR" || return
 	"$measure" prepare "$BATS_TEST_TMPDIR" && "$measure" run "$BATS_TEST_TMPDIR"
 }
 
@@ -182,19 +182,21 @@ healthy() { [[ $(jq -c '[.exit_status, .health_after.status]' "$dir/tool.json") 
 	opened() { curl --silent --fail http://127.0.0.1:8080/seen/connections; }
 	# Those to port 8080 that the client has open.
 	at_once() { awk '$3 ~ /:1F90$/ && $4 == "01"' /proc/net/tcp | wc -l; }
-	local before after pid
+	local open before after pid
 	run_entry '{"tool":"vegeta","connections":null,"rate":1500,"duration_s":10,"timeout_s":10,"path":"/stall","share_of":"wrk c16"}' &
 	# More than those that lead in.
 	until (($(seen /stall) > 1000)) || ! kill -0 $!; do sleep 0.05; done
 	pid=$(pgrep --exact vegeta-attack)
+	open=$(at_once)
 	before=$(opened)
 	kill -STOP "$pid" && sleep 0.3 && kill -CONT "$pid"
 	(($(at_once) <= 64))
 	wait $!
 	after=$(opened)
-	# 450 requests are overdue by then. The health check and the question itself open one each.
-	echo "$((after - before)) connections"
-	((after - before == 2))
+	# 450 requests are overdue by then. Beside busy CPUs, what has no connection after 200 ms is opened later: at most the
+	# other 16. The health check and the question itself open one each.
+	echo "$open open, $((after - before)) more"
+	((open > 48 && after - before <= 16 + 2))
 	jq --exit-status '.lag_s.max > 0.25' "$dir/lag.json"
 }
 

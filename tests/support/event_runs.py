@@ -14,6 +14,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+from bench.plan.event import EventCase
 from bench.plan.events import EVENTS
 from bench.records.event import FILE, Action, Bin, Ended, EventRecord, Fate, Point, dump
 
@@ -30,7 +31,7 @@ DOCUMENTED = {
 def event(
     service: str = "uvicorn",
     name: str = "reload",
-    case: str | None = None,
+    case: str | EventCase | None = None,
     *,
     round: int = 1,
     sent: int | None = 1000,
@@ -42,7 +43,7 @@ def event(
     **changes: Any,
 ) -> EventRecord:
     """Loses `lost` requests after the action, or with `gone` all later ones; a reload is with keep-alive by itself."""
-    case = ("keep-alive" if name == "reload" else "") if case is None else case
+    case = ("keep-alive" if name == "reload" else "") if case is None else str(case)
     package = changes.pop("package", None)
     count = sent or 0
     lost = count - int(RATE * BEFORE_S) if gone else lost
@@ -59,7 +60,7 @@ def event(
         "package": package,
         "scenario": "delay-50",
         "event": name,
-        "case": case,
+        "case": EventCase.read(case),
         "documented": DOCUMENTED.get(service, "") if name == "reload" else "",
         "connections": 16 if case.startswith("keep-alive") else None,
         "rate": RATE,
@@ -174,7 +175,7 @@ def every_event() -> list[EventRecord]:
 def services_of(records: Iterable[EventRecord]) -> dict[str, dict[str, Any]]:
     names = ("server", "framework", "python", "base", "package", "settings")
     return {
-        one.service: {name: getattr(one, name) for name in names if getattr(one, name) is not None}
+        one.service: {name: str(value) for name in names if (value := getattr(one, name))}
         for one in records
         if one.service != "null"
     }

@@ -1,4 +1,4 @@
-"""Values in TOML's inline form, for tests that write a changed matrix.toml."""
+"""Values in TOML's inline form, for tests that write a changed matrix."""
 
 from __future__ import annotations
 

@@ -11,15 +11,18 @@ from turns_runs import ranking_of
 
 from bench.analysis.services import Coordinates
 from bench.analysis.tables.ranking import Contrast, Figure, Metric, Ranking
+from bench.core.service_settings import Settings
 from bench.words.answers import sentences
 
 SURE = 0.01
 """Half-width of the intervals, as a logarithm."""
 
 
-def place(server: str, framework: str = "flask", python: str = "3.13", **changes: Any) -> Coordinates:
+def place(
+    server: str, framework: str = "flask", python: str = "3.13", settings: str = "", **changes: Any
+) -> Coordinates:
     found: dict[str, Any] = {"base": "debian", "package": None} | changes
-    return Coordinates(server, framework, python, **found)
+    return Coordinates(server, framework, python, settings=Settings.parse(settings), **found)
 
 
 def ranking(speeds: Mapping[str, float], metric: Metric = Metric.CPU, same: float = 0.02, look: int = 8) -> Ranking:

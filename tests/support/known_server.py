@@ -24,9 +24,10 @@ from make_run import entry
 from pretend_engine import PretendEngine, made_run
 from waiting import HANGS_S, until
 
+from bench.core.typed import as_plain
 from bench.load.event import run_event
 from bench.load.task import task_of
-from bench.plan.event import Event, as_dict
+from bench.plan.event import Event
 from bench.plan.measurement import planned_of
 from bench.records.event import EventRecord
 from bench.records.make_event import event_record
@@ -140,7 +141,7 @@ def wrong(record: EventRecord, known: Known) -> list[Check]:
 def under_event(root: Path, event: Event, engine: Engine, asked: tuple[int, str, bytes]) -> EventRecord:
     """The record of an event on a server on this machine; `asked`: its port, a path, and the expected answer."""
     port, path, body = asked
-    line = entry("gunicorn-sync-wsgi", "delay-50") | {"tool": "sockets", "level": event.level, "event": as_dict(event)}
+    line = entry("gunicorn-sync-wsgi", "delay-50") | {"tool": "sockets", "level": event.level, "event": as_plain(event)}
     line |= {"dir": f"raw/r01/0001/delay-50/sockets-{event.level}/w1/{line['service']}", "connections": None}
     planned = planned_of(json.loads(json.dumps(line)))
     loaded = replace(planned, url=f"http://127.0.0.1:{port}", path=path, timeout_s=event.timeout_s)

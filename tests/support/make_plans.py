@@ -21,6 +21,7 @@ from bench.plan.cells import Plan, PlannedCell
 from bench.plan.make import make_plan
 from bench.plan.selection import Selection
 from bench.plan.variants import Variant
+from bench.tools.levels import Level
 
 MATRIX = load_matrix(ROOT / "services/matrix.toml")
 HERE = Variant(
@@ -32,10 +33,14 @@ HERE = Variant(
 )
 
 
+def selection(vary: Iterable[str], levels: Iterable[str] = (), **wanted: Any) -> Selection:
+    return Selection(vary=tuple(map(parse_knob, vary)), levels=tuple(map(Level.parse, levels)), **wanted)
+
+
 def plan(*vary: str, settings: dict[str, str] | None = None, **wanted: Any) -> Plan:
     """The plan of a selection with these knobs; `settings` extend those of `HERE`."""
     here = replace(HERE, settings={**HERE.settings, **(settings or {})})
-    return make_plan(here, Selection(vary=tuple(map(parse_knob, vary)), **wanted))
+    return make_plan(here, selection(vary, **wanted))
 
 
 def composed(matrix: Matrix, services: Iterable[Service]) -> dict[str, dict[str, Any]]:
@@ -64,13 +69,13 @@ def told(wanted: Callable[[], Plan]) -> list[str]:
     workers = f", {preset.workers} workers" if preset.workers else ""
     lines = [f"{preset.name}: {preset.title} ({rounds}{workers}{published})"]
     for service in made.services:
-        more = (service.settings_text, service.package, service.url)
+        more = (service.settings.text, service.package, service.url)
         image = [] if service.built_as == service.name else [f"image {service.image}"]
         lines.append(" ".join(["service", service.name, *filter(None, more), *image]))
     lines += [f"{head} is compared with {base}" for base, head in made.pairs]
     for table in made.tables:
         waits = ", judged by goodput" if table.waits else ""
-        then = "".join(f", then {level.name}" for level in table.shares)
+        then = "".join(f", then {level}" for level in table.shares)
         lines.append(f"in turns of {table.turn_s} s{waits}: {_load(table.first)}: {_stacks(table.cells)}{then}")
     alone: dict[str, list[PlannedCell]] = {}
     for cell in (*made.alone, *made.events):
@@ -84,7 +89,7 @@ def told(wanted: Callable[[], Plan]) -> list[str]:
 
 
 def _load(cell: PlannedCell) -> str:
-    return f"{cell.scenario} {cell.tool} {cell.level.name}"
+    return f"{cell.scenario} {cell.tool} {cell.level}"
 
 
 def _stacks(cells: Iterable[PlannedCell]) -> str:

@@ -14,8 +14,8 @@ from typing import Any
 from places import OUTPUTS
 
 from bench.matrix.model import stack_name
-from bench.plan.levels import parse_level
 from bench.plan.measurement import step_folder
+from bench.tools.levels import Level
 from bench.tools.send_lag import Attack, lag_facts, latency_facts
 
 SECONDS = 5.0
@@ -60,7 +60,7 @@ def entry(
     assert stack == stack_name(server, framework)
     version = f"-{package.partition('==')[2].replace('.', '-')}" if package else ""
     service = f"{stack}{version}-py{python.replace('.', '')}-debian"
-    asked = parse_level(level)
+    asked = Level.read(level)
     line = {
         "id": f"r{round:02}-{number:04}",
         "round": round,
@@ -73,7 +73,7 @@ def entry(
         "package": package,
         "scenario": scenario,
         "tool": tool,
-        "level": asked.name,
+        "level": asked.text,
         "connections": asked.connections,
         "count": asked.count,
         "rate": asked.rate,
@@ -82,7 +82,7 @@ def entry(
         "threads": 1,
         "database": scenario.startswith(DATABASE),
     } | changes
-    return {"dir": f"raw/r{round:02}/{number:04}/{scenario}/{tool}-{asked.name}/w1/{line['service']}"} | line
+    return {"dir": f"raw/r{round:02}/{number:04}/{scenario}/{tool}-{asked.text}/w1/{line['service']}"} | line
 
 
 def looks_of(most: int) -> list[int]:

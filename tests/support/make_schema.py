@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from bench.core.service_settings import Settings
 from bench.export.columns import LAGS
 from bench.plan.measurement import MODES
 from bench.records.record import ERROR_KINDS, FIELDS, FIGURES, LATENCIES, MEASURED, SCHEMA, Record
@@ -24,7 +25,7 @@ ERRORS = dict.fromkeys(ERROR_KINDS, COUNT) | {
 
 def schema() -> dict[str, Any]:
     """The whole schema for one line of records.jsonl."""
-    derived = msgspec.json.schema(Record)["$defs"]
+    derived = msgspec.json.schema(Record, schema_hook=_as_text)["$defs"]
     properties = {name: _field(name, value) for name, value in derived["Record"]["properties"].items()}
     cause = derived["Cause"]
     return {
@@ -45,6 +46,11 @@ def schema() -> dict[str, Any]:
             }
         },
     }
+
+
+def _as_text(kind: type) -> dict[str, Any]:
+    """The schema of a value that is written as text."""
+    return {"type": ["string", "null"] if kind is Settings else "string"}
 
 
 def _field(name: str, derived: dict[str, Any]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ class Sample:
 
     @property
     def read(self) -> bool:
-        return (self.tool, self.truth["format"]) != ("vegeta", "text") and self.truth["format"] not in FORMATS_NOT_READ
+        return self.truth["format"] not in FORMATS_NOT_READ
 
 
 def _load(path: Path) -> Sample:

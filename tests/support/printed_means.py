@@ -30,7 +30,7 @@ def means_of_a_part(folder: Path) -> Iterator[str]:
     own: dict[tuple[str, ...], list[Record]] = defaultdict(list)
     for one in records:
         if one.mode in IN_BLOCKS:
-            own[one.scenario, one.tool, one.level, one.service].append(one)
+            own[(*map(str, one.load), one.service)].append(one)
     for line in map(json.loads, (folder / "verdicts.jsonl").read_text().splitlines()):
         for name, (field, scale) in FIELDS.items() if line["kind"] == "service" else ():
             place = tuple(line[key] for key in ("scenario", "tool", "level", "service"))

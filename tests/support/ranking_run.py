@@ -25,6 +25,7 @@ from bench.records.record import Record
 from bench.render.page import document
 from bench.render.page.windows import WindowDetails, window_details_of
 from bench.render.report import Report
+from bench.tools.levels import Level
 from bench.words.conclusions import ToldRanking
 
 JSON_US = {"bjoern-wsgi": 92, "uvicorn-asgi": 131, "aiohttp": 133, "gunicorn-sync-wsgi": 198}
@@ -81,7 +82,14 @@ def ranking(
     )
     what = f"Least CPU per {scenario} response" if cpu else f"Most requests/s of {scenario}"
     metric = Metric.CPU if cpu else Metric.GOODPUT
-    table = {"scenario": scenario, "tool": "wrk", "level": "c16", "metric": metric, "settled": cpu, "confidence": 0.95}
+    table = {
+        "scenario": scenario,
+        "tool": "wrk",
+        "level": Level.read("c16"),
+        "metric": metric,
+        "settled": cpu,
+        "confidence": 0.95,
+    }
     return ToldRanking(
         ranking=Ranking(**table, rounds=6, looks=(4, 6), look=6, rows=tuple(rows), contrasts=contrasts),  # type: ignore[arg-type]
         question=f"{what}, {len(rows)} services: wrk, 16 connections",

@@ -15,6 +15,8 @@ from bench.analysis.tables.latency import AtCommonRates
 from bench.analysis.tables.ranking import Metric, Percentile, Ranking
 from bench.records.record import Cause, Record
 from bench.run.common_rates import CommonRates
+from bench.run.facts import RunFacts
+from bench.tools.levels import Level, LoadKey
 from bench.words.conclusions import ToldRanking, tell
 
 MS = 1e-3
@@ -26,8 +28,8 @@ TAILS_MS = {
     "gunicorn-sync-flask": (1.2, 9.8),
 }
 """(p50, p99) of stacks, in ms."""
-Rated = tuple[dict[str, Any], list[Record], AtCommonRates]
-"""(run.json, records, loads at a common rate)."""
+Rated = tuple[RunFacts, list[Record], AtCommonRates]
+"""(what run.json says, records, loads at a common rate)."""
 
 
 def distribution(
@@ -60,7 +62,7 @@ def rounds_of(
     rng, records, found = random.Random(stack), list[Record](), dict[str, Distribution]()
     for number in rounds:
         made = record(stack, round=number, causes=causes, loadgen_cpu_s=0.24 * TURN_S)
-        made = replace(made, mode="rate", tool="vegeta", level=level, asked_s=0.8)
+        made = replace(made, mode="rate", tool="vegeta", level=Level.read(level), asked_s=0.8)
         made = replace(made, id=f"{made.id}-{level}", connections=None, rate=1800.0, latency_kind="open loop")
         found[made.id] = distribution(*(one * (1 + rng.gauss(0, spread)) for one in tails_ms), **how)
         records.append(made)
@@ -77,7 +79,7 @@ def rated(
     """(run.json, records, loads at a common rate) of a table of these services."""
     facts = facts_of(table(map(service_of, services)) | {"shares": ["share50"]})
     decided = {"client": "vegeta", "slowest": service_of("gunicorn-sync-flask"), "rates": {"share50": 1800}}
-    common = {("json", "wrk", "c16"): CommonRates(**(decided | dict(rates or {})))}
+    common = {LoadKey("json", "wrk", Level.read("c16")): CommonRates(**(decided | dict(rates or {})))}
     made = facts, measured(services, 6), AtCommonRates({}, common)
     for stack, own in tails_ms.items():
         made = with_rounds(made, stack, own, rounds, **how)

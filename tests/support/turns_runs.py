@@ -17,7 +17,9 @@ from bench.analysis.tables.ranking import Ranking
 from bench.matrix.start_command import START, StartCommand
 from bench.records.record import ERROR_KINDS, FIGURES, LATENCIES, Cause, Record
 from bench.render.report import Report
+from bench.run.facts import RunFacts, run_facts_of
 from bench.run.reader import ServiceFacts, read_run, read_service
+from bench.tools.levels import Level
 from bench.words.conclusions import ToldRanking, tell
 
 TURN_S = 4.0
@@ -35,8 +37,8 @@ def table(
     return cell | {"services": list(services), "rounds": rounds, "looks": looks_of(rounds)}
 
 
-def facts_of(*tables: Mapping[str, Any], services: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    return {"tables_in_turns": list(tables), "services": services or {}}
+def facts_of(*tables: Mapping[str, Any], **parts: Any) -> RunFacts:
+    return run_facts_of({"tables_in_turns": list(tables)} | parts)
 
 
 def record(
@@ -67,7 +69,7 @@ def record(
         id=f"r{round:02}-b{block}-{window}-{planned['service']}-{planned['scenario']}",
         round=round,
         position=1,
-        **{name: planned[name] for name in names},
+        **{name: planned[name] for name in names} | {"level": Level.read(planned["level"])},
         connections=planned["connections"],
         rate=None,
         count=None,
@@ -130,7 +132,7 @@ def ranking_of(speeds: Mapping[str, float], rounds: int, most: int = 12, **how: 
 
 
 def told_tables(
-    facts: Mapping[str, Any],
+    facts: RunFacts,
     records: Sequence[Record],
     absent: Mapping[str, str] | None = None,
     services: Mapping[str, ServiceFacts] | None = None,
@@ -153,15 +155,14 @@ _STARTED: Mapping[str, Sequence[str]] = {
 
 def own_app_run(
     speeds: Mapping[str, float] = OWN_SPEEDS, rounds: int = 6, **app: Any
-) -> tuple[dict[str, Any], ToldRanking, dict[str, ServiceFacts]]:
-    """(run.json, the ranking with its words, facts about services) of a run of a user's own app with 2 workers."""
+) -> tuple[RunFacts, ToldRanking, dict[str, ServiceFacts]]:
+    """(its facts, the ranking with its words, facts about services) of a run of a user's own app with 2 workers."""
     names = {server: service_of(f"{server}-wsgi") for server in speeds}
     own = {"name": "shop", "app": "main:app", "options": ["--app", "/home/a/bench/my shop", "main:app"]}
     own |= {"project": "/home/a/bench"} | app
     own["targets"] = [{"scenario": "json", "request": "GET /", "weight": 1}]
-    facts = facts_of(table([*names.values()], 12, waits=True)) | {"own_app": own, "knobs": {"WORKERS": "2"}}
-    facts["services"] = {}
-    facts["command"] = ["--server", "gunicorn-*,waitress", "--level", "c64", "--vary=THREADS=8"]
+    known_services: dict[str, Any] = {}
+    command = ["--server", "gunicorn-*,waitress", "--level", "c64", "--vary=THREADS=8"]
     environment = {"PORT": "8080", "WORKERS": "2", "BACKLOG": "2048", "THREADS": "8"}
     services = {}
     for server, name in names.items():
@@ -169,9 +170,13 @@ def own_app_run(
         assert known.notes
         entry_ = {"server": server, "framework": "shop", "python": "3.13", "base": "debian", "model": known.model}
         entry_ |= {"concurrent": known.concurrent, "notes": {k: v for k, v in asdict(known.notes).items() if v}}
-        facts["services"][name] = entry_ | {"asks_for": [server.partition("-")[0]]}
-        command = StartCommand(_STARTED[server], environment)
-        services[name] = ServiceFacts(name=name, command=command, packages={server.partition("-")[0]: "9.9"})
+        known_services[name] = entry_ | {"asks_for": [server.partition("-")[0]]}
+        started = StartCommand(_STARTED[server], environment)
+        services[name] = ServiceFacts(name=name, command=started, packages={server.partition("-")[0]: "9.9"})
+    facts = facts_of(
+        table([*names.values()], 12, waits=True),
+        **{"own_app": own, "knobs": {"WORKERS": "2"}, "services": known_services, "command": command},
+    )
     (found,) = told_tables(
         facts, measured({f"{server}-wsgi": speed for server, speed in speeds.items()}, rounds), services=services
     )

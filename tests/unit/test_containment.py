@@ -15,6 +15,7 @@ from docker_calls import Docker, docker, run
 
 from bench.own_app.compose_file import REFUSED, own_services
 from driver.run import Run
+from driver.services.own_app import keep_changes
 from driver.services.sockets import read_sockets
 from driver.steps.sampler import sample
 
@@ -139,7 +140,7 @@ def started(call: str) -> dict[str, Any]:
     words = iter(call.replace("--tmpfs /tmp:exec", "").split()[1:])
     given = defaultdict[str, list[str]](list)
     for word in words:
-        if word.startswith("--") and word not in ("--rm", "--read-only"):
+        if word.startswith("--") and word not in ("--rm", "--read-only", "--interactive"):
             given[word].append(next(words))
     container = copy.deepcopy(INSPECTED)
     container["Config"]["Labels"], container["NetworkSettings"] = {"bench.run": "x"}, {"Networks": {}}
@@ -167,6 +168,15 @@ def test_the_containers_that_look_into_a_service_are_in_the_list(docker: Docker,
         assert list(unexempted([(name, service)], {}, PROJECT)) == []
         assert len([*unexempted([("a", service)], {}, PROJECT)]) >= 2
     assert len(docker.calls) == 2
+
+
+def test_what_saves_the_changes_of_before_is_confined_as_all_tools_are(docker: Docker, run: Run) -> None:
+    keep_changes(run, "p-once")
+    (call,) = docker.calls
+    assert call.startswith("-o pipefail -c docker exec p-once /app/changes | docker run ")
+    (name, tools), *_ = read([started(call.partition(" | docker ")[2])])[0]
+    assert name == "tools"
+    assert list(unexempted([(name, tools)], {}, PROJECT)) == []
 
 
 def test_containers_are_named_after_their_service_or_what_they_are() -> None:

@@ -16,7 +16,8 @@ PAGES = sorted(
 # Not the changelog, which names things that are gone.
 CURRENT = [
     *(page for page in PAGES if page.name != "CHANGELOG.md"),
-    *(ROOT / name for name in (".env", "action.yml", "services/matrix.toml")),
+    *(ROOT / name for name in (".env", "action.yml")),
+    *ROOT.glob("services/**/*.toml"),
     *ROOT.glob("docs/*.yml"),
     *(ROOT / ".github").rglob("*.yml"),
 ]

@@ -35,7 +35,7 @@ class Cell:
 
     @property
     def stack(self) -> str:
-        """Server x framework, as matrix.toml names it."""
+        """Server x framework, as the matrix names it."""
         return stack_name(self.first.server, self.first.framework)
 
     @property
@@ -88,9 +88,9 @@ def in_order(services: Iterable[str], order: Sequence[str]) -> list[str]:
 
 def cells_of(records: Iterable[Record], order: Sequence[str] = ()) -> list[Cell]:
     """The cells in the report's order: scenario, tool, level, then services in `order`; of records in one mode."""
-    groups = grouped(records, lambda record: (record.scenario, record.tool, record.level, record.service))
+    groups = grouped(records, lambda record: (record.load, record.service))
     place = {name: index for index, name in enumerate(order)}
-    keys = sorted(groups, key=lambda key: (*map(natural, key[:3]), place.get(key[3], len(place)), key[3]))
+    keys = sorted(groups, key=lambda key: (*map(natural, map(str, key[0])), place.get(key[1], len(place)), key[1]))
     return [Cell(tuple(sorted(groups[key], key=lambda record: (record.round, record.id)))) for key in keys]
 
 

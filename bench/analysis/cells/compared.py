@@ -10,13 +10,12 @@ from statistics import fmean
 from bench.analysis.cells.cell import Cell, FigureOf
 from bench.analysis.published import ReferenceComparison, ReferenceFigure, ReferenceGroup
 from bench.core.groups import grouped
-from bench.plan.levels import SEARCHED
 from bench.records.record import Record
 
 
 def is_knee(record: Record) -> bool:
     """Whether its load searches for a knee, or confirms it."""
-    return record.level.startswith(SEARCHED)
+    return record.level.searched
 
 
 FIGURES: Mapping[str, FigureOf] = {

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from bench.analysis.causes import HARMLESS_TO_KNEES, causes_beside
 from bench.analysis.cells.cell import Cell
 from bench.core.groups import grouped
-from bench.plan.levels import SEARCHED
 from bench.records.knee import NOT_HELD
 from bench.records.record import Record
+from bench.tools.levels import Level
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +34,13 @@ class Knee:
         return self.rate is not None and self.held > 0 and 2 * self.held > self.later
 
 
-Knees = Mapping[tuple[str, str], Sequence[Knee]]
+Knees = Mapping[tuple[str, Level], Sequence[Knee]]
 """By scenario and level, the knee of each service that was searched, the highest first."""
 
 
 def knees_of(cells: Iterable[Cell]) -> Knees:
     """The results of the searches among these cells."""
-    searches = (cell for cell in cells if cell.first.level.startswith(SEARCHED))
+    searches = (cell for cell in cells if cell.first.level.searched)
     found = grouped(searches, lambda cell: (cell.first.scenario, cell.first.level))
     return {
         place: sorted((_knee(one.service, one.records) for one in own), key=lambda one: (-(one.rate or 0), one.service))

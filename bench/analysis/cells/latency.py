@@ -18,6 +18,7 @@ from typing import Any
 from bench.analysis.causes import ASKED, causes_beside
 from bench.core.files import as_object, items, mapping, read_bytes
 from bench.records.record import MEASURED, Record
+from bench.tools.levels import Level
 from bench.tools.send_lag import ROUNDS, SHARES, is_moved, least_requests, quantile_of, read_lag
 
 DRAWN = tuple(round(1 - 10 ** (-step / 8), 6) for step in range(1, 33))
@@ -28,7 +29,7 @@ LATE = "the client was late"
 LOOSE = 3
 """An upper bound above this many times the percentile as sent is about the client, not the service."""
 
-LatencyKey = tuple[str, str, str, float | None]
+LatencyKey = tuple[str, str, Level, float | None]
 """Service, scenario, level and rate: rounds at different rates are not merged."""
 
 

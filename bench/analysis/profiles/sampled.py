@@ -11,21 +11,22 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import Any
 
 from bench.analysis.causes import HARMLESS_TO_PROFILES, causes_beside
 from bench.analysis.profiles.stacks import Stack, parse_stacks, self_counts
 from bench.analysis.tables.observations import causes_against, is_thin
 from bench.analysis.tables.ranking import Contrast, Metric, Ranking
-from bench.core.files import mapping, read_bytes
+from bench.core.files import read_bytes
 from bench.core.formats import printable
 from bench.matrix.knobs import CPU_QUOTA
 from bench.plan.cpus import server_cpus
-from bench.plan.measurement import Measurement, settings_of
+from bench.plan.measurement import Measurement
 from bench.plan.profile import MOST, SAID, STACKS, window_of
 from bench.records.record import MEASURED, Record
+from bench.run.facts import RunService
 from bench.run.reader import Run, ServiceFacts, read_raw
 from bench.stats.cost_shares import dispersion
+from bench.tools.levels import LoadKey
 from bench.validity.run_records import judged_record
 
 LEAST_SAMPLES = 100
@@ -46,7 +47,7 @@ class Profile:
     """
 
     service: str
-    table: tuple[str, str, str]
+    table: LoadKey
     stacks: Mapping[Stack, int]
     cost_us: float = 0.0
     seen: float = 1.0
@@ -84,35 +85,34 @@ def sampled_services(ranking: Ranking) -> list[str]:
     return [name for name in names if name in chosen]
 
 
-def cannot_sample(facts: Mapping[str, Any], service: str) -> str:
+def cannot_sample(service: RunService) -> str:
     """Why a service cannot be sampled at all; empty if it can."""
-    entry = mapping(mapping(facts.get("services")).get(service))
-    if entry.get("url"):
+    if service.url:
         return "it is not a container of this project"
-    if str(entry.get("python", "")).startswith("pypy"):
+    if service.python.startswith("pypy"):
         return "py-spy cannot sample PyPy"
     return ""
 
 
 def windows_of(source: Run, rankings: Iterable[Ranking]) -> list[Measurement]:
     """The windows to sample, table by table."""
-    first: dict[tuple[str, ...], Measurement] = {}
+    first: dict[tuple[LoadKey, str], Measurement] = {}
     for one in source.planned:
         if one.mode == "turns":
-            first.setdefault((one.scenario, one.tool, one.level, one.service), one)
-    keys = [(*ranking.table, name) for ranking in rankings for name in sampled_services(ranking)]
-    return [window_of(first[key]) for key in keys if key in first and not cannot_sample(source.facts, key[-1])]
+            first.setdefault((one.load, one.service), one)
+    keys = [(ranking.table, name) for ranking in rankings for name in sampled_services(ranking)]
+    return [window_of(first[key]) for key in keys if key in first and not cannot_sample(source.facts.service(key[-1]))]
 
 
 def profiles_of(source: Run, services: Mapping[str, ServiceFacts], ranking: Ranking) -> list[Profile]:
     """The profiles of a table's services that are to be sampled; empty for a run without --profile."""
-    if source.facts.get("profile") is not True:
+    if not source.facts.profile:
         return []
     windows = {one.service: one for one in windows_of(source, [ranking])}
     found = []
     for name in sampled_services(ranking):
         window = windows.get(name)
-        why = cannot_sample(source.facts, name) or ("" if window else "it is not in the plan")
+        why = cannot_sample(source.facts.service(name)) or ("" if window else "it is not in the plan")
         if window is None or why:
             found.append(Profile(name, ranking.table, {}, missing=why))
         else:
@@ -123,7 +123,7 @@ def profiles_of(source: Run, services: Mapping[str, ServiceFacts], ranking: Rank
 def read_profile(source: Run, window: Measurement, service: ServiceFacts) -> Profile:
     """The profile of one window."""
     run = source.path
-    none = Profile(window.service, (window.scenario, window.tool, window.level), {})
+    none = Profile(window.service, window.load, {})
     raw = read_raw(run, window)
     if raw.meta is None:
         return replace(none, missing="its window was not made")
@@ -137,7 +137,7 @@ def read_profile(source: Run, window: Measurement, service: ServiceFacts) -> Pro
     if missing := _why_none(record, str(raw.meta.get("detail") or ""), samples, said):
         return replace(none, missing=missing)
     ran = _ran(parts, said, record)
-    starved = min(1 - 1 / ran, 1 - _used(record, window, server_cpus(mapping(source.facts.get("knobs"))) or 1))
+    starved = min(1 - 1 / ran, 1 - _used(record, window, server_cpus(source.facts.knobs) or 1))
     if starved > MOST_STARVED:
         words = f"it had to wait for a CPU that other programs used for {starved:.0%} of its time"
         return replace(none, starved=True, missing=words)
@@ -177,7 +177,7 @@ def _ran(parts: Sequence[Mapping[Stack, int]], said: str, record: Record) -> flo
 
 def _used(record: Record, window: Measurement, cpus: int) -> float:
     """The share of its CPUs that the container used; it can have waited for other programs only in the rest."""
-    quota = settings_of(window.settings).get(CPU_QUOTA)
+    quota = window.settings.get(CPU_QUOTA)
     return (record.server_cpu_s or 0) / (record.duration_s or 1) / min(cpus, float(quota) if quota else cpus)
 
 
@@ -185,7 +185,7 @@ def costs_by_round(records: Iterable[Record], profile: Profile) -> dict[int, flo
     """CPU time per good answer of a service's own container, in µs, by round of its table."""
     rounds: dict[int, list[float]] = defaultdict(list)
     for record in records:
-        mine = (record.scenario, record.tool, record.level) == profile.table and record.service == profile.service
+        mine = record.load == profile.table and record.service == profile.service
         if not mine or record.mode != "turns" or causes_against(record, Metric.CPU) or is_thin(record):
             continue
         if record.server_cpu_s and record.successes:

@@ -17,16 +17,17 @@ from bench.core.formats import first_of
 from bench.core.groups import grouped
 from bench.plan.running import UNKNOWN
 from bench.records.record import BadRecord, Record, load
+from bench.run.facts import Harness, RunFacts
 from bench.run.folder import node_kinds
 from bench.run.reader import ServiceFacts, read_run, read_service
 from bench.validity.run_records import reviewed, service_names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunFacts:
-    """run.json, the plan's lines, the records and the facts of each service."""
+class ComparedRun:
+    """What run.json says of a run, the plan's lines, the records and the facts of each service."""
 
-    run: Mapping[str, Any]
+    run: RunFacts
     plan: Sequence[Mapping[str, Any]]
     records: Sequence[Record]
     services: Mapping[str, ServiceFacts]
@@ -36,12 +37,12 @@ class RunFacts:
     """The kind of node for each role, in a run on several machines."""
 
 
-def read_facts(path: str) -> RunFacts:
+def read_compared(path: str) -> ComparedRun:
     """The facts of a results folder, from records.jsonl if it can be read, else from the raw files."""
     source = read_run(path)
     services = {name: read_service(path, name) for name in service_names(source)}
     plan = read_bytes(f"{path}/plan.jsonl") or b""
-    return RunFacts(
+    return ComparedRun(
         run=source.facts,
         plan=[mapping(as_json(line)) for line in plan.splitlines() if line.strip()],
         records=_records(path) or reviewed(source, services),
@@ -110,9 +111,10 @@ class Compatibility:
         return ", ".join(dict.fromkeys(found.name for found in self.differences if found.forbids))
 
 
-def compatibility_of(one: RunFacts, other: RunFacts) -> Compatibility:
+def compatibility_of(one: ComparedRun, other: ComparedRun) -> Compatibility:
     """Every difference between two runs; pure."""
-    found = [*_integrity(one, other), *conditions(one, other)]
+    found = [*_integrity(one, other), *conditions(one.run, other.run)]
+    found += _mapped("kind of node for", one.node_kinds, other.node_kinds)
     found += [*_tools(one, other), *_loads(one, other), *_services(one, other)]
     return Compatibility(tuple(sorted(found, key=lambda difference: not difference.forbids)))
 
@@ -124,44 +126,41 @@ def conditions(one: RunFacts, other: RunFacts) -> Iterator[Discrepancy]:
     yield from _settings(one, other)
 
 
-def _integrity(one: RunFacts, other: RunFacts) -> Iterator[Discrepancy]:
+def _integrity(one: ComparedRun, other: ComparedRun) -> Iterator[Discrepancy]:
     for name in dict.fromkeys([*one.changed, *other.changed]):
         words = ["modified" if name in facts.changed else "as planned" for facts in (one, other)]
         yield Discrepancy(name, words[0], words[1], why="by its sha256 in run.json")
 
 
 def _harness(one: RunFacts, other: RunFacts) -> Iterator[Discrepancy]:
-    first, second = (mapping(facts.run.get("harness")) for facts in (one, other))
-    if first.get("hash") != second.get("hash"):
-        parts = [mapping(harness.get("parts")) for harness in (first, second)]
-        differ = [name for name in parts[0] if parts[0].get(name) != parts[1].get(name)] if all(parts) else []
+    first, second = one.harness, other.harness
+    if first.hash != second.hash:
+        known = first.parts and second.parts
+        differ = [name for name, part in first.parts.items() if part != second.parts.get(name)] if known else []
         yield Discrepancy("harness", _version(first), _version(second), why=", ".join(differ))
-    yield from _mapped("image of", mapping(first.get("images")), mapping(second.get("images")))
+    yield from _mapped("image of", first.images, second.images)
     for name in ("containers", "engine"):
-        yield from _differs(name, one.run.get(name), other.run.get(name))
+        yield from _differs(name, getattr(one, name), getattr(other, name))
 
 
-def _version(harness: Mapping[str, Any]) -> str:
-    return f"{harness.get('version', UNKNOWN)} ({str(harness.get('hash') or UNKNOWN)[:12]})"
+def _version(harness: Harness) -> str:
+    return f"{harness.version or UNKNOWN} ({(harness.hash or UNKNOWN)[:12]})"
 
 
 def _machine(one: RunFacts, other: RunFacts) -> Iterator[Discrepancy]:
-    first, second = ({k: v for k, v in mapping(f.run.get("host")).items() if k != "missing"} for f in (one, other))
+    first, second = dict(one.host), dict(other.host)
     sizes = [size for host in (first, second) if isinstance(size := host.get("memory_bytes"), int)]
     if len(sizes) == 2 and max(sizes) - min(sizes) <= MEMORY_SLACK * max(sizes):
         second["memory_bytes"] = first["memory_bytes"]
     yield from _mapped("host", first, second)
-    yield from _mapped("kind of node for", one.node_kinds, other.node_kinds)
 
 
 def _settings(one: RunFacts, other: RunFacts) -> Iterator[Discrepancy]:
-    first, second = (
-        {k: v for k, v in mapping(f.run.get("knobs")).items() if k not in FREE_SETTINGS} for f in (one, other)
-    )
+    first, second = ({k: v for k, v in facts.knobs.items() if k not in FREE_SETTINGS} for facts in (one, other))
     yield from _mapped("setting", first, second)
 
 
-def _tools(one: RunFacts, other: RunFacts) -> Iterator[Discrepancy]:
+def _tools(one: ComparedRun, other: ComparedRun) -> Iterator[Discrepancy]:
     """Versions and limits of the tools that both runs used."""
     first, second = _by_tool(one.records), _by_tool(other.records)
     for tool in sorted(first.keys() & second.keys()):
@@ -175,7 +174,7 @@ def _by_tool(records: Iterable[Record]) -> dict[str, list[Record]]:
     return grouped((record for record in records if record.tool_version is not None), lambda record: record.tool)
 
 
-def _loads(one: RunFacts, other: RunFacts) -> Iterator[Discrepancy]:
+def _loads(one: ComparedRun, other: ComparedRun) -> Iterator[Discrepancy]:
     """How the cells that both have were loaded, for any service; without a common cell the runs are incompatible."""
     first, second = _cells(one.plan), _cells(other.plan)
     both = [cell for cell in first if cell in second]
@@ -206,14 +205,13 @@ def _few(names: Iterable[str | tuple[str, ...]]) -> str:
     return first_of([name if isinstance(name, str) else " ".join(name) for name in names], 3) or "none"
 
 
-def _services(one: RunFacts, other: RunFacts) -> Iterator[Discrepancy]:
+def _services(one: ComparedRun, other: ComparedRun) -> Iterator[Discrepancy]:
     """What the services in both runs consist of."""
-    listed = [mapping(facts.run.get("services")) for facts in (one, other)]
     for name in sorted(one.services.keys() & other.services.keys()):
         first, second = one.services[name], other.services[name]
-        for fact, words in (("base_image", "base image"), ("settings", "settings")):
-            told = (mapping(services.get(name)).get(fact) for services in listed)
-            yield from _differs(f"{words} of {name}", *told)
+        known = [side.run.service(name) for side in (one, other)]
+        yield from _differs(f"base image of {name}", *(service.base_image for service in known))
+        yield from _differs(f"settings of {name}", *(service.settings.text for service in known))
         yield from _differs(f"base of {name}", first.base_label, second.base_label)
         yield from _differs(f"Python of {name}", first.python_build, second.python_build)
         yield from _differs(f"limits of {name}", _words(first.limits), _words(second.limits))
@@ -233,7 +231,7 @@ def _packages(one: Mapping[str, str], other: Mapping[str, str]) -> Iterator[tupl
             yield f"{name} {one.get(name, 'none')}", f"{name} {other.get(name, 'none')}"
 
 
-def _image(facts: RunFacts, name: str) -> str | None:
+def _image(facts: ComparedRun, name: str) -> str | None:
     """The images that ran, else the one that was inspected."""
     ran = _set(record.image_id for record in facts.records if record.service == name and record.image_id)
     return ran or facts.services[name].image_id

@@ -71,7 +71,7 @@ def grid_of(services: Sequence[str], places: Places) -> Grid | None:
     if not differing(known, places) <= {"settings", "server"}:
         return None
     by_server = {
-        server: {name: places[name].knobs for name in own}
+        server: {name: places[name].settings for name in own}
         for server, own in grouped(known, lambda name: places[name].server).items()
     }
     varied = {server: _varied([*own.values()]) for server, own in by_server.items()}

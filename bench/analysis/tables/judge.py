@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from statistics import fmean
-from typing import Any
 
 from bench.analysis.tables.latency import NOTHING_LOADED, AtCommonRates, latencies_of
 from bench.analysis.tables.observations import (
@@ -26,7 +25,6 @@ from bench.analysis.tables.observations import (
     limited_services,
     observations,
 )
-from bench.analysis.tables.planned import PlannedTable, tables_of
 from bench.analysis.tables.ranking import (
     Ceiling,
     Cheapest,
@@ -40,9 +38,9 @@ from bench.analysis.tables.ranking import (
     smallest_visible,
 )
 from bench.analysis.tables.remarks import remarks_on
-from bench.core.files import mapping
 from bench.records.counters import whole
 from bench.records.record import Record
+from bench.run.facts import PlannedTable, RunFacts
 from bench.stats.drift import drift_of
 from bench.stats.estimates import Interval
 from bench.stats.table_family import look_levels
@@ -60,6 +58,7 @@ from bench.stats.table_verdicts import (
     rank,
     settled,
 )
+from bench.tools.levels import LoadKey
 from bench.validity.run_rules import BUSY, least_wait_s
 
 MICROSECONDS = 1e6
@@ -83,7 +82,7 @@ class _Look:
 
 
 def judge_tables(
-    facts: Mapping[str, Any],
+    facts: RunFacts,
     records: Iterable[Record],
     absent: Mapping[str, str] | None = None,
     loaded: AtCommonRates = NOTHING_LOADED,
@@ -92,7 +91,7 @@ def judge_tables(
 
     `absent`: why a service without any record was not measured. `loaded`: the loads at common rates.
     """
-    every, tables = [*records], tables_of(facts)
+    every, tables = [*records], facts.tables
     keys = {table.key for table in tables}
     at = {(table.scenario, one.level): one for table in tables for one in latencies_of(table, every, loaded)}
 
@@ -109,15 +108,15 @@ def judge_tables(
     )
 
 
-def looks_reached(facts: Mapping[str, Any], records: Iterable[Record]) -> dict[tuple[str, str, str], int]:
+def looks_reached(facts: RunFacts, records: Iterable[Record]) -> dict[LoadKey, int]:
     """Rounds of the last planned look that each table has reached, without judging it; no entry before the first."""
-    found = ((one.table.key, _reached(one)) for one in by_table(tables_of(facts), records))
+    found = ((one.table.key, _reached(one)) for one in by_table(facts.tables, records))
     return {key: look for key, look in found if look is not None}
 
 
-def settled_tables(facts: Mapping[str, Any], records: Iterable[Record]) -> set[tuple[str, str, str]]:
-    """The tables, as (scenario, tool, level), that need no more rounds: their last planned look settled them."""
-    return {one.table.key for one in by_table(tables_of(facts), records) if _is_settled(one, _look(one))}
+def settled_tables(facts: RunFacts, records: Iterable[Record]) -> set[LoadKey]:
+    """The tables that need no more rounds: their last planned look settled them."""
+    return {one.table.key for one in by_table(facts.tables, records) if _is_settled(one, _look(one))}
 
 
 def _look(measured: TableRecords, metric: Metric | None = None) -> _Look:
@@ -209,8 +208,8 @@ def _is_settled(measured: TableRecords, look: _Look) -> bool:
     return look.fit is not None and settled(look.found, look.fit)
 
 
-def _ranking(measured: TableRecords, absent: Mapping[str, str], facts: Mapping[str, Any]) -> Ranking:
-    table, look, knobs = measured.table, _look(measured), mapping(facts.get("knobs"))
+def _ranking(measured: TableRecords, absent: Mapping[str, str], facts: RunFacts) -> Ranking:
+    table, look = measured.table, _look(measured)
     cost = look if measured.metric is Metric.CPU else _look(measured, Metric.CPU)
     drift = None if measured.metric.less_is_better else drift_of(observations(measured.records, measured.metric))
     judged, biases = look.rounds is not None, [*look.fit.bias.values()] if look.fit else []
@@ -238,12 +237,13 @@ def _ranking(measured: TableRecords, absent: Mapping[str, str], facts: Mapping[s
         unknown_cpu=measured.unknown_cpu,
         cheapest=_cheapest(measured, cost),
         rate=next((record.rate for record in measured.records if record.rate), None),
+        wait=table.wait,
         bias=math.expm1(max(biases) - min(biases)) if biases else None,
         credit=math.expm1(look.credits.largest),
         drift=None if drift is None else math.expm1(drift),
         connections_kept=connections_kept(measured.records),
-        workers=whole(knobs.get("WORKERS")),
-        ceiling=_ceiling(measured, rows, least_wait_s(table.scenario, knobs)),
+        workers=whole(facts.workers),
+        ceiling=_ceiling(measured, rows, least_wait_s(table.wait, facts.knobs)),
     )
 
 
@@ -274,7 +274,7 @@ def _row(
     service: str,
     ranked: RankedService | None,
     absent: str,
-    facts: Mapping[str, Any],
+    facts: RunFacts,
     *,
     look: _Look,
     cost: _Look,

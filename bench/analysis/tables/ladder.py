@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from bench.analysis.services import Places
 from bench.analysis.tables.ranking import Ranking
 from bench.core.groups import grouped
+from bench.matrix.packages import versions_in
 
 LEAST = 3
 """The fewest releases of a ladder: two are an ordinary comparison."""
@@ -15,7 +16,10 @@ LEAST = 3
 
 @dataclass(frozen=True, slots=True)
 class Ladder:
-    """Releases of `package` under one stack: their versions by service, from the oldest to the newest."""
+    """Releases of `package` under one stack: their versions by service, from the oldest to the newest.
+
+    `package` also names what all of them were changed together with.
+    """
 
     package: str
     stack: str
@@ -30,7 +34,7 @@ def ladder_of(services: Sequence[str], places: Places) -> Ladder | None:
     found: list[tuple[Version, str, str]] = []
     names = set()
     for service in services:
-        name, _, text = (places[service].package or "").partition("==")
+        (name, text), *others = versions_in(places[service].package) or [("", "")]
         try:
             version = Version(text)
         except InvalidVersion:
@@ -38,7 +42,7 @@ def ladder_of(services: Sequence[str], places: Places) -> Ladder | None:
         # A build from source has no place among releases.
         if version.local:
             return None
-        names.add(name)
+        names.add(" ".join([name, *(f"with {other} {its}" for other, its in others)]))
         found.append((version, text, service))
     if len(found) < LEAST or len(names) != 1:
         return None
@@ -50,6 +54,6 @@ def ladder_of(services: Sequence[str], places: Places) -> Ladder | None:
 def ladders(ranking: Ranking, places: Places) -> list[Ladder]:
     """All ladders of a table, including releases without a figure."""
     known = {row.service: places[row.service] for row in ranking.rows if row.service in places}
-    released = {name: (place, place.package.partition("==")[0]) for name, place in known.items() if place.package}
+    released = {name: (place, found[0][0]) for name, place in known.items() if (found := versions_in(place.package))}
     groups = grouped(released, lambda name: (replace(released[name][0], package=None), released[name][1]))
     return [ladder for services in groups.values() if (ladder := ladder_of(services, places))]

@@ -7,17 +7,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from statistics import fmean
-from typing import Any
 
 from bench.analysis.causes import HARMLESS_TO_LATENCY, causes_beside
 from bench.analysis.cells.latency import Distribution, merge, read_distribution
-from bench.analysis.tables.planned import PlannedTable, tables_of
 from bench.analysis.tables.ranking import PERCENTILES, Figure, Metric, Percentile, TableLatency, contrasts_of
 from bench.core.files import as_object, read_bytes
-from bench.plan.levels import parse_level
 from bench.records.record import MEASURED, Record
 from bench.run.common_rates import CommonRates, common_rates, path_of
+from bench.run.facts import PlannedTable, RunFacts
 from bench.stats.table_quantiles import LEAST_ROUNDS, differences_of, family_level, merged_interval
+from bench.tools.levels import Level, LoadKey
 from bench.tools.send_lag import SHARES, quantile_of
 
 CONFIDENCE = 0.95
@@ -29,15 +28,15 @@ class AtCommonRates:
     """A run's loads at common rates: distributions by the record's id, and the rates of each table."""
 
     distributions: Mapping[str, Distribution] = field(default_factory=dict)
-    rates: Mapping[tuple[str, str, str], CommonRates] = field(default_factory=dict)
+    rates: Mapping[LoadKey, CommonRates] = field(default_factory=dict)
 
 
 NOTHING_LOADED = AtCommonRates()
 
 
-def read_at_common_rates(path: str, facts: Mapping[str, Any], records: Iterable[Record]) -> AtCommonRates:
+def read_at_common_rates(path: str, facts: RunFacts, records: Iterable[Record]) -> AtCommonRates:
     """The loads at common rates of a run's tables, from the run's folder."""
-    tables = [table for table in tables_of(facts) if table.shares]
+    tables = [table for table in facts.tables if table.shares]
     if not tables:
         return NOTHING_LOADED
     decided = {one.key: common_rates(as_object(read_bytes(f"{path}/{path_of(one.key)}") or b"")) for one in tables}
@@ -65,7 +64,7 @@ def latencies_of(table: PlannedTable, records: Iterable[Record], loaded: AtCommo
 
 def _at(
     table: PlannedTable,
-    level: str,
+    level: Level,
     rates: CommonRates,
     records: Iterable[Record],
     distributions: Mapping[str, Distribution],
@@ -90,11 +89,11 @@ def _at(
     return TableLatency(
         tool=rates.client,
         level=level,
-        share=parse_level(level).share or parse_level(level).knee_share or math.nan,
-        rate=rates.rates.get(level),
+        share=level.share or level.knee_share or math.nan,
+        rate=rates.rates.get(level.text),
         rounds={name: len(rounds.get(name, ())) for name in table.services if name not in rates.left_out},
-        slowest=rates.knees.get(level, rates.slowest),
-        by_client=level in rates.capped,
+        slowest=rates.knees.get(level.text, rates.slowest),
+        by_client=level.text in rates.capped,
         left_out=rates.left_out,
         reason=rates.reason or "",
         confidence=confidence,

@@ -14,14 +14,15 @@ from dataclasses import dataclass, field
 from statistics import fmean, stdev
 
 from bench.analysis.causes import ASKED, HARMLESS_TO_MEANS, causes_beside
-from bench.analysis.tables.planned import PlannedTable
 from bench.analysis.tables.ranking import Figure, Metric
 from bench.plan.measurement import IN_BLOCKS
 from bench.records.outcome import NOT_RUN
 from bench.records.record import Cause, Record
+from bench.run.facts import PlannedTable
 from bench.stats.estimates import t_quantile
 from bench.stats.table_fit import Observation
 from bench.tools import TOOLS
+from bench.tools.levels import LoadKey
 from bench.validity.run_rules import BOUND, BUSY, LEAST_SUCCESSES
 
 LEAST_PER_CONNECTION = 2
@@ -80,10 +81,10 @@ class TableRecords:
 
 def by_table(tables: Sequence[PlannedTable], records: Iterable[Record]) -> list[TableRecords]:
     """The records of each table, except those of windows that never began."""
-    found: dict[tuple[str, str, str], list[Record]] = {table.key: [] for table in tables}
+    found: dict[LoadKey, list[Record]] = {table.key: [] for table in tables}
     for record in records:
         if record.mode in IN_BLOCKS and record.outcome != NOT_RUN:
-            found.get((record.scenario, record.tool, record.level), []).append(record)
+            found.get(record.load, []).append(record)
     return [TableRecords(t, tuple(r for r in found[t.key] if r.service in t.services)) for t in tables]
 
 
@@ -229,5 +230,5 @@ def figure(records: Iterable[Record], metric: Metric, scale: float = 1.0) -> Fig
     means = [fmean(values) for values in rounds.values()]
     if len(means) < 3:
         return Figure(fmean(means), min(means), max(means))
-    half = t_quantile(CONFIDENCE, len(means)) * stdev(means) / math.sqrt(len(means))
+    half = t_quantile(CONFIDENCE, len(means) - 1) * stdev(means) / math.sqrt(len(means))
     return Figure(fmean(means), max(0.0, fmean(means) - half), fmean(means) + half)

@@ -9,9 +9,10 @@ from enum import Enum, StrEnum
 from functools import cached_property
 from itertools import combinations, takewhile
 
-from bench.plan.levels import parse_level
+from bench.core.waits import Wait
 from bench.records.record import Cause
 from bench.stats.table_verdicts import FASTER, NOT_ENOUGH, SLOWER, TURNED, Difference, ratio
+from bench.tools.levels import Level, LoadKey
 
 
 class Metric(StrEnum):
@@ -246,7 +247,7 @@ class TableLatency:
     """
 
     tool: str
-    level: str
+    level: Level
     share: float
     rate: float | None
     rounds: Mapping[str, int]
@@ -261,7 +262,7 @@ class TableLatency:
     @property
     def of_knee(self) -> bool:
         """Whether the rate is a share of the lowest knee instead of a speed."""
-        return parse_level(self.level).knee_share is not None
+        return self.level.knee_share is not None
 
     def of(self, metric: Metric) -> Percentile | None:
         """A percentile, if any service has it."""
@@ -309,7 +310,7 @@ class Ranking(Compared):
 
     scenario: str
     tool: str
-    level: str
+    level: Level
     metric: Metric
     rounds: int
     looks: tuple[int, ...]
@@ -321,6 +322,8 @@ class Ranking(Compared):
     cheapest: Cheapest | None = None
     rate: float | None = None
     """Requests/s of a table at a common rate."""
+    wait: Wait | None = None
+    """What every response waits for."""
     bias: float | None = None
     credit: float = 0.0
     drift: float | None = None
@@ -335,9 +338,9 @@ class Ranking(Compared):
         return next((one for one in self.latencies if one.share == HALF), next(iter(self.latencies), None))
 
     @property
-    def table(self) -> tuple[str, str, str]:
-        """Scenario, tool, level."""
-        return self.scenario, self.tool, self.level
+    def table(self) -> LoadKey:
+        """The load of its table."""
+        return LoadKey(self.scenario, self.tool, self.level)
 
 
 def contrasts_of(

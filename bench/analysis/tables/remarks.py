@@ -25,12 +25,11 @@ from bench.analysis.tables.ranking import (
     Throttled,
     Unranked,
 )
-from bench.core.files import mapping
 from bench.matrix.knobs import CPU_QUOTA
 from bench.plan.cpus import server_cpus
-from bench.plan.measurement import settings_of
 from bench.records.counters import whole
 from bench.records.record import MEASURED, Record
+from bench.run.facts import RunFacts
 from bench.stats.table_verdicts import RankedService
 from bench.validity.run_rules import BOUND, BUSY, workers_of
 
@@ -41,7 +40,7 @@ def remarks_on(
     ranked: RankedService | None,
     *,
     absent: str,
-    facts: Mapping[str, Any],
+    facts: RunFacts,
 ) -> Iterator[Remark]:
     """The remarks on a service, starting with what keeps it from a rank; `absent`: why it has no record."""
     own, metric = measured.of(service), measured.metric
@@ -59,7 +58,7 @@ def remarks_on(
     if metric is Metric.SPEED and not measured.table.waits:
         yield from _idles(own, facts)
     if has_rank:
-        spread = spread_of(own, mapping(facts.get("knobs")))
+        spread = spread_of(own, facts.knobs)
         if spread is not None and spread.uneven:
             yield spread
         yield from throttled(own)
@@ -67,7 +66,7 @@ def remarks_on(
 
 def throttled(records: Iterable[Record]) -> Iterator[Throttled]:
     """How long the kernel throttled a service with a CPU quota, on average over its windows; none without a quota."""
-    own = [record for record in records if CPU_QUOTA in settings_of(record.settings)]
+    own = [record for record in records if CPU_QUOTA in record.settings]
     spans = [record.throttled_s for record in own if record.throttled_s is not None]
     if spans:
         yield Throttled(fmean(spans))
@@ -75,7 +74,7 @@ def throttled(records: Iterable[Record]) -> Iterator[Throttled]:
         yield Throttled(None, own[0].nulls["throttled_s"])
 
 
-def _idles(records: Sequence[Record], facts: Mapping[str, Any]) -> Iterator[Idles]:
+def _idles(records: Sequence[Record], facts: RunFacts) -> Iterator[Idles]:
     """A remark if a service idles under load and the load generator does not explain it.
 
     Whether it waited for its CPU is only estimated, so where other programs may have had all that it did not use, they
@@ -87,8 +86,8 @@ def _idles(records: Sequence[Record], facts: Mapping[str, Any]) -> Iterator[Idle
     busy = fmean(record.server_busy_ratio or 0.0 for record in seen)
     if busy < BUSY:
         each = [record.connections / record.goodput for record in seen if record.connections and record.goodput]
-        cpus = whole(mapping(facts.get("host")).get("cpus")) or 1
-        of_host = (server_cpus(mapping(facts.get("knobs"))) or cpus) / cpus
+        cpus = whole(facts.host.get("cpus")) or 1
+        of_host = (server_cpus(facts.knobs) or cpus) / cpus
         others = fmean((record.foreign_ratio or 0.0) + (record.steal_ratio or 0.0) for record in seen) / of_host
         used = busy * fmean((record.goodput or 0.0) / (record.speed or math.inf) for record in seen)
         if used + others >= BUSY:

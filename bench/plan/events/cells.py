@@ -7,11 +7,12 @@ from dataclasses import replace
 
 from bench.matrix.knobs import THREADS, Reads
 from bench.matrix.model import Matrix, Preset, Route, Service
-from bench.plan.cells import NULL, NULL_ROUTES, NULL_WORKER, PlannedCell, SkippedCell
-from bench.plan.event import MOST_EASY, OF_POOL, ONE_AT_A_TIME, WORKERS, Event, Kind
+from bench.plan.cells import NULL, NULL_ROUTES, NULL_WORKER, PlannedCell
+from bench.plan.event import MOST_EASY, NO_CASE, OF_POOL, ONE_AT_A_TIME, WORKERS, Event, Kind
 from bench.plan.events import kinds_of, lasting, of_app, with_signal
-from bench.plan.levels import Level
+from bench.plan.measurement import SkippedCell
 from bench.tools import SOCKETS
+from bench.tools.levels import Level
 
 
 def event_cells(
@@ -38,7 +39,7 @@ def event_cells(
         causes = {case: cause for case, cause in found if isinstance(cause, str)}
         # If all cases share a cause, one entry without a case covers them.
         if len(causes) == len(found) > 1 and len({*causes.values()}) == 1:
-            causes = {"": next(iter(causes.values()))}
+            causes = {NO_CASE: next(iter(causes.values()))}
         skips += [SkippedCell(service.name, cause, scenario, event=name, case=case) for case, cause in causes.items()]
         for _, event in found:
             if isinstance(event, Event):
@@ -73,7 +74,7 @@ def easy_rate(services: Iterable[Service], reads: Reads, workers: int) -> float:
     found = [MOST_EASY]
     for one in services:
         if not one.concurrent:
-            found.append(ONE_AT_A_TIME * int(dict(one.settings).get("WORKERS", workers)))
+            found.append(ONE_AT_A_TIME * int(one.settings.get("WORKERS", workers)))
         elif not reads(one, THREADS):
             found.append(OF_POOL)
     return min(found)

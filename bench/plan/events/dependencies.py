@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from bench.matrix.knobs import THREADS, Reads
 from bench.matrix.model import Service
-from bench.plan.event import BEFORE_S, EASY, Event, Kind, Needs, Phase, easy
+from bench.plan.event import BEFORE_S, EASY, Event, EventCase, Kind, Needs, Phase, easy
 from driver.messages import Action
 
 # All services side by side share the dependencies that are down or locked, so their loads begin together (apart_s=0).
@@ -21,7 +21,8 @@ BURST_TIMEOUT_S, NEEDS_TIMEOUT_S = 10.0, 2.0
 OWN_THREADS, MORE_THREADS = 4, 16
 """THREADS of a server with a thread pool: few, to exhaust the threads; more, to exhaust the database pool first."""
 DB_POOL, DB_WAITING = 5, (5, 6, 20, 50)
-IN_POOL = "health check in the pool"
+THREADS_TAKEN, CONNECTIONS_TAKEN = EventCase("threads"), EventCase("database pool")
+IN_POOL = EventCase("health check in the pool")
 NO_POOL = "it has no `def` routes that run in a pool of threads"
 OWN_APP = "it is not known what your own app depends on"
 
@@ -43,7 +44,7 @@ def _exhausted(event: Event, service: Service, reads: Reads) -> Event | str:
         path, says = pool.path.replace("{n}", f"{HOLD_S * 1000:.0f}"), f"{pool.says} ({pool.source})"
         health = pool.path.replace("{n}", "0") if event.case == IN_POOL else ""
         return replace(_waiting(event, service, path, pool.threads), path=health, documented=says)
-    places = int(dict(service.settings).get(THREADS, OWN_THREADS)) if threads else 1
+    places = int(service.settings.get(THREADS, OWN_THREADS)) if threads else 1
     more = {THREADS: str(places)} if threads else {}
     waiting = _waiting(event, service, f"/?duration={HOLD_S * 1000:.0f}", places)
     return replace(waiting, environment={**event.environment, **more})
@@ -67,18 +68,18 @@ def _not_exhausted(event: Event, service: Service, *, threads: bool) -> str:
 def _waiting(event: Event, service: Service, path: str, each: int) -> Event:
     """`each`: how many requests can wait at once in a worker. There is one worker unless --vary says otherwise."""
     assert event.needs
-    places = each * int(dict(service.settings).get("WORKERS", 1))
+    places = each * int(service.settings.get("WORKERS", 1))
     steps = steps_of(places)
     needs = replace(event.needs, path=path, steps=steps, places=places)
     return replace(event, needs=needs, phases=(Phase(EASY, BEFORE_S + STEP_S * len(steps)),))
 
 
-def _health(name: str, case: str, seconds: float, needs: Needs, **more: object) -> Event:
+def _health(name: str, case: EventCase, seconds: float, needs: Needs, **more: object) -> Event:
     """A load of health checks, beside the requests of `needs`."""
     return easy(name, case, seconds, needs=needs, pool=0, timeout_s=HEALTH_TIMEOUT_S, most_rate=HEALTH_RATE, **more)
 
 
-def _bursts(case: str, needs: Needs, **more: object) -> Event:
+def _bursts(case: EventCase, needs: Needs, **more: object) -> Event:
     environment = {"WORKERS": "1"} | ({"DB_POOL_TOTAL": str(DB_POOL)} if needs.scenario else {})
     return _health("exhausted", case, BEFORE_S + STEP_S * len(DB_WAITING), needs, environment=environment, **more)
 
@@ -96,7 +97,8 @@ def _locks() -> tuple[Action, ...]:
 def _without(what: str, case: str, scenario: str, do: str, back: str) -> Event:
     needs = Needs(timeout_s=NEEDS_TIMEOUT_S, scenario=scenario, rate=HEALTH_RATE)
     actions = (Action(BEFORE_S, do, to=what), Action(BEFORE_S + AWAY_S, back, to=what))
-    return _health("away", f"{what} {case}", BEFORE_S + AWAY_S + AFTER_S, needs, actions=actions, apart_s=0.0)
+    away = EventCase(f"{what} {case}", dependency=what)
+    return _health("away", away, BEFORE_S + AWAY_S + AFTER_S, needs, actions=actions, apart_s=0.0)
 
 
 _WAITING = Needs(timeout_s=BURST_TIMEOUT_S, step_s=STEP_S)
@@ -106,10 +108,10 @@ DEPENDENCIES: Mapping[str, Kind] = MappingProxyType(
             "health checks while as many requests wait as there are threads or database connections, or more",
             "plaintext",
             (
-                _bursts("threads", _WAITING),
+                _bursts(THREADS_TAKEN, _WAITING),
                 _bursts(IN_POOL, _WAITING),
                 _bursts(
-                    "database pool",
+                    CONNECTIONS_TAKEN,
                     replace(_WAITING, scenario="db-raw", steps=DB_WAITING, places=DB_POOL),
                     actions=_locks(),
                     watches="connections",

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from bench.matrix.knobs import Reads
 from bench.matrix.model import Service
-from bench.plan.event import MOST_BESIDE, SWAPPED, Event, Kind, Phase, easy
+from bench.plan.event import MOST_BESIDE, SWAPPED, Event, EventCase, Kind, Phase, easy
 from bench.plan.events.processes import ALL_APART_S, reloaded
 
 MILLION, PARTS = 1_000_000, 10
@@ -24,7 +24,7 @@ BALANCE, BALANCE_RATE = 0.6, 80.0
 """The share of the capacity and the most requests/s: more than easy, so that an overloaded worker gets a queue."""
 AS_IT_COMES_S, BETWEEN_S = 5.0, 1.0
 HEAVY_MS = 5
-LARGE = f"{BODY_MB} MB bodies"
+REQUESTS, LARGE = EventCase("requests", work="requests"), EventCase(f"{BODY_MB} MB bodies", work="bodies")
 
 
 def _kept(event: Event, service: Service, reads: Reads) -> Event | str:
@@ -41,7 +41,7 @@ def _workers(event: Event, service: Service, reads: Reads) -> Event | str:
     return event
 
 
-def _in_parts(case: str, seconds: float, **more: int | Mapping[str, str]) -> Event:
+def _in_parts(case: EventCase, seconds: float, **more: int | Mapping[str, str]) -> Event:
     return Event(
         name="memory",
         case=case,
@@ -54,7 +54,7 @@ def _in_parts(case: str, seconds: float, **more: int | Mapping[str, str]) -> Eve
     )
 
 
-def _shared(case: str, pool: int, heavy: bool) -> Event:
+def _shared(case: EventCase, pool: int, heavy: bool) -> Event:
     seconds = (AS_IT_COMES_S, BETWEEN_S, AS_IT_COMES_S) if pool else (AS_IT_COMES_S,)
     return Event(
         name="balance",
@@ -75,11 +75,11 @@ GROWTH: Mapping[str, Kind] = MappingProxyType(
             f" {BODY_MB} MB; file descriptors over {RELOADS} reloads",
             "plaintext",
             (
-                _in_parts("requests", SECONDS, most_requests=MILLION),
+                _in_parts(REQUESTS, SECONDS, most_requests=MILLION),
                 _in_parts(LARGE, BODIES_S, bodies=BODIES, environment={"TAKE_BODIES": "1"}),
                 easy(
                     "memory",
-                    f"{RELOADS} reloads",
+                    EventCase(f"{RELOADS} reloads", work="reloads"),
                     RELOADS_S,
                     until=SWAPPED,
                     repeats=RELOADS,
@@ -97,7 +97,7 @@ GROWTH: Mapping[str, Kind] = MappingProxyType(
             f"8 pooled, 64 kept-alive and new connections to four workers; requests plain or of {HEAVY_MS} ms of CPU",
             "plaintext",
             tuple(
-                _shared(f"{name}, {work}", pool, heavy)
+                _shared(EventCase(f"{name}, {work}"), pool, heavy)
                 for work, heavy in (("plain", False), (f"{HEAVY_MS} ms of CPU", True))
                 for name, pool in (("8 pooled", 8), ("64 kept-alive", 64), ("new connections", 0))
             ),

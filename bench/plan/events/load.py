@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from bench.matrix.knobs import Reads
 from bench.matrix.model import Service
-from bench.plan.event import BEFORE_S, MOST_BESIDE, RECOVERED, Event, Kind, Phase, easy
+from bench.plan.event import BEFORE_S, MOST_BESIDE, RECOVERED, Event, EventCase, Kind, Phase, easy
 
 SLOW_STEPS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 OPENED_APART_S = 2.0
@@ -22,7 +22,7 @@ SEEN_S = 42.0
 LARGE_MB = 10
 _AFTER = 0.5
 """The share of the capacity that is asked for after an overload."""
-OWN_BACKLOG, MOST_SHORT = "own backlog", 128
+MOST_SHORT = 128
 """A backlog up to MOST_SHORT is worked off within a second, for which the clients of an overload wait."""
 LONG = (Phase(0.5, 4.0), Phase(1.5, 6.0), Phase(3.0, 20.0))
 _SLOW: tuple[tuple[str, str, str], ...] = (
@@ -34,7 +34,7 @@ _SLOW: tuple[tuple[str, str, str], ...] = (
 """(case, what the connections do, path that they request)."""
 
 
-def _overload(case: str, *phases: Phase) -> Event:
+def _overload(case: EventCase, *phases: Phase) -> Event:
     """An overload with a window in which any server of unchanged capacity works off its queue.
 
     That takes longest if it keeps everything that it cannot answer at once, and also works on requests whose clients
@@ -56,7 +56,7 @@ def _overload(case: str, *phases: Phase) -> Event:
 def _with_own_backlog(event: Event, service: Service, _: Reads) -> Event | str:
     """In the case of their own, servers whose backlog is worked off before the clients leave."""
     own = service.server.defaults.get("backlog")
-    if not event.case.endswith(OWN_BACKLOG):
+    if not event.case.own_backlog:
         return event
     if own is None or int(own.value) > MOST_SHORT:
         return f"its default backlog is not short: see `{event.name}, 20 s`"
@@ -75,9 +75,9 @@ LOADS: Mapping[str, Kind] = MappingProxyType(
             "0.5, 1.5 and 3 times the capacity, then 0.5 again; each request takes 5 ms of CPU, the client waits 1 s",
             "plaintext",
             (
-                _overload("20 s", *LONG),
-                _overload(f"20 s, {OWN_BACKLOG}", *LONG),
-                _overload("10 s", Phase(0.5, 4.0), Phase(1.5, 3.0), Phase(3.0, 10.0)),
+                _overload(EventCase("20 s"), *LONG),
+                _overload(EventCase("20 s, own backlog", own_backlog=True), *LONG),
+                _overload(EventCase("10 s"), Phase(0.5, 4.0), Phase(1.5, 3.0), Phase(3.0, 10.0)),
             ),
             _with_own_backlog,
             floor=False,
@@ -88,7 +88,7 @@ LOADS: Mapping[str, Kind] = MappingProxyType(
             tuple(
                 easy(
                     "slow",
-                    case,
+                    EventCase(case),
                     BEFORE_S + SEEN_S,
                     slow=slow,
                     slow_steps=SLOW_STEPS,
@@ -108,7 +108,7 @@ LOADS: Mapping[str, Kind] = MappingProxyType(
             tuple(
                 easy(
                     "connections",
-                    f"{count} idle",
+                    EventCase(f"{count} idle"),
                     18.0,
                     slow="idle",
                     slow_steps=(count,),

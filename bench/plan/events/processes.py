@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from bench.matrix.knobs import Reads
 from bench.matrix.model import Service
-from bench.plan.event import BEFORE_S, ENDED, POOL, RESTORED, SWAPPED, Event, Kind, easy
+from bench.plan.event import BEFORE_S, ENDED, NO_CASE, POOL, RESTORED, SWAPPED, Event, EventCase, Kind, easy
 from driver.messages import Action
 
 IDLE = 16
@@ -22,6 +22,7 @@ BOOTS_S = (0, 2, 5)
 """How long the app takes to boot, in seconds."""
 ONE_APART_S, ALL_APART_S = 1.0, 3.0
 """Seconds between services side by side if one worker boots, or if all do."""
+RECYCLED, NEVER = EventCase(f"every {MAX_REQUESTS}"), EventCase("never")
 _KEPT = "keep-alive"
 _NEW = "new connections"
 
@@ -30,7 +31,7 @@ def reloaded(event: Event, service: Service, _: Reads) -> Event | str:
     """The event with the reload signal from the server's documentation, or why there is none."""
     found = service.server.reload
     if found is None:
-        return "matrix.toml does not say how it reloads"
+        return "its server.toml does not say how it reloads"
     if not found.signal:
         return f"{found.says} ({found.source})"
     action = Action(BEFORE_S, "signal", found.signal, "main")
@@ -46,7 +47,7 @@ def _recycled(event: Event, service: Service, reads: Reads) -> Event | str:
 def _struck(name: str, signal: str, most_s: float) -> Kind:
     """A signal to one of the workers, from which the server should recover."""
     action = Action(BEFORE_S, "signal", signal, "worker")
-    event = easy(name, "", most_s, actions=(action,), until=RESTORED, new_every=NEW_EVERY, apart_s=ONE_APART_S)
+    event = easy(name, NO_CASE, most_s, actions=(action,), until=RESTORED, new_every=NEW_EVERY, apart_s=ONE_APART_S)
     return Kind(f"SIG{signal} to one of four workers", "delay-50", (event,))
 
 
@@ -58,7 +59,7 @@ PROCESSES: Mapping[str, Kind] = MappingProxyType(
             tuple(
                 easy(
                     "reload",
-                    case + (f", boot {boot} s" if boot else ""),
+                    EventCase(case + (f", boot {boot} s" if boot else ""), connections=case, boot_s=boot),
                     40.0 + 8 * boot,
                     until=SWAPPED,
                     apart_s=ALL_APART_S,
@@ -76,7 +77,7 @@ PROCESSES: Mapping[str, Kind] = MappingProxyType(
             (
                 easy(
                     "stop",
-                    "",
+                    NO_CASE,
                     45.0,
                     actions=(Action(BEFORE_S, "stop", "TERM", "main"),),
                     until=ENDED,
@@ -96,13 +97,13 @@ PROCESSES: Mapping[str, Kind] = MappingProxyType(
             (
                 easy(
                     "recycle",
-                    f"every {MAX_REQUESTS}",
+                    RECYCLED,
                     10.0,
                     most_rate=RECYCLE_RATE,
                     environment={"MAX_REQUESTS": str(MAX_REQUESTS), "MAX_REQUESTS_JITTER": str(JITTER)},
                     most_beside=1,
                 ),
-                easy("recycle", "never", 6.0, most_rate=RECYCLE_RATE, most_beside=1),
+                easy("recycle", NEVER, 6.0, most_rate=RECYCLE_RATE, most_beside=1),
             ),
             _recycled,
             floor=False,

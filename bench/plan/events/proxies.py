@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from bench.plan.event import AROUND_S, BEFORE_S, OPENED_S, POOL, ROLLED, SWEPT, Event, Kind, easy
+from bench.plan.event import AROUND_S, BEFORE_S, OPENED_S, POOL, ROLLED, SWEPT, Event, EventCase, Kind, easy
 from driver.messages import Action
 
 PROXIES_BY_CASE = (("nginx", "nginx"), ("HAProxy", "haproxy"))
@@ -22,15 +22,15 @@ KUBERNETES = replace(DOCKER, wait_s=3.0, grace_s=30.0)
 """`wait_s` stands for a pre-stop hook: meanwhile the container is out of the proxy, and still runs."""
 SYSTEMD = replace(DOCKER, grace_s=90.0, every_process=True)
 """KillMode=control-group and DefaultTimeoutStopSec of systemd."""
-SWAPS = (("", DOCKER), (f", pre-stop {KUBERNETES.wait_s:g} s", KUBERNETES), (" by systemd", SYSTEMD))
+SWAPS = (("", DOCKER, ""), (f", pre-stop {KUBERNETES.wait_s:g} s", KUBERNETES, ""), (" by systemd", SYSTEMD, "systemd"))
 SWAPS_S = 40.0
 """Seconds for two swaps, besides the time that servers may take to end."""
 
 
-def _rolling(case: str, proxy: str, swap: Action) -> Event:
+def _rolling(name: str, proxy: str, more: str, swap: Action, manager: str) -> Event:
     return easy(
         "rolling",
-        f"behind {case}",
+        EventCase(f"behind {name}{more}", proxy=name, manager=manager, pre_stop_s=swap.wait_s),
         SWAPS_S + 2 * swap.grace_s,
         actions=tuple(replace(swap, to=number) for number in ("1", "2")),
         until=ROLLED,
@@ -48,13 +48,19 @@ PROXIES: Mapping[str, Kind] = MappingProxyType(
         "rolling": Kind(
             "two containers behind nginx or HAProxy, restarted one after the other",
             "delay-50",
-            tuple(_rolling(case + more, proxy, swap) for case, proxy in PROXIES_BY_CASE for more, swap in SWAPS),
+            tuple(_rolling(name, proxy, *swap) for name, proxy in PROXIES_BY_CASE for swap in SWAPS),
         ),
         "idle-close": Kind(
             f"kept-alive connections, used again within {1000 * AROUND_S:.0f} ms of the server's idle timeout",
             "delay-50",
             tuple(
-                easy("idle-close", f"up to {most_s:g} s", 2 * most_s + OPENED_S + 3.0, until=SWEPT, idle_most_s=most_s)
+                easy(
+                    "idle-close",
+                    EventCase(f"up to {most_s:g} s", watched_s=most_s),
+                    2 * most_s + OPENED_S + 3.0,
+                    until=SWEPT,
+                    idle_most_s=most_s,
+                )
                 for most_s in WATCHED_S
             ),
         ),

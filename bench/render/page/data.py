@@ -16,7 +16,7 @@ from bench.analysis.cells.cell import Cell, natural
 from bench.analysis.cells.latency import LatenciesByCell, counted, latency_key
 from bench.analysis.profiles.sampled import Profile
 from bench.analysis.profiles.stacks import NO_PYTHON, Stack
-from bench.analysis.services import caveats_of, own_app_of, own_packages, service_of, waits_of
+from bench.analysis.services import waits_of
 from bench.analysis.tables.ranking import Percentile, RankedRow, Ranking
 from bench.core.files import as_object, items, mapping, read_bytes
 from bench.core.formats import capital
@@ -26,13 +26,16 @@ from bench.plan.measurement import MODES
 from bench.records.record import Record
 from bench.render.page.windows import WindowDetails
 from bench.render.text import brief, rounded, short
+from bench.run.facts import AppFacts, RunService
 from bench.run.raw_files import OF_TURNS
 from bench.run.reader import SOURCES, Run, ServiceFacts
 from bench.stats.estimates import estimate
+from bench.tools.levels import Level, LoadKey
 from bench.validity.run_rules import NoiseLimits, ceilings_of, noise_limits_of, noise_of
 from bench.words import latency
 from bench.words.cells import state_words
 from bench.words.conclusions import ToldRanking
+from bench.words.names import level_words
 from bench.words.order import PAGE, pair_words
 from bench.words.own_app import elsewhere, seen_from_project
 from bench.words.remarks import waits_words
@@ -75,10 +78,10 @@ def page_data(
     """What the page's scripts read, ready for JSON."""
     words = Words()
     cells = _cells_and_places(records)
-    limits = noise_limits_of(mapping(source.facts.get("knobs")))
+    limits = noise_limits_of(source.facts.knobs)
     # Cells in turns show the figures of these rows.
-    figures: dict[tuple[str, ...], RankedRow] = {
-        (*told.ranking.table, row.service): row for told in rankings for row in told.ranking.rows
+    figures: dict[tuple[LoadKey, str], RankedRow] = {
+        (told.ranking.table, row.service): row for told in rankings for row in told.ranking.rows
     }
     columns: dict[str, Any] = {
         "cells": _cells(cells, records, latencies, words, figures, limits=limits),
@@ -88,16 +91,17 @@ def page_data(
     idle = {record.service: record.memory_idle_bytes for record in records if record.memory_idle_bytes}
     facts = {
         "schema": 1,
-        "title": str(source.facts.get("title") or source.facts.get("preset") or "Run"),
-        "name": str(source.facts.get("run") or "run"),
+        "title": source.facts.name,
+        "name": source.facts.run or "run",
         "confidence": CONFIDENCE,
         "limits": {"steal": limits.steal, "foreign": limits.foreign},
-        "commit": str(mapping(source.facts.get("harness")).get("commit") or ""),
+        "commit": source.facts.harness.commit,
         "services": {
             name: _service(source, name, services.get(name), idle.get(name))
             for name in dict.fromkeys(r.service for r in records)
         },
         "rankings": [*map(_ranking, rankings)],
+        "levels": {level.text: _level_words(level) for level in _levels(records, rankings)},
         "said": PAGE | {"stopped": OF_TURNS},
         "latencies": [one for told in rankings for one in _latencies(told)],
         "words": [*words.places],
@@ -105,6 +109,20 @@ def page_data(
     if flames := [_flame(one) for one in profiles if not one.missing]:
         columns["flames"] = rounded(flames)
     return rounded(facts) | columns  # type: ignore[no-any-return]
+
+
+def _levels(records: Iterable[Record], rankings: Sequence[ToldRanking]) -> dict[Level, None]:
+    tables = [told.ranking for told in rankings]
+    rates = (found.level for table in tables for found in table.latencies)
+    return dict.fromkeys([*(one.level for one in records), *(table.level for table in tables), *rates])
+
+
+def _level_words(level: Level) -> str:
+    """A level in words, for which a knee's name is too short."""
+    if level.knee_p99_s is None:
+        return level_words(level)
+    share = f"{100 * level.knee_share:.0f} % of the knee" if level.knee_share else "knee"
+    return f"{share} (p99 ≤ {1000 * level.knee_p99_s:g} ms)"
 
 
 def _ranking(told: ToldRanking) -> dict[str, Any]:
@@ -125,7 +143,7 @@ def _latencies(told: ToldRanking) -> Iterator[dict[str, Any]]:
         for one in found.percentiles:
             services = [*one.ordered, *one.missing]
             yield {
-                **{"scenario": told.ranking.scenario, "tool": found.tool, "level": found.level},
+                **{"scenario": told.ranking.scenario, "tool": found.tool, "level": found.level.text},
                 **{"metric": str(one.metric), "rate": found.rate, "services": services},
                 **{"labels": [told.labels[name] for name in services], "ranked": len(one.figures)},
             }
@@ -169,42 +187,42 @@ def _cells_and_places(records: Iterable[Record]) -> list[tuple[Cell, list[int]]]
     """Cells with the indices of their records; each mode (solo, turns, null server) has its own cells."""
     groups = grouped(enumerate(records), lambda at: tuple(getattr(at[1], name) for name in CELL))
     # Solo windows first.
-    order = sorted(groups, key=lambda key: (MODES.index(key[0]), *map(natural, key)))
+    order = sorted(groups, key=lambda key: (MODES.index(key[0]), *map(natural, map(str, key))))
     return [(Cell(tuple(record for _, record in groups[key])), [place for place, _ in groups[key]]) for key in order]
 
 
 def _service(source: Run, name: str, facts: ServiceFacts | None, idle: int | None) -> dict[str, Any]:
-    listed = service_of(source.facts, name)
-    known: dict[str, Any] = {"package": listed.get("package"), "idle_bytes": idle} | _paths(source.facts, name)
-    caveats = caveats_of(source.facts, name)
+    service, app = source.facts.service(name), source.facts.own_app
+    known: dict[str, Any] = {"package": service.package, "idle_bytes": idle}
+    known |= _paths(service, app)
+    caveats = service.caveats
     known |= {key: caveats[key] for key in ("development", "stall", "adds", "sets") if key in caveats}
     if "default" in caveats:
         known["own_default"] = f"{caveats['default']} ({caveats.get('source')})"
     if facts is not None:
         known |= {
             **({"command": facts.command.text} if facts.command else {}),
-            **({"elsewhere": there} if own_app_of(source.facts) and (there := elsewhere(source.facts, facts)) else {}),
+            **({"elsewhere": there} if app and (there := elsewhere(app, service, facts)) else {}),
             **({"waits": waits_words(found)} if (found := waits_of(source.facts, {name: facts}).get(name)) else {}),
             "image": facts.image_id,
             "base_made": facts.base_label,
             "python_build": facts.python_build,
             "packages": [f"{package} {version}" for package, version in facts.packages.items()],
-            "versions": own_packages(source.facts, name, facts.packages),
+            "versions": service.own_packages(facts.packages),
             "missing": dict(facts.missing),
             "failure": None if facts.failure is None else ": ".join(facts.failure),
         }
     return known | {"checks": _checks(source.path, name)}
 
 
-def _paths(facts: Mapping[str, Any], name: str) -> dict[str, str]:
+def _paths(found: RunService, own: AppFacts | None) -> dict[str, str]:
     """Where a service's start script and app are in the project; for a user's own app, the app and its folder."""
-    entry, own = service_of(facts, name), own_app_of(facts)
-    if "url" in entry or not {"server", "framework"} <= entry.keys():
+    if found.url or not (found.server and found.framework):
         return {}
-    start = {"start": str(entry.get("start") or f"services/servers/{entry['server']}/start")}
-    if entry.get("framework") == own.get("name"):
-        return start | {"entry": f"{own.get('app')} in {seen_from_project(own, str(own.get('folder')))}"}
-    return start | {"app": str(entry.get("app") or f"services/frameworks/{entry['framework']}/app.py")}
+    start = {"start": found.start or f"services/servers/{found.server}/start"}
+    if own and found.framework == own.name:
+        return start | {"entry": f"{own.app} in {seen_from_project(own, own.folder)}"}
+    return start | {"app": found.app or f"services/frameworks/{found.framework}/app.py"}
 
 
 def sources_data(source: Run) -> dict[str, str]:
@@ -232,7 +250,7 @@ def _cells(
     records: Sequence[Record],
     latencies: LatenciesByCell,
     words: Words,
-    figures: Mapping[tuple[str, ...], RankedRow],
+    figures: Mapping[tuple[LoadKey, str], RankedRow],
     *,
     limits: NoiseLimits,
 ) -> Columns:
@@ -270,10 +288,10 @@ def _cells(
     return _columns(rows)
 
 
-def _in_turns(cell: Cell, figures: Mapping[tuple[str, ...], RankedRow]) -> dict[str, Any]:
+def _in_turns(cell: Cell, figures: Mapping[tuple[LoadKey, str], RankedRow]) -> dict[str, Any]:
     """The figures that a table in turns has for a cell, so that the page shows the same ones everywhere."""
     first = cell.first
-    row = figures.get((first.scenario, first.tool, first.level, first.service))
+    row = figures.get((first.load, first.service))
     if row is None or row.goodput is None:
         return {}
     goodput = row.goodput
@@ -352,7 +370,7 @@ def _columns(rows: Sequence[Mapping[str, Any]]) -> Columns:
 
 
 def _flame(profile: Profile) -> dict[str, Any]:
-    load, tree = " ".join(profile.table), tree_of(profile.stacks)
+    load, tree = str(profile.table), tree_of(profile.stacks)
     return {"service": profile.service, "load": load, "cost_us": profile.cost_us, "tree": tree}
 
 

@@ -69,20 +69,17 @@ _STALLED = re.compile(r"^some .*\btotal=(\d{1,18})$", re.M | re.A)
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """The beginning and the end of a raw output; `head` is all of it if it is short."""
+    """A raw output of so many characters; of a long one, `text` has only the beginning and the end."""
 
     characters: int
-    head: str
-    tail: str = ""
+    text: str
 
     def cut(self, most: int) -> str:
         """At most `most` characters; what is left out is counted."""
-        if self.characters <= min(most, MOST_KEPT):
-            return self.head
-        head, tail = most * 2 // 3, most - most * 2 // 3
-        if not self.tail:
-            return self.head[:head] + left_out(self.characters - most) + self.head[len(self.head) - tail :]
-        return self.head[:head] + left_out(self.characters - most) + self.tail[len(self.tail) - tail :]
+        if self.characters <= most:
+            return self.text
+        head = most * 2 // 3
+        return self.text[:head] + left_out(self.characters - most) + self.text[len(self.text) - (most - head) :]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +108,7 @@ def output_of(data: bytes) -> Output:
     if len(text) <= MOST_KEPT:
         return Output(len(text), text)
     head = MOST_KEPT * 2 // 3
-    return Output(len(text), text[:head], text[len(text) - (MOST_KEPT - head) :])
+    return Output(len(text), text[:head] + text[len(text) - (MOST_KEPT - head) :])
 
 
 def _stalled_us(pressure: Any) -> int | None:

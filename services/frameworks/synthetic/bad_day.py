@@ -37,8 +37,9 @@ from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 # Removed from the environment, because with it `import app` would start this program again.
 BAD_DAY = os.environ.pop("BAD_DAY", "")
-import app  # noqa: E402
 from common import contract, events, settings  # noqa: E402
+
+import app  # noqa: E402
 
 SILENT_S = 0.2
 LINGER_S = 0.1
@@ -249,7 +250,11 @@ class Worker:
             time.sleep(self.known["stall_s"])
 
     def drain(self) -> None:
+        """Serve no new connections; what is left to reset comes first, however busy the machine is."""
         assert self.listener
+        if self.drops:
+            self.loop.call_later(LINGER_S, self.drain)
+            return
         self.draining = True
         self.loop.remove_reader(self.listener.fileno())
         self.may_end()
@@ -315,7 +320,8 @@ def serve(known: Mapping[str, float]) -> None:
     """Listen, and do what the signals ask for, until SIGTERM."""
     asked = (signal.SIGHUP, signal.SIGTERM, signal.SIGCHLD)
     signal.signal(signal.SIGCHLD, lambda *_: None)
-    signal.pthread_sigmask(signal.SIG_BLOCK, asked)
+    # SIGUSR1 too: it would end a worker that is not yet ready for it.
+    signal.pthread_sigmask(signal.SIG_BLOCK, (*asked, signal.SIGUSR1))
     listener = socket.create_server((os.environ.get("HOST", ""), int(os.environ["PORT"])), backlog=PENDING)
     if known.get("uneven"):
         serve_unevenly(listener, known)

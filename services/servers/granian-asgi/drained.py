@@ -7,8 +7,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-from app import app as inner
 from common.contract import ECHO_LIMIT
+
+from app import app as inner
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]

@@ -6,8 +6,9 @@ Granian closes a connection without notice if the response leaves before the bod
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from app import app as inner
 from common.contract import ECHO_LIMIT
+
+from app import app as inner
 
 
 def app(environ: dict[str, Any], start_response: Callable[..., object]) -> Iterable[bytes]:

@@ -1,11 +1,14 @@
-"""gunicorn's settings, with psycopg2 patched to wait cooperatively under eventlet."""
+"""gunicorn's settings, with psycopg2, if there is one, patched to wait cooperatively under eventlet."""
 
+from contextlib import suppress
 from typing import Any
 
 from common.gunicorn_settings import *  # noqa: F403 (gunicorn reads a module's names)
 
 
 def post_fork(server: Any, worker: Any) -> None:
-    from psycogreen.eventlet import patch_psycopg
+    # A user's own app may do without psycopg2.
+    with suppress(ModuleNotFoundError):
+        from psycogreen.eventlet import patch_psycopg
 
-    patch_psycopg()
+        patch_psycopg()

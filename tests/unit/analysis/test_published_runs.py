@@ -22,6 +22,7 @@ from bench.__main__ import main
 from bench.export.judged_run import find_judged, judge_run
 from bench.records.record import load
 from bench.render.site import ANSWERS
+from bench.run.facts import read_run_facts
 from bench.run.published import SUMS, sums_of
 from bench.stats.table_verdicts import FASTER, SLOWER
 from bench.validity.run_rules import TIMER_SLACK, most_possible
@@ -228,7 +229,7 @@ def test_no_printed_mean_leaves_a_window_out(rebuilt: dict[str, Path]) -> None:
 def test_no_wait_is_answered_faster_than_it_lasts(rebuilt: dict[str, Path]) -> None:
     waiting = 0
     for name in RUNS:
-        facts = json.loads((PUBLISHED / name / "run.json").read_text())
+        facts = read_run_facts(PUBLISHED / name)
         for record in load((rebuilt[name] / "records.jsonl").read_text().split("\n")):
             most = most_possible(record, facts)
             if most is None or not record.goodput:

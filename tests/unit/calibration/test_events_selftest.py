@@ -12,13 +12,14 @@ from event_runs import event, write_events
 from make_plans import MATRIX
 
 from bench.core.errors import UserError
-from bench.plan.events.dependencies import IN_POOL
+from bench.plan.event import NO_CASE
+from bench.plan.events.dependencies import IN_POOL, THREADS_TAKEN
 from bench.records.event import Action, EventRecord, Fate, Point
 from calibration.events import APP, Known, events, known_of, report
 
 
 def known(app: str) -> Known:
-    """The behaviour of a server in services/matrix.toml."""
+    """The behaviour of a server in services/selftests.toml."""
     return known_of(MATRIX.selftests[app].environment["BAD_DAY"] or "")
 
 
@@ -105,7 +106,7 @@ def missed(record: EventRecord, *apps: str) -> set[str]:
 
 
 def test_a_pool_and_an_upstream_that_is_away_hold() -> None:
-    beside = replace(exhausted(failing_k=None), id="beside", case="threads", fates={Fate.ANSWERED: 1900})
+    beside = replace(exhausted(failing_k=None), id="beside", case=THREADS_TAKEN, fates={Fate.ANSWERED: 1900})
     text, holds = report([exhausted(), beside, replace(away(), id="away")], {NEEDS: known(NEEDS)})
     assert holds, text
     for record, figures in (
@@ -193,7 +194,7 @@ def test_containers_that_are_replaced_and_idle_connections_are_held_to_what_is_k
     ends = {f"exit_{number}_s": KNOWN.exit_s + 0.1 for number in (1, 2)} | {"killed_1": False, "killed_2": False}
     rolled = replace(stop(), id="rolled", event="rolling", window_s=9.99, sent=1000, fates={Fate.ANSWERED: 1000})
     closes = replace(
-        reload(), id="closes", event="idle-close", case="", extras={"held": 0, "idle_s": KNOWN.idle_s + 0.01}
+        reload(), id="closes", event="idle-close", case=NO_CASE, extras={"held": 0, "idle_s": KNOWN.idle_s + 0.01}
     )
     assert report([replace(rolled, extras=ends), closes], {APP: KNOWN})[1]
     for wrong in (

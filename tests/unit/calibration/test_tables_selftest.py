@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from turns_runs import facts_of, measured, service_of, table
 
-from bench.analysis.runs.compatibility import RunFacts
+from bench.analysis.runs.compatibility import ComparedRun
 from bench.core.errors import UserError
 from bench.run.folder import find_run
 from calibration.__main__ import judge_verb
@@ -87,7 +87,7 @@ def test_a_difference_is_called_at_the_look_that_the_time_reaches(
 ) -> None:
     names = {service_of("uvicorn-asgi"): "synthetic", service_of("aiohttp"): "synthetic-slower-20us"}
     windows = measured({"uvicorn-asgi": 4000, "aiohttp": 3700}, 7)
-    facts = RunFacts(
+    facts = ComparedRun(
         run=facts_of(table(names.values(), rounds=7)),
         plan=(),
         records=[
@@ -95,7 +95,7 @@ def test_a_difference_is_called_at_the_look_that_the_time_reaches(
         ],
         services={},
     )
-    monkeypatch.setattr("calibration.tables.read_facts", lambda folder: facts)
+    monkeypatch.setattr("calibration.tables.read_compared", lambda folder: facts)
     for number in range(1, 8):
         window = tmp_path / f"raw/r{number:02}/b1/json/wrk-c16/w1/one"
         window.mkdir(parents=True)

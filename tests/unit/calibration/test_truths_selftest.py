@@ -14,7 +14,7 @@ from make_plans import MATRIX, plan
 from make_run import entry
 from turns_runs import facts_of, record, table
 
-from bench.analysis.runs.compatibility import RunFacts
+from bench.analysis.runs.compatibility import ComparedRun
 from bench.analysis.tables.judge import judge_tables
 from bench.core.errors import UserError
 from bench.records.record import Cause, Record
@@ -159,7 +159,7 @@ def test_what_the_gate_refuses_is_looked_at_all_the_same() -> None:
     assert Result(KNOWN["alone-20"], (table_of([refused], []),)).impossible == 1
 
 
-def a_run(folder: Path, *names: str, verdict: str = "not enough data") -> tuple[str, RunFacts]:
+def a_run(folder: Path, *names: str, verdict: str = "not enough data") -> tuple[str, ComparedRun]:
     folder.mkdir()
     (folder / "run.json").write_text("{}")
     planned = [table(NAMES.values(), rounds=6, scenario=name) for name in names]
@@ -170,7 +170,7 @@ def a_run(folder: Path, *names: str, verdict: str = "not enough data") -> tuple[
         place = folder / f"raw/r01/b1/{one.scenario}/wrk-c16/w1/{one.service}"
         place.mkdir(parents=True)
         (place / "tool.json").write_text(json.dumps({"start_ns": 10**9, "end_ns": (3 + number) * 10**9}))
-    return str(folder), RunFacts(run=facts_of(*planned), plan=(), records=records, services={})
+    return str(folder), ComparedRun(run=facts_of(*planned), plan=(), records=records, services={})
 
 
 def test_several_runs_are_one_answer(
@@ -179,7 +179,7 @@ def test_several_runs_are_one_answer(
     runs = dict(
         [a_run(tmp_path / "one", "alone-20", "json"), a_run(tmp_path / "two", "alone-20", "coin-301", "coin-7")]
     )
-    monkeypatch.setattr("calibration.truths.read_facts", runs.__getitem__)
+    monkeypatch.setattr("calibration.truths.read_compared", runs.__getitem__)
     text, holds = truths([*runs])
     assert holds
     assert "| 4 in 2 | 0 | 0 | 0 of 4 | 0 | 0 | 6 s | holds |" in text
@@ -192,13 +192,13 @@ def test_several_runs_are_one_answer(
 
 def test_a_false_word_of_one_run_is_the_exit_status(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     runs = dict([a_run(tmp_path / "one", "alone-20"), a_run(tmp_path / "two", "alone-20", verdict="slower")])
-    monkeypatch.setattr("calibration.truths.read_facts", runs.__getitem__)
+    monkeypatch.setattr("calibration.truths.read_compared", runs.__getitem__)
     assert judge_verb(["truths", *runs]) == 1
 
 
 def test_a_run_of_something_else_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, facts = a_run(tmp_path / "one", "json")
-    monkeypatch.setattr("calibration.truths.read_facts", lambda _: facts)
+    monkeypatch.setattr("calibration.truths.read_compared", lambda _: facts)
     with pytest.raises(UserError, match="none of the tables"):
         truths([folder])
 

@@ -85,9 +85,7 @@ def refused(capsys: Capture) -> str:
     return capsys.readouterr().err
 
 
-def test_an_archive_has_a_limit_of_bytes_and_of_files(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
-) -> None:
+def test_archive_limits_of_bytes_and_files(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     publish({"raw/a": bytes(3 << 20), "raw/b": bytes(3 << 20), "plan.jsonl": b""})
     assert find_run("evil").name == "evil"
     for limit, most in (("MOST_UNPACKED", 5 << 20), ("MOST_FILES", 2)):

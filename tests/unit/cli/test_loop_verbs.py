@@ -9,12 +9,15 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from an_app import an_app
 from captured import Capture
 from make_run import entry, write_run
 
 from bench.__main__ import main
 from bench.load import far_counters
-from bench.schedule.failures import build_error
+from bench.own_app.app import write_app
+from bench.own_app.trace import BEGIN
+from bench.schedule.build_log import build_error
 from driver.messages import Host, OwnApp, Service, host_of
 
 NAME = "aiohttp-py313-debian"
@@ -28,7 +31,7 @@ NAME = "aiohttp-py313-debian"
             ["build"],
             {"build.log": "#1 ok\n#2 1.2 fine\n1.234 no such package\n"},
             "build failed",
-            f"no such package (the whole log is in raw/services/{NAME}/build.log)",
+            f"no such package (the whole log is in results/RUN/raw/services/{NAME}/build.log)",
         ),
         (["start"], {"start.log": "a\nno image\n"}, "did not start", "no image"),
         (["start"], {}, "did not start", ""),
@@ -78,6 +81,7 @@ def test_why_a_service_is_not_loaded(  # noqa: PLR0917
     write_run(tmp_path, [entry("aiohttp")])
     for name, text in files.items():
         (tmp_path / "raw/services" / NAME / name).write_text(text)
+    detail = detail.replace("results/RUN", f"results/{tmp_path.name}")
     assert main(["service-failed", str(tmp_path), NAME, *arguments]) == 0
     assert capsys.readouterr().out == f"{NAME}: {outcome}: {detail}\n"
     failure = json.loads((tmp_path / "raw/services" / NAME / "failure.json").read_text())
@@ -129,6 +133,71 @@ def test_a_build_without_repeated_words_has_its_last_error() -> None:
     assert build_error("all is well\n") == ""
 
 
+def test_a_failed_build_of_an_own_app_says_what_to_give_and_one_of_the_matrix_does_not(tmp_path: Path) -> None:
+    write_run(tmp_path, [entry("aiohttp")])
+    log = tmp_path / "raw/services" / NAME / "build.log"
+    log.write_text(PIP.format(tail="2.42 exit code: 1\n"))
+    where = f"(the whole log is in results/{tmp_path.name}/raw/services/{NAME}/build.log)"
+    facts = json.loads((tmp_path / "run.json").read_text())
+    for own, advice in (
+        (None, "."),
+        ({"apt": []}, ": add --apt 'libpq-dev gcc'"),
+        ({"apt": ["libmagic1"]}, ": give --apt 'libmagic1 libpq-dev gcc'"),
+    ):
+        (tmp_path / "run.json").write_text(json.dumps(facts | {"own_app": own}))
+        assert main(["service-failed", str(tmp_path), NAME, "build"]) == 0
+        failure = json.loads((log.parent / "failure.json").read_text())
+        assert failure["detail"] == f"Error: pg_config executable not found{advice} {where}"
+
+
+def test_what_a_test_import_lacks_is_said_with_its_exception(tmp_path: Path, capsys: Capture) -> None:
+    write_run(tmp_path, [entry("aiohttp")])
+    (tmp_path / "app").mkdir()
+    write_app(tmp_path / "app", an_app(apt=("gcc",)))
+    error = "ImportError: libGL.so.1: cannot open shared object file: No such file or directory"
+    (tmp_path / "app/import.txt").write_text(
+        f'Traceback (most recent call last):\n  File "/srv/app/main.py", line 2, in <module>\n    import cv2\n{error}\n'
+    )
+    assert main(["own-trace", str(tmp_path / "app"), str(tmp_path / "app/import.txt")]) == 0
+    assert capsys.readouterr().out.splitlines()[-2:] == [
+        error,
+        f"{error} (main.py, line 2): give --apt 'gcc libgl1 libglib2.0-0'",
+    ]
+    log = tmp_path / "app/before.txt"
+    for text, hint, words in (
+        ("starts\nsh: 1: alembic: not found\n", "", "sh: 1: alembic: not found"),
+        ("starts\nsh: 1: alembic: not found.\n", "mend that", "sh: 1: alembic: not found: mend that"),
+        ("", "mend that", "its log is empty: mend that"),
+        # A hint of its own.
+        ("ImportError: libpq.so.5: cannot open shared object file", "x", "{}: give --apt 'gcc libpq5'"),
+        (f"{BEGIN}\nSyntaxError: no\n", "x", "{}SyntaxError: no: mend it, or give --python with the Python that"),
+        (f"{BEGIN}\nKeyError: 1\n", "x", "{}KeyError: 1: x"),
+    ):
+        log.write_text(text)
+        assert main(["own-trace", str(tmp_path / "app"), str(log), *([hint] if hint else [])]) == 0
+        last = capsys.readouterr().out.splitlines()[-1]
+        assert last.startswith(words.format("" if text.startswith(BEGIN) else text))
+
+
+def test_why_requirements_cannot_be_locked(tmp_path: Path, capsys: Capture) -> None:
+    write_app(tmp_path, an_app())
+    for log, words in (
+        (PIP.format(tail=""), "Error: pg_config executable not found: add --apt 'libpq-dev gcc'\n"),
+        ("#9 0.5   × No solution found when resolving dependencies:\n", ""),
+        # A compiler's error is no cause in plain words, but there is something to give.
+        (
+            "#9 9.1 g++: error: no such thing\n#9 9.1 ERROR: Failed building wheel for six\n",
+            "#9 9.1 ERROR: Failed building wheel for six: give an older --python if six has a wheel for that\n",
+        ),
+    ):
+        (tmp_path / "app-build.log").write_text(log)
+        assert main(["own-build-cause", str(tmp_path), "app-lock"]) == 0
+        assert capsys.readouterr().out == words
+    # What the app's folder has is built on every Python.
+    assert main(["own-build-cause", str(tmp_path), "app-wheels"]) == 0
+    assert capsys.readouterr().out == ""
+
+
 def test_the_driver_reads_the_services_as_they_are() -> None:
     facts = {"image": "bench/it's $HOME", "base_image": "python:3.13", "concurrent": True, "routes": ["json", "db-raw"]}
     facts["framework"] = "flask"
@@ -148,13 +217,11 @@ def test_the_driver_reads_the_services_as_they_are() -> None:
             "there": Service(url="http://127.0.0.1:8000/"),
         },
         ("loadgen", "upstream", "own-postgres"),
-        own_app=OwnApp("main:app", variables=("KEY",), writes=True),
+        own_app=OwnApp("main:app", variables=("KEY",), writes=True, folder="/it's"),
     )
 
 
-def test_counters_are_served_of_listed_containers_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
-) -> None:
+def test_counters_of_listed_containers_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     (tmp_path / "web").mkdir()
     (tmp_path / "web/cpu.stat").write_text("usage_usec 7\n")
     listed = tmp_path / "containers.json"

@@ -11,7 +11,7 @@ from bench.__main__ import main
 from bench.cli.names import LISTS
 from bench.core.errors import LISTED, unknown
 from bench.matrix.load import load_matrix
-from bench.plan.levels import parse_level
+from bench.tools.levels import Level
 
 
 def listed(what: str, capsys: Capture) -> dict[str, str]:
@@ -59,6 +59,11 @@ def test_all_names_are_those_of_the_matrix(capsys: Capture) -> None:
         ("scenarios", "echo", 'POST /echo {"message":"Hello, World!"}'),
         ("tools", "vegeta", "levels such as r500, knee:p99=50ms, knee70:p99=50ms and share50"),
         ("levels", "c100r8000", "100 connections, at most 8,000 requests/s in all (closed loop); by hey"),
+        (
+            "levels",
+            "c16close",
+            "16 connections at once, each closed after one response (closed loop); also r500close; by wrk, ab and hey",
+        ),
         ("knobs", "WORKERS", "a whole number above 0; every server"),
         ("knobs", "UVICORN_*", "variables that uvicorn and uvicorn-h11 read"),
     ],
@@ -69,7 +74,7 @@ def test_a_few_words_explain_a_name(what: str, name: str, words: str, capsys: Ca
 
 
 def test_each_level_listed_is_one(capsys: Capture) -> None:
-    assert len({parse_level(form).name for form in listed("levels", capsys)}) == 8
+    assert len({Level.parse(form) for form in listed("levels", capsys)}) == 9
 
 
 @pytest.mark.parametrize(

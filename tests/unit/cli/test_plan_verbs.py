@@ -40,15 +40,18 @@ def test_the_state_of_a_host_is_read_from_its_files(tmp_path: Path) -> None:
     assert (bare.busy, bare.steal, bare.governors, bare.on_battery) == (None, None, (), None)
 
 
-def test_what_is_wanted_is_read_from_the_plan() -> None:
-    options = parse_selection(["--quiet", "--stack", "aiohttp,tornado", "--scenario", "json"])
+def test_what_is_wanted_is_read_from_the_plan(tmp_path: Path) -> None:
+    options = parse_selection(["--quiet", "--stack", "aiohttp,tornado", "--scenario", "json", "--max-time", "1"])
     assert options.quiet and "--quiet" not in options.command_line
     plan, _, _ = plan_of(options)
-    here = {service.image + ":latest" for service in plan.services}
-    ready, missing = wanted_of(plan, 60.0, here), wanted_of(plan, None, set())
-    assert (ready.mode, ready.services, ready.tables, ready.max_time_s) == ("turns", 2, 1, 60.0)
-    assert missing.prepared_s > ready.prepared_s > 0 and ready.first_look_s > 0
-    assert wanted_of(plan, None, None) == wanted_of(plan, None, here)
+    unknown = wanted_of(plan, options)
+    assert (unknown.mode, unknown.services, unknown.tables, unknown.max_time_s) == ("turns", 2, 1, 60.0)
+    options.images = str(tmp_path / "images")
+    Path(options.images).touch()
+    missing = wanted_of(plan, options)
+    assert missing.prepared_s > unknown.prepared_s > 0 and unknown.first_look_s > 0
+    Path(options.images).write_text("\n".join(f"{service.image}:latest" for service in plan.services))
+    assert wanted_of(plan, options) == unknown
 
 
 def test_a_list_says_it_too(capsys: Capture) -> None:

@@ -71,6 +71,38 @@ def test_another_answer_is_final_and_where_none_comes_it_may_be_tried_again(
     assert failure is not None and failure.get("final") is final and detail in str(failure["detail"])
 
 
+def test_expected_redirect_on_every_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    def ask(client: Client, _: Request) -> Answer:
+        return Answer(302, (("Location", f"{client.base_url}{place}"),), b"", 0.01)
+
+    monkeypatch.setattr(Client, "ask", ask)
+    run, place = write_run(tmp_path, [entry("aiohttp")]), "/done"
+    add_app(run, Target("one", "POST", "/a"))
+    assert main(["own-answers", "record", str(run), "uvicorn-shop"]) == 1
+    hint = (
+        'choose other requests with --targets FILE, or if that is right, give --expect FILE with {"POST /a": {"status":'
+    )
+    assert f"POST /a gives 302, a redirect to /done; {hint}" in capsys.readouterr().out
+    write_app(run / FOLDER, an_app(Target("one", "POST", "/a"), expect=({"status": 302},)))
+    assert main(["own-answers", "record", str(run), "uvicorn-shop"]) == 0
+    (answer,) = json.loads((run / FOLDER / "answers.json").read_text())["answers"]
+    assert (answer["status"], answer["location"]) == (302, "/done")
+    assert main(["own-answers", "check", str(run), NAME]) == 0
+    # A server beside the app has its own address, too.
+    beside, name = make(tmp_path / "beside", "http://127.0.0.1:8000", scenario="one", method="POST", path="/a")
+    write_services(beside, {name: {"url": "http://127.0.0.1:8000"}})
+    assert main(["target-answers", str(beside), name]) == 2
+    add_app(beside, Target("one", "POST", "/a"))
+    write_app(beside / FOLDER, an_app(Target("one", "POST", "/a"), expect=({"status": 302},)))
+    assert main(["target-answers", str(beside), name]) == 0
+    place = "/error"
+    assert main(["own-answers", "check", str(run), NAME]) == 1
+    failure = json.loads((run / "raw/services" / NAME / "failure.json").read_text())
+    assert failure["detail"].endswith(
+        "gives 302 without a content type, to /done; here 302 without a content type, to /error"
+    )
+
+
 class App(FakeApp):
     """Answers /x, and counts the requests."""
 
@@ -120,18 +152,14 @@ def test_what_it_answers_first_is_right_from_then_on(tmp_path: Path, server: Fak
 
 
 @pytest.mark.parametrize(("status", "words"), [(500, "GET /x gives 500: hello"), (302, "GET /x gives 302: hello")])
-def test_an_error_or_a_redirect_is_no_answer_to_measure(
-    tmp_path: Path, server: FakeService, capsys: Capture, status: int, words: str
-) -> None:
+def test_unfit_first_answers(tmp_path: Path, server: FakeService, capsys: Capture, status: int, words: str) -> None:
     run, name = make(tmp_path, server.url)
     server.app.status = status
     assert ask(run, name, capsys) == (2, f"bench: --target {server.url} cannot be measured: {words}")
     assert not (run / "raw/services" / name / "answers.json").exists()
 
 
-def test_one_that_does_not_answer_ends_a_run_that_begins_and_fails_in_one_that_goes_on(
-    tmp_path: Path, server: FakeService, capsys: Capture
-) -> None:
+def test_silent_target_in_a_new_and_in_a_resumed_run(tmp_path: Path, server: FakeService, capsys: Capture) -> None:
     url = "http://127.0.0.1:1"
     run, name = make(tmp_path, url)
     words = "GET /x: connection refused"
@@ -151,15 +179,15 @@ def test_a_service_of_the_run_is_no_such_server(tmp_path: Path, capsys: Capture)
 
 
 def test_beside_an_app_the_selection_is_checked_before_its_requirements_are_resolved(capsys: Capture) -> None:
-    assert main(["target-check", "--server", "uvicorn", "--target", "http://127.0.0.1:8000"]) == 0
-    assert main(["target-check", "--target", "http://127.0.0.1:8000/x"]) == 2
-    assert main(["target-check", "--target", "http://192.0.2.1/"]) == 2
+    assert main(["own-selection", "--server", "uvicorn", "--target", "http://127.0.0.1:8000"]) == 0
+    assert main(["own-selection", "--target", "http://127.0.0.1:8000/x"]) == 2
+    assert main(["own-selection", "--target", "http://192.0.2.1/"]) == 2
     assert "is not this machine" in capsys.readouterr().err
+    assert main(["own-selection", "--stack", "uvicorn-flask"]) == 2
+    assert "choose servers with --server" in capsys.readouterr().err
 
 
-def test_beside_an_app_it_is_compared_with_the_apps_answers_where_it_runs(
-    tmp_path: Path, server: FakeService, capsys: Capture
-) -> None:
+def test_target_is_compared_with_the_recorded_answers(tmp_path: Path, server: FakeService, capsys: Capture) -> None:
     run, name = make(tmp_path, server.url, scenario="mix")
     write_services(run, {name: {"url": server.url}})
     targets = (Target("one", path="/x"), Target("two", path="/x?b"))

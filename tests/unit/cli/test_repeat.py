@@ -49,9 +49,7 @@ def words_of(run: Path, *otherwise: str, capsys: Capture) -> dict[str, Any]:
     return words
 
 
-def test_the_plan_settings_and_seed_are_the_same(
-    first: Path, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_same_plan_and_settings(first: Path, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     words = words_of(first, capsys=capsys)
     assert words["selection"] == [*SELECTION, f"--again={first}"]
     (base,) = words["bases"]
@@ -68,9 +66,22 @@ def test_the_plan_settings_and_seed_are_the_same(
     assert re.search(r"repeats\W+first\b", (second / "report.md").read_text())
 
 
-def test_options_and_exported_settings_go_before(
-    first: Path, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_flags_are_repeated_and_choose_services(tmp_path: Path, capsys: Capture) -> None:
+    flags = ["--flags", "uvicorn: --http h11 --root-path '/a b'", "--flags=uvicorn: --loop=asyncio"]
+    selection = ["--stack", "uvicorn-asgi", "--scenario", "json", "--controls", "none", "--seed", "5", *flags]
+    first = make_run(parse_selection(selection), tmp_path / "first")
+    settings = [one["settings"] for one in facts_of(first)["services"].values()]
+    assert settings[0] == "FLAGS=none" and settings[2] == "FLAGS=--loop=asyncio" and len(settings) == 3
+    words = words_of(first, capsys=capsys)["selection"]
+    assert words == [*selection, f"--again={first}"]
+    second = make_run(parse_selection(words), tmp_path / "second")
+    assert (second / "services.yml").read_text() == (first / "services.yml").read_text()
+    assert chooses_the_same(words, selection) and not chooses_the_same(words, selection[:-1])
+    other = words_of(first, "--flags", "uvicorn: --ws none", capsys=capsys)["selection"]
+    assert [word for word in other if "--ws" in word or "h11" in word] == ["uvicorn: --ws none"]
+
+
+def test_overridden_options(first: Path, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     words = words_of(first, "--rounds", "2", capsys=capsys)
     monkeypatch.setenv("WORKERS", "2")
     monkeypatch.setenv("BENCH_BASES", f"{words['bases'][0]}=sha256:9")
@@ -120,19 +131,42 @@ def test_the_options_of_an_own_app_are_those_that_were_given(tmp_path: Path, cap
     source.mkdir()
     out.mkdir()
     (source / "main.py").write_text("from flask import Flask\napp = Flask(__name__)\n")
-    given = ["--folder", "/home/me/My shop", "--app", "main:app", "--before", "python3 seed.py"]
+    given = [
+        "--folder",
+        "/home/me/My shop",
+        "--app",
+        "main:app",
+        "--before",
+        "python3 seed.py",
+        "--apt",
+        "gcc, libpq-dev",
+    ]
+    (source / "Dockerfile").write_text("FROM python:3.12\n")
     assert main(["own-app", str(out), *given, "--source", str(source)]) == 0
-    assert capsys.readouterr().out == "py313 3.13\n"
+    said = capsys.readouterr()
+    assert said.out == "py313 3.13\n"
+    assert said.err.splitlines() == [
+        "the folder does not say what it requires: give --requirements FILE",
+        "Dockerfile has Python 3.12, and 3.13 is measured: give --python 3.12 for that",
+        "main:app speaks wsgi (flask.Flask)",
+    ]
     app = read_app(out)
-    assert app.options == ("--app", "/home/me/My shop", "main:app", "--before", "python3 seed.py")
+    assert app.options[:5] == ("--app", "/home/me/My shop", "main:app", "--before", "python3 seed.py")
+    assert app.options[5:] == ("--apt", "gcc, libpq-dev")
     assert app.facts()["options"] == app.options
+    # What is given is not questioned.
+    (tmp_path / "requirements.txt").write_text("flask\n")
+    given += ["--python", "3.13", "--requirements", "requirements.txt"]
+    given += ["--requirements-here", str(tmp_path / "requirements.txt")]
+    assert main(["own-app", str(out), *given, "--source", str(source)]) == 0
+    assert capsys.readouterr().err == "main:app speaks wsgi (flask.Flask)\n"
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
         ("[]", "is not a JSON object"),
-        ('{"refs": {"base": "sync"}, "seed": 1, "command": []}', "is a run of two refs: repeat it with"),
+        ('{"refs": {"base": {"ref": "sync"}}, "seed": 1, "command": []}', "is a run of two refs: repeat it with"),
         ('{"run": "contract", "knobs": {}}', "has no selection to repeat: it only checked services"),
     ],
 )
@@ -168,6 +202,12 @@ COMMAND = ["--stack", "aiohttp,tornado", "--scenario=json", "--stack", "sanic", 
             ["--target", "http://b"],
             ["--rounds", "2", "--target", "http://b", "--seed", "7"],
         ),
+        (["--package", "a==1", "--with", "b==1"], ["--package", "a==2"], ["--package", "a==2", "--seed", "7"]),
+        (
+            ["--package", "a==1", "--with=b==1"],
+            ["--with", "b==2"],
+            ["--package", "a==1", "--with", "b==2", "--seed", "7"],
+        ),
         (
             ["--target", "http://a", "--i-own-this-target", "--rounds", "2"],
             ["--rounds", "4"],
@@ -175,9 +215,7 @@ COMMAND = ["--stack", "aiohttp,tornado", "--scenario=json", "--stack", "sanic", 
         ),
     ],
 )
-def test_what_is_given_again_takes_the_place_of_what_it_was(
-    command: list[str], otherwise: list[str], words: list[str]
-) -> None:
+def test_options_replace_those_of_the_run(command: list[str], otherwise: list[str], words: list[str]) -> None:
     assert repeated(command, 7, otherwise) == words
 
 
@@ -193,9 +231,7 @@ def test_services_are_chosen_by_some_options_alone(other: list[str], same: bool)
     "words",
     [["--own-app=results/x"], ["--rounds", "2", "--images", "/etc/passwd"], ["--profile", "--sides=/", "--quiet"]],
 )
-def test_options_that_only_scripts_give_are_not_taken_from_a_run(
-    words: list[str], first: Path, capsys: Capture
-) -> None:
+def test_internal_options_are_not_taken_from_a_run(words: list[str], first: Path, capsys: Capture) -> None:
     (first / "run.json").write_text(json.dumps(facts_of(first) | {"command": words}))
     assert main(["again", str(first)]) == 2
     assert "first was edited: no run has an option --" in capsys.readouterr().err

@@ -79,9 +79,7 @@ def test_wrong_types_in_tool_json_are_null_with_a_reason(key: str, folder: Path)
 @pytest.mark.parametrize(
     ("health", "valid"), [([], True), ("200", True), ({"status": "200"}, False), ({"status": [200]}, False)]
 )
-def test_a_malformed_health_check_is_no_check_and_a_status_of_another_type_is_not_200(
-    health: Any, valid: bool, folder: Path
-) -> None:
+def test_malformed_health_check_and_status(health: Any, valid: bool, folder: Path) -> None:
     line = lines_of(folder)[0]
     write_measurement(folder, line, output_of(line, 4000), tool={"health_after": health})
     record = build(folder)[0]

@@ -194,9 +194,7 @@ def test_other_verifiers_are_kept_out_once_for_all_checks_that_count() -> None:
 
 
 @pytest.mark.parametrize("bursts", [1, 2, 3])
-def test_a_statement_of_another_service_is_not_taken_for_this_ones(
-    monkeypatch: pytest.MonkeyPatch, bursts: int
-) -> None:
+def test_statements_of_another_service_are_not_counted(monkeypatch: pytest.MonkeyPatch, bursts: int) -> None:
     """It falls into so many bursts of a route. After the third, nobody else is presumed."""
     late = [*range(bursts)]
 

@@ -80,7 +80,8 @@ def test_a_failed_check_without_a_failure_file_fails_the_service(tmp_path: Path,
 
 def test_skipped_cells_are_counted_by_cause(tmp_path: Path, capsys: Capture) -> None:
     folder = make_run(tmp_path / "run", {"fine": ([GOOD], None)})
-    skipped = [{"cause": "not offered"}, {"cause": "not offered"}, {"cause": "no image"}]
+    causes = ("not offered", "not offered", "no image")
+    skipped = [{"service": "fine", "cause": cause} for cause in causes]
     (folder / "run.json").write_text(json.dumps({"services": {"fine": None}, "skipped": skipped}))
     assert summary_verb([str(folder), "--quiet"]) == 0
     assert capsys.readouterr().out.splitlines()[:-1] == ["skipped: 2 (not offered)", "skipped: 1 (no image)"]
@@ -169,7 +170,7 @@ def test_without_the_rights_and_without_an_own_bind_it_is_skipped_with_the_reaso
 
 def test_what_was_read_replaces_own_and_nothing_else() -> None:
     written = with_own(TABLE, {"other": {"backlog": 7, "nodelay": 0}})
-    assert written == TABLE.replace("own = {}", "own = { backlog = 7, nodelay = 0 }")
+    assert written == TABLE.replace("own = {}", "own = {backlog=7, nodelay=0}")
     assert with_own(TABLE, {}) == TABLE
 
 

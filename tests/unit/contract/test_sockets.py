@@ -7,7 +7,7 @@ import os
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -50,7 +50,7 @@ def own_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "4194304").mkdir()
     (tmp_path / "self").mkdir()
     monkeypatch.setattr(sockets, "PROC", tmp_path)
-    monkeypatch.setattr(sockets, "_process", lambda pid: nullcontext(0))
+    monkeypatch.setattr(os, "pidfd_open", lambda pid: os.open(os.devnull, os.O_RDONLY))
     monkeypatch.setattr(sockets, "_duplicate", duplicate)
 
 

@@ -12,7 +12,7 @@ from simulated_clock import SimulatedClient, SimulatedClock
 from bench.contract import checks
 from bench.contract.answers import Mismatch, TooLate
 from bench.contract.checks import Check, Target, final_count
-from bench.contract.client import Client, Clock, Request, TimedOut
+from bench.contract.client import Client, Clock, TimedOut
 
 
 def run(check: Check, takes: Callable[[float], float]) -> None:
@@ -90,15 +90,6 @@ def test_an_answer_at_the_timeout_counts_and_one_after_it_does_not() -> None:
         with pytest.raises(TimedOut, match=r"^no complete answer within 2 s$"):
             client.get("/?duration=2001")
         assert service.clock.monotonic_ns() == 4_000_000_000
-
-
-def test_concurrent_requests_wait_concurrently_on_simulated_time() -> None:
-    with FakeService() as service:
-        answers = SimulatedClient(service.url, 30, service.clock).burst(Request("/?duration=500"), 8)
-        assert [answer.seconds for answer in answers] == [0.5] * 8
-    with FakeService("one request at a time") as service:
-        answers = SimulatedClient(service.url, 30, service.clock).burst(Request("/?duration=500"), 8)
-        assert sorted(answer.seconds for answer in answers) == [0.5 * n for n in range(1, 9)]
 
 
 def test_a_real_delay_changes_no_simulated_time() -> None:

@@ -10,7 +10,7 @@ import pytest
 from captured import Capture
 from pretend_engine import PretendEngine, made_run, pretend_docker
 
-from driver.docker import Done
+from driver.docker import CONFINED, Done
 from driver.failure import Failure
 from driver.lifecycle import begin
 from driver.messages import OwnApp
@@ -36,7 +36,7 @@ def built(
     calls = pretend_docker(run.root, monkeypatch, fails)
     calls.write_text("")
     engine = PretendEngine(run)
-    build.build_services(engine)
+    build.build_images(engine, build.images_to_build(engine))
     begin = BUILDS.format(run.folder)
     builds = [line[len(begin) :] for line in calls.read_text().splitlines() if line.startswith(begin)]
     return builds, engine.calls("service-failed")
@@ -65,9 +65,7 @@ def shared(root: Path) -> Run:
     return replace(run, host=replace(run.host, services=services))
 
 
-def test_an_image_that_services_share_is_built_once_and_its_failure_is_that_of_each(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_shared_image_is_built_once_and_fails_all_services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = shared(tmp_path)
     assert built(run, monkeypatch) == (["app-1 other"], [])
     builds, failures = built(run, monkeypatch, broken="app-1")
@@ -76,22 +74,27 @@ def test_an_image_that_services_share_is_built_once_and_its_failure_is_that_of_e
     assert (run.service_folder("app-8") / "build.log").read_text() == "no such package\n"
 
 
-def test_a_run_that_goes_on_builds_no_image_that_one_of_its_services_has_begun_with(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_resumed_run_keeps_the_images_that_it_began_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = shared(tmp_path)
     (run.service_folder("app-8") / "image.id").write_text("sha256:5\n")
     assert built(run, monkeypatch)[0] == ["other"]
     assert "tag sha256:5 bench/app\n" in (tmp_path / "docker.calls").read_text()
     (run.service_folder("other") / "image.id").write_text("sha256:6\n")
     gone = pretend_docker(tmp_path / "scripts", monkeypatch, "[[ $1 != tag || $2 != sha256:5 ]]")
-    build.build_services(PretendEngine(run))
+    engine = PretendEngine(run)
+    build.build_images(engine, build.images_to_build(engine))
     assert gone.read_text().splitlines()[-1] == BUILDS.format(run.folder) + "app-1"
 
 
-def test_a_base_that_cannot_be_had_is_a_failure_of_its_services(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Capture
-) -> None:
+def test_resumed_run_does_not_build_failed_services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = shared(tmp_path)
+    (run.service_folder("app-1") / "failure.json").write_text("{}")
+    assert built(run, monkeypatch)[0] == ["app-1 other"]
+    (run.service_folder("app-8") / "failure.json").write_text("{}")
+    assert built(run, monkeypatch)[0] == ["other"]
+
+
+def test_missing_base_fails_its_services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Capture) -> None:
     run = made_run(tmp_path, "a", "b")
     run = replace(run, host=replace(run.host, services={**run.services, "b": replace(run.services["b"], base="x:1")}))
     builds, failures = built(run, monkeypatch, missing="echo x:1")
@@ -122,44 +125,111 @@ APP = OwnApp("main:app", before="./load rows")
 COMPOSE = "compose --project-name bench-a-run --file {}/compose.yml "
 
 
+def called(calls: Path, *first: str) -> list[str]:
+    """The calls of docker that begin with one of these words."""
+    return [line for line in calls.read_text().splitlines() if line.split()[0] in first]
+
+
 def engine_with(root: Path, *targets: str, app: OwnApp | None = APP, **services: list[str]) -> PretendEngine:
     return PretendEngine(made_run(root, "a", "b", "c", "d", own_app=app, targets=targets), **services)
 
 
-def test_its_services_come_up_it_is_imported_its_command_runs_and_answers_are_recorded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
-) -> None:
-    calls = pretend_docker(tmp_path, monkeypatch, "echo said")
+def begun(engine: PretendEngine, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The calls that matter, after the verbs `build` and `begin`."""
+    for verb in (build, begin):
+        monkeypatch.setattr(verb, "open_run", lambda name: engine.run)
+        monkeypatch.setattr(verb, "engine_of", lambda run: engine)
+    monkeypatch.setattr(build, "missing_bases", lambda *_: set())
+    engine.run.root.joinpath("docker.calls").write_text("")
+    assert build.main(["a-run"]) == begin.main(["a-run"]) == 0
+    lines = engine.run.root.joinpath("docker.calls").read_text().splitlines()
+    told = [line for line in lines if line.startswith(("compose", "exec", "run", "rm", "volume"))]
+    # The two of a pipe start at the same time.
+    pipes = [at for at, line in enumerate(told) if line.startswith("run --rm --interactive")]
+    for at in pipes:
+        other = at - 1 if "/app/changes" in told[at - 1] else at + 1
+        low, high = sorted((at, other))
+        told[low], told[high] = sorted((told[low], told[high]))
+    return told
+
+
+def test_app_is_tried_in_the_first_image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    pretend_docker(tmp_path, monkeypatch, "[[ $1 != run ]] || cat >/dev/null; echo said")
     engine = engine_with(tmp_path)
     (engine.run.service_folder("a") / "failure.json").write_text("{}")
-    monkeypatch.setattr(begin, "open_run", lambda name: engine.run)
-    monkeypatch.setattr(begin, "engine_of", lambda run: engine)
-    assert begin.main(["a-run"]) == 0
-    compose = COMPOSE.format(engine.run.folder)
-    once = "run --rm --no-deps --no-TTY --name bench-a-run-once --entrypoint  b"
-    assert [line for line in calls.read_text().splitlines() if line.startswith(("compose", "rm"))] == [
-        f"{compose}up --detach --no-build --no-recreate --wait --wait-timeout 120 own-redis",
-        f"{compose}{once} python3 -c import app",
-        "rm --force --volumes bench-a-run-once",
-        f"{compose}{once} sh -c {own_app.BEFORE}./load rows",
+    compose, builds = COMPOSE.format(engine.run.folder), BUILDS.format(engine.run.folder)
+    once = f"{compose}run --detach --rm --no-deps --name bench-a-run-once --entrypoint sleep b"
+    keeper = f"run --rm --interactive --label bench.run=bench-a-run {' '.join(CONFINED)} --network none --memory 256m"
+    keeper += " --ulimit nofile=1024 --user 0:0 --volume bench-a-run_app-changes:/to:nocopy bench/loadgen sh -c "
+    ready = f"{compose}up --detach --no-build --no-recreate --wait --wait-timeout 120 own-redis"
+    before = [
+        f"{once} 360",
+        f"exec bench-a-run-once /app/fill-folder sh -c {own_app.BEFORE}./load rows",
+        # The two of a pipe start at the same time.
+        *sorted(("exec bench-a-run-once /app/changes", keeper + "head --bytes=300M >/to/changes.tar")),
         "rm --force --volumes bench-a-run-once",
     ]
-    assert engine.calls() == ["dependencies", "start b", "own-answers record a-run b", "stop b"]
+    assert begun(engine, monkeypatch) == [
+        f"{compose}build --progress plain own-redis",
+        f"{builds}b",
+        ready,
+        f"{once} 90",
+        "exec bench-a-run-once /app/fill-folder python3 -c import app",
+        "rm --force --volumes bench-a-run-once",
+        *before,
+        f"{builds}c d",
+    ]
+    steps = ["dependencies", "start b", "own-answers record a-run b", "stop b"]
+    assert engine.calls(*(step.split()[0] for step in steps)) == ["dependencies", *steps]
     assert (engine.run.folder / "app/import.txt").read_text() == "said\n"
     assert (engine.run.service_folder("b") / "server.log").read_text() == "last words of b\n"
-    assert capsys.readouterr().err == "before the load: ./load rows\nright answers recorded on b\n"
+    told = "building 3 services\nbefore the load: ./load rows\nright answers recorded on b\n"
+    assert capsys.readouterr().err == told
     (engine.run.folder / "app/answers.json").write_text("{}")
-    calls.write_text("")
-    own_app.ready_own_app(engine)
     # A resumed run has new, empty services: they are filled again, and nothing is recorded anew.
-    assert [line for line in calls.read_text().splitlines() if line.startswith(("compose", "rm", "volume"))] == [
+    volumes = ["volume ls --quiet --filter label=com.docker.compose.project=bench-a-run", "volume rm said"]
+    assert begun(engine, monkeypatch) == [
+        f"{compose}build --progress plain own-redis",
+        f"{builds}b c d",
         "rm --force --volumes bench-a-run-own-redis-1",
-        "volume ls --quiet --filter label=com.docker.compose.project=bench-a-run",
-        "volume rm said",
-        f"{compose}up --detach --no-build --no-recreate --wait --wait-timeout 120 own-redis",
-        f"{compose}{once} sh -c {own_app.BEFORE}./load rows",
-        "rm --force --volumes bench-a-run-once",
+        *volumes,
+        ready,
+        *before,
     ]
+    # Without such services, the volume with what the command has changed is new all the same.
+    engine.run = replace(engine.run, host=replace(engine.run.host, dependencies=("loadgen",)))
+    assert begun(engine, monkeypatch) == [f"{builds}b c d", *volumes, *before]
+
+
+@pytest.mark.parametrize(
+    ("broken", "there", "order"),
+    [
+        ("none", "", ["a", "import a", "b c d"]),
+        # What one server lacks, another may have.
+        ("a", "", ["a", "b c d", "import b"]),
+        ("none", "abcd", ["import a"]),
+        ("none", "bd", ["a", "import a", "c"]),
+        ("a", "bd", ["a", "c", "import b"]),
+    ],
+)
+def test_the_first_image_is_the_first_that_is_there_or_can_be_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str, there: str, order: list[str]
+) -> None:
+    pretend_docker(tmp_path, monkeypatch, f'[[ " $* " != *" build "*" {broken} "* ]]')
+    engine = engine_with(tmp_path, app=replace(APP, before=""))
+    for name in there:
+        (engine.run.service_folder(name) / "image.id").write_text("sha256:5\n")
+    monkeypatch.setattr(own_app, "import_own_app", lambda *words: build.docker("compose", f"import {words[-1]}"))
+    builds = BUILDS.format(engine.run.folder)
+    steps = [line.removeprefix(builds).removeprefix("compose ") for line in begun(engine, monkeypatch)]
+    assert [step for step in steps if "own-redis" not in step] == order
+
+
+def test_failed_import_ends_the_run_before_other_builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = pretend_docker(tmp_path, monkeypatch, '[[ $* != *"import app" ]]')
+    with pytest.raises(Failure, match=r"^main:app does not import"):
+        begun(engine_with(tmp_path), monkeypatch)
+    assert [line.split()[-1] for line in calls.read_text().splitlines() if " build " in line] == ["own-redis", "a"]
 
 
 @pytest.mark.parametrize(("writes", "revived", "times"), [(True, 0, 1), (False, 0, 0), (False, 1, 1), (True, 1, 2)])
@@ -183,8 +253,21 @@ def test_services_of_an_app_that_writes_are_new_before_each_step(
             '[[ $* != *" up "* ]] || { echo "redis is unhealthy"; exit 1; }',
             "--compose: redis is unhealthy; last log line: ",
         ),
+        (
+            'case "$*" in *" up "*) echo "redis exited" && exit 1 ;; *" logs "*) echo "Read-only file system" ;; esac',
+            "--compose: redis exited; last log line: Read-only file system; it cannot write to a folder of yours: give"
+            " it a named volume",
+        ),
         ('[[ $* != *"import app" ]] || exit 1', "main:app does not import: ValueError: no luck (main.py, line 1)"),
         ('[[ $* != *"./load rows" ]] || exit 7', "--before: status 7: ValueError: no luck (main.py, line 1)"),
+        (
+            '[[ $* != *"/app/changes" ]] || { echo "find: no memory" >&2; exit 1; }',
+            "--before: what it changed in the app's folder cannot be kept: find: no memory",
+        ),
+        (
+            '[[ $1 != run ]] || { cat >/dev/null; echo "head: disk full" >&2; exit 1; }',
+            "--before: what it changed in the app's folder cannot be kept: head: disk full",
+        ),
         (
             '[[ $* != *"import app" ]] || { echo "it waits"; sleep 9; }',
             "main:app does not import: not done after 0.2 s (IMPORT_TIMEOUT in the environment changes that); last log"
@@ -192,18 +275,16 @@ def test_services_of_an_app_that_writes_are_new_before_each_step(
         ),
     ],
 )
-def test_what_goes_wrong_is_said_with_the_apps_own_words(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture, script: str, words: str
-) -> None:
+def test_app_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture, script: str, words: str) -> None:
     pretend_docker(tmp_path, monkeypatch, script)
     engine = engine_with(tmp_path)
     if "waits" in script:
         engine.run.settings["IMPORT_TIMEOUT"] = "0.2"  # type: ignore[index]
     for name in ("import", "before"):
         trace = Done(0, "Traceback:\n  main.py\nValueError: no luck (main.py, line 1)\n", "")
-        engine.said[f"own-trace results/a-run/app/{name}.txt"] = trace
+        engine.said[f"own-trace results/a-run/app results/a-run/app/{name}.txt"] = trace
     with pytest.raises(Failure) as raised:
-        own_app.ready_own_app(engine)
+        own_app.try_own_app(engine)
     assert (raised.value.status, raised.value.words) == (2, words)
     assert ("Traceback:\n  main.py\n" in capsys.readouterr().err) == ("no luck" in words)
 
@@ -213,7 +294,7 @@ def test_where_no_server_could_be_built_the_reason_of_the_first_is_said(tmp_path
     for name in engine.run.services:
         (engine.run.service_folder(name) / "failure.json").write_text(json.dumps({"detail": f'no "wheel" of {name}'}))
     with pytest.raises(Failure, match=r'^no server could be built with main:app: no "wheel" of a$'):
-        own_app.ready_own_app(engine)
+        own_app.try_own_app(engine)
 
 
 def test_answers_are_those_of_the_first_of_three_servers_that_gives_any(tmp_path: Path) -> None:
@@ -225,8 +306,66 @@ def test_answers_are_those_of_the_first_of_three_servers_that_gives_any(tmp_path
     with pytest.raises(Failure, match=r"^main:app does not answer on any of a b a$"):
         own_app.record_answers(engine, APP, "abac")
     engine.said["own-answers record a-run c"] = Done(1, "GET / gives 500\n", "")
-    with pytest.raises(Failure, match=r"^GET / gives 500$"):
-        own_app.record_answers(engine, APP, "c")
+    log = "own-trace results/a-run/app results/a-run/raw/services/c/server.log"
+    for said, words in (
+        ("", ""),
+        # The last line of a log need not be about this response.
+        ("[7] [INFO] Booting worker with pid: 7\n", ""),
+        (
+            "Traceback:\nKeyError: 'x' (main.py, line 3)\n",
+            r"; the last exception in its log: KeyError: 'x' \(main.*\)",
+        ),
+    ):
+        engine.said[log] = Done(0, said, "")
+        with pytest.raises(Failure, match=rf"^GET / gives 500{words}$"):
+            own_app.record_answers(engine, APP, "c")
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("FAILED: Path doesn't exist: alembic.  Please use the 'init' command", "alembic"),
+        ("FAILED: No 'script_location' key found in configuration", ""),
+        ("python3: can't open file '/srv/app/scripts/seed.py': [Errno 2] No such file or directory", "scripts/seed.py"),
+        ("sh: 1: ./scripts/seed.py: not found", "scripts/seed.py"),
+        ("bash: scripts/seed.py: No such file or directory", "scripts/seed.py"),
+        ("sh: 1: seed: not found", ""),
+        ("FileNotFoundError: [Errno 2] No such file or directory: 'scripts/seed.py'", "scripts/seed.py"),
+        ("FileNotFoundError: [Errno 2] No such file or directory: '/etc/passwd'", ""),
+        ("FileNotFoundError: [Errno 2] No such file or directory: '../other'", ""),
+        ("ModuleNotFoundError: No module named 'scripts.seed'", "scripts.seed"),
+        ("ModuleNotFoundError: No module named 'flask'", ""),
+        ("reads scripts/seed.py", ""),
+    ],
+)
+def test_a_file_that_dockerignore_may_leave_out_is_named(tmp_path: Path, line: str, names: str) -> None:
+    app, log = tmp_path / "shop", tmp_path / "before.txt"
+    (app / "alembic").mkdir(parents=True)
+    (app / "scripts").mkdir()
+    (app / "scripts/seed.py").touch()
+    (tmp_path / "other").touch()
+    log.write_text(f"starts\n{line}\nends\n")
+    assert own_app.left_out(str(app), log) == ""
+    (app / ".dockerignore").touch()
+    words = f"{names} is in the app's folder: its .dockerignore may leave it out of the images"
+    assert own_app.left_out(str(app), log) == (words if names else "")
+    assert own_app.left_out("", log) == ""
+
+
+def test_a_file_that_dockerignore_may_leave_out_is_said_of_an_import_and_of_before(tmp_path: Path) -> None:
+    (tmp_path / "shop").mkdir()
+    for name in (".dockerignore", "seed.py"):
+        (tmp_path / "shop" / name).touch()
+    engine = engine_with(tmp_path, app=replace(APP, folder=str(tmp_path / "shop")))
+    log = engine.run.folder / "app/before.txt"
+    log.parent.mkdir(exist_ok=True)
+    log.write_text("python3: can't open file '/srv/app/seed.py': [Errno 2] No such file or directory\n")
+    with pytest.raises(Failure, match=r"^--before: status 2: seed\.py is in the app's folder: its \.dockerignore may"):
+        own_app.refuse(engine, "--before: status 2", log)
+    # Linear in its length: otherwise, this would take minutes.
+    log.write_text("No such file or directory" + "a.b-" * 250_000)
+    with pytest.raises(Failure, match=r"^--before: status 2$"):
+        own_app.refuse(engine, "--before: status 2", log)
 
 
 def test_one_that_answers_otherwise_has_failed(tmp_path: Path) -> None:
@@ -239,9 +378,7 @@ def test_one_that_answers_otherwise_has_failed(tmp_path: Path) -> None:
     assert not engine.run.failed("a")
 
 
-def test_a_server_that_already_runs_and_does_not_answer_ends_a_run_that_begins_and_is_said_in_one_that_goes_on(
-    tmp_path: Path, capsys: Capture
-) -> None:
+def test_silent_target_ends_a_new_run_and_is_reported_in_a_resumed_one(tmp_path: Path, capsys: Capture) -> None:
     engine = engine_with(tmp_path, "target-1")
     verify.check_targets(engine)
     steps = ["host-network begins", "target-answers a-run target-1", "host-network ends"]

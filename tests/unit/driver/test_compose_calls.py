@@ -61,9 +61,7 @@ def test_the_runs_own_file_is_resolved_once_with_what_it_starts_and_builds(run: 
     assert (docker.envs[-1] or {})["COMPOSE_SERVICES"] == "bench"
 
 
-def test_the_tools_container_is_confined_and_the_users(
-    run: Run, docker: Docker, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tools_container_is_confined(run: Run, docker: Docker, monkeypatch: pytest.MonkeyPatch) -> None:
     in_tools(run, "python3", "-m", "bench", "plan")
     (call,) = docker.calls
     assert call.startswith("run --rm --interactive --label bench.run=p --network none --ulimit nofile=1024 --user ")
@@ -95,9 +93,7 @@ HERE = f"Debian|{os.uname().release}|[name=seccomp,profile=builtin]|true|true"
         ("Engine;", "Alpine Linux|0.0.1-linuxkit|[]|true|true", "elsewhere"),
     ],
 )
-def test_what_kind_of_engine_answers_is_asked_once(
-    docker: Docker, monkeypatch: pytest.MonkeyPatch, case: tuple[str, str, str]
-) -> None:
+def test_engine_kind_asked_once(docker: Docker, monkeypatch: pytest.MonkeyPatch, case: tuple[str, str, str]) -> None:
     components, facts, expected = case
     monkeypatch.setenv(kind.KIND, "")
     monkeypatch.setattr(os, "getuid", lambda: 5)
@@ -182,9 +178,7 @@ def test_what_a_service_is_made_of_is_kept_once(run: Run, docker: Docker) -> Non
 
 
 @pytest.mark.parametrize("base", [None, ["l1", "other"], ["l"], []])
-def test_a_base_that_has_come_since_or_is_gone_is_not_the_images(
-    run: Run, docker: Docker, base: list[str] | None
-) -> None:
+def test_replaced_or_missing_base_is_not_the_images(run: Run, docker: Docker, base: list[str] | None) -> None:
     image(docker, ["l1", "l2"], base)
     docker.says("image inspect bench/a", "[{}]\n")
     docker.does("run --rm", lambda _: Done(0, "\f\f\f", ""))
@@ -195,9 +189,7 @@ def test_a_base_that_has_come_since_or_is_gone_is_not_the_images(
     }
 
 
-def test_what_cannot_be_saved_leaves_what_was_there_and_no_part_of_itself(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failed_save_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "folder" / "file"
     save(file, "first\n")
     monkeypatch.setattr(files.os, "fsync", Mock(side_effect=OSError(28, "No space left on device")))

@@ -100,8 +100,6 @@ def test_figures_of_a_cgroup_that_all_containers_share_are_null(folder: Path, ve
         ("CONFIG_TICK_CPU_ACCOUNTING=y\nCONFIG_IRQ_TIME_ACCOUNTING=y\n", "apart"),
     ],
 )
-def test_whether_tasks_have_the_time_of_interrupts_is_what_the_kernel_was_built_with(
-    folder: Path, config: str, expected: str
-) -> None:
+def test_irq_time_is_what_the_kernel_was_built_with(folder: Path, config: str, expected: str) -> None:
     (folder / "proc/config.gz").write_bytes(gzip.compress(config.encode()))
     assert counters.counters(8).endswith(f"\nirq_time {expected}\n")

@@ -26,9 +26,7 @@ def engine(run: Run, docker: Docker, monkeypatch: pytest.MonkeyPatch) -> LocalDo
 
 
 @pytest.mark.parametrize(("verb", "state"), [("stop", "exited"), ("pause", "paused")])
-def test_a_dependency_is_away_once_its_container_says_so(
-    engine: LocalDocker, docker: Docker, verb: str, state: str
-) -> None:
+def test_dependency_is_away_once_its_container_is(engine: LocalDocker, docker: Docker, verb: str, state: str) -> None:
     docker.says("inspect --format {{.State.Status}}", f"{state}\n")
     assert engine.do_to_dependency("upstream", verb) == state
     assert docker.calls[1] == f"{verb} p-upstream-1" and engine.ended() == ()
@@ -37,9 +35,7 @@ def test_a_dependency_is_away_once_its_container_says_so(
         engine.do_to_dependency("upstream", verb)
 
 
-def test_one_that_had_ended_before_it_was_stopped_is_said_though_it_is_started_again(
-    engine: LocalDocker, docker: Docker
-) -> None:
+def test_dependency_that_had_ended_before_the_event_is_reported(engine: LocalDocker, docker: Docker) -> None:
     docker.runs("p-postgres-1", running=False)
     docker.says("inspect --format {{.State.Status}}", "exited\n")
     engine.do_to_dependency("postgres", "stop")

@@ -15,7 +15,7 @@ from loop_runs import in_step, make_loop, solo
 from pretend_engine import PretendEngine, made_run
 from waiting import until
 
-from bench.plan.event import as_dict
+from bench.core.typed import as_plain
 from bench.plan.events import EVENTS as EVENTS_OF_PLAN
 from bench.records.event import Ended
 from bench.records.make_event import event_records
@@ -103,9 +103,7 @@ def test_a_signal_counts_from_when_it_was_sent_where_that_is_known(tmp_path: Pat
     assert (action["at_ns"] >= 2e8) or (not known and action["took_ns"] >= 2e8)
 
 
-def test_a_reload_is_done_again_until_it_was_done_often_enough_and_what_is_open_is_counted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_reload_is_repeated_and_descriptors_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("driver.steps.events.QUIET_S", 0.01)
     pids = iter(range(5, 100))
 
@@ -247,7 +245,7 @@ def test_in_the_loop_a_row_says_why_it_was_not_done_and_the_rest_goes_on(
     monkeypatch.setenv("BENCH_BEGAN", "0")
     monkeypatch.setenv("BENCH_QUIET", "1")
     event = replace(EVENTS_OF_PLAN["reload"].cases[0], actions=(Action(3.0, "signal", "HUP", "main"),))
-    line = solo("aiohttp", 1) | {"tool": "sockets", "level": event.level, "event": as_dict(event)}
+    line = solo("aiohttp", 1) | {"tool": "sockets", "level": event.level, "event": as_plain(event)}
     make_loop(tmp_path, [in_step(line), solo("tornado", 2)], [0, 4000])
     engine = kind(tmp_path)
     engine.broken = {line["service"]}

@@ -43,9 +43,7 @@ def test_what_an_engine_lacks_is_said(
     assert described_engine() == version
 
 
-def test_root_cannot_write_results_with_the_rootless_engine_of_another_user(
-    docker: Docker, monkeypatch: pytest.MonkeyPatch, capsys: Capture
-) -> None:
+def test_root_with_anothers_rootless_engine(docker: Docker, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     monkeypatch.setenv("BENCH_ENGINE_KIND", "rootless")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     with pytest.raises(Failure, match="run it as the engine's user"):
@@ -75,9 +73,7 @@ def test_bytecode_is_made_once_for_the_same_files_and_image(docker: Docker, comp
     assert len(docker.asked("run")) == 3
 
 
-def test_a_machine_is_set_up_once_images_and_bytecode_are_those_of_the_files(
-    docker: Docker, compiled: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
-) -> None:
+def test_is_set_up(docker: Docker, compiled: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     docker.says("image inspect", f"{source_of(ROOT)}\n" * 3)
     assert not harness.is_set_up() and main(["check"]) == 0
     assert main(["build"]) == 0 and harness.is_set_up()

@@ -147,9 +147,7 @@ def test_who_was_told_to_ignore_a_hangup_does(holder: Holder) -> None:
 
 
 @pytest.mark.parametrize("kill", [os.kill, os.killpg])
-def test_a_killed_run_is_taken_away_by_its_guard_and_writes_nothing_down(
-    holder: Holder, kill: Callable[[int, int], None]
-) -> None:
+def test_guard_removes_a_killed_run(holder: Holder, kill: Callable[[int, int], None]) -> None:
     process = holder.hold()
     holder.until_loading()
     assert len(holder.writers()) >= 7
@@ -232,9 +230,7 @@ def test_a_run_that_goes_on_loses_first_what_is_left_of_it(holder: Holder, monke
     ]
 
 
-def test_the_run_is_written_as_compose_resolves_it_and_a_failure_of_that_is_one_line(
-    holder: Holder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_resolved_compose_file_is_saved_or_the_run_fails(holder: Holder, monkeypatch: pytest.MonkeyPatch) -> None:
     (holder.run / "compose.yml").unlink()
     (holder.root / ".env").touch()
     pretend_docker(holder.root, monkeypatch, '[[ "$*" != *" config "* ]] || echo "services: {a: {}}"')

@@ -92,9 +92,7 @@ def network(*names: str, made: str = OLD, folder: Path | str = "yes") -> str:
     return "".join(f"{name}\t{made}\t{folder}\n" for name in names)
 
 
-def test_of_runs_in_the_way_those_that_nobody_measures_are_removed_with_containers_that_are_up(
-    docker: Docker, tmp_path: Path
-) -> None:
+def test_dead_runs_are_removed_with_their_running_containers(docker: Docker, tmp_path: Path) -> None:
     live = tmp_path / "live"
     live.mkdir()
     docker.says("network ls", network("bench-live", "bench-old", "bench-gone", "bench-none", "other"))
@@ -107,9 +105,7 @@ def test_of_runs_in_the_way_those_that_nobody_measures_are_removed_with_containe
     assert remove_dead_runs() and removed(docker) == ["bench-live", "bench-gone", "bench-none"]
 
 
-def test_a_run_with_its_lock_is_measured_although_it_has_no_container(
-    docker: Docker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_locked_run_without_containers(docker: Docker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     docker.says("network ls", network("bench-live", folder=tmp_path))
     with (tmp_path / ".writer").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -137,9 +133,7 @@ def test_without_an_engine_no_run_is_dead(docker: Docker) -> None:
     assert not remove_dead_runs()
 
 
-def test_services_that_docker_compose_up_left_up_are_removed_once_bench_has_ended(
-    docker: Docker, tmp_path: Path
-) -> None:
+def test_services_of_compose_up_are_removed_once_bench_has_ended(docker: Docker, tmp_path: Path) -> None:
     (tmp_path / "services").mkdir()
     (tmp_path / "services/matrix.toml").touch()
     docker.says("network ls", network("bench"))
@@ -185,9 +179,7 @@ def test_a_runs_containers_and_network_are_ours_and_nobody_elses_of_a_similar_na
     assert find_left() == Left(["1", "4", "6"], ["7", "9"], ["data"], [])
 
 
-def test_nothing_of_a_run_under_way_is_removed_and_one_that_nobody_measures_any_more_is_none(
-    docker: Docker, clone: Path
-) -> None:
+def test_nothing_of_a_run_under_way_is_removed(docker: Docker, clone: Path) -> None:
     dead, removed = "bench-20260101-120000-quick-99", "bench-20260101-120000-quick-98"
     folders = {"1": "live", "3": "dead", "5": "removed"}
     for name in ("live", "dead"):

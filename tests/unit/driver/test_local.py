@@ -24,6 +24,8 @@ from driver.engines.of_run import engine_of
 from driver.failure import Failure
 from driver.messages import Doings
 from driver.run import Run
+from driver.services import running
+from driver.services.running import save_running
 
 FRESH = "up --detach --no-deps --no-build --force-recreate --timeout 0"
 UNREADABLE = "null this engine's containers have no cgroups of their own"
@@ -50,9 +52,7 @@ def changes(docker: Docker) -> list[str]:
     return [call for call in docker.calls if not call.startswith("inspect")]
 
 
-def test_services_in_turns_start_at_once_on_every_cpu_and_are_pinned_and_removed(
-    engine: LocalDocker, docker: Docker
-) -> None:
+def test_services_in_turns_start_together_and_are_pinned(engine: LocalDocker, docker: Docker) -> None:
     folder = engine.run.folder
     started = engine.start(step_with("a", "b", held=True), loadgen=True)
     engine.pin(["a", "b"])
@@ -76,9 +76,7 @@ def test_services_in_turns_start_at_once_on_every_cpu_and_are_pinned_and_removed
     assert "upstream" not in (folder / "containers.json").read_text(), "there is nothing to read"
 
 
-def test_of_several_one_that_cannot_start_has_its_own_words_and_the_others_start(
-    engine: LocalDocker, docker: Docker
-) -> None:
+def test_service_that_cannot_start_does_not_stop_the_others(engine: LocalDocker, docker: Docker) -> None:
     docker.does(f"{FRESH} ", lambda call: Done(int("b" in call.split(FRESH)[1].split()), f"said of {call[-1]}\n", ""))
     del docker.containers["p-b-1"]
     assert engine.start(step_with("a", "b", held=True), loadgen=True).up == ["a"]
@@ -97,9 +95,7 @@ def test_alone_one_is_tried_once(engine: LocalDocker, docker: Docker) -> None:
     assert not (engine.run.folder / "containers.json").exists()
 
 
-def test_a_target_is_loaded_from_the_hosts_network_with_the_rights_of_the_other_load_generator(
-    engine: LocalDocker, docker: Docker
-) -> None:
+def test_target_is_loaded_from_the_host_network_with_the_same_rights(engine: LocalDocker, docker: Docker) -> None:
     assert engine.start(step_with("there"), loadgen=True).up == ["there"]
     assert engine.state_lines("there") == "null no counters: not a container of this project\n"
     assert engine.look(["there"]) == {"there": State(running=True)}
@@ -151,18 +147,14 @@ def test_states_are_those_that_docker_and_the_kernel_tell(engine: LocalDocker, d
     assert engine.state_lines("a") == "counters of 1\n"
 
 
-def test_an_engine_whose_cgroups_are_of_something_else_has_no_counters(
-    engine: LocalDocker, docker: Docker, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unreadable_cgroups_are_null(engine: LocalDocker, docker: Docker, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(counters, "unreadable", lambda container, pid: f"of {container}, {pid}")
     engine.start(step_with("a", held=True), loadgen=True)
     assert engine.state_lines("postgres") == "null of id-loadgen, 3\n"
     assert (engine.run.folder / "containers.json").read_text().count("/not-found") == 3
 
 
-def test_an_engine_that_pins_nothing_is_not_asked_to(
-    engine: LocalDocker, docker: Docker, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_engine_without_cpusets(engine: LocalDocker, docker: Docker, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BENCH_ENGINE_KIND", "rootless no-cpuset")
     engine.pin(["a"])
     monkeypatch.setenv("BENCH_ENGINE_KIND", "docker")
@@ -173,9 +165,7 @@ def test_an_engine_that_pins_nothing_is_not_asked_to(
         engine.pin(["a"])
 
 
-def test_an_engine_that_starts_again_is_waited_for(
-    engine: LocalDocker, docker: Docker, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_restarting_engine_is_awaited(engine: LocalDocker, docker: Docker, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local, "AWAY_S", 0)
 
     def away(_: str) -> Done:
@@ -203,9 +193,7 @@ def test_on_two_machines_each_engine_is_asked_for_what_it_has(engine: LocalDocke
     assert docker.calls[-1] == "--context far rm --force --volumes p-a-1 p-b-1"
 
 
-def test_python_works_in_the_load_generator_and_elsewhere_where_that_is_killed(
-    engine: LocalDocker, docker: Docker
-) -> None:
+def test_bench_runs_in_the_load_generator_or_in_a_new_container(engine: LocalDocker, docker: Docker) -> None:
     assert engine.bench("retry", "r", stdin=b"words").status == 0
     assert docker.calls[-1] == "exec --interactive p-loadgen-1 python3 -m bench retry r"
     assert docker.stdins[-1] == b"words"
@@ -223,9 +211,7 @@ def test_python_works_in_the_load_generator_and_elsewhere_where_that_is_killed(
     assert engine.bench("next", "r").status == 0
 
 
-def test_python_that_is_to_wait_is_started_where_it_does_not_end_with_a_step(
-    engine: LocalDocker, docker: Docker, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_the_planner_is_started(engine: LocalDocker, docker: Docker, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "driver.engines.local.start_docker", lambda *words: lambda stdin: Done(0, " ".join(words), stdin)
     )
@@ -243,6 +229,25 @@ def test_the_last_words_of_a_container_and_its_limits(engine: LocalDocker, docke
     assert (engine.log("a"), engine.log("there"), engine.limits("a")) == ("last words\n", "", "nofile 1\n")
     docker.says("exec p-a-1", "nofile 1\n", status=137)
     assert engine.limits("a") == "nofile 1\nnull the container ended\n"
+
+
+def test_running_processes_are_saved_unless_too_large(engine: LocalDocker, docker: Docker) -> None:
+    found = engine.run.service_folder("a") / "running.json"
+    services = {**engine.run.services, "b": replace(engine.run.services["b"], settings="")}
+    engine.run = replace(engine.run, host=replace(engine.run.host, services=services))
+    save_running(engine, "b")
+    assert not docker.calls
+    docker.says("exec p-a-1", "{}\n")
+    save_running(engine, "a")
+    assert docker.calls[-1].startswith("exec p-a-1 python3 -I -S -c ") and docker.calls[-1].endswith(" A B")
+    assert found.read_text() == "{}\n"
+    found.unlink()
+    docker.says("exec p-a-1", "{}\n", status=137)
+    save_running(engine, "a")
+    docker.says("exec p-a-1", "x" * (running.MOST_BYTES + 1))
+    save_running(engine, "a")
+    save_running(Composed(engine.run), "a")
+    assert not found.exists()
 
 
 def test_a_daemon_that_has_ended_is_named(engine: LocalDocker, docker: Docker) -> None:
@@ -314,9 +319,7 @@ READY = "exec p-postgres-1 /usr/local/bin/ready"
         ("198.18.0.0/99", ""),
     ],
 )
-def test_a_subnet_is_taken_where_a_network_of_another_project_overlaps_it(
-    run: Run, docker: Docker, subnet: str, taken: str
-) -> None:
+def test_subnet_taken_by_an_overlapping_network(run: Run, docker: Docker, subnet: str, taken: str) -> None:
     docker.says("network ls", "host\nbridge\n")
     bridge = [{"Subnet": "fd00::/64"}, {"Subnet": "172.17.0.0/16"}]
     found = [{"Name": "host", "IPAM": {"Config": None}}, {"Name": "bridge", "Labels": {}, "IPAM": {"Config": bridge}}]
@@ -444,9 +447,7 @@ def test_another_container_of_a_service_is_as_the_service_is(engine: LocalDocker
     assert docker.calls[-1] == "rm --force --volumes p-a-1 p-a-copy-2-1"
 
 
-def test_open_descriptors_are_counted_from_inside_the_container_or_not_at_all(
-    engine: LocalDocker, docker: Docker, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_open_descriptors_are_counted(engine: LocalDocker, docker: Docker, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("driver.engines.local.all_pids", lambda _: (1, 7, 9))
     docker.says("/fd", "0\n1\n2\n0\n1\n")
     assert engine.descriptors("a") == 5
@@ -457,9 +458,7 @@ def test_open_descriptors_are_counted_from_inside_the_container_or_not_at_all(
     assert engine.descriptors("a") is None
 
 
-def test_a_signal_is_sent_from_inside_the_container_and_one_that_fails_is_said(
-    engine: LocalDocker, docker: Docker
-) -> None:
+def test_signal_is_sent_from_inside_the_container_or_fails(engine: LocalDocker, docker: Docker) -> None:
     docker.says("; kill", "1764000000123456789")
     assert engine.signal("a", "HUP", 7) == 1764000000123456789
     assert docker.calls == ['exec p-a-1 sh -c date +%s%N; kill "$@" sh -HUP 7']
@@ -475,17 +474,13 @@ def test_a_signal_is_sent_from_inside_the_container_and_one_that_fails_is_said(
         engine.signal("a", "TERM", 1)
 
 
-def test_where_processes_cannot_be_seen_nothing_is_done_to_a_service(
-    engine: LocalDocker, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_events_where_processes_cannot_be_seen(engine: LocalDocker, monkeypatch: pytest.MonkeyPatch) -> None:
     assert engine.cannot_act == "" and Composed(engine.run).cannot_act
     monkeypatch.setattr(counters, "unreadable", lambda *_: "elsewhere")
     assert LocalDocker(engine.run).cannot_act == "elsewhere: its processes cannot be seen"
 
 
-def test_a_second_container_is_started_and_both_keep_addresses_that_docker_gives_nobody(
-    engine: LocalDocker, docker: Docker
-) -> None:
+def test_second_container_and_their_fixed_addresses(engine: LocalDocker, docker: Docker) -> None:
     docker.runs("p-a-2", "p-b-2", pid=8)
     engine.start(step_with("a", "b", events={"a": Doings(environment={"BOOT_S": "2"})}), loadgen=True)
     docker.calls.clear()
@@ -528,9 +523,7 @@ def test_a_subnet_that_is_too_small_for_second_containers_is_said(engine: LocalD
         engine.double("a")
 
 
-def test_a_container_is_ended_as_docker_does_it_and_its_next_process_is_known(
-    engine: LocalDocker, docker: Docker
-) -> None:
+def test_container_is_stopped_and_started_with_a_new_pid(engine: LocalDocker, docker: Docker) -> None:
     docker.says("FinishedAt", "2026-01-01T00:00:00.5Z|137\n")
     assert engine.stop_container("a", 2, 10.0, False) == End(1767225600_500000000, 137)
     assert docker.calls[0] == "stop -t 10 p-a-2"

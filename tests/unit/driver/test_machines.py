@@ -173,9 +173,7 @@ def test_database_and_upstream_are_with_the_server() -> None:
     ]
 
 
-def test_two_contexts_of_one_engine_are_refused_and_two_machines_of_one_image_are_not(
-    there: dict[str, tuple[str, Node]],
-) -> None:
+def test_two_contexts_of_one_engine_are_refused(there: dict[str, tuple[str, Node]]) -> None:
     there["again"] = ("ID-1", replace(SERVER, context="again"))
     with pytest.raises(Failure, match="one and again are the same engine"):
         machines("one", "again", ADDRESS)
@@ -216,11 +214,8 @@ def test_an_engine_is_asked_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
         ask_machine("one")
 
 
-def test_a_run_is_placed_and_goes_on_with_the_same_machines_alone(
-    tmp_path: Path,
-    there: dict[str, tuple[str, Node]],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: Capture,
+def test_run_is_placed_and_resumed_on_the_same_machines(
+    tmp_path: Path, there: dict[str, tuple[str, Node]], monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     run = made_run(tmp_path, "web")
     (run.folder / "run.json").write_text('{"services": {"web": {}}, "seed": 1}')

@@ -5,22 +5,25 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 import shlex
 import shutil
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from captured import Capture
 from docker_calls import Docker, docker
+from make_plans import MATRIX
 
 from driver.docker import Done
 from driver.failure import Failure, Interrupted
 from driver.messages import MessageError
 from driver.origin import is_from_here, note, note_origin
-from driver.planning import matrix, own_app
+from driver.planning import matrix
 from driver.planning.matrix import Request, check_machines, need_results, read_request, repeat
-from driver.planning.own_app import UV, prepare_own_app
-from driver.planning.packages import prepare_packages
+from driver.planning.own_app import prepare_own_app
+from driver.planning.packages import _build_packages, prepare_packages
 from driver.planning.tools import words_of_build
 from driver.run import ROOT
 
@@ -29,11 +32,11 @@ CONTEXTS = ["--server-context", "a", "--loadgen-context", "b", "--server-address
 
 
 def test_the_selection_is_what_no_other_option_is() -> None:
-    words = "--stack x --package a==1 --package=./b --app shop main:app --before '' --swarm --list --resume r/ --setup"
-    request = read_request([*shlex.split(words), *CONTEXTS])
-    assert request.selection == ["--stack", "x", "--package", "a==1", "--package=./b"]
-    assert request.packages == ["a==1", "./b"]
-    assert request.own == {"folder": "shop", "app": "main:app", "before": ""}
+    words = "--stack x --package a==1 --package=./b --with c==1 --with=./d --app shop main:app --apt gcc --before ''"
+    request = read_request([*shlex.split(words), *["--swarm", "--list", "--resume", "r/", "--setup"], *CONTEXTS])
+    assert request.selection == ["--stack", "x", "--package", "a==1", "--package=./b", "--with", "c==1", "--with=./d"]
+    assert (request.packages, request.together) == (["a==1", "./b"], ["c==1", "./d"])
+    assert request.own == {"folder": "shop", "app": "main:app", "apt": "gcc", "before": ""}
     assert (request.verb, request.resume, request.swarm, request.set_up) == ("list", "r/", True, True)
     assert request.machines == dict(zip(CONTEXTS[::2], CONTEXTS[1::2], strict=True))
     assert read_request(["--dry-run"]).verb == "commands"
@@ -89,9 +92,7 @@ def test_a_setup_runs_only_if_needed_and_one_that_is_interrupted_is_ended(monkey
 
 
 @pytest.mark.parametrize(("told", "limit"), [("a-run \n", ""), ("a-run 1200\n", "1200")])
-def test_a_resumed_run_has_the_limit_that_was_given_or_none(
-    monkeypatch: pytest.MonkeyPatch, told: str, limit: str
-) -> None:
+def test_time_limit_of_a_resumed_run(monkeypatch: pytest.MonkeyPatch, told: str, limit: str) -> None:
     calls: list[list[str]] = []
     for name in ("need_results", "set_up", "check_machines"):
         monkeypatch.setattr(matrix, name, lambda *_: [])
@@ -115,6 +116,7 @@ def test_quiet_holds_for_all_that_is_started(monkeypatch: pytest.MonkeyPatch) ->
         ("--resume", "--resume needs the name of a run"),
         ("--again", "--again needs the name of a run"),
         ("--package", "--package needs a value"),
+        ("--package a==1 --with", "--with needs a value"),
         ("--server-context", "--server-context needs a value"),
         ("--targets", "--targets needs a value"),
         ("--app shop", "--app needs a folder and MODULE:CALLABLE"),
@@ -149,7 +151,7 @@ def test_two_machines_and_a_swarm_are_taken() -> None:
 
 
 THEN = {
-    "selection": ["--server", "gunicorn-*", "--package", "a==1", "--again=a-run"],
+    "selection": ["--server", "gunicorn-*", "--package", "a==1", "--with", "b==1", "--again=a-run"],
     "bases": ["here", "gone"],
     "own_options": ["--app", "/srv/my shop", "main:app", "--before", "python3 seed.py", "--targets", "/srv/targets"],
     "own_app": "main:app",
@@ -218,6 +220,7 @@ def test_a_run_of_somebody_else_is_not_resumed_unless_it_is_measured_right_now(p
         ([], ["--package", "/root/private"], "--package /root/private"),
         ([], ["--package=/root/private@main"], "--package /root/private@main"),
         ([], ["--package", "a==1", "--package", "./x.whl"], "--package ./x.whl"),
+        ([], ["--package", "a==1", "--with", "b==1", "--with=/root/private"], "--with /root/private"),
     ],
 )
 def test_options_of_somebody_elses_run_that_read_files_or_run_commands_have_to_be_given_again(
@@ -242,7 +245,7 @@ def test_a_repetition_takes_over_selection_own_app_and_base_images(docker: Docke
     request = read_request(["--server", "gunicorn-*", "--targets", "mine"])
     request.again = "a-run"
     assert repeat(request) == ("results/a-run", "here=sha256:1,sha256:2 ")
-    assert (request.selection, request.packages) == (THEN["selection"], ["a==1"])
+    assert (request.selection, request.packages, request.together) == (THEN["selection"], ["a==1"], ["b==1"])
     own = {"folder": "/srv/my shop", "app": "main:app", "before": "python3 seed.py", "targets": "mine"}
     assert request.own == own
 
@@ -258,6 +261,20 @@ def test_an_own_app_of_a_run_that_did_not_keep_its_options_needs_them_again(dock
         repeat(Request(again="a-run"))
 
 
+def describe(project: Path, docker: Docker, files: dict[str, str]) -> None:
+    """Has the description of the app write these files for the resolver."""
+
+    def write(call: str) -> Done:
+        (folder,) = (project / "results").glob(".app-*")
+        (folder / "requirements").mkdir()
+        for name, text in ({"requirements.in": "flask"} | files).items():
+            (folder / "requirements" / name).write_text(text)
+        (folder / "app.json").write_text('{"interface": "wsgi"}')
+        return Done(0, "py313 3.13\n", "")
+
+    docker.does("-m bench own-app", write)
+
+
 @pytest.fixture
 def project(tmp_path: Path, docker: Docker, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project with an app that requires flask, on Python 3.13."""
@@ -266,31 +283,105 @@ def project(tmp_path: Path, docker: Docker, monkeypatch: pytest.MonkeyPatch) -> 
     (tmp_path / "results/a-run/app/locks/py313/requirements.txt").write_text("flask==1")
     (tmp_path / ".env").write_text("NOFILE=1024\nPYTHON_IMAGE=python\n")
 
-    def describe(call: str) -> Done:
-        (folder,) = (tmp_path / "results").glob(".app-*")
-        (folder / "requirements").mkdir()
-        (folder / "requirements/requirements.in").write_text("flask")
-        return Done(0, "py313 3.13\n", "")
-
-    docker.does("-m bench own-app", describe)
+    describe(tmp_path, docker, {})
     monkeypatch.setattr("driver.planning.tools.missing_bases", lambda root, names: set())
     return tmp_path
 
 
+def test_the_files_of_a_workspace_above_the_app_are_given_to_its_description(project: Path, docker: Docker) -> None:
+    app = project / "shop/packages/a"
+    app.mkdir(parents=True)
+
+    def given() -> str:
+        docker.calls.clear()
+        with ExitStack() as files:
+            prepare_own_app(project, {"folder": str(app), "app": "main:app"}, [], "results/a-run", files)
+        (call,) = docker.asked("-m bench own-app")
+        return call
+
+    assert "--workspace" not in given()
+    for name in ("pyproject.toml", "uv.lock"):
+        assert "--workspace" not in given()
+        (project / "shop" / name).touch()
+    call = given()
+    for name in ("pyproject.toml", "uv.lock"):
+        assert f'--mount type=bind,"source={project}/shop/{name}",target=/own/workspace/{name},readonly' in call
+    assert " --workspace-here /own/workspace --place packages/a" in call
+    # Not of another repository, and not what a link leads to.
+    (app.parent / ".git").touch()
+    assert "--workspace" not in given()
+    (app.parent / ".git").unlink()
+    (project / "shop/uv.lock").replace(project / "other.lock")
+    (project / "shop/uv.lock").symlink_to(project / "other.lock")
+    assert "--workspace" not in given()
+
+
 @pytest.mark.parametrize(("asked", "builds"), [("flask", 0), ("django", 1)])
-def test_the_lock_of_an_own_app_is_that_of_the_run_as_long_as_the_app_asks_for_the_same(
-    project: Path, docker: Docker, asked: str, builds: int
-) -> None:
+def test_lock_is_reused_for_the_same_requirements(project: Path, docker: Docker, asked: str, builds: int) -> None:
     (project / "results/a-run/app/requirements/requirements.in").write_text(asked)
     with ExitStack() as files:
         own = {"folder": str(project), "app": "main:app"}
         (option,) = prepare_own_app(project, own, ["--python", "3.13"], "results/a-run", files)
         folder = project / option.partition("=")[2]
-        assert len(docker.asked("buildx build", f"UV={UV}", "PYTHON=3.13")) == builds
+        assert len(docker.asked("buildx build", "--target app-lock", "PYTHON=3.13")) == builds
         assert (folder / "locks/py313/requirements.txt").exists() == (not builds)
         (call,) = docker.asked("own-app", f'--mount type=bind,"source={project}",target=/own/source,readonly')
         assert call.endswith(f" --app main:app --source /own/source --project {project} --python 3.13")
     assert not folder.exists()
+
+
+@pytest.mark.parametrize(
+    ("files", "told", "words"),
+    [
+        ({}, "a: add --apt 'gcc'\n", "the app's requirements cannot be resolved: a: add --apt 'gcc' (the whole log "),
+        ({}, "", "requirements cannot be resolved: × No solution (the whole log is in results/app-build.log)"),
+        (
+            {".constraints.txt": "a==1\n# uv.lock\nb==1\n"},
+            "why\n",
+            "cannot be resolved with the versions of uv.lock (without them: --requirements FILE): why",
+        ),
+        ({"projects.txt": ".\tneeded\t\t\n"}, "why\n", "a package of the app's folder cannot be built: why"),
+    ],
+)
+def test_failed_builds(project: Path, docker: Docker, files: dict[str, str], told: str, words: str) -> None:
+    target = "app-wheels" if "projects.txt" in files else "app-lock"
+    describe(project, docker, files)
+    docker.says("buildx build", "#9 0.5   × No solution\n", status=1)
+    docker.says("-m bench own-build-cause results/.app-", told)
+    own = {"folder": str(project), "app": "main:app", "apt": "libpq-dev,g++\tgcc"}
+    with ExitStack() as opened, pytest.raises(Failure) as failed:
+        prepare_own_app(project, own, ["--python", "3.13"], "", opened)
+    assert failed.value.status == 2
+    assert words in str(failed.value)
+    calls = docker.asked("buildx build", f"app-source={project} ", "--build-arg APT=libpq-dev g++ gcc ")
+    assert [re.findall(r"--target (\S+)", call) for call in calls] == [[target]]
+    (cause,) = docker.asked("-m bench own-build-cause")
+    assert cause.split()[-1] == target
+    assert docker.asked("-m bench own-app", "--apt libpq-dev,g++\tgcc")
+    assert (project / "results/app-build.log").read_text() == "#9 0.5   × No solution\n"
+    assert not [*(project / "results").glob(".app-*")]
+
+
+@pytest.mark.parametrize(
+    ("told", "words"), [("no compiler: add --apt 'gcc'\n", "no compiler: add --apt 'gcc'"), ("", "end")]
+)
+def test_app_that_is_no_package(project: Path, docker: Docker, capsys: Capture, told: str, words: str) -> None:
+    def lock(call: str) -> Done:
+        if "--target app-lock" in call:
+            (folder,) = (project / "results").glob(".app-*/locks")
+            (folder / "py313").mkdir()
+            (folder / "py313/failed.txt").write_text("gcc: command not found\nend\n")
+        return Done(0, "", "")
+
+    describe(project, docker, {"projects.txt": ".\twanted\t\t\n"})
+    docker.does("buildx build", lock)
+    docker.says("-m bench own-build-cause results/.app-", told)
+    with ExitStack() as files:
+        prepare_own_app(project, {"folder": str(project), "app": "main:app"}, [], "", files)
+        (log,) = (project / "results").glob(".app-*/app-build.log")
+        assert log.read_text() == "#1 0.1 gcc: command not found\n#1 0.1 end\n"
+    said = f"{project} is on the path, but not installed: its wheel cannot be built: {words}\n"
+    assert capsys.readouterr().err.endswith(said)
 
 
 def test_a_python_without_a_base_image_is_said(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -304,7 +395,7 @@ def test_what_is_missing_of_an_own_app_is_said(tmp_path: Path) -> None:
         ({"before": "x"}, "--before needs --app"),
         ({"folder": "/nowhere", "app": "m:a"}, "there is no folder '/nowhere'"),
         ({"folder": str(tmp_path), "app": "m:a", "targets": "/nowhere"}, "--targets: there is no file '/nowhere'"),
-        ({"folder": str(tmp_path), "app": "m:a", "compose": "/nowhere"}, "--compose: there is no file '/nowhere'"),
+        ({"folder": str(tmp_path), "app": "m:a", "compose": "/nowhere:db"}, "--compose: there is no file '/nowhere'"),
     ):
         with ExitStack() as files, pytest.raises(Failure, match=why):
             prepare_own_app(tmp_path, own, [], "", files)
@@ -315,13 +406,7 @@ def test_the_words_of_a_failed_build_are_the_programs_own() -> None:
     assert words_of_build(log) == "× No solution found: ╰─▶ because"
 
 
-def test_the_resolver_is_that_of_the_locks() -> None:
-    assert f"\nuv={own_app.UV}\n" in (ROOT / "scripts/lib/bases.sh").read_text()
-
-
-def test_results_that_cannot_be_written_are_said_before_anything_is_built(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unwritable_results_are_refused_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     need_results(tmp_path / "new/results")
     with pytest.raises(
         Failure, match=r"cannot write to /proc/results: .*; free some space there, or make it writable for"
@@ -343,14 +428,18 @@ def test_the_build_of_one_package_makes_no_wheel_of_another(project: Path, docke
             (out / name / "a.whl").write_text(call.partition("NUMBER=")[2][:1])
         return Done(0, "", "")
 
-    (project / "services").mkdir()
-    (project / "services/matrix.toml").touch()
     docker.says("-m bench package-pythons --stack x", "py313 3.13\n")
     docker.does("buildx build", build)
     with ExitStack() as files:
-        found = prepare_packages(project, ["a==1", "a==2"], ["--stack", "x"], files)
+        found = prepare_packages(project, ["a==1"], ["b==2"], ["--stack", "x"], files)
         made = project / found.partition("=")[2] / "py313"
         assert {one.parent.name: one.read_text() for one in made.glob("*/*")} == {"0-1": "0", "1-1": "1"}
+        assert (made.parents[1] / "items/1/together").exists() and not (made.parents[1] / "items/0/together").exists()
+
+
+def test_the_packages_of_servers_are_found_without_a_parser_of_toml() -> None:
+    known = (server.packages["debian"].build for server in MATRIX.servers.values() if "debian" in server.packages)
+    assert sorted(_build_packages(ROOT).split()) == sorted(package for build in known for package in build)
 
 
 def test_an_interrupt_while_wheels_are_built_leaves_no_folder(project: Path, docker: Docker) -> None:
@@ -358,10 +447,14 @@ def test_an_interrupt_while_wheels_are_built_leaves_no_folder(project: Path, doc
         assert [*(project / "results").glob(".packages-*/items/0/releases")]
         raise Interrupted
 
-    (project / "services").mkdir()
-    (project / "services/matrix.toml").write_text('debian = { build = ["gcc", "make"] }\n')
+    for name, text in (
+        ("a", 'debian = { build = ["gcc", "make"], run = ["x"] }\n'),
+        ("b", 'debian = { run = ["y"] }\n'),
+    ):
+        (project / "services/servers" / name).mkdir(parents=True)
+        (project / "services/servers" / name / "server.toml").write_text(text)
     docker.says("-m bench package-pythons --stack x", "py313 3.13\n")
     docker.does("buildx build", interrupt)
     with pytest.raises(Interrupted), ExitStack() as files:
-        prepare_packages(project, ["a==1"], ["--stack", "x"], files)
+        prepare_packages(project, ["a==1"], [], ["--stack", "x"], files)
     assert docker.asked("BUILD_PACKAGES=gcc make ", "PYTHON=3.13") and not [*project.glob("results/.packages-*")]

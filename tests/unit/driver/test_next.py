@@ -48,9 +48,7 @@ def asked(engine: LoopEngine) -> list[str]:
     return [call.removeprefix("bench next a-run --elapsed ") for call in engine.calls("bench")]
 
 
-def test_the_planner_is_asked_once_between_two_loads_and_a_loop_begins_once(
-    engine: LoopEngine, tmp_path: Path, capsys: Capture
-) -> None:
+def test_planner_is_asked_once_between_two_loads(engine: LoopEngine, tmp_path: Path, capsys: Capture) -> None:
     engine.when["start"] = lambda: up(tmp_path, UP_S + 7.98)
     assert loop(engine) == 3
     assert asked(engine) == ["0 --begin", "7", "7"]
@@ -62,9 +60,7 @@ def test_the_planner_is_asked_once_between_two_loads_and_a_loop_begins_once(
     assert asked(engine)[3:] == ["7 --begin"] and capsys.readouterr().err == ""
 
 
-def test_a_loop_that_was_killed_is_begun_again_by_the_next_call(
-    engine: LoopEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_killed_loop_begins_again(engine: LoopEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (next_step(engine, "60"), next_step_is_asked(engine)) == (0, "0 --begin --max-time 60")
     up(tmp_path, UP_S + 100)
     began(monkeypatch, UP_S + 100)
@@ -83,9 +79,7 @@ def test_the_planner_is_told_how_many_pairs_of_nodes_there_are(engine: LoopEngin
     assert asked(engine)[0] == "0 --begin --lanes 2"
 
 
-def test_a_planner_that_fails_stops_the_run_and_the_step_that_had_ended_is_kept(
-    engine: LoopEngine, tmp_path: Path
-) -> None:
+def test_failing_planner_stops_the_run_and_keeps_the_step(engine: LoopEngine, tmp_path: Path) -> None:
     for status in (1, 2, 125, 137):
         engine.said = {"next": (status, "bench: the plan cannot be read")}
         with pytest.raises(Failure, match="the next step cannot be decided: bench: the plan cannot be read"):
@@ -126,9 +120,7 @@ def test_a_planner_that_was_killed_while_it_waited_begins_again(engine: LoopEngi
     assert len(engine.calls("start")) == len(outcomes(tmp_path)) == 2
 
 
-def test_the_time_is_up_is_one_line_and_what_is_measured_stays(
-    engine: LoopEngine, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_time_limit(engine: LoopEngine, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     engine.when["start"] = lambda: up(tmp_path, UP_S + 61)
     monkeypatch.setenv("BENCH_QUIET", "1")
     assert loop(engine, "60") == 4
@@ -137,9 +129,7 @@ def test_the_time_is_up_is_one_line_and_what_is_measured_stays(
     assert outcomes(tmp_path) == [("measured", "")] and len(engine.calls("start")) == 1
 
 
-def test_without_the_moment_when_the_script_began_nothing_is_decided(
-    engine: LoopEngine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unknown_start_of_the_script(engine: LoopEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("BENCH_BEGAN")
     with pytest.raises(Failure, match="BENCH_BEGAN"):
         next_step(engine)
@@ -151,9 +141,7 @@ def on_terminal(monkeypatch: pytest.MonkeyPatch, columns: int = 80) -> None:
     monkeypatch.setattr(sys.stderr, "fileno", lambda: 2)
 
 
-def test_on_a_terminal_one_line_is_drawn_in_place_and_stays_at_the_end(
-    engine: LoopEngine, monkeypatch: pytest.MonkeyPatch, capsys: Capture
-) -> None:
+def test_redrawn_line_on_a_terminal(engine: LoopEngine, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     on_terminal(monkeypatch)
     assert loop(engine) == 3
     assert asked(engine)[0].endswith("--begin --columns 80 --colour")
@@ -164,9 +152,7 @@ def test_on_a_terminal_one_line_is_drawn_in_place_and_stays_at_the_end(
     assert drawn.count("\n") == 1 and drawn.endswith("\n") and "\033[31m1 not valid\033[0m" in drawn
 
 
-def test_what_has_to_be_known_takes_the_lines_place(
-    engine: LoopEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
-) -> None:
+def test_narrow_terminal(engine: LoopEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     on_terminal(monkeypatch, 40)
     monkeypatch.setenv("NO_COLOR", "1")
     engine.when["start"] = lambda: up(tmp_path, UP_S + 61)
@@ -178,9 +164,7 @@ def test_what_has_to_be_known_takes_the_lines_place(
 
 
 @pytest.mark.parametrize("name", ["TERM", "BENCH_QUIET"])
-def test_a_terminal_that_cannot_draw_over_has_lines_and_a_quiet_one_nothing(
-    name: str, engine: LoopEngine, monkeypatch: pytest.MonkeyPatch, capsys: Capture
-) -> None:
+def test_dumb_and_quiet(name: str, engine: LoopEngine, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     on_terminal(monkeypatch)
     monkeypatch.setenv(name, "dumb")
     assert loop(engine) == 3

@@ -83,9 +83,7 @@ def seen(run: Run) -> list[str]:
 
 
 @pytest.mark.usefixtures("wave")
-def test_each_lanes_step_has_its_own_project_nodes_and_part_of_the_subnet(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_lane_has_its_own_project_nodes_and_subnet(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     (run.on_lane(3).lane_folder / STEP).unlink()
     measure(run, monkeypatch)
     assert seen(run) == [
@@ -95,9 +93,7 @@ def test_each_lanes_step_has_its_own_project_nodes_and_part_of_the_subnet(
 
 
 @pytest.mark.usefixtures("wave")
-def test_a_lane_that_fails_ends_the_run_once_the_others_have_come_to_their_end(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failed_lane_ends_the_run_after_the_others(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(Failure, match=r"^node node-2 \(server\) is lost$"):
         measure(run, monkeypatch, lost=2)
     assert [line.split()[1] for line in seen(run)] == ["node-1", "node-3"]
@@ -110,9 +106,7 @@ def test_a_lane_that_fails_ends_the_run_once_the_others_have_come_to_their_end(
         ("false", r"node node-1 \(server\) is lost: what it was measuring is not recorded"),
     ],
 )
-def test_a_database_that_is_gone_is_the_lost_nodes_fault_where_there_is_one(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str, words: str
-) -> None:
+def test_database_is_gone(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str, words: str) -> None:
     for number in (2, 3):
         (run.on_lane(number).lane_folder / STEP).unlink()
     pretend_docker(
@@ -124,9 +118,7 @@ def test_a_database_that_is_gone_is_the_lost_nodes_fault_where_there_is_one(
         waves.measure_wave(run)
 
 
-def test_a_load_generator_that_does_not_reach_the_counters_ends_the_run_before_it_loads_unless_a_node_is_lost(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unreachable_counters_end_the_run(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = f"""case $* in
 *counters-reached*) echo "bench: ${{*: -1}} does not answer: timed out" >&2; exit 2 ;;
 *Running*) cat {tmp_path}/running ;;
@@ -171,9 +163,7 @@ def test_what_a_reader_says_of_its_machine(capsys: Capture) -> None:
     assert re.fullmatch(r"[0-9a-f-]{36}", capsys.readouterr().out)
 
 
-def test_a_container_that_no_manager_helps_into_the_network_has_another_try(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_start_is_retried_once_a_manager_answers(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = f"""case $* in
 *compose*) [[ -e {tmp_path}/tried ]] || {{ touch {tmp_path}/tried; exit 1; }} ;;
 'context ls'*) echo ctx-1 ;;
@@ -187,9 +177,7 @@ esac"""
     )
 
 
-def test_a_service_that_answers_on_its_own_machine_was_lost_by_the_network(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_service_that_answers_on_its_own_machine(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pretend_docker(tmp_path, monkeypatch, "[[ $* == *' exec bench-a-run-lane2-counters-server curl '*/b:8080/ ]]")
     engine = Nodes(run.on_lane(2))
     assert [name for name in "ab" if engine.answers_at_home(name)] == ["b"]
@@ -200,9 +188,7 @@ def names(data: bytes) -> list[str]:
         return tar.getnames()
 
 
-def test_a_load_generator_gets_its_lanes_files_under_their_names_and_knees_with_a_level_that_needs_them(
-    run: Run,
-) -> None:
+def test_inputs_of_a_lane_with_knees_if_needed(run: Run) -> None:
     lane = run.on_lane(2)
     knee = "raw/r01/a/json/vegeta-x/knee.json"
     for path in (*("run.json", "plan.jsonl", knee, "raw/r01/b/services/a.txt"), "raw/r01/c.spoiled-1/x"):
@@ -245,9 +231,7 @@ OUTPUT = {"raw/r01/a/output.bin": bytes(range(256)) * 8}
         (b"", RUN),
     ],
 )
-def test_what_a_load_generator_has_written_comes_home_whole_or_not_at_all(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: bytes, status: int
-) -> None:
+def test_files_come_home(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: bytes, status: int) -> None:
     (tmp_path / "data").write_bytes(data)
     script = (
         f"case $* in *'loadgen/measure run'*) exit 12 ;; *sha256sum*) cat {tmp_path}/data ;; *) cat >/dev/null ;; esac"
@@ -263,9 +247,7 @@ def test_what_a_load_generator_has_written_comes_home_whole_or_not_at_all(
     assert words == ["--interactive", "bench-a-run-loadgen-1", "bench-a-run-loadgen-1"]
 
 
-def test_what_all_lanes_of_any_call_have_left_is_removed_from_their_own_nodes(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_leftovers_of_all_lanes_are_removed(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     save_nodes(run.on_lane(3).lane_folder, [Node("server", "late", "ctx-9", "198.18.64.9", KIND)])
     (run.folder / "lanes.tsv").unlink()
     script = "case $* in 'context ls'*) echo ctx-1 ;; *'container ls'*) echo id-${*: -1} ;; esac"
@@ -280,9 +262,7 @@ def test_what_all_lanes_of_any_call_have_left_is_removed_from_their_own_nodes(
     }
 
 
-def test_a_network_that_a_lost_node_keeps_is_named_with_what_removes_it(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
-) -> None:
+def test_network_of_a_lost_node(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     monkeypatch.setattr("driver.docker.time.sleep", lambda _: None)
     script = "case $* in 'context ls'*) echo ctx-1 ;; *'network ls'*) echo id ;; *'network rm'*) exit 1 ;; esac"
     calls = pretend_docker(tmp_path, monkeypatch, script)
@@ -291,9 +271,7 @@ def test_a_network_that_a_lost_node_keeps_is_named_with_what_removes_it(
     assert "docker --context ctx-1 network rm bench-a-run removes it" in capsys.readouterr().err
 
 
-def test_pairs_are_chosen_and_where_one_is_left_what_the_other_had_is_still_known(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
-) -> None:
+def test_pairs_of_nodes_are_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     run = made_run(tmp_path, "a")
     run.settings.update(DATABASE_CPUS="1", LOADGEN_CPUS="1", BENCH_SUBNET="198.18.0.0/24")  # type: ignore[attr-defined]
     (run.folder / "run.json").write_text("{}")
@@ -326,9 +304,7 @@ def test_pairs_are_chosen_and_where_one_is_left_what_the_other_had_is_still_know
     assert json.loads((run.folder / "run.json").read_text())["lanes"]["most"] == 2
 
 
-def test_work_side_by_side_gives_what_each_part_has_found_and_ends_with_what_failed(
-    tmp_path: Path, capsys: Capture
-) -> None:
+def test_parallel_work_returns_results_and_raises_failures(tmp_path: Path, capsys: Capture) -> None:
     def work(number: int) -> int:
         if number < 0:
             raise Failure(2, f"{number} fails")

@@ -37,6 +37,14 @@ def test_a_command_that_closes_its_output_and_goes_on_is_awaited_for_its_time_on
         run(["sh", "-c", "exec >&- 2>&-; sleep 9"], timeout=0.2)
 
 
+def test_a_command_gets_no_more_memory_than_it_may_have() -> None:
+    code = "import sys; print(sys.argv[1]); bytearray(200 << 20)"
+    words = [sys.executable, "-c", code, "$(a) 'b'"]
+    assert run(words, most_mib=1000).out == "$(a) 'b'\n"
+    done = run(words, most_mib=100, check=False)
+    assert (done.status, done.last_line) == (1, "MemoryError")
+
+
 def test_messages_that_quote_a_build_do_nothing_to_the_terminal(capfd: Capture) -> None:
     warn("cannot be built: \x1b]0;owned\x07\x1b[2J\r\u202egnp\x9b1m")
     assert capfd.readouterr().err == r"cannot be built: \x1b]0;owned\x07\x1b[2J\r\u202egnp\x9b1m" + "\n"

@@ -50,9 +50,7 @@ def folder(engine: LoopEngine, name: str) -> Path:
     return engine.run.folder / f"raw/profiles/{name}-json-wrk-c16/json/wrk-c16/w1" / name
 
 
-def test_each_service_is_loaded_once_more_and_sampled_from_a_container_beside_it(
-    engine: LoopEngine, docker: Docker, tmp_path: Path, capsys: Capture
-) -> None:
+def test_each_service_is_sampled(engine: LoopEngine, docker: Docker, tmp_path: Path, capsys: Capture) -> None:
     def until_sampled() -> None:
         loads = len([call for call in engine.calls("exec") if "measure run" in call])
         until(lambda: len(docker.asked(SAMPLER)) >= loads)
@@ -76,9 +74,7 @@ def test_each_service_is_loaded_once_more_and_sampled_from_a_container_beside_it
     assert not [*engine.run.folder.rglob("*.part"), *engine.run.folder.glob("step.*")]
 
 
-def test_what_cannot_be_sampled_is_said_in_a_line_and_the_next_one_is_sampled(
-    engine: LoopEngine, docker: Docker, capsys: Capture
-) -> None:
+def test_failed_sampling_is_reported_and_the_next_goes_on(engine: LoopEngine, docker: Docker, capsys: Capture) -> None:
     docker.says("update", "no such container", status=1)
     profile_tables(engine, None)
     said = capsys.readouterr().err

@@ -48,9 +48,7 @@ def test_no_step_begins_on_a_disk_with_less_than_a_megabyte(small: Path) -> None
 
 
 @pytest.mark.parametrize("moment", ["start", "state", "exec", "stop", "bench"])
-def test_where_it_fills_up_in_a_step_no_half_file_counts_and_with_room_the_run_goes_on_to_its_end(
-    moment: str, small: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_disk_that_fills_up_in_a_step(moment: str, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(small)
     monkeypatch.setenv("BENCH_BEGAN", "0")
     monkeypatch.setenv("BENCH_QUIET", "1")

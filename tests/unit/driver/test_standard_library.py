@@ -25,9 +25,7 @@ def test_the_driver_needs_nothing_but_python_3_9() -> None:
     assert imported - {*sys.stdlib_module_names, "driver"} == set()
 
 
-def test_an_older_python_is_refused_before_it_reads_any_other_module(
-    monkeypatch: pytest.MonkeyPatch, capsys: Capture
-) -> None:
+def test_older_python_is_refused_at_once(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     start = (ROOT / "driver/__init__.py").read_text()
     ast.parse(start, feature_version=(3, 6))
     exec(compile(start, "driver", "exec"), {})

@@ -91,9 +91,7 @@ def loop_again(engine: LoopEngine) -> int:
         return loop(engine)
 
 
-def test_services_in_turns_are_up_at_once_answered_pinned_counted_loaded_removed(
-    turns: LoopEngine, tmp_path: Path
-) -> None:
+def test_order_of_calls_for_services_in_turns(turns: LoopEngine, tmp_path: Path) -> None:
     assert loop(turns) == 3
     names = " ".join(NAMES)
     states = [f"state {name}" for name in (*NAMES, "postgres", "upstream")]
@@ -118,9 +116,7 @@ def test_services_in_turns_are_up_at_once_answered_pinned_counted_loaded_removed
     assert not [*(tmp_path / "results/a-run").glob("step.*"), *(tmp_path / "results/a-run").glob("finished*")]
 
 
-def test_one_that_does_not_start_has_its_own_words_and_the_others_are_measured(
-    turns: LoopEngine, tmp_path: Path
-) -> None:
+def test_service_that_does_not_start_leaves_the_others(turns: LoopEngine, tmp_path: Path) -> None:
     turns.broken = {NAMES[1]}
     (tmp_path / "made").joinpath(WINDOW.removeprefix("results/a-run/"), NAMES[1], "tool.json").unlink()
     assert loop(turns) == 3
@@ -147,9 +143,7 @@ def test_one_that_dies_in_its_turns_has_its_last_words(turns: LoopEngine, tmp_pa
 
 
 @pytest.mark.parametrize("verb", ["prepare", "run"])
-def test_turns_that_fail_as_a_whole_say_why_and_are_made_when_the_run_goes_on(
-    verb: str, turns: LoopEngine, tmp_path: Path
-) -> None:
+def test_failed_turns_say_why_and_are_repeated_on_resume(verb: str, turns: LoopEngine, tmp_path: Path) -> None:
     turns.said = {verb: (1, "OSError: no space")}
     assert loop(turns) == 3
     assert outcomes(tmp_path) == [("load tool failed", "OSError: no space")] * 3
@@ -160,9 +154,7 @@ def test_turns_that_fail_as_a_whole_say_why_and_are_made_when_the_run_goes_on(
 
 
 @pytest.mark.parametrize("kind", ["alone", "turns"])
-def test_a_service_that_the_network_lost_is_measured_again(
-    kind: str, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
+def test_service_lost_by_the_network_is_repeated(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     engine: LoopEngine = request.getfixturevalue(kind)
     engine.lost = {NAMES[0]}
     engine.said = {"prepare r01-0001": (10, "no answer")}
@@ -191,9 +183,7 @@ def test_on_several_machines_it_is_kept_where_the_service_was(alone: LoopEngine,
 
 
 @pytest.mark.parametrize("what", ["start", "pin", "state", "stop", "check"])
-def test_what_the_engine_cannot_do_ends_the_run_and_no_step_is_recorded(
-    what: str, turns: LoopEngine, tmp_path: Path
-) -> None:
+def test_engine_failure_ends_the_run_without_a_record(what: str, turns: LoopEngine, tmp_path: Path) -> None:
     turns.fails = {what}
     with pytest.raises(DockerError, match=f"no {what}"):
         loop(turns)

@@ -43,9 +43,7 @@ def test_a_node_is_read() -> None:
         ({}, "beta"),
     ],
 )
-def test_a_node_that_takes_no_work_or_that_no_context_reaches_cannot_be_used(
-    changed: dict[str, str], context: str
-) -> None:
+def test_unusable_nodes(changed: dict[str, str], context: str) -> None:
     (node,) = nodes_of_inspect([inspected("alpha", "server", **changed)], {f"id-{context}": context})
     assert not node.usable
 
@@ -165,11 +163,6 @@ def test_a_clock_is_held_to_what_is_certain(ahead: float, kind: str) -> None:
     line = str(of_clock("gamma", *clock_of(100.0, f"1970-01-01T00:01:{40.05 + ahead:.6f}123Z", 100.1)))
     help_ = "; set it by NTP (chrony, systemd-timesyncd)" if kind != "ok" else ""
     assert line == f"{kind}: gamma: clock {ahead * 1000:+.0f} ms from this machine's (within 50){help_}"
-
-
-def test_an_engines_time_in_another_zone_or_without_a_fraction() -> None:
-    assert clock_of(100.0, "1970-01-01T02:01:40.1+02:00", 100.0)[0] == pytest.approx(0.1)
-    assert clock_of(99.0, "1970-01-01T00:01:40Z\n", 101.0) == (0.0, 1.0)
 
 
 def test_a_port_that_is_closed_stops() -> None:

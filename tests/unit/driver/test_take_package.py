@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from driver.failure import Failure
-from driver.planning.packages import take_package
+from driver.planning.packages import TOGETHER, take_package
 
 
 @pytest.fixture
@@ -64,9 +64,7 @@ def text(item: Path, name: str) -> str:
         ("gunicorn==last:10", "ladder", ["gunicorn==last:10"]),
     ],
 )
-def test_releases_are_a_line_each_and_a_ladder_is_what_may_have_gaps(
-    repository: Path, spec: str, kind: str, releases: list[str]
-) -> None:
+def test_releases_and_ladders(repository: Path, spec: str, kind: str, releases: list[str]) -> None:
     item = taken(spec)
     assert (text(item, "kind"), text(item, "releases").splitlines()) == (kind, releases)
 
@@ -96,6 +94,16 @@ def test_what_is_not_there_is_refused_by_name(repository: Path, spec: str, words
     with pytest.raises(Failure, match=words.replace("$", r"\$").replace("(", r"\(").replace(".", r"\.")) as failure:
         taken(spec)
     assert failure.value.status == 2
+
+
+def test_what_is_changed_together_is_one_version(tmp_path: Path) -> None:
+    for spec in ("a==last:2", "a==1,2", "a==1.*"):
+        with pytest.raises(Failure, match=r"--with '.*': give one version"):
+            take_package(tmp_path / spec, spec, TOGETHER)
+    with pytest.raises(Failure, match=r"--with: there is no file 'a\.whl'"):
+        take_package(tmp_path / "file", "a.whl", TOGETHER)
+    take_package(tmp_path / "item", "a==1", TOGETHER)
+    assert (tmp_path / "item/together").exists()
 
 
 def test_a_folder_is_copied_without_what_git_ignores_and_with_what_is_not_committed(repository: Path) -> None:

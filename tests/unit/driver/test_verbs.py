@@ -93,9 +93,7 @@ def test_a_planner_that_is_never_told_ends_by_itself(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("project")
-def test_an_interrupt_ends_a_step_at_once_and_it_is_measured_when_the_run_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_interrupted_step_is_measured_on_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "hangs").write_text("r01-b1\n")
     assert do("next")[0] == 0
     with begin("measure") as process:
@@ -128,12 +126,8 @@ def until_loading(root: Path) -> None:
     ],
     ids=["a wide terminal", "no colors", "no cursor", "quiet"],
 )
-def test_the_answer_is_printed_as_the_terminal_takes_it_then_where_the_report_is(
-    exported: dict[str, str],
-    how: str,
-    tmp_path: Path,
-    capsys: Capture,
-    monkeypatch: pytest.MonkeyPatch,
+def test_answer_is_printed_for_the_terminal(
+    exported: dict[str, str], how: str, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("NO_COLOR", "BENCH_QUIET"):
         monkeypatch.delenv(name, raising=False)
@@ -157,9 +151,7 @@ def test_a_run_without_a_measurement_has_failed_after_its_report(tmp_path: Path,
     assert capsys.readouterr().out == "results/a-run/report.md\n"
 
 
-def test_inside_docker_compose_it_is_said_how_services_end(
-    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_report_inside_docker_compose(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BENCH_ENGINE", "composed")
     monkeypatch.setenv("COLUMNS", "80")
     engine = PretendEngine(made_run(tmp_path, "a"))
@@ -194,11 +186,8 @@ GONE = "the Docker daemon does not answer any more: start it (systemctl start do
         (DockerError("no such container"), 1, RUN, f"{GONE}; goes on"),
     ],
 )
-def test_a_verb_fails_with_one_line_by_the_name_of_the_script(
-    tmp_path: Path,
-    capsys: Capture,
-    monkeypatch: pytest.MonkeyPatch,
-    case: tuple[Exception, int, int, str],
+def test_failed_verb_is_one_line_by_the_name_of_the_script(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch, case: tuple[Exception, int, int, str]
 ) -> None:
     error, answers, status, words = case
     pretend_docker(tmp_path, monkeypatch, f"exit {answers}")
@@ -207,9 +196,7 @@ def test_a_verb_fails_with_one_line_by_the_name_of_the_script(
     assert capsys.readouterr().err == f"matrix.sh: {words}\n"
 
 
-def test_what_nobody_expected_is_one_line_too_that_names_its_place(
-    capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unexpected_error_is_one_line_with_its_place(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("BENCH_NOTE", raising=False)
     monkeypatch.delenv("BENCH_DEBUG", raising=False)
     error = OSError(28, "No space left on device", "finished.json")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,6 +17,7 @@ from pretend_engine import PretendEngine, made_run, pretend_docker
 from driver.docker import INSPECTING, DockerError, Done
 from driver.engines.engine import State
 from driver.failure import Failure
+from driver.messages import OwnApp
 from driver.services import ready, sockets, verify
 
 
@@ -33,9 +35,7 @@ def verified(engine: PretendEngine, jobs: int = 4, contract: bool = False) -> Pr
         ({"c": [137]}, [], ["c verification 137"]),
     ],
 )
-def test_what_was_late_or_cut_beside_others_is_verified_once_more_alone_after_them(
-    tmp_path: Path, statuses: dict[str, list[int]], again: list[str], failures: list[str]
-) -> None:
+def test_retried_alone(tmp_path: Path, statuses: dict[str, list[int]], again: list[str], failures: list[str]) -> None:
     engine = verified(PretendEngine(made_run(tmp_path, "a", "b", "c"), statuses))
     order = [line.split()[1] for line in engine.calls("verify")]
     assert sorted(order[:3]) == ["a", "b", "c"]
@@ -70,6 +70,20 @@ def test_a_run_verifies_once_with_what_figures_need(tmp_path: Path, capfd: Captu
     assert engine.calls()[len(steps) :] == ["provenance a", "revive", "revive"]
 
 
+def test_equal_sides_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Capture) -> None:
+    engine = PretendEngine(made_run(tmp_path, "a", "b"))
+    monkeypatch.setattr(verify, "open_run", lambda name: engine.run)
+    monkeypatch.setattr(verify, "engine_of", lambda run: engine)
+    assert verify.main(["a-run"]) == 0
+    assert engine.calls("equal-sides") == []
+    services = {name: replace(one, settings="WORKERS=2") for name, one in engine.run.services.items()}
+    engine.run = replace(engine.run, host=replace(engine.run.host, services=services))
+    engine.said["equal-sides a-run"] = Done(0, "b: equal sides: WORKERS=2\n", "")
+    assert verify.main(["a-run"]) == 0
+    assert engine.calls()[-1] == "equal-sides a-run"
+    assert capfd.readouterr().err.endswith("b: equal sides: WORKERS=2\n")
+
+
 def test_what_a_killed_verifier_told_the_upstream_is_forgotten(tmp_path: Path, capfd: Capture) -> None:
     engine = PretendEngine(made_run(tmp_path, "a"))
     verify.forget_modes(engine)
@@ -84,9 +98,7 @@ def test_what_a_killed_verifier_told_the_upstream_is_forgotten(tmp_path: Path, c
     assert "the upstream cannot be reset: curl: (7) Failed to connect" in capfd.readouterr().err
 
 
-def test_a_check_of_the_contract_alone_reads_the_sockets_before_the_service_is_to_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
-) -> None:
+def test_contract_reads_sockets_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     engine = PretendEngine(made_run(tmp_path, "a"))
     monkeypatch.setattr(verify, "check_sockets", lambda engine, name: engine._note("sockets", name))
     monkeypatch.setattr(verify, "end_under_load", lambda engine, name, crowd: engine._note("ends", name))
@@ -98,9 +110,7 @@ def test_a_check_of_the_contract_alone_reads_the_sockets_before_the_service_is_t
     assert capsys.readouterr().out == "services: 0 passed, 1 failed\n"
 
 
-def test_one_that_is_killed_beside_others_when_it_is_to_end_is_verified_once_more(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_killed_at_its_end_beside_others_is_retried_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = PretendEngine(made_run(tmp_path, "good", "slow"))
 
     def stopped(_: object, name: str) -> int:
@@ -161,9 +171,7 @@ def test_an_engine_that_fails_ends_the_run(tmp_path: Path) -> None:
     assert engine.calls("start", "revive") == []
 
 
-def test_the_memory_of_an_idle_service_is_taken_when_it_has_settled(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_idle_memory_is_read_once_stable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Growing(PretendEngine):
         def state_lines(self, service: str, state: State | None = None) -> str:
             return f"cpu_usage_ns 1\nmemory_bytes {memory.pop(0)}\n"
@@ -175,6 +183,19 @@ def test_the_memory_of_an_idle_service_is_taken_when_it_has_settled(
     idle = (engine.run.service_folder("a") / "idle.txt").read_text()
     assert idle == "cpu_usage_ns 1\nmemory_bytes 1515\n"
     assert memory == [9999]
+
+
+def test_what_the_folder_of_an_own_app_has_of_its_memory_is_saved_beside_it(tmp_path: Path) -> None:
+    class Own(PretendEngine):
+        def in_service(self, service: str, words: Sequence[str]) -> Done:
+            assert words[-1] == verify.FOLDER
+            return Done(0, "folder_bytes 4096\n", "")
+
+    engine = Own(made_run(tmp_path, "a", own_app=OwnApp("main:app")))
+    verify.save_idle(engine, "a")
+    assert (engine.run.service_folder("a") / "idle.txt").read_text() == "memory_bytes 7\nfolder_bytes 4096\n"
+    shown = subprocess.run(["sh", "-c", verify.FOLDER.replace("/srv/app", "/proc")], capture_output=True, check=True)
+    assert shown.stdout == b"folder_bytes 0\n"
 
 
 def test_two_services_on_a_core_where_memory_allows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,7 +234,7 @@ def test_a_service_that_takes_connections_and_answers_none_is_given_up_in_time(t
     assert engine.calls() == ["waits 3"]
     run.settings["READY_TIMEOUT"] = "12"  # type: ignore[index]
     assert not ready.await_answer(engine, "a")
-    assert engine.calls()[1:] == ["waits 5", "waits 5", "waits 2"]
+    assert engine.calls()[1:] == ["waits 6", "waits 6"]
     assert (run.service_folder("a") / "answer.txt").read_text() == "Connection refused\n"
     run.settings["READY_TIMEOUT"] = "0x10"  # type: ignore[index]
     with pytest.raises(Failure, match="READY_TIMEOUT='0x10' is not a number of seconds"):
@@ -274,17 +295,13 @@ def kept(engine: PretendEngine) -> str:
     return (engine.run.service_folder("a") / "sockets.json").read_text()
 
 
-def test_the_reader_is_in_the_services_namespaces_and_has_the_one_capability_that_it_needs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_reader_joins_the_namespaces_with_one_capability(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = pretend_docker(tmp_path, monkeypatch, """echo '{"options": {}}'""")
     assert kept(PretendEngine(made_run(tmp_path, "a"))) == '{"options": {}}\n'
     assert calls.read_text() == READER.format(tmp_path) + "\n"
 
 
-def test_an_engine_that_refuses_is_a_reason_and_its_quotes_break_no_json(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_refusal_of_the_engine_is_valid_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pretend_docker(
         tmp_path, monkeypatch, "printf 'before\\ndocker: \"--pid\" is not \\\\allowed\\033[0m\\n' >&2; exit 125"
     )
@@ -292,9 +309,7 @@ def test_an_engine_that_refuses_is_a_reason_and_its_quotes_break_no_json(
     assert reason == 'no container can look into the service: docker: "--pid" is not \\allowed\033[0m'
 
 
-def test_the_own_bind_of_each_server_is_read_once_it_listens(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
-) -> None:
+def test_own_binds_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     script = f"""case $* in
 *:/own:ro*) : >{tmp_path}/fresh ;;
 *'bench sockets') rm {tmp_path}/fresh 2>/dev/null && echo '{{"fault": "none"}}' || echo '{{"options": 1}}' ;;

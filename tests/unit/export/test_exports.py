@@ -25,10 +25,13 @@ from turns_runs import measured
 
 from bench.__main__ import main
 from bench.cli.report import FORMATS, build_verb
+from bench.core.formats import escaped
+from bench.core.service_settings import Settings
 from bench.export.columns import COLUMNS, AgainstBest, against_best, copied, rows, table, types
 from bench.export.gobench import name_of, write
 from bench.records.record import Cause, Record, load
 from bench.run.reader import read_run
+from bench.tools.levels import Level
 
 DOC = ROOT / "docs/exports.md"
 WRONG = "r03-b1-json-wrk-c16-w2-2"
@@ -91,9 +94,20 @@ def test_no_text_of_a_run_is_a_formula_in_csv(value: str) -> None:
     columns = {"text": "VARCHAR", "number": "BIGINT"}
     row = {"text": value, "number": -1}
     (made,) = csv.DictReader(io.StringIO(copied(columns, [row], "csv").decode(), newline=""))
-    assert made == {"text": f"'{value}", "number": "-1"}
+    assert made == {"text": f"'{escaped(value)}", "number": "-1"}
     parquet = copied(columns, [row], "parquet")
     assert value.encode() in parquet and f"'{value}".encode() not in parquet
+
+
+def test_no_cell_of_csv_has_a_control_character_and_json_loses_none() -> None:
+    odd = "a\x00\x1b[31m\x7f\x9b1m\t\n\u202e\u2028\u00e9"
+    values: dict[str, Any] = {"text": odd, "map": {odd: [odd, {odd: odd}]}, "items": [odd], "one": odd, "none": None}
+    types = {"text": "VARCHAR", "map": "JSON", "items": "VARCHAR", "one": "JSON", "none": "JSON"}
+    made = copied(types, [values], "csv").decode()
+    assert "".join(mark for mark in made if not mark.isprintable()) == "\n\n"
+    (row,) = csv.DictReader(io.StringIO(made))
+    assert row["text"] == row["one"] == escaped(odd) == r"a\x00\x1b[31m\x7f\x9b1m\t\n\u202e\u2028é"
+    assert (json.loads(row["map"]), json.loads(row["items"]), row["none"]) == (values["map"], [odd], "")
 
 
 def test_differences_that_were_not_called_have_the_one_that_would_have_been(tmp_path: Path) -> None:
@@ -156,15 +170,15 @@ def test_parquet_is_the_csv_with_types(a_run: Path, tmp_path: Path) -> None:
     assert len(rows) == len(flat_rows)
     for row, texts in zip(rows, flat_rows, strict=True):
         for value, text, kind in zip(row, texts, types().values(), strict=True):
-            assert value == _read(text, kind)
+            assert (_read(value, kind) if kind == "JSON" else value) == _read(text, kind)
 
 
-def _read(text: str, kind: str) -> Any:
-    """The value of a CSV field; empty is null, because the run has no empty text."""
-    if text == "":
+def _read(text: str | None, kind: str) -> Any:
+    """The value of a CSV field, or of JSON in Parquet; empty is null, because the run has no empty text."""
+    if not text:
         return None
     boolean = {"true": True, "false": False}.__getitem__
-    return {"VARCHAR": str, "JSON": str, "BIGINT": int, "DOUBLE": float, "BOOLEAN": boolean}[kind](text)
+    return {"VARCHAR": str, "JSON": json.loads, "BIGINT": int, "DOUBLE": float, "BOOLEAN": boolean}[kind](text)
 
 
 def test_the_line_in_the_docs_answers_its_question(
@@ -230,16 +244,16 @@ def test_gobench_has_a_line_for_every_round_of_a_service_in_turns(a_run: Path) -
 
 
 def test_each_setting_is_a_key_of_its_own_for_benchstat(records: list[Record]) -> None:
-    parts = name_of(replace(records[1], settings="WORKERS=2 CPU_QUOTA=0.5")).split("/")
+    parts = name_of(replace(records[1], settings=Settings.parse("WORKERS=2 CPU_QUOTA=0.5"))).split("/")
     assert parts[parts.index("base=debian") + 1 :][:2] == ["workers=2", "cpu_quota=0.5"]
 
 
 def test_no_word_of_a_plan_ends_a_name_or_a_line(a_run: Path, records: list[Record]) -> None:
-    spoilt = replace(records[1], server="a b/c\td", level="c64-8", scenario="\u00e9 json", package="x==1/2")
+    spoilt = replace(records[1], server="a b/c\td", level=Level.read("c64-8"), scenario="\u00e9 json", package="x==1/2")
     stack = "server=a_b_c_d/framework=aiohttp/python=3.13/base=debian/package=x==1_2"
     assert name_of(spoilt) == f"BenchmarkJson/{stack}/level=c64-8/tool={spoilt.tool}"
     source = read_run(str(a_run))
-    facts = source.facts | {"engine": "26\nBenchmarkFake 1 1 ns/op", "host": {"cpu": "a\nharness: same"}}
+    facts = replace(source.facts, engine="26\nBenchmarkFake 1 1 ns/op", host={"cpu": "a\nharness: same"})
     made = write("a\nrun", replace(source, facts=facts), records).decode()
     assert "BenchmarkFake 1" in made
     assert not re.search(r"^(BenchmarkFake|harness: same|run)", made, re.MULTILINE)

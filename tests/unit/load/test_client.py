@@ -404,6 +404,12 @@ def is_listening(port: int) -> bool:
         return bool(free.connect_ex(("127.0.0.1", port)) == 0)
 
 
+@pytest.mark.parametrize(("redirects", "fate"), [((), "other_status"), ((302,), "answered"), ((303,), "other_status")])
+def test_a_redirect_is_an_answer_only_where_it_is_expected(redirects: tuple[int, ...], fate: str) -> None:
+    moved = answers(b"HTTP/1.1 302 Found\r\nContent-Length: 5\r\n\r\nhello")
+    assert fates(run(moved, redirects=redirects)) == {fate: 20}
+
+
 def test_what_vegeta_says_of_an_attempt_is_one_of_the_fates() -> None:
     texts = {
         "": (200, "answered"),
@@ -421,6 +427,9 @@ def test_what_vegeta_says_of_an_attempt_is_one_of_the_fates() -> None:
     found = [*attempts(lines, 0, 100.0)]
     assert [one.fate.value for one in found if one.fate] == [fate for _, fate in texts.values()]
     assert all(one.end_ns - one.sent_ns == 5_000_000 for one in found)
+    moved = [f"{10**18},302,5000000,0,0,,,,0"]
+    fates = [one.fate for redirects in ((), (302,), (303,)) for one in attempts(moved, 0, 100.0, redirects)]
+    assert fates == [Fate.OTHER_STATUS, Fate.ANSWERED, Fate.OTHER_STATUS]
 
 
 def test_trailers_have_an_end_and_a_worker_is_a_pid() -> None:

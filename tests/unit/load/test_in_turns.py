@@ -22,7 +22,7 @@ from bench.load import turns as turns_module
 from bench.load.answers import quiet_s
 from bench.load.failures import Failed
 from bench.load.in_turns import CONTAINERS, load_windows, rate_of, seconds_for, turn_s_for, wait_for_all
-from bench.load.sockets import Connections
+from bench.load.sockets import Connections, Traffic
 from bench.load.task import Task, read_step
 from bench.load.turns import SHORT, Runner, Turns
 from bench.plan.measurement import planned_of
@@ -166,6 +166,14 @@ def test_every_window_of_every_service_is_saved_with_its_turns(make: Make) -> No
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):  # it has already ended
             assert str(fake.folder / "tool.sh").encode() not in path.read_bytes(), "no tool outlives its window"
+
+
+def test_the_connections_that_each_service_was_sent_are_saved(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = (Traffic(7 * number, 0) for number in range(1000))
+    monkeypatch.setattr(turns_module, "traffic", lambda: next(seen))
+    fake = make()
+    fake.measure()
+    assert {name: fake.told(name)["opened"] for name in NAMES} == dict.fromkeys(NAMES, 14)
 
 
 def test_what_has_no_counter_says_so(make: Make) -> None:

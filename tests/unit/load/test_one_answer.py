@@ -135,6 +135,12 @@ def test_a_body_that_comes_after_its_headers_is_waited_for_longer(monkeypatch: p
     assert rest_s(found) == pytest.approx(min(MOST_QUIET_S, 1.5 * found.body_s))
 
 
+def test_a_redirect_is_timed_only_where_it_is_expected() -> None:
+    for redirects, timed in (((), False), ((302,), True), ((303,), False)):
+        with port(says(b"HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n")) as peer:
+            assert (one_answer(replace(asked(), redirects=redirects), peer) is not None) == timed
+
+
 def test_whole_responses_need_no_such_wait() -> None:
     assert rest_s(None) == rest_s(OneAnswer(1.0, SLOW_BODY_S / 2)) == 0.0
     assert rest_s(OneAnswer(9.0, 9.0)) == 0.5

@@ -78,6 +78,14 @@ def test_no_answer_and_a_wrong_one(script: str, status: int, words: str, pretend
     assert refused(wait_until_ready, task(tmp_path)) == (status, words)
 
 
+def test_a_redirect_is_a_good_answer_only_where_it_is_expected(pretend: Pretend, tmp_path: Path) -> None:
+    pretend("curl", answer("", 302, "moved"))
+    assert said(wait_until_ready, task(tmp_path, redirects=(302,)))[1] == "answer 0.001"
+    for redirects in ((), (303,)):
+        status, words = refused(wait_until_ready, task(tmp_path, redirects=redirects))
+        assert (status, words) == (11, f"{URL}: expected status 200, got 302: moved")
+
+
 def test_where_there_is_no_curl_there_is_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert ask(task(tmp_path)) == Answer("000", "", "curl: No such file or directory")
@@ -87,6 +95,8 @@ def test_a_request_goes_as_it_is_planned(pretend: Pretend, tmp_path: Path) -> No
     ask(task(tmp_path, method="POST", body="@a"))
     told = (tmp_path / "told").read_text()
     assert "--request POST -H Content-Type: application/json --data-raw @a http://" in told
+    # As the load tools do, with TLS as well.
+    assert {"--http1.1", "--insecure"} <= set(told.split())
     ask(task(tmp_path, method="HEAD"))
     assert " --head http://" in (tmp_path / "told").read_text()
     own = tmp_path / "app/load/s"
@@ -104,6 +114,12 @@ def test_a_warm_up_says_how_many_were_answered(pretend: Pretend, tmp_path: Path)
     assert len(lines[3]) == len("warm ") + 19
     assert (tmp_path / "told").read_text() == f"-c 4 -t 15 -disable-redirects -z 0.2s {URL}\n"
     assert len(said(prepare, task(tmp_path, warmup_s=0))) == 2
+
+
+def test_a_warm_up_counts_the_redirects_that_are_expected(pretend: Pretend, tmp_path: Path) -> None:
+    pretend("hey", 'echo "  [200] 7 responses"; echo "  [302] 5 responses"; echo "  [500] 9 responses"')
+    assert said(prepare, task(tmp_path))[2] == "warmed 7"
+    assert said(prepare, task(tmp_path, redirects=(302,)))[2] == "warmed 12"
 
 
 def test_the_body_of_a_warm_up_is_not_in_the_folder_of_the_load(pretend: Pretend, tmp_path: Path) -> None:
@@ -159,6 +175,9 @@ def test_the_address_is_the_first_that_is_known(pretend: Pretend, tmp_path: Path
     assert pinned(load) == load
     pretend("getent", "echo '198.18.0.7     STREAM a'; echo '198.18.0.8     DGRAM'")
     assert pinned(load).url == "http://198.18.0.7:8080/json"
+    # A server with TLS may choose its certificate and site by the name.
+    encrypted = replace(load, url="https://a:8443/json")
+    assert pinned(encrypted) == encrypted
 
 
 def test_the_command_of_a_load(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from bench.load import save
 from bench.load.answers import Answer
 from bench.load.failures import Failed, command_line, explained, quoted
 from bench.load.save import run_and_save, tool_json
+from bench.load.sockets import Traffic
 from bench.load.task import Task, at_address, task_of
 from bench.plan.measurement import planned_of
 from bench.schedule.step_file import load_of
@@ -53,7 +54,7 @@ def test_tool_json_has_every_key_with_the_type_that_its_readers_know(task: Calla
     assert text.endswith("}\n") and text.count("\n") == 1
     found = told(one)
     kinds = {
-        "int": {"schema", "lead_requests", "start_ns", "end_ns", "exit_status", "elapsed_ns"},
+        "int": {"schema", "lead_requests", "start_ns", "end_ns", "exit_status", "elapsed_ns", "opened"},
         "str": {"tool", "tool_version", "stdin"},
         "list": {"argv"},
         "dict": {"limits", "sysctls", "before", "after", "waits", "health_after"},
@@ -107,6 +108,16 @@ def test_a_tool_that_fails_leaves_its_output_and_its_status(
         run_and_save(one)
     assert (failed.value.status, str(failed.value)) == (12, words)
     assert told(one)["exit_status"] == status
+
+
+def test_the_connections_that_the_load_opened_are_counted(
+    task: Callable[[str], Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = iter((Traffic(100, 0), Traffic(116, 0)))
+    monkeypatch.setattr(save, "traffic", lambda: next(seen))
+    one = task(":")
+    run_and_save(one)
+    assert told(one)["opened"] == 16
 
 
 def test_without_the_guard_there_is_no_load(task: Callable[[str], Task], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,7 +25,7 @@ from bench.load import sockets as sockets_module
 from bench.load import turns as turns_module
 from bench.load.cpu_counters import CpuCounters, Reading
 from bench.load.held import HeldTool
-from bench.load.sockets import OPENING_BYTES, Connections, connections_to, received_octets
+from bench.load.sockets import OPENING_BYTES, Connections, Traffic, connections_to, traffic
 from bench.load.turns import FROZEN, INTERRUPTED, LEAST_REST_S, LONG, SHORT, Runner, Turns, run_window
 from bench.records.turns import RAN, WAITED
 
@@ -277,19 +277,33 @@ def test_a_request_is_under_way_until_its_answer_has_come(server: tuple[socket.s
 def test_what_arrived_is_counted_without_the_packets_headers(server: tuple[socket.socket, tuple[str, int]]) -> None:
     listener, peer = server
 
-    def counted() -> int:
-        before = received_octets()
+    def counted() -> Traffic:
+        before = traffic()
         for _ in range(20):
             with socket.create_connection(peer) as client, listener.accept()[0] as accepted:
                 client.sendall(bytes(100))
                 accepted.recv(100)
                 accepted.sendall(bytes(900))
                 client.recv(900)
-        return received_octets() - before
+        after = traffic()
+        return Traffic(after.opened - before.opened, after.octets - before.octets)
 
     # Here both sides of each connection receive the packet that opens it. Other programs on this machine send, too, but
     # not all the time.
-    assert any(counted() == 20 * (1000 + OPENING_BYTES) for _ in range(200))
+    assert any(counted() == (20, 20 * (1000 + OPENING_BYTES)) for _ in range(200))
+
+
+def test_the_connections_that_were_opened_in_its_turns_are_counted(
+    tmp_path: Path, nothing_under_way: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # 7 connections and 900 bytes in each turn, and as many between turns.
+    seen = (Traffic(7 * number, 900 * number) for number in range(100))
+    monkeypatch.setattr(turns_module, "traffic", lambda: next(seen))
+    # With a freezer the tool ends after its last turn, else within it.
+    for freezer in (Frozen(), None):
+        runner = Runner("a", tool(tmp_path / "a"), NOWHERE, seconds=0.2)
+        taken = run([runner], Ticks(), [], turn_s=0.1, freezer=freezer)["a"]
+        assert (taken.opened, [turn.octets for turn in taken.each]) == (14, [900, 900])
 
 
 def test_a_kernel_without_sock_diag_tells_it_too(

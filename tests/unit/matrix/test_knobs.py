@@ -111,10 +111,11 @@ def test_an_apps_own_variable_is_a_knob_of_its_services_alone() -> None:
     assert READS(service("uvicorn-asgi"), "SLOWER_US") == "neither uvicorn nor its app reads SLOWER_US"
 
 
-def test_a_variable_in_a_comment_is_not_read(tmp_path: Path) -> None:
+def test_a_variable_in_a_comment_or_a_fact_is_not_read(tmp_path: Path) -> None:
     for name, text in (("said", "# THREADS=4 would be nice\nexec x\n"), ("read", 'exec x --threads "${THREADS:-4}"\n')):
         (tmp_path / "servers" / name).mkdir(parents=True)
         (tmp_path / "servers" / name / "start").write_text(text)
+        (tmp_path / "servers" / name / "server.toml").write_text('lacks = "what ${THREADS} sets"\n')
     one = service("uvicorn-asgi")
     found = {n: reader(tmp_path)(replace(one, server=replace(one.server, name=n)), "THREADS") for n in ("said", "read")}
     assert found == {"said": "neither said nor its app reads THREADS", "read": None}
@@ -162,7 +163,7 @@ def test_settings_are_in_the_name_and_the_image_is_the_plain_ones() -> None:
     made = varied(service("gunicorn-gthread-flask"), (("WORKERS", "2"), ("CPU_QUOTA", "0.5")))
     assert made.name == "gunicorn-gthread-flask-py313-debian-workers2-cpu-quota0-5"
     assert made.image == "bench/gunicorn-gthread-flask-py313-debian"
-    assert made.settings_text == "WORKERS=2 CPU_QUOTA=0.5"
+    assert made.settings.text == "WORKERS=2 CPU_QUOTA=0.5"
 
 
 def test_names_are_host_names_and_differ_where_values_do() -> None:

@@ -1,4 +1,4 @@
-"""services/matrix.toml: the resulting matrix, and the errors for an invalid file."""
+"""The matrix: what results from its files, where they are, and the errors for an invalid one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import itertools
 import re
 import tomllib
 from pathlib import Path
-from shutil import copy
 from typing import Any
 
 import pytest
@@ -18,7 +17,7 @@ from places import ROOT
 from bench.core.errors import UserError
 from bench.matrix.catalogue import catalogue_file, versions
 from bench.matrix.compose import run_services
-from bench.matrix.load import LOCAL, load_matrix, merged
+from bench.matrix.load import LOCAL, load_matrix, merged, parse_matrix, read_tables
 from bench.matrix.model import NAME, python_image, python_label
 from bench.matrix.packages import with_package
 from bench.matrix.settings import read_env
@@ -32,7 +31,7 @@ FIRST_STACKS = [
 
 
 def raw() -> dict[str, Any]:
-    return tomllib.loads((ROOT / "services/matrix.toml").read_text())
+    return read_tables(ROOT / "services/matrix.toml")[0]
 
 
 @pytest.mark.parametrize("stack", FIRST_STACKS)
@@ -68,7 +67,7 @@ def test_a_framework_of_two_interfaces_has_the_servers_of_both_each_once() -> No
 
 def test_every_server_and_framework_has_its_folder_and_the_reverse() -> None:
     for kind, names, files in (
-        ("servers", MATRIX.servers, {"start", "requirements.txt"}),
+        ("servers", MATRIX.servers, {"server.toml", "start", "requirements.txt"}),
         (
             "frameworks",
             {*MATRIX.frameworks, *(f.folder for f in MATRIX.selftests.values())},
@@ -79,6 +78,66 @@ def test_every_server_and_framework_has_its_folder_and_the_reverse() -> None:
         assert folders.keys() == set(names)
         for name, held in folders.items():
             assert files <= held, name
+
+
+def test_what_is_known_of_a_server_or_framework_stands_in_its_folder_alone() -> None:
+    text = (ROOT / "services/matrix.toml").read_text()
+    own = tomllib.loads(text)
+    assert [*own] == ["schema", "defaults", "bases", "pythons", "order", "sources", "skip", "routes"]
+    assert text.count("\n") < 250
+    gone = {kind: set(names).difference(getattr(MATRIX, kind)) for kind, names in own["order"].items()}
+    assert gone == {"servers": set(), "frameworks": set(), "presets": set()}
+
+
+def test_lines_of_facts_can_be_read() -> None:
+    files = [path for path in ROOT.glob("services/**/*.toml") if path.name != LOCAL]
+    assert len(files) > len(MATRIX.servers) + len(MATRIX.frameworks)
+    long = {
+        f"{path}:{n}" for path in files for n, line in enumerate(path.read_text().splitlines(), 1) if len(line) > 160
+    }
+    assert not long
+
+
+def test_who_is_not_in_the_order_comes_last_by_name(tmp_path: Path) -> None:
+    data = raw()
+    data["order"]["servers"] = ["waitress", "no-folder", "bjoern"]
+    moved = {name: data["servers"].pop(name) for name in ("tornado", "bjoern", "aiohttp", "waitress")}
+    for name, facts in moved.items():
+        place(tmp_path / f"servers/{name}/server.toml", facts)
+    data["servers"] = {}
+    assert [*load_matrix(write(tmp_path, data)).servers] == ["waitress", "bjoern", "aiohttp", "tornado"]
+
+
+@pytest.mark.parametrize(
+    ("file", "change", "words"),
+    [
+        ("servers/uvicorn/server.toml", {"concurrent": "yes"}, "servers.uvicorn.concurrent: expected 'bool'"),
+        ("servers/uvicorn/server.toml", {"style": "green"}, "servers.uvicorn.style: 'green' must be sync or async"),
+        ("frameworks/hug/framework.toml", {"offers": ["x"]}, "frameworks.hug offers 'x', which is not a route"),
+        ("presets/quick.toml", {"rounds": 0}, "presets.quick.rounds: expected 'int' >= 1"),
+    ],
+)
+def test_an_error_names_the_file_with_the_key(file: str, change: dict[str, Any], words: str, tmp_path: Path) -> None:
+    data, (table, name) = raw(), file.removesuffix(".toml").split("/")[:2]
+    own = place(tmp_path / file, data[table].pop(name) | change)
+    with pytest.raises(UserError) as caught:
+        load_matrix(write(tmp_path, data))
+    assert str(caught.value).startswith(f"{own} is not a valid matrix: {words}")
+
+
+def test_a_ref_from_before_there_were_files_of_servers_has_the_same_facts() -> None:
+    data = raw()
+    kinds = ("graceful", "timeout", "keepalive", "backlog", "silent", "respawn")
+    found = {name: server.pop("defaults") for name, server in data["servers"].items()}
+    data["notes"] = {name: server.pop("notes") for name, server in data["servers"].items()}
+    data["server_defaults"] = {
+        kind: [
+            *({"servers": ["none", f"{name[:-1]}?"], **defaults[kind]} for name, defaults in found.items()),
+            {"servers": ["*"], "value": "a later one", "source": "x"},
+        ]
+        for kind in kinds
+    }
+    assert parse_matrix(data).servers == MATRIX.servers
 
 
 @pytest.mark.parametrize(
@@ -178,10 +237,8 @@ def test_what_is_offered_narrows_what_is_lacking(tmp_path: Path) -> None:
     [
         (lambda m: m.pop("routes"), "missing key 'routes'"),
         (lambda m: m.update(schema=2), "schema is 2"),
-        (lambda m: m["servers"]["bjoern"].update(style="green"), "must be sync or async"),
         (lambda m: m["servers"].update({"Bad Name": m["servers"]["bjoern"]}), "lower-case"),
         (lambda m: m["frameworks"]["hug"].update(lacks={"no-route": "x"}), "which is not a route"),
-        (lambda m: m["frameworks"]["proxy-py"].update(offers=["no-route"]), "offers 'no-route', which is not a route"),
         (lambda m: m["frameworks"]["proxy-py"].update(offers=["busy"]), "offers 'busy', which is not a route"),
         (lambda m: m["frameworks"]["hug"].update(offers=["echo"]), "exceptions to lacks = '\\*'"),
         (lambda m: m["presets"]["quick"].pop("loads"), "presets.quick: missing key 'loads'"),
@@ -190,20 +247,17 @@ def test_what_is_offered_narrows_what_is_lacking(tmp_path: Path) -> None:
         (lambda m: m["presets"]["quick"].update(title="two\nlines"), "presets.quick.title is not one line of text"),
         (lambda m: m["presets"]["quick"].update(stacks="x"), "presets.quick.stacks: expected 'array', got 'str'"),
         (lambda m: m["presets"]["quick"].update(stacks=["x", ""]), r"quick.stacks\[1\] is not one line of text"),
-        (lambda m: m["presets"]["quick"].update(rounds=0), "presets.quick.rounds: expected 'int' >= 1"),
         (lambda m: m["defaults"].update(warmup=-1), "defaults.warmup: expected 'float' >= 0.0"),
-        (
-            lambda m: m["servers"]["bjoern"].update(concurrent="yes"),
-            "servers.bjoern.concurrent: expected 'bool', got 'str'",
-        ),
         (lambda m: m["servers"]["bjoern"].update(debian=[]), "servers.bjoern.debian: expected 'object', got 'array'"),
-        (lambda m: m["server_defaults"].update(idle=[]), "server_defaults: unknown key 'idle'"),
         (
-            lambda m: m["server_defaults"]["timeout"][0].pop("source"),
-            r"server_defaults.timeout\[0\]: missing key 'source'",
+            lambda m: m["servers"]["bjoern"]["defaults"].update(idle=m["servers"]["bjoern"]["defaults"]["silent"]),
+            "servers.bjoern.defaults: Invalid enum value 'idle'",
         ),
-        (lambda m: default_of(m, "nobody-*"), r"server_defaults.silent\[0\] applies to no server"),
-        (lambda m: default_of(m, "*"), r"server_defaults.silent\[1\] applies to no server"),
+        (
+            lambda m: m["servers"]["bjoern"]["defaults"]["timeout"].pop("source"),
+            "servers.bjoern.defaults.timeout: missing key 'source'",
+        ),
+        (lambda m: m["order"].update(routes=["json"]), "order: unknown key 'routes'"),
     ],
 )
 def test_a_list_that_does_not_fit_is_one_line(change: Any, words: str, tmp_path: Path) -> None:
@@ -214,18 +268,9 @@ def test_a_list_that_does_not_fit_is_one_line(change: Any, words: str, tmp_path:
     assert "\n" not in str(caught.value)
 
 
-def default_of(data: dict[str, Any], servers: str) -> None:
-    data["server_defaults"]["silent"].insert(0, {"servers": [servers], "value": "1 s", "source": "x"})
-
-
 @pytest.mark.parametrize("name", list(MATRIX.servers))
 def test_a_server_has_all_defaults_that_decide_events(name: str) -> None:
     assert [*MATRIX.servers[name].defaults] == ["graceful", "timeout", "keepalive", "backlog", "silent", "respawn"]
-
-
-def test_of_several_defaults_the_first_one_that_holds_is_the_servers() -> None:
-    found = {name: MATRIX.servers[name].defaults["keepalive"].value for name in ("gunicorn-sync", "gunicorn-gthread")}
-    assert found == {"gunicorn-sync": "none: closed after each response", "gunicorn-gthread": "2 s"}
 
 
 def test_a_server_of_the_users_own_needs_no_defaults(own_matrix: Path) -> None:
@@ -243,14 +288,18 @@ def test_a_file_that_is_no_toml_or_not_there(tmp_path: Path) -> None:
 
 
 def write(folder: Path, data: Any) -> Path:
-    path = folder / "matrix.toml"
+    return place(folder / "matrix.toml", data)
+
+
+def place(path: Path, data: Any) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(as_file(data))
     return path
 
 
 @pytest.fixture
 def own_matrix(tmp_path: Path) -> Path:
-    return Path(copy(ROOT / "services/matrix.toml", tmp_path / "matrix.toml"))
+    return write(tmp_path, raw())
 
 
 def test_tables_are_merged_and_values_replaced() -> None:
@@ -302,7 +351,7 @@ WRAPS = re.compile(
 @pytest.mark.parametrize("name", list(MATRIX.servers))
 def test_what_a_start_adds_is_a_fact_that_reports_show(name: str) -> None:
     folder, notes = ROOT / "services/servers" / name, MATRIX.servers[name].notes
-    texts = [path.read_text() for path in folder.rglob("*") if path.suffix != ".txt" and path.is_file()]
+    texts = [path.read_text() for path in folder.rglob("*") if path.suffix not in (".txt", ".toml") and path.is_file()]
     own = "cheroot_worker" in "".join(texts)
     texts += [(ROOT / "services/common/cheroot_worker.py").read_text()] if own else []
     assert notes and bool(WRAPS.search("".join(texts))) == bool(notes.adds or "header" in notes.sets), name

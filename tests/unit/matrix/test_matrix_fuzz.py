@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import re
 import tempfile
-import tomllib
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 
@@ -16,13 +15,13 @@ from places import ROOT
 
 from bench.__main__ import main
 from bench.core.errors import UserError, one_line
+from bench.matrix.load import read_tables
 from bench.matrix.settings import SETTINGS, read_settings
 
-MATRIX = tomllib.loads((ROOT / "services/matrix.toml").read_text())
+MATRIX = read_tables(ROOT / "services/matrix.toml")[0]
 ENV = (ROOT / ".env").read_text()
 FEW = {
     "servers": ("uvicorn", "bjoern"),
-    "notes": ("uvicorn", "bjoern"),
     "frameworks": ("asgi", "wsgi"),
     "pythons": ("3.13",),
     "selftests": ("synthetic",),
@@ -37,6 +36,7 @@ SMALL["presets"]["quick"] = MATRIX["presets"]["workers"] | {
     "vary_if_read": [],
 }
 SMALL |= {"skip": MATRIX["skip"][:2], "sources": {"robyn": MATRIX["sources"]["robyn"]}}
+SMALL |= {"order": {"servers": ["uvicorn"]}, "notes": {"bjoern": {"default": "1 request", "source": "bjoern 3.2"}}}
 SMALL["server_defaults"] = {"backlog": [{"servers": ["uvicorn*"], "value": "2048", "source": "uvicorn.dev"}]}
 
 

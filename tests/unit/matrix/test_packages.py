@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 import zipfile
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -44,11 +45,13 @@ def test_the_pins_of_drivers_framework_and_server(locks: Path) -> None:
 
 @pytest.mark.parametrize(
     ("package", "more", "whole"),
-    [("flask==3.0", {"flask": "3.0", "its-dangerous": "2.2"}, True), ("flask==2.0", {"flask": "2.0"}, False)],
+    [
+        ("flask==3.0", {"flask": "3.0", "its-dangerous": "2.2"}, True),
+        ("flask==2.0", {"flask": "2.0"}, False),
+        ("flask==2.0 Click==7.1", {"flask": "2.0", "click": "7.1"}, False),
+    ],
 )
-def test_a_package_of_its_own_comes_last_and_may_not_be_locked(
-    package: str, more: dict[str, str], whole: bool, locks: Path
-) -> None:
+def test_changed_packages_come_last(package: str, more: dict[str, str], whole: bool, locks: Path) -> None:
     made = with_package(MATRIX, service(), package)
     pins = pins_of(made, root=locks)
     assert pins.versions == PLAIN | more and pins.whole is whole
@@ -142,6 +145,42 @@ def test_equal_content_has_an_equal_name_and_is_refused_beside_itself(tmp_path: 
         UserError, match=r"equal sides: \./a and \./b give the same files \(uvi-corn==1\.0\+[0-9a-f]{7}\)"
     ):
         found(tmp_path)
+
+
+def test_what_is_changed_together_is_no_version_of_its_own(tmp_path: Path) -> None:
+    item(tmp_path, 0, "uvi-corn==1.0", "release")
+    item(tmp_path, 1, "h11==0.9", "release", together="yes")
+    wheel(tmp_path, "0-1", "1.0")
+    wheel(tmp_path, "1-1", "0.9", name="h11")
+    made = found(tmp_path)
+    assert made.names == ["uvi-corn"] and [one.package for one in made.together("py313")] == ["h11==0.9"]
+    assert [one.package for one in made.of("py313", "uvi-corn")] == ["uvi-corn==1.0"] and not made.of("py313", "h11")
+    write_wheels(tmp_path / "out", made)
+    assert read_wheels(tmp_path / "out") == made
+    # An image gets all that is in one folder.
+    assert [*(tmp_path / "out/py313/0-1/with/1-1").iterdir()] and not (tmp_path / "out/py313/1-1/with").exists()
+    item(tmp_path, 2, "h11==0.10", "release", together="yes")
+    wheel(tmp_path, "2-1", "0.10", "other", name="h11")
+    with pytest.raises(UserError, match="--with h11: it is changed already"):
+        found(tmp_path)
+    failed(tmp_path, "3-1", "ERROR: No matching distribution found for h11==99\n", "h11==99")
+    item(tmp_path, 3, "h11==99", "release", together="yes")
+    with pytest.raises(UserError, match="--with h11==99: No matching distribution found"):
+        found(tmp_path)
+
+
+def test_a_name_that_is_too_long_for_a_host_is_shortened() -> None:
+    name = with_package(MATRIX, service(), "werkzeug==2.0.3 flask==2.0.2 jinja2==3.0.1").name
+    assert name.startswith("gunicorn-sync-flask-werkzeug-2-0-3-flask-2-0-2-") and len(name) <= 63
+    other = with_package(MATRIX, service(), "werkzeug==2.0.3 flask==2.0.2 jinja2==3.0.2").name
+    assert with_package(MATRIX, service(), "werkzeug==2.0.3 flask==2.0.2").name != name != other
+    with pytest.raises(UserError, match="'flask' is not NAME==VERSION"):
+        with_package(MATRIX, service(), "werkzeug==2.0.3 flask")
+
+
+def test_every_python_has_the_day_of_its_release() -> None:
+    days = [date.fromisoformat(python.released) for python in MATRIX.pythons.values()]
+    assert days[:-1] == sorted(days[:-1]) and len(days) > 7
 
 
 def test_a_rung_that_cannot_be_had_is_left_out_with_its_cause(tmp_path: Path) -> None:

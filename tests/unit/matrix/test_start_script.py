@@ -24,11 +24,14 @@ ENVIRONMENTS = {
 }
 
 
+FLAGS = {"plain": [], "all": ["--x", "$(id) `id` a  'b'", "*", "--y=\\"], "no jitter": ["-5"]}
+
+
 @pytest.mark.parametrize("given", ENVIRONMENTS)
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.parent.name)
 def test_a_shell_executes_the_same(script: Path, given: str, tmp_path: Path) -> None:
-    environment, text = ENVIRONMENTS[given], script.read_text()
-    words = start_words(text, environment)
+    environment, text, flags = ENVIRONMENTS[given], script.read_text(), FLAGS[given]
+    words = start_words(text, environment, flags)
     if not text.startswith("#!/bin/sh"):
         assert words == ["python3", START]
         return
@@ -36,7 +39,8 @@ def test_a_shell_executes_the_same(script: Path, given: str, tmp_path: Path) -> 
         (tmp_path / name).write_text('#!/bin/sh\nprintf "%s\\0" "${0##*/}" "$@"\n')
         (tmp_path / name).chmod(0o755)
     env = {**environment, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
-    done = subprocess.run(["sh", script], env=env, capture_output=True, text=True, check=True)
+    assert words[len(words) - len(flags) :] == flags
+    done = subprocess.run(["sh", script, *flags], env=env, capture_output=True, text=True, check=True)
     executed = done.stdout.removesuffix("\0").split("\0")
     assert words == [word.replace(f"{tmp_path}/python3", "python3") for word in executed]
 

@@ -209,9 +209,7 @@ def test_the_database_has_one_statement_at_a_time(app: dict[str, Any]) -> None:
     assert "interval '8.0 ms'" in seen[0][1]
 
 
-def test_one_worker_hangs_with_every_other_request(
-    app: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_worker_hangs(app: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     first, hanging = waits(app, "hang=500", [0.0] * 4), app["is_the_hanging_worker"]
     assert first == [0.5, 0.0, 0.5, 0.0]

@@ -17,7 +17,6 @@ def merged(service: dict[str, Any], name: str = "db", **more: Any) -> dict[str, 
 @pytest.mark.parametrize(
     ("service", "words"),
     [
-        ({"ports": [{"target": 5432, "published": "5432"}]}, "publishes a port"),
         ({"volumes": [{"type": "npipe", "source": "x"}]}, "mounts a npipe"),
         ({"privileged": True}, "is privileged"),
         ({"network_mode": "host"}, "leaves the internal network"),
@@ -79,7 +78,7 @@ def test_what_is_left_is_hardened_and_on_the_internal_network_alone() -> None:
             {"type": "volume", "source": "data"},
         ],
         "restart": "always",
-        "container_name": "db",
+        "ports": [{"target": 5432, "published": "5432"}],
     }
     resolved = {"services": {"db": service}, "volumes": {"data": {"name": "shop_data"}}}
     found = own_services(resolved)
@@ -92,9 +91,9 @@ def test_what_is_left_is_hardened_and_on_the_internal_network_alone() -> None:
     assert one["depends_on"] == {"own-other": {"condition": "service_started"}}
     assert one["environment"] == {"A": "x$$y"}
     assert (one["mem_limit"], one["pids_limit"], one["restart"]) == ("1g", 512, "no")
-    assert "container_name" not in one
+    assert "ports" not in one
     assert found["volumes"] == {"data": {}}
-    assert left_out(resolved) == ["db.restart", "db.container_name"]
+    assert left_out(resolved) == ["db.restart", "db.ports"]
 
 
 def test_what_is_built_has_a_name_of_the_run_and_no_variable_of_the_shell() -> None:

@@ -1,23 +1,31 @@
 """From the options to the description of an app: errors are reported before anything is built."""
 
 import json
+import re
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from an_app import an_app
 from make_plans import MATRIX
+from places import ROOT
 
 from bench.cli.arguments import parse_selection
 from bench.cli.plan import make_run, plan_of
 from bench.cli.report import build_verb
 from bench.core.errors import UserError
+from bench.core.service_settings import Settings
+from bench.matrix.compose import run_services
+from bench.matrix.packages import LOCKS, pins_in
 from bench.own_app.app import read_app, with_own_app, write_app
-from bench.own_app.describe import Given, describe, requirements_of
-from bench.own_app.metadata import left_unread
-from bench.own_app.targets import Target
+from bench.own_app.describe import Given, describe
+from bench.own_app.metadata import left_unread, other_python
+from bench.own_app.targets import DEFAULT, Target
+from bench.plan.measurement import planned_of
+from bench.plan.order import measurements
 from bench.plan.refs import REFS
-from driver.messages import host_of
+from driver.messages import CHANGES, host_of
 
 FLASK = "from flask import Flask\napp = Flask(__name__)\n"
 
@@ -31,12 +39,30 @@ def given(tmp_path: Path) -> Given:
 def test_what_is_found_in_the_folder(given: Given) -> None:
     app, by = describe(given, MATRIX)
     assert (app.name, app.interface, by) == ("my-shop", "wsgi", "flask.Flask")
-    assert (app.pythons, app.targets, app.scenario) == (("3.13",), (Target("get-root"),), "get-root")
+    assert (app.pythons, app.targets, app.scenario) == (("3.13",), (DEFAULT,), "get-root")
 
 
 def test_two_folders_of_one_name_have_images_of_their_own(given: Given) -> None:
     one, other = (describe(replace(given, folder=f"/{name}/shop"), MATRIX)[0] for name in "ab")
     assert one.name == other.name and one.label != other.label
+
+
+def test_its_images_have_no_package_of_ours_but_the_server(given: Given) -> None:
+    own = with_own_app(MATRIX, describe(given, MATRIX)[0])
+    for service in [s for s in own.services if s.framework.own or s.name.endswith("-py313-debian")]:
+        args = re.findall(r"^      args: (.*)", run_services(own, [service]), re.MULTILINE)
+        bases = [json.loads(one).get("SERVER_BASE") for one in args]
+        assert bases == [("bare" if service.framework.own else None)] * len(args)
+    text = (ROOT / "services/debian.Dockerfile").read_text()
+    stages = {
+        name: (base, body)
+        for base, name, body in re.findall(r"^FROM (\S+) AS (\S+)\n(.*?)(?=^FROM )", text, re.S | re.M)
+    }
+    assert stages["service"][0] == "${SERVER_BASE}" and "\nARG SERVER_BASE=framework\n" in text
+    locks = {stage: re.findall(r"locks/\$?\{?LOCKS\}?(?:/(\w+)-)?", body) for stage, (_, body) in stages.items()}
+    assert set(locks["framework"]) == {"common", "framework"} and not locks["bare"]
+    # The server's folder of locks is mounted whole, for a package of --package.
+    assert re.findall(r"/locks/(\w+)-", stages["service"][1]) == ["server", "server", "package"]
 
 
 def test_a_folder_called_like_a_framework_or_a_server_is_not_mistaken_for_it(given: Given) -> None:
@@ -52,21 +78,27 @@ def test_a_folder_called_like_a_framework_or_a_server_is_not_mistaken_for_it(giv
         ({"app": "../main:app"}, "is not MODULE:CALLABLE"),
         ({"app": "main:app; rm"}, "is not MODULE:CALLABLE"),
         ({"app": "other:app"}, "has no module 'other'; it has: main"),
-        ({"app": "main:application"}, "does not show its interface: give --interface wsgi, asgi, aiohttp or tornado"),
         ({"interface": "cgi"}, "unknown interface 'cgi'"),
+        (
+            {"imported": "none builtins.dict"},
+            r"main:app is builtins\.dict, no app: .* main:NAME\(\) for a function that makes it; "
+            "or give --interface wsgi, asgi, aiohttp or tornado",
+        ),
+        ({"imported": "cgi x\x1b[2J"}, r"main:app is x \[2J, no app"),
         ({"pythons": ("2.7",)}, "unknown Python '2.7'"),
+        ({"apt": "libpq-dev gcc;reboot"}, "--apt: 'gcc;reboot' is not the name of a Debian package"),
+        ({"apt": "--download-only"}, "--apt: '--download-only' is not the name"),
+        # apt-get would remove it, take another version, or one for another machine.
+        ({"apt": "libc6-"}, "--apt: 'libc6-' is not the name"),
+        ({"apt": "gcc=1"}, "--apt: 'gcc=1' is not the name"),
+        ({"apt": "gcc:i386"}, "--apt: 'gcc:i386' is not the name"),
+        ({"apt": "GCC"}, "--apt: 'GCC' is not the name"),
+        ({"apt": " , "}, "--apt names no Debian package"),
     ],
 )
 def test_refused(given: Given, change: dict[str, str], words: str) -> None:
     with pytest.raises(UserError, match=words):
         describe(replace(given, **change), MATRIX)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("name", ["common", "server"])
-def test_a_module_that_the_images_have_too(given: Given, name: str) -> None:
-    (given.source / f"{name}.py").touch()
-    with pytest.raises(UserError, match=f"has a module '{name}'"):
-        describe(given, MATRIX)
 
 
 def test_the_names_of_an_environment_are_taken_and_its_values_are_not(given: Given, tmp_path: Path) -> None:
@@ -87,11 +119,19 @@ def test_expectations_are_of_targets_that_there_are(given: Given, tmp_path: Path
 @pytest.mark.parametrize(
     ("option", "text", "words"),
     [
-        ("variables", "WORKERS=4\n", "WORKERS is set by the benchmark"),
-        ("variables", "TIMEOUT=300\n", "TIMEOUT is set by the benchmark"),
-        ("variables", "DOCKER_HOST=x\n", "DOCKER_HOST is set by the benchmark"),
-        ("variables", "A=1\nGUNICORN_CMD_ARGS=x\n", "line 2: GUNICORN_CMD_ARGS is read by gunicorn-.* itself"),
-        ("variables", "UWSGI_HARAKIRI=9\n", "UWSGI_HARAKIRI is read by uwsgi and uwsgi-http-socket itself"),
+        ("variables", "WORKERS=4\n", r"remove WORKERS \(line 1\): used by the benchmark itself$"),
+        ("variables", "TIMEOUT=300\n", "used by the benchmark itself"),
+        ("variables", "BENCH_X=1\n", "used by the benchmark itself"),
+        ("variables", "DOCKER_HOST=x\n", r"DOCKER_HOST \(line 1\): may be read by Docker on this machine$"),
+        ("variables", "A=1\nGUNICORN_CMD_ARGS=x\n", r"CMD_ARGS \(line 2\): of the servers, read by gunicorn-.* alone"),
+        # A variant reads what its server does.
+        ("variables", "UWSGI_HARAKIRI=9\n", "read by uwsgi alone"),
+        # All at once, by cause.
+        (
+            "variables",
+            "A=1\nCOMPOSE_X=1\nPORT=1\nexport DOCKER_Y=2\nUWSGI_A=1\n",
+            r"COMPOSE_X \(line 2\), DOCKER_Y \(line 4\): may .*; PORT \(line 3\): used .*; UWSGI_A \(line 5\): of",
+        ),
         ("variables", "hello\n", "line 1 is not NAME=VALUE"),
         ("expect", "[]", "is not an object"),
         ("expect", "{", "cannot be read as JSON"),
@@ -99,14 +139,12 @@ def test_expectations_are_of_targets_that_there_are(given: Given, tmp_path: Path
         ("expect", '{"GET /": {"size": 3}}', "unknown expectation 'size'"),
         ("expect", '{"GET /": {"contains": "Product 50"}}', "GET /: contains is not a list of texts"),
         ("expect", '{"GET /": {"contains": [50]}}', "contains is not a list of texts"),
-        ("expect", '{"GET /": {"headers": ["X-A"]}}', "headers is not an object of texts"),
+        ("expect", '{"GET /": {"headers": {"X-A": 1}}}', "headers is not an object of texts"),
         ("expect", '{"GET /": {"status": "200"}}', "status is not a number"),
         ("targets", "# name queries-5-raw\nGET /\n", "is taken by a route of the contract"),
     ],
 )
-def test_a_file_that_cannot_be_used_is_refused(
-    given: Given, tmp_path: Path, option: str, text: str, words: str
-) -> None:
+def test_unusable_files_are_refused(given: Given, tmp_path: Path, option: str, text: str, words: str) -> None:
     (tmp_path / "file").write_text(text)
     with pytest.raises(UserError, match=words):
         describe(replace(given, **{option: tmp_path / "file"}), MATRIX)  # type: ignore[arg-type]
@@ -133,59 +171,34 @@ def test_the_matrix_has_the_app_on_every_server_of_its_interface(given: Given) -
     assert services[0].image.startswith("bench/own-")
 
 
-PROJECT = "[project]\nname = 'x'\ndependencies = ['flask']\n"
-LOCKED = "flask==3.1 \\\n    --hash=sha256:ab\n# x\n\n-r more.txt\n"
+def test_the_debian_packages_of_an_app_are_in_all_of_its_images_and_in_no_other(given: Given, tmp_path: Path) -> None:
+    app, _ = describe(replace(given, apt="libpq-dev, g++ libpq-dev\n,libstdc++6"), MATRIX)
+    assert app.apt == app.facts()["apt"] == ("libpq-dev", "g++", "libstdc++6")
+    write_app(tmp_path, app)
+    assert read_app(tmp_path) == app
+    own = with_own_app(MATRIX, app)
+    mine = [s for s in own.services if s.framework.own and s.python == "3.13"]
+    arguments = re.findall(r"^      args: (.*)", run_services(own, mine), re.MULTILINE)
+    assert len(arguments) == len(mine) > 9
+    assert {json.loads(one)["APT"] for one in arguments} == {"libpq-dev g++ libstdc++6"}
+    plain = with_own_app(MATRIX, describe(given, MATRIX)[0])
+    assert "APT" not in run_services(plain, [s for s in plain.services if s.framework.own])
 
 
-@pytest.mark.parametrize(
-    ("files", "found"),
-    [
-        ({}, {"requirements.in": ""}),
-        ({"requirements.txt": LOCKED, "more.txt": "gunicorn  # why\n"}, {"requirements.in": "flask==3.1\ngunicorn\n"}),
-        (
-            {"requirements.txt": "flask\n-c all.txt\n", "all.txt": "pywin32==306\n-r more.txt\n", "more.txt": "x==1\n"},
-            {"requirements.in": "-c .constraints.txt\nflask\n", ".constraints.txt": "pywin32==306\nx==1\n"},
-        ),
-        ({"pyproject.toml": PROJECT}, {"pyproject.toml": PROJECT}),
-    ],
-)
-def test_requirements_are_found(tmp_path: Path, files: dict[str, str], found: dict[str, str]) -> None:
-    for file, words in files.items():
-        (tmp_path / file).write_text(words)
-    assert requirements_of(tmp_path, None, "") == found
+def test_an_apps_services_get_its_folder_in_memory_and_what_before_has_changed_and_no_others_do(given: Given) -> None:
+    own = with_own_app(MATRIX, describe(given, MATRIX)[0])
+    mine = next(s for s in own.services if s.framework.own and s.python == "3.13")
+    text = run_services(own, [mine, replace(mine, name="varied", plain=mine.name, settings=Settings({"WORKERS": "2"}))])
+    assert re.findall(r"template.yml, service: (.*)}", text) == ["own-app", "own-app"]
+    assert text.endswith(f"\nvolumes: {{{CHANGES}: {{}}}}\n")
+    others = run_services(MATRIX, [s for s in MATRIX.services if s.python == "3.13"])
+    assert "service: app}" in others and "own-app" not in others and "volumes" not in others
+    template = (ROOT / "services/template.yml").read_text().partition("\n  own-app:\n")[2]
+    assert "    extends: {service: app}\n    tmpfs: *own\n" in template
+    assert f"{{type: volume, source: {CHANGES}, target: /srv/changes, read_only: true, " in template
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("-e .\n", "is a local package"),
-        ("./wheels/x.whl\n", "is a local package"),
-        ("-r requirements.txt\n", "includes itself"),
-        ("-r no.txt\n", "cannot read the requirements in no.txt"),
-        *(
-            (f"{word} {name}\n", "it is outside of its folder")
-            for word, name in (("-r", "/dev/zero"), ("-c", "../x.txt"), ("-r", "link"), ("--requirement", "a/../link"))
-        ),
-        ("--extra-index-url https://example.org/simple\ntorch\n", "'--extra-index-url' is not supported"),
-    ],
-)
-def test_requirements_that_cannot_be_locked(tmp_path: Path, text: str, words: str) -> None:
-    (tmp_path / "requirements.txt").write_text(text)
-    (tmp_path / "a").mkdir()
-    (tmp_path / "link").symlink_to("/proc/self/environ")
-    with pytest.raises(UserError, match=words):
-        requirements_of(tmp_path, None, "")
-
-
-def test_sources_of_uv_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "pyproject.toml").write_text(PROJECT + '[tool.uv.sources]\nsix = { path = "/etc" }\n')
-    with pytest.raises(UserError, match=r"pyproject.toml: \[tool.uv.sources\] is not supported"):
-        requirements_of(tmp_path, None, "")
-
-
-def test_the_plan_of_an_app_is_a_table_in_turns_and_with_a_p99_a_knee_for_each_server(
-    given: Given, tmp_path: Path
-) -> None:
+def test_plan_of_an_app_in_turns_and_with_a_knee_for_p99(given: Given, tmp_path: Path) -> None:
     app, _ = describe(given, MATRIX)
     write_app(tmp_path, app)
     words = [f"--own-app={tmp_path}", "--server", "waitress,cheroot"]
@@ -193,10 +206,10 @@ def test_the_plan_of_an_app_is_a_table_in_turns_and_with_a_p99_a_knee_for_each_s
     assert [(table.first.scenario, len(table.cells)) for table in plan.tables] == [("get-root", 2)]
     assert not plan.alone
     plan, _, _ = plan_of(parse_selection([*words, "--p99", "50ms"]))
-    assert len(plan.tables) == 1 and {cell.level.name for cell in plan.alone} == {"knee-p99-50ms"}
+    assert len(plan.tables) == 1 and {cell.level.text for cell in plan.alone} == {"knee-p99-50ms"}
     plan, _, _ = plan_of(parse_selection([*words, "--p99", "50ms", "--level", "64", "--tool", "hey"]))
-    assert {(cell.tool, cell.level.name) for cell in plan.alone} == {("vegeta", "knee-p99-50ms")}
-    assert [(table.first.tool, table.first.level.name) for table in plan.tables] == [("hey", "c64")]
+    assert {(cell.tool, cell.level.text) for cell in plan.alone} == {("vegeta", "knee-p99-50ms")}
+    assert [(table.first.tool, table.first.level.text) for table in plan.tables] == [("hey", "c64")]
     for wrong in (["--preset", "quick"], ["--stack", "aiohttp"], ["--p99", "soon"], ["--cpu-hour-price", "-1"]):
         with pytest.raises(UserError):
             plan_of(parse_selection([*words, *wrong]))
@@ -214,7 +227,7 @@ def test_the_lines_of_an_app_name_its_requests_and_a_run_has_them_for_every_tool
     own = [line for line in planned if line.get("mode") == "turns"]
     assert {(line["requests"], line["targets"]) for line in own} == {("app/load/get-root", 1)}
     assert all("requests" not in line for line in planned if line.get("mode") == "null")
-    assert (run / "app/load/get-root/requests.lua").is_file() and (run / "app/load/get-root/headers").read_text() == ""
+    assert (run / "app/load/get-root/requests.lua").is_file() and (run / "app/load/get-root/headers").is_file()
     facts = json.loads((run / "run.json").read_text())
     assert facts["own_app"]["cpu_hour_price"] == 0.04 and facts["command"] == words[1:]
     services = (run / "services.yml").read_text()
@@ -247,10 +260,35 @@ def words(given: Given, tmp_path: Path) -> list[str]:
     return [f"--own-app={tmp_path / 'base'}", f"--own-head={tmp_path / 'head'}", f"--sides={refs}"]
 
 
+def test_redirects_that_are_expected_are_in_the_plan_and_ab_is_skipped(given: Given, tmp_path: Path) -> None:
+    (tmp_path / "expect.json").write_text('{"POST /a": {"status": 302}, "GET /b": {"status": 200}}')
+    (tmp_path / "targets").write_text("POST /a\n\nGET /b\n")
+    files = {"targets": tmp_path / "targets", "expect": tmp_path / "expect.json"}
+    app = describe(replace(given, **files), MATRIX)[0]  # type: ignore[arg-type]
+    assert [one["request"] for one in app.facts()["targets"]] == ["POST /a → 302", "GET /b"]
+    matrix = with_own_app(MATRIX, app)
+    redirects = {name: matrix.routes[name].redirects for name in app.scenarios}
+    assert redirects == {"mix": (302,), "post-a": (302,), "get-b": ()}
+    write_app(tmp_path, app)
+    lines, skips = {}, {}
+    for scenario in ("post-a", "get-b"):
+        words = [f"--own-app={tmp_path}", "--scenario", scenario, "--tool", "wrk,ab,hey,vegeta", "--level", "c16,r50"]
+        made = plan_of(parse_selection([*words, "--server", "waitress,cheroot"]))[0]
+        lines[scenario] = {(one.tool, one.redirects) for one in measurements(made, 1) if one.mode != "null"}
+        skips[scenario] = {skip.cause for skip in made.skips if skip.tool == "ab"}
+    assert skips == {"post-a": {"ab counts redirects as errors"}, "get-b": set()}
+    assert lines["post-a"] == {(tool, (302,)) for tool in ("wrk", "hey", "vegeta")}
+    assert lines["get-b"] == {(tool, ()) for tool in ("wrk", "ab", "hey", "vegeta")}
+    line = next(one for one in measurements(made, 1) if one.tool == "hey")
+    assert planned_of(json.loads(line.to_line())) == line and "redirects" not in line.as_dict()
+    moved = replace(line, redirects=(302,))
+    assert planned_of(json.loads(moved.to_line())) == moved and moved.is_good(302) and not moved.is_good(303)
+
+
 def test_an_app_is_measured_from_both_refs_on_one_server_unless_more_are_named(words: list[str]) -> None:
     options = parse_selection(words)
     plan, _, _ = plan_of(options)
-    assert [service.settings_text for service in plan.services] == ["REF=main", "REF=topic"]
+    assert [service.settings.text for service in plan.services] == ["REF=main", "REF=topic"]
     assert [service.stack for service in plan.services] == ["gunicorn-sync-shop"] * 2
     assert options.max_time == 240
     assert [len(table.cells) for table in plan.tables] == [2]
@@ -283,12 +321,12 @@ def test_each_side_has_an_image_of_its_own_folder_and_locks(words: list[str], tm
         (">=3.14", (), r"give --python 3\.14"),
         (">=3.14", ("3.14",), ""),
         (">=4", (), "no Python of the matrix is"),
+        ("==3.13.1", (), ""),
+        ("==3.12.1", (), r"give --python 3\.12"),
         ("nonsense", (), ""),
     ],
 )
-def test_the_python_is_one_that_the_app_accepts(
-    given: Given, wanted: str, pythons: tuple[str, ...], words: str
-) -> None:
+def test_requires_python_of_the_app(given: Given, wanted: str, pythons: tuple[str, ...], words: str) -> None:
     (given.source / "pyproject.toml").write_text(f'[project]\nname = "a"\nrequires-python = "{wanted}"\n')
     chosen = replace(given, pythons=pythons)
     if not words:
@@ -298,28 +336,99 @@ def test_the_python_is_one_that_the_app_accepts(
             describe(chosen, MATRIX)
 
 
-def test_a_syntax_that_is_too_new_is_named(given: Given) -> None:
+def test_the_python_of_poetry_is_read_too(given: Given) -> None:
+    for wanted, words in (("^3.14", r"requires Python \^3\.14: give --python 3\.14"), ("~3.12", "give --python 3.12")):
+        (given.source / "pyproject.toml").write_text(f'[tool.poetry.dependencies]\npython = "{wanted}"\n')
+        with pytest.raises(UserError, match=words):
+            describe(given, MATRIX)
+
+
+def test_a_module_may_be_in_what_is_installed_of_the_folder(given: Given) -> None:
+    other = replace(given, app="shop:app", interface="wsgi")
+    with pytest.raises(UserError, match="has no module 'shop'"):
+        describe(other, MATRIX)
+    assert describe(replace(other, installed=True), MATRIX)[0].app == "shop:app"
+
+
+def test_unknown_interface_until_the_app_is_imported(given: Given) -> None:
+    env = given.source / "env"
+    env.write_text("GUNICORN_CMD_ARGS=2\n")
+    there = replace(given, app="main:application", variables=env)
+    app, by = describe(there, MATRIX)
+    assert (app.interface, by, app.variables) == ("", "", ("GUNICORN_CMD_ARGS",))
+    with pytest.raises(UserError, match="remove GUNICORN_CMD_ARGS"):
+        describe(replace(there, imported="wsgi main.application"), MATRIX)
+    app, by = describe(replace(there, variables=None, imported="wsgi main.application"), MATRIX)
+    assert (app.interface, by) == ("wsgi", "imported: main.application")
+
+
+NEWEST = sys.version_info[1]
+
+
+@pytest.mark.parametrize(("python", "refused"), [(f"3.{NEWEST}", True), ("pypy3.11", True), (f"3.{NEWEST + 1}", False)])
+def test_a_syntax_is_refused_where_the_chosen_python_cannot_read_it(given: Given, python: str, refused: bool) -> None:
     (given.source / "main.py").write_text("app = 1\ndef f(:\n")
-    with pytest.raises(UserError, match=r"main\.py, line 2, is not valid Python 3\..*: give --interface"):
-        describe(given, MATRIX)
-
-
-@pytest.mark.parametrize("name", ["uv.lock", "poetry.lock", "Pipfile.lock", "pylock.toml"])
-def test_a_lock_that_is_not_read_is_named_with_what_to_do(tmp_path: Path, name: str) -> None:
-    assert [*left_unread(tmp_path, None)] == []
-    (tmp_path / name).touch()
-    (line,) = left_unread(tmp_path, None)
-    assert line.startswith(f"{name} is not read") and line.endswith("--requirements FILE")
-    assert [*left_unread(tmp_path, tmp_path / "requirements.txt")] == []
+    chosen = replace(given, pythons=(python,))
+    if refused:
+        words = rf"main\.py, line 2, is not valid Python {python.removeprefix('pypy')}: .* --python"
+        with pytest.raises(UserError, match=words):
+            describe(chosen, MATRIX)
+    else:
+        assert describe(chosen, MATRIX)[0].interface == ""
 
 
 def test_the_settings_of_gunicorn_are_said_to_be_bypassed(tmp_path: Path) -> None:
     (tmp_path / "gunicorn.conf.py").touch()
-    (line,) = left_unread(tmp_path, tmp_path / "requirements.txt")
+    (line,) = left_unread(tmp_path)
     assert line.startswith("gunicorn.conf.py is not used")
 
 
-def test_dependencies_of_poetry_are_named_with_the_command_that_exports_them(tmp_path: Path) -> None:
-    (tmp_path / "pyproject.toml").write_text("[tool.poetry.dependencies]\nflask = '*'\n")
-    with pytest.raises(UserError, match=r"poetry export .*--requirements FILE"):
-        requirements_of(tmp_path, None, "")
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        (
+            {"Dockerfile": "FROM python:3.9.10-slim\n"},
+            "has Python 3.9, and 3.13 is measured: give --python 3.9 for",
+        ),
+        ({"Dockerfile": "from ghcr.io/astral-sh/uv:python3.12-bookworm-slim AS a\n"}, "Dockerfile has Python 3.12"),
+        (
+            {"Dockerfile": "FROM --platform=$BUILDPLATFORM docker.io/library/python:3.12\n"},
+            "Dockerfile has Python 3.12",
+        ),
+        ({"Dockerfile": "ARG PYTHON_VERSION=3.12.4\nFROM python:${PYTHON_VERSION}-slim AS base\n"}, "has Python 3.12,"),
+        # The last stage runs.
+        ({"Dockerfile": "FROM python:3.11 AS build\nFROM node:22\nFROM python:3.12-slim\n"}, "has Python 3.12,"),
+        ({"Dockerfile": "FROM python:3.8\n"}, "Dockerfile has Python 3.8, and 3.13 is measured: there is none here"),
+        ({"Dockerfile": "FROM python:slim\n", ".python-version": "3.12\n"}, ".python-version has Python 3.12"),
+        ({"Dockerfile": "FROM python:3.13\n", ".python-version": "3.12\n"}, ""),
+        ({"Dockerfile": "# FROM python:3.12\nFROM node:22\nRUN pip install python:3.12\n"}, ""),
+        ({"Dockerfile": "FROM python:3.13-slim\n"}, ""),
+        ({".python-version": "# ours\ncpython-3.12.1\n"}, ".python-version has Python 3.12"),
+        ({".python-version": "pypy3.10\n"}, ""),
+        ({"runtime.txt": "python-3.12.4\n"}, "runtime.txt has Python 3.12"),
+        ({".tool-versions": "nodejs 22.1\npython 3.12.4\n"}, ".tool-versions has Python 3.12"),
+        ({}, ""),
+    ],
+)
+def test_another_python_that_the_folder_names_is_said(tmp_path: Path, files: dict[str, str], words: str) -> None:
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    found = [*other_python(tmp_path, ("3.13",), MATRIX.pythons)]
+    assert len(found) == bool(words) and all(words in line for line in found)
+
+
+def test_the_version_that_the_app_requires_of_a_server_is_said_at_its_row(given: Given, tmp_path: Path) -> None:
+    app = tmp_path / "app"
+    usual = {name: dict(pins_in(LOCKS / f"py313/server-{name}.txt")) for name in ("gunicorn-sync", "waitress")}
+    gunicorn, waitress = usual["gunicorn-sync"]["gunicorn"], usual["waitress"]["waitress"]
+    (app / "locks/py313").mkdir(parents=True)
+    for version in ("21.2.0", gunicorn):
+        lock = f"flask==3.1\ngunicorn=={version}\nwaitress=={waitress}\n"
+        (app / "locks/py313/requirements.txt").write_text(lock)
+        write_app(app, describe(given, MATRIX)[0])
+        words = [f"--own-app={app}", "--server", "gunicorn-sync,waitress"]
+        facts = json.loads((make_run(parse_selection(words), tmp_path / version) / "run.json").read_text())
+        sets = {entry["server"]: entry["notes"].get("sets", "") for entry in facts["services"].values()}
+        said = f"gunicorn 21.2.0, which the app requires instead of {gunicorn}"
+        assert (said in sets["gunicorn-sync"]) == (version == "21.2.0")
+        assert "require" not in sets["waitress"]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bench.core.errors import UserError
-from bench.own_app.targets import Target, headers_of, lua_script, order, parse_targets, vegeta_targets
+from bench.own_app.targets import DEFAULT, Target, headers_of, lua_script, order, parse_targets, vegeta_targets
 
 TEXT = """
 # a comment
@@ -28,18 +28,19 @@ def parsed(text: str, folder: Path = Path()) -> tuple[Target, ...]:
 def test_requests_headers_bodies_weights_and_names(tmp_path: Path) -> None:
     (tmp_path / "order.txt").write_bytes(b"\xff two")
     page, ordered, root = parsed(TEXT, tmp_path)
-    assert page == Target("get-products-page-2", "GET", "/products?page=2", (("X-Token", "abc"),), None, 3)
+    host = ("Host", "localhost")
+    assert page == Target("get-products-page-2", "GET", "/products?page=2", (("X-Token", "abc"), host), None, 3)
     # The host in the file is ignored: requests go to the service under test.
-    assert ordered == Target("order", "POST", "/orders", (("Content-Type", "text/plain"),), b"\xff two")
-    assert root == Target("get-root")
+    assert ordered == Target("order", "POST", "/orders", (("Content-Type", "text/plain"), host), b"\xff two")
+    assert root == DEFAULT == Target("get-root", headers=(host,))
 
 
 def test_a_target_may_say_which_host_it_is_for() -> None:
-    (page,) = parsed("GET /\nhost: localhost\n")
+    (page,) = parsed("GET /\nhost: shop.example\n")
     # As wrk writes it itself: a second one would be sent beside it.
-    assert page.headers == (("Host", "localhost"),)
-    assert 'headers = {["Host"] = "localhost"}' in lua_script([page])
-    assert vegeta_targets([page], "load").splitlines()[1] == "Host: localhost"
+    assert page.headers == (("Host", "shop.example"),)
+    assert 'headers = {["Host"] = "shop.example"}' in lua_script([page])
+    assert vegeta_targets([page], "load").splitlines()[1] == "Host: shop.example"
 
 
 def test_two_targets_of_the_same_words_have_two_names() -> None:

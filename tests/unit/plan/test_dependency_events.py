@@ -7,9 +7,11 @@ import json
 import pytest
 from make_plans import plan
 
+from bench.core.typed import as_plain
 from bench.plan.cells import PlannedCell
-from bench.plan.event import as_dict, event_of
+from bench.plan.event import event_of
 from bench.plan.events import EVENTS
+from bench.plan.events.dependencies import THREADS_TAKEN
 
 NO_POOL = "it has no `def` routes that run in a pool of threads"
 SAME = "every route of a WSGI app waits for the same threads: see `exhausted, threads`"
@@ -17,13 +19,13 @@ SAME = "every route of a WSGI app waits for the same threads: see `exhausted, th
 
 def cells(stack: str, *events: str, **more: object) -> dict[str, PlannedCell]:
     made = plan(preset="bad-day", events=events, stacks=(stack,), controls="none", **more)
-    return {cell.event.case: cell for cell in made.cells if cell.event}
+    return {str(cell.event.case): cell for cell in made.cells if cell.event}
 
 
 def causes(stack: str, *events: str) -> dict[str, str]:
     stacks = (stack, "uvicorn-fastapi")
     made = plan(preset="bad-day", events=events, stacks=stacks, controls="none")
-    return {skip.case: skip.cause for skip in made.skips if skip.event and "fastapi" not in skip.service}
+    return {str(skip.case): skip.cause for skip in made.skips if skip.event and "fastapi" not in skip.service}
 
 
 @pytest.mark.parametrize(
@@ -44,7 +46,7 @@ def test_as_many_wait_as_there_are_threads_and_one_less_and_one_more(
     assert (event.needs.path, event.needs.steps, event.needs.places) == (path, steps, max(steps) // 2)
     assert event.environment == {"TELL_PID": "1", "WORKERS": "1"} | given
     assert event.seconds == 3.0 + 4.0 * len(steps)
-    assert event_of(json.loads(json.dumps(as_dict(event)))) == event
+    assert event_of(json.loads(json.dumps(as_plain(event)))) == event
 
 
 def test_a_framework_whose_plain_functions_run_in_threads_has_a_health_check_there() -> None:
@@ -55,7 +57,7 @@ def test_a_framework_whose_plain_functions_run_in_threads_has_a_health_check_the
 
 def test_knobs_that_are_varied_decide_how_many_there_are() -> None:
     made = plan("THREADS=2", "WORKERS=3", preset="bad-day", events=("exhausted",), stacks=("gunicorn-gthread-wsgi",))
-    (event,) = (cell.event for cell in made.cells if cell.event and cell.event.case == "threads")
+    (event,) = (cell.event for cell in made.cells if cell.event and cell.event.case == THREADS_TAKEN)
     assert event.needs and event.needs.steps == (5, 6, 7, 12)
 
 

@@ -10,6 +10,8 @@ import pytest
 from make_plans import plan
 from make_run import entry
 
+from bench.plan.event import EventCase
+from bench.plan.events import EVENTS
 from bench.plan.measurement import Measurement, measurement_of
 from bench.plan.order import measurements
 
@@ -27,8 +29,8 @@ def test_every_measurement_of_a_plan_is_read_back_from_its_line_unchanged(planne
 
 
 def test_a_line_holds_what_its_mode_has_a_use_for_in_the_order_of_the_fields(planned: list[Measurement]) -> None:
-    # Only present with an option: --vary, --target, --event, or levels that are shares.
-    rare = {"settings", "url", "host_network", "share", "share_of", "event", "copy"}
+    # Only present with an option: --vary, --target, --event, --expect, or levels that are shares.
+    rare = {"settings", "url", "host_network", "share", "share_of", "event", "copy", "redirects"}
     every = [field.name for field in fields(Measurement) if field.name not in rare]
     for mode, left_out in (
         ("turns", {"knee_p99_s", "knee_share"}),
@@ -79,3 +81,14 @@ def test_a_line_without_its_service_is_no_measurement() -> None:
     del line["service"]
     assert measurement_of(line) == "missing key 'service'"
     assert measurement_of(None) == "expected 'object', got 'null'"
+
+
+def test_the_case_of_every_event_is_read_back_from_its_text_with_all_that_it_varies() -> None:
+    cases = [case.case for kind in EVENTS.values() for case in kind.cases]
+    assert [parts(EventCase.read(case.text)) for case in cases] == [*map(parts, cases)]
+    other = EventCase.read("behind nginx, pre-stop 9 s, of tomorrow")
+    assert parts(other) == parts(EventCase(other.text))
+
+
+def parts(case: EventCase) -> list[object]:
+    return [getattr(case, name) for name in EventCase.__annotations__]

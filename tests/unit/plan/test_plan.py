@@ -94,6 +94,20 @@ def test_connections_are_kept_alive_but_in_presets_that_say_otherwise() -> None:
         assert {m.keepalive for m in measurements(plan(preset=preset), 1)} == {kept}
 
 
+def test_a_level_closes_the_connections_of_its_table_its_common_rate_and_its_null_server() -> None:
+    words = ["--stack", "aiohttp,tornado", "--scenario", "json", "--tool", "wrk", "--level", "c16close,16"]
+    made = plan_of(parse_selection(words))[0]
+    lines = measurements(made, 1)
+    closed = {(one.mode, one.tool, str(one.level)) for one in lines if not one.keepalive}
+    assert closed == {
+        ("turns", "wrk", "c16close"),
+        ("rate", "vegeta", "share50close"),
+        ("null", "wrk", "c16close"),
+        ("null", "vegeta", "r3000close"),
+    }
+    assert {(one.mode, str(one.level)) for one in lines if one.keepalive} == {("turns", "c16"), ("null", "c16")}
+
+
 @pytest.mark.parametrize("preset", [name for name in MATRIX.presets if not name.startswith("selftest-")])
 def test_every_preset_compares_its_services_in_turns(preset: str) -> None:
     made = plan(preset=preset)
@@ -149,17 +163,17 @@ def test_a_table_has_a_common_rate_where_the_null_server_tells_what_the_client_c
 ) -> None:
     words = ["--stack", "aiohttp,tornado", "--scenario", "json", "--tool", "wrk", "--level", "16"]
     (table,) = plan_of(parse_selection([*words, *option]))[0].tables
-    assert [level.name for level in table.shares] == shares
+    assert [level.text for level in table.shares] == shares
 
 
 def test_a_case_that_an_app_cannot_have_is_skipped_with_its_cause_and_the_others_are_measured() -> None:
     made = plan(events=("slow",), stacks=("aiohttp", "uvicorn-asgi", "proxy-py"), preset="bad-day")
-    levels = {(cell.service.framework.name, cell.level.name) for cell in made.cells}
+    levels = {(cell.service.framework.name, cell.level.text) for cell in made.cells}
     reading = "slow-10-mb-read-a-kb-a-second"
     assert ("asgi", reading) in levels and ("aiohttp", reading) not in levels
     body = "slow-a-body-byte-a-second"
     assert ("aiohttp", body) in levels and ("proxy-py", body) not in levels
-    causes = {(skip.service.partition("-py")[0], skip.case): skip.cause for skip in made.skips if skip.event}
+    causes = {(skip.service.partition("-py")[0], str(skip.case)): skip.cause for skip in made.skips if skip.event}
     assert causes["aiohttp", "10 MB read a KB a second"] == "aiohttp has no response of 10 MB"
     assert "cannot wait" in causes["proxy", "a body byte a second"]
 
@@ -176,7 +190,7 @@ def test_a_bad_day_of_every_server_has_every_event_in_ninety_minutes() -> None:
 def test_a_whole_event_has_the_cases_and_rounds_of_the_bad_day_preset() -> None:
     def cases(*events: str, rounds: int | None = None) -> dict[str, int]:
         made = plan(events=events, stacks=("uvicorn-asgi",), rounds=rounds)
-        return {cell.level.name: cell.event.most_rounds for cell in made.cells if cell.event}
+        return {cell.level.text: cell.event.most_rounds for cell in made.cells if cell.event}
 
     reload = ["reload-keep-alive", "reload-new-connections"]
     reload += [f"{one}-boot-5-s" for one in reload]
@@ -194,7 +208,7 @@ def test_the_title_of_events_names_them_and_no_scenario() -> None:
 
 def test_an_event_may_have_fewer_rounds_than_the_run() -> None:
     made = plan(events=("stop", "memory-requests:1", "slow:2"), stacks=("uvicorn-asgi",), rounds=3)
-    names = [[cell.level.name for cell in made.events_of(number)] for number in (1, 2, 3, 4)]
+    names = [[cell.level.text for cell in made.events_of(number)] for number in (1, 2, 3, 4)]
     slow = ["slow-silent", "slow-a-header-byte-a-second", "slow-a-body-byte-a-second", "slow-10-mb-read-a-kb-a-second"]
     assert [sorted(one) for one in names] == [
         sorted(["stop", *slow, "memory-requests"]),

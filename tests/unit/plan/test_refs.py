@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -12,33 +11,35 @@ from typing import Any
 
 import pytest
 from golden import cases, same_as
-from make_plans import HERE, MATRIX, told
+from make_plans import HERE, MATRIX, selection, told
 from places import ROOT
 
 from bench.core.errors import UserError
 from bench.matrix.compose import run_services
-from bench.matrix.knobs import parse_knob
 from bench.matrix.settings import read_settings
 from bench.plan.cells import Plan
 from bench.plan.make import make_plan
 from bench.plan.refs import DEFAULT, REFS, Refs, read_refs
 from bench.plan.selection import Selection
+from bench.tools.levels import Level
 
 RUN = read_settings({}, ROOT)
 PROJECT = replace(HERE, settings=RUN)
 FLASK = "gunicorn-gthread-flask"
 Make = Callable[..., Refs]
+Edits = Mapping[str, Callable[[str], str | None]]
+"""What becomes of files in services/; None: it is not there."""
 
 
 @pytest.fixture
 def make(tmp_path: Path) -> Make:
-    """Makes two refs in a folder: the project's files, with edits of .env and matrix.toml."""
+    """Makes two refs in a folder: the project's files, with other settings in .env, and edits of those of the head."""
 
     def made(
         base: Mapping[str, str] | None = None,
         head: Mapping[str, str] | None = None,
         *,
-        matrix: Callable[[str], str] = str,
+        edits: Edits | None = None,
         changed: str = ".env\n",
         environ: Mapping[str, str] | None = None,
         labels: tuple[str, str] = ("main", "proposed"),
@@ -48,12 +49,9 @@ def make(tmp_path: Path) -> Make:
         folder.mkdir()
         for number, settings in enumerate((base, head)):
             place = folder / str(number)
-            (place / "services").mkdir(parents=True)
-            for entry in os.scandir(ROOT / "services"):
-                if entry.name != "matrix.toml":
-                    (place / "services" / entry.name).symlink_to(entry.path)
-            text = (ROOT / "services/matrix.toml").read_text()
-            (place / "services/matrix.toml").write_text(matrix(text) if number else text)
+            place.mkdir()
+            edited = edits if number and edits else {}
+            link(ROOT / "services", place / "services", {ROOT / "services" / name: edited[name] for name in edited})
             own = {**RUN, **(settings or {})}
             (place / ".env").write_text("".join(f"{key}={value}\n" for key, value in own.items()))
             label = labels[number]
@@ -65,20 +63,28 @@ def make(tmp_path: Path) -> Make:
     return made
 
 
+def link(source: Path, to: Path, edits: Mapping[Path, Callable[[str], str | None]]) -> None:
+    """Makes `to` a link to `source`, unless an edit is of it or below it."""
+    if source in edits:
+        text = edits[source](source.read_text())
+        if text is not None:
+            to.write_text(text)
+    elif any(source in path.parents for path in edits):
+        to.mkdir()
+        for entry in source.iterdir():
+            link(entry, to / entry.name, edits)
+    else:
+        to.symlink_to(source)
+
+
 def plan(refs: Refs, *vary: str, **wanted: Any) -> Plan:
     """The plan for two refs; without `wanted`, of the default selection."""
-    selection = Selection(vary=tuple(map(parse_knob, vary)), **wanted)
-    selection = selection if wanted else refs.default_selection(selection)
-    return make_plan(PROJECT, selection, (refs.base, refs.head))
+    asked = selection(vary, **wanted)
+    return make_plan(PROJECT, asked if wanted else refs.default_selection(asked), (refs.base, refs.head))
 
 
-def without_flask(text: str) -> str:
-    assert 'flask = { interface = "wsgi" }\n' in text
-    return text.replace('flask = { interface = "wsgi" }\n', "")
-
-
-def without_echo(text: str) -> str:
-    return text.replace("starlette = { ", 'starlette = { lacks = { "echo" = "gone" }, ')
+WITHOUT_FLASK: Edits = {"frameworks/flask/framework.toml": lambda text: None}
+WITHOUT_ECHO: Edits = {"frameworks/starlette/framework.toml": lambda text: f'lacks.echo = "gone"\n{text}'}
 
 
 SYNC_GEVENT = {"base": {"WORKER_CLASS": "sync"}, "head": {"WORKER_CLASS": "gevent"}, "labels": ("sync", "gevent")}
@@ -115,12 +121,12 @@ CASES: dict[str, Case] = {
     ),
     "knobs go with refs": case({}, "THREADS=2,8", stacks=(FLASK,), **JSON),
     "what one side lacks is left out": case(
-        {"matrix": without_flask}, frameworks=("flask", "aiohttp"), servers=("aiohttp", "werkzeug")
+        {"edits": WITHOUT_FLASK}, frameworks=("flask", "aiohttp"), servers=("aiohttp", "werkzeug")
     ),
-    "where nothing is left": case({"matrix": without_flask}, frameworks=("flask",), servers=("werkzeug",)),
-    "a name that neither has": case({"matrix": without_flask}, frameworks=("flusk",)),
+    "where nothing is left": case({"edits": WITHOUT_FLASK}, frameworks=("flask",), servers=("werkzeug",)),
+    "a name that neither has": case({"edits": WITHOUT_FLASK}, frameworks=("flusk",)),
     "what one side does not offer is left out of both": case(
-        {"matrix": without_echo}, stacks=("uvicorn-starlette",), scenarios=("json", "echo")
+        {"edits": WITHOUT_ECHO}, stacks=("uvicorn-starlette",), scenarios=("json", "echo")
     ),
     "a stack that the difference does not touch": case(
         {"changed": "services/frameworks/flask/app.py\n"}, stacks=("aiohttp",)
@@ -158,7 +164,7 @@ def test_each_side_is_built_from_its_own_folder(make: Make, tmp_path: Path) -> N
 
 def test_a_matrix_that_cannot_be_read_names_the_ref(make: Make) -> None:
     with pytest.raises(UserError, match=r"^proposed cannot be measured by this project: services/matrix.toml is no"):
-        make(matrix=lambda text: f"{text}\n[")
+        make(edits={"matrix.toml": lambda text: f"{text}\n["})
 
 
 def test_a_setting_that_is_none_names_the_ref(make: Make) -> None:
@@ -181,12 +187,16 @@ def test_a_setting_that_is_none_names_the_ref(make: Make) -> None:
 )
 def test_what_differs_chooses_the_stacks(make: Make, changed: str, stacks: tuple[str, ...]) -> None:
     found = make(changed=f"{changed}\n").default_selection(Selection())
-    assert found == Selection(stacks=stacks, scenarios=("json", "delay-20"), tools=("wrk",), levels=("c16",))
-
-
-def test_an_entry_of_the_matrix_that_differs_chooses_its_stack(make: Make) -> None:
-    refs = make(
-        changed="services/matrix.toml\n",
-        matrix=lambda text: text.replace('reads = ["UVICORN_*"]', 'reads = ["UVICORN_X"]', 1),
+    assert found == Selection(
+        stacks=stacks, scenarios=("json", "delay-20"), tools=("wrk",), levels=(Level.parse("c16"),)
     )
+
+
+def test_facts_that_differ_choose_their_stack(make: Make) -> None:
+    file, other = "servers/uvicorn/server.toml", "servers/waitress/server.toml"
+    changed = f"services/{file}\nservices/{other}\n"
+    refs = make(changed=changed, edits={file: lambda text: text.replace("UVICORN_*", "UVICORN_X")})
     assert refs.default_selection(Selection()).stacks == ("uvicorn-asgi",)
+    refs = make(changed=changed, edits={file: lambda text: f"# as before\n{text}"})
+    with pytest.raises(UserError, match=r"^nothing to compare: what differs"):
+        refs.default_selection(Selection())

@@ -53,6 +53,9 @@ def plan(*urls: str, **wanted: Any) -> Plan:
         ("http://localhost:8000/x", HERE, NAME, "/x"),
         ("http://127.5.6.7", "http://127.5.6.7:80", "target-127.5.6.7-80", ""),
         ("http://[::1]:8000/x", "http://[::1]:8000", "target-ipv6--1-8000", "/x"),
+        ("https://127.0.0.1:8443/x?a=1", "https://127.0.0.1:8443", "target-127.0.0.1-8443", "/x?a=1"),
+        ("https://localhost/", "https://127.0.0.1:443", "target-127.0.0.1-443", ""),
+        ("https://[::1]:8443/", "https://[::1]:8443", "target-ipv6--1-8443", ""),
     ],
 )
 def test_a_server_on_this_machine(url: str, origin: str, name: str, path: str) -> None:
@@ -73,6 +76,7 @@ def test_a_server_on_this_machine(url: str, origin: str, name: str, path: str) -
         "http://server.example/",
         "http://localhost.example/",
         "http://127.0.0.1.example/",
+        "https://server.example/",
     ],
 )
 def test_any_other_address_needs_the_users_word(url: str) -> None:
@@ -89,7 +93,8 @@ def test_with_the_users_word_any_address_can_be_named_and_it_is_kept_that_it_was
 @pytest.mark.parametrize(
     ("url", "words"),
     [
-        ("https://127.0.0.1/", "https is not measured"),
+        ("ftp://127.0.0.1/", "give a URL such as http://127.0.0.1:8000/path"),
+        ("https://me:secret@127.0.0.1/", "no credentials"),
         ("127.0.0.1:8000", "give a URL such as http://127.0.0.1:8000/path"),
         ("/path", "give a URL"),
         ("http://me:secret@127.0.0.1/", "no credentials"),
@@ -128,6 +133,8 @@ CASES: dict[str, Callable[[], Plan]] = {
     "else each has its own scenario": partial(plan, f"{HERE}/a/b", f"{OTHER}/a-b"),
     "the same twice": partial(plan, HERE, "http://localhost:8000/"),
     "by IPv6 it is measured alone beside the table": partial(plan, "http://[::1]:8000", **BESIDE),
+    "and with TLS": partial(plan, "https://127.0.0.1:8443", **BESIDE),
+    "several with TLS that are asked the same": partial(plan, "https://127.0.0.1:8443/x", "https://127.0.0.1:8444/x"),
 }
 
 
@@ -190,8 +197,8 @@ def test_ones_own_app_is_under_one_event_at_a_time_and_boots_in_its_own_time() -
     made = plan_of_shop(servers=("gunicorn-sync", "gunicorn-gthread"), events=("reload", "slow"))
     lines = [line for line in measurements(made, 1) if line.mode == "event"]
     assert len(lines) > 6 and len({line.unit for line in lines}) == len(lines)
-    assert not [line.level for line in lines if "boot" in line.level]
-    causes = {(skip.event, skip.case): skip.cause for skip in made.skips}
+    assert not [line.level for line in lines if "boot" in str(line.level)]
+    causes = {(skip.event, str(skip.case)): skip.cause for skip in made.skips}
     assert causes["reload", "keep-alive, boot 5 s"] == "its boot time is its own"
 
 

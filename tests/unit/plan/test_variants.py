@@ -18,7 +18,7 @@ from bench.matrix.compose import run_services
 from bench.matrix.packages import Asked, Wheel, Wheels
 from bench.plan.cells import Plan
 from bench.plan.make import make_plan
-from bench.plan.measurement import measurement_of, settings_of
+from bench.plan.measurement import measurement_of
 from bench.plan.order import measurements
 from bench.plan.selection import Selection
 from bench.run.writer import defaults_facts, service_facts, write_run
@@ -29,14 +29,22 @@ SERVICE = next(s for s in MATRIX.services if s.name == "uvicorn-asgi-py313-debia
 VERSION = HERE.pins(SERVICE)["uvicorn"]
 
 
-def wheels(*versions: str, name: str = "uvicorn", kind: str = "folder", cause: str = "") -> Wheels:
-    """A wheel for each version; if there is a `cause`, it is the last version's."""
+def wheels(
+    *versions: str, name: str = "uvicorn", kind: str = "folder", cause: str = "", together: str = "", kept: str = ""
+) -> Wheels:
+    """A wheel for each version; if there is a `cause`, it is the last version's.
+
+    `together`: the version of h11 that is changed with it; `kept`: why there is none.
+    """
     asked = tuple(Asked(version, kind) for version in versions)
     sides = [
         Wheel(n, name, version, f"{name}=={version}", f"py313/{n}-1", "s", "c") for n, version in enumerate(versions)
     ]
     if cause:
         sides[-1] = Wheel(len(sides) - 1, name, versions[-1], cause=cause)
+    if together:
+        asked += (Asked(f"h11=={together}", "release", together=True),)
+        sides.append(Wheel(len(sides), "h11", together, f"h11=={together}", cause=kept))
     return Wheels(asked, {"py313": tuple(sides)})
 
 
@@ -57,6 +65,12 @@ VERSIONS: dict[str, dict[str, Any]] = {
         "wheels": Wheels(PARTLY.asked, {**PARTLY.made, "py314": WHOLE.made["py313"]}),
         "pythons": ("3.13", "3.14"),
     },
+    "two packages changed together": {"wheels": wheels("2.0", kind="release", together="0.9")},
+    "a ladder of two": {
+        "wheels": wheels("1.0", "2.0", kind="ladder", together="0.9"),
+        "stacks": ("uvicorn-asgi", "aiohttp"),
+    },
+    "what the second lacks": {"wheels": wheels("1.0", "2.0", together="0.9", kept="it needs another Python")},
     "a package that nothing has": {"wheels": wheels("1.0", name="nobody")},
     "nor any service of the selection": {"wheels": wheels("1.0", name="nobody"), "stacks": ("aiohttp",)},
     "a package that only others have": {"wheels": wheels("1.0"), "stacks": ("aiohttp",)},
@@ -134,6 +148,8 @@ def test_what_is_refused_names_those_that_have_it() -> None:
         plan("NOBODY_READS=1,2", stacks=("uvicorn-asgi",))
     with pytest.raises(UserError, match="equal sides: it is the version that the lock pins"):
         plan(wheels=wheels(VERSION, kind="release"))
+    with pytest.raises(UserError, match="equal sides: it is the version that the lock pins"):
+        plan(wheels=wheels(VERSION, kind="release", together=HERE.pins(SERVICE)["h11"]))
 
 
 def test_the_load_of_a_quota_is_two_turns() -> None:
@@ -151,6 +167,7 @@ def test_images_of_a_source_go_with_the_run() -> None:
 def test_an_equal_rebuild_of_the_locked_version_is_compared() -> None:
     assert len(plan(wheels=wheels(f"{VERSION}+1234567")).services) == 2
     assert len(plan(wheels=wheels(VERSION, "2.0", kind="release")).services) == 2
+    assert len(plan(wheels=wheels(VERSION, kind="release", together="0.9")).services) == 2
 
 
 def test_only_releases_are_put_on_alpine() -> None:
@@ -158,30 +175,30 @@ def test_only_releases_are_put_on_alpine() -> None:
     wanted = Selection(stacks=("uvicorn-asgi",), bases=("alpine",))
     made = make_plan(here, replace(wanted, wheels=wheels("1.0", "2.0", kind="ladder")))
     assert {(service.wheel, service.package) for service in made.services} == {
-        ("", "uvicorn==1.0"),
-        ("", "uvicorn==2.0"),
+        ("py313/0-1", "uvicorn==1.0"),
+        ("py313/1-1", "uvicorn==2.0"),
     }
     with pytest.raises(UserError, match="built only for Debian images"):
         make_plan(here, replace(wanted, wheels=wheels("1.0", "2.0")))
 
 
-def test_the_image_is_made_from_the_wheel_in_the_runs_folder(tmp_path: Path) -> None:
-    made = plan(wheels=wheels("2.0+gabcdef0"))
+def test_the_image_is_made_from_the_wheels_in_the_runs_folder(tmp_path: Path) -> None:
+    made = plan(wheels=wheels("2.0+gabcdef0", together="0.9"))
     write_run(tmp_path, MATRIX, made.services, [], {"knobs": {}, "services": {}})
     text = (tmp_path / "services.yml").read_text()
-    assert text.count("target: with-wheel") == 1
-    assert json.dumps({"package-wheel": f"{tmp_path}/packages/py313/0-1"}) in text
-    # The build does not install the release: the stage with-wheel installs the wheel on top of the locked image.
-    assert "PACKAGE" not in text
-    assert "with-wheel" not in run_services(MATRIX, made.services[:1])
+    assert text.count("target: with-package") == 1
+    assert json.dumps({"package-wheels": f"{tmp_path}/packages/py313/0-1"}) in text
+    assert '"CHANGED": "uvicorn==2.0+gabcdef0 h11==0.9", "PYTHON_RELEASED": "2024-10-07"' in text
+    # The build does not install a release: the stage with-package installs wheels on top of the locked image.
+    assert '"PACKAGE"' not in text
+    assert "with-package" not in run_services(MATRIX, made.services[:1])
 
 
 def test_a_line_of_the_plan_has_the_settings_and_reads_back() -> None:
     lines = measurements(plan("THREADS=1,8", stacks=(GTHREAD,), scenarios=("delay-20",)), seed=1)
-    assert {line.settings for line in lines if line.mode == "turns"} == {"THREADS=1", "THREADS=8"}
+    assert {line.settings.text for line in lines if line.mode == "turns"} == {"THREADS=1", "THREADS=8"}
     for line in lines:
         assert measurement_of(json.loads(line.to_line())) == line
-    assert settings_of("WORKERS=2 THREADS=4") == {"WORKERS": "2", "THREADS": "4"}
 
 
 def test_the_loop_knows_whose_image_a_service_runs_and_its_settings() -> None:

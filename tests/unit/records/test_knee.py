@@ -34,7 +34,7 @@ def records_of(folder: Path, rounds: list[dict[str, Any]]) -> list[Record]:
         if "lag" in change:
             (folder / line["dir"] / "lag.json").write_text(json.dumps(change["lag"]))
     records = build(folder)
-    return [record for record in records if record.level == LEVEL]
+    return [record for record in records if record.level.text == LEVEL]
 
 
 def told(folder: Path) -> str:

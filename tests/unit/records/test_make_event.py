@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 from make_run import entry
 
+from bench.core.typed import as_plain
 from bench.load.event import COLUMNS
-from bench.plan.event import Event, as_dict
+from bench.plan.event import Event
 from bench.plan.events import EVENTS
 from bench.plan.measurement import Measurement, measurement_of
 from bench.records.event import Action, Ended, EventRecord, Fate
@@ -45,7 +46,7 @@ def write(
     **told: Any,
 ) -> Measurement:
     """Write the raw files of a measurement."""
-    line = entry("gunicorn-sync-wsgi", "delay-50") | {"tool": "sockets", "level": event.level, "event": as_dict(event)}
+    line = entry("gunicorn-sync-wsgi", "delay-50") | {"tool": "sockets", "level": event.level, "event": as_plain(event)}
     line |= {"dir": f"raw/r01/0001/delay-50/sockets-{event.level}/w1/{line['service']}", "connections": None}
     planned = measurement_of(json.loads(json.dumps(line)))
     assert isinstance(planned, Measurement), planned
@@ -325,6 +326,21 @@ def test_idle_connections_cost_memory(tmp_path: Path) -> None:
     less = [[S, 0, 4 << 20], [6 * S, 0, 1 << 20]]
     freed = made(tmp_path / "b", idle, steady(10.0), slow="k\n" + lines, actions=[], samples=less)
     assert "kb_per_connection" not in freed.extras
+
+
+@pytest.mark.parametrize(
+    ("told", "before", "peak"), [("40", 60, 260), ("200", 0, 100), ("", 100, 300), ("x", 100, 300)]
+)
+def test_the_folder_of_an_own_app_is_no_memory_of_its_processes(
+    tmp_path: Path, told: str, before: int, peak: int
+) -> None:
+    requests = steady(10.0)
+    planned = write(tmp_path, RELOAD, requests)
+    idle = tmp_path / "raw/services" / planned.service / "idle.txt"
+    idle.parent.mkdir(parents=True)
+    idle.write_text(f"memory_bytes 90\nfolder_bytes {told}\n")
+    record = event_record(str(tmp_path), planned, read_raw(str(tmp_path), planned))
+    assert (record.memory_before_bytes, record.memory_peak_bytes) == (before, peak)
 
 
 def test_what_could_not_be_done_or_did_not_work_is_a_row_with_its_reason(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from fuzz import as_bytes, damaged_json, fuzz
 from hypothesis import strategies as st
 
 from bench.__main__ import main
-from bench.analysis.runs.compatibility import read_facts
+from bench.analysis.runs.compatibility import read_compared
 from bench.core.errors import UserError
 from bench.records.file import read_records
 from bench.records.record import SCHEMA, BadRecord, dump, from_line, load
@@ -53,7 +53,9 @@ def test_fuzz_a_damaged_line(case: tuple[int, str]) -> None:
     except UserError as error:
         assert "rebuild it with: scripts/report.sh a-run" in str(error)
         assert exported("csv") == 2
-        assert [record.id for record in read_facts(str(run())).records] == [json.loads(line)["id"] for line in lines()]
+        assert [record.id for record in read_compared(str(run())).records] == [
+            json.loads(line)["id"] for line in lines()
+        ]
         return
     # Reading loses nothing: a record that is written again is the same.
     assert list(load("".join(dump(records)).split("\n"))) == records
@@ -69,7 +71,7 @@ def test_a_record_of_another_schema_is_refused_with_its_version_and_made_again_f
     words = f"records.jsonl: line 2: a record of schema {schema}, this version reads {SCHEMA}; rebuild it with: "
     with pytest.raises(UserError, match=words):
         read_records(run())
-    assert len(read_facts(str(run())).records) == 4
+    assert len(read_compared(str(run())).records) == 4
 
 
 def test_separators_that_only_python_knows_do_not_end_a_line() -> None:

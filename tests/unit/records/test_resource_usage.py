@@ -53,6 +53,10 @@ def test_memory_start_up_and_image(tmp_path: Path) -> None:
     record = measured(tmp_path, line)
     assert (record.memory_idle_bytes, record.memory_loaded_bytes) == (30 << 20, 50 << 20)
     assert (record.start_s, record.image_bytes) == (0.45, 190_000_000)
+    with (tmp_path / "raw/services" / line["service"] / "idle.txt").open("a") as idle:
+        idle.write(f"folder_bytes {12 << 20}\n")
+    own = only_record(tmp_path)
+    assert (own.memory_idle_bytes, own.memory_loaded_bytes) == (18 << 20, 38 << 20)
     write_measurement(tmp_path, line, output_of(line, 4000), meta={"started_ns": None})
     saved = tmp_path / "raw/services" / line["service"]
     (saved / "idle.txt").write_text("null no Docker socket\n")

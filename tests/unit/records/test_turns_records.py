@@ -138,6 +138,13 @@ def test_what_other_programs_took_is_the_time_that_the_service_waited_for_a_cpu(
     assert record.server_busy_ratio == pytest.approx(busy, rel=0.01)
 
 
+def test_what_a_quota_took_is_not_what_other_programs_took(tmp_path: Path) -> None:
+    # They also used the CPU while the service was throttled.
+    counted = {"before": "throttled_ns 0", "after": "throttled_ns 600000000"}
+    record = speed_of(tmp_path, 0.3, 0.7, 0.3, 0.7, **counted)
+    assert record.speed == pytest.approx(3333, rel=0.001) and record.server_busy_ratio == pytest.approx(0.333, rel=0.01)
+
+
 @pytest.mark.parametrize("ran_s", [None, 0.1], ids=["not read", "of threads that have ended"])
 def test_where_its_waiting_is_not_known_others_time_counts_by_how_busy_it_can_have_been(
     ran_s: float | None, tmp_path: Path
@@ -228,6 +235,12 @@ def test_what_is_wrong_is_a_cause(tmp_path: Path, files: dict[str, Any], cause: 
     record = judged(tmp_path, **files)
     assert cause in causes(record), record.causes
     assert any(words in found.detail for found in record.causes)
+
+
+def test_a_health_check_may_have_the_redirect_that_is_expected(tmp_path: Path) -> None:
+    for redirects, valid in (((), False), ((302,), True)):
+        line = LINE | {"redirects": list(redirects)}
+        assert judged(tmp_path, line, health_after={"status": 302, "error": None}).valid == valid
 
 
 @pytest.mark.parametrize("told", [None, {}, {"count": -1}, {"count": "1"}, {"count": 1, "load_ns": True}])

@@ -91,5 +91,5 @@ def test_the_preset_has_the_same_cells_for_all_four_tools() -> None:
     made = plan(preset="four-tools")
     assert made.preset.rounds == 8
     for service in made.services:
-        own = {(c.tool, c.level.name) for c in made.alone if c.service is service}
+        own = {(c.tool, c.level.text) for c in made.alone if c.service is service}
         assert own == set(LOADS)

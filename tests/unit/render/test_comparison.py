@@ -11,18 +11,22 @@ from golden import same_as
 from rated_tables import LATE, TAILS_MS, distribution, rated, with_rounds
 from turns_runs import facts_of, measured, record, service_of, table
 
-from bench.analysis.runs.compatibility import RunFacts
+from bench.analysis.runs.compatibility import ComparedRun
 from bench.analysis.tables.latency import NOTHING_LOADED, AtCommonRates
 from bench.records.outcome import NOT_RUN
 from bench.records.record import Cause, Record
 from bench.render.comparison import Sides, figures_of, runs_table
+from bench.run.facts import RunFacts
+from bench.tools.levels import Level
 
 GOLDEN = Path(__file__).parent / "golden/side_by_side.md"
 AIOHTTP, TORNADO = service_of("aiohttp"), service_of("tornado")
 
 
-def sides(records: Sequence[Record], facts: dict[str, Any] | None = None, loaded: AtCommonRates | None = None) -> Sides:
-    return figures_of(RunFacts(run=facts or {}, plan=(), records=records, services={}), loaded or NOTHING_LOADED)
+def sides(records: Sequence[Record], facts: RunFacts | None = None, loaded: AtCommonRates | None = None) -> Sides:
+    return figures_of(
+        ComparedRun(run=facts or RunFacts(), plan=(), records=records, services={}), loaded or NOTHING_LOADED
+    )
 
 
 def alone(stack: str, goodput: float, *, rate: float | None = None, **how: Any) -> list[Record]:
@@ -32,7 +36,7 @@ def alone(stack: str, goodput: float, *, rate: float | None = None, **how: Any) 
     ]
     if rate is None:
         return [replace(one, id=f"{one.id}-alone", mode="solo") for one in made]
-    changed = {"mode": "solo", "tool": "vegeta", "level": f"r{rate:.0f}", "rate": rate, "connections": None}
+    changed = {"mode": "solo", "tool": "vegeta", "level": Level.read(f"r{rate:.0f}"), "rate": rate, "connections": None}
     return [replace(one, id=f"{one.id}-r", **changed) for one in made]
 
 

@@ -20,11 +20,11 @@ from turns_runs import OWN_SPEEDS, measured, own_app_run, service_of, table, tol
 
 from bench.analysis.findings import findings_of
 from bench.analysis.profiles.stacks import parse_stacks
-from bench.analysis.services import price_of
 from bench.render.in_turns import own_app_tables
 from bench.render.page import document
 from bench.render.page.data import tree_of
 from bench.render.report import Report
+from bench.run.facts import AppFacts, RunFacts
 from bench.run.reader import read_run
 
 
@@ -78,10 +78,10 @@ def test_a_row_has_what_a_million_requests_cost() -> None:
     assert [row[-1] for row in plain.rows] == ["–", "0.510 s", "–", "–"]
     assert len(priced.columns) == len(plain.columns) + 1 == len(priced.rows[0])
     # 100 µs per request are 100 CPU seconds per million requests; 3,600 seconds cost 0.36.
-    price = price_of({"cpu_hour_price": 0.36}, 100)
+    price = AppFacts(cpu_hour_price=0.36).price(100)
     assert price is not None and abs(price - 0.01) < 1e-12
-    assert price_of({}, 100) is None
-    assert own_app_tables({}, [told], {}, {}) == []
+    assert AppFacts().price(100) is None
+    assert own_app_tables(RunFacts(), [told], {}, {}) == []
 
 
 def test_each_row_of_ones_own_app_says_what_can_wait() -> None:

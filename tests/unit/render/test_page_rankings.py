@@ -17,6 +17,7 @@ from playwright.sync_api import Locator, Page
 from ranking_run import ERRORS, SENTENCES, WAITING, changed, many_services, page, ranking, two_tables
 
 from bench.render.page.rankings import MOST_CHARACTERS, MOST_SENTENCES, Answer, Place, Unranked, rankings_of
+from bench.tools.levels import Level
 from bench.words.names import level_words
 
 pytest_plugins = ["page_fixtures"]
@@ -82,7 +83,7 @@ def test_a_table_with_little_in_it_still_has_words(value: Any) -> None:
     told = ranking({"a": 100.0}, "json", False, ())
     bounds = None if value is None else (value, value)
     row = {"difference": value, "interval": bounds, "goodput": None}
-    (found,) = rankings_of([replace(changed(told, 0, row, level="c1"), question="")])
+    (found,) = rankings_of([replace(changed(told, 0, row, level=Level.read("c1")), question="")])
     assert found.question == "Most requests/s of json, 1 service: wrk, 1 connection"
     assert places(found)[0].rate == ("–", "", "") and found.ticks
     (none,) = rankings_of([ranking({"a": None, "b": 1.0}, "json", False, ())])
@@ -102,8 +103,10 @@ def test_a_long_ranking_opens_its_later_tiers() -> None:
 
 def test_a_level_in_words() -> None:
     words = {"c16": "16 connections", "c1n1000": "1 connection, 1,000 requests", "r500": "500/s target rate"}
-    assert {level: level_words(level) for level in words} == words
-    assert level_words("knee-p99-50ms") == "knee-p99-50ms"
+    words |= {"c16close": "16 connections, a new connection for each request"}
+    words |= {"share50close": "50 % of the slowest service's speed, a new connection for each request"}
+    assert {level: level_words(Level.read(level)) for level in words} == words
+    assert level_words(Level.read("knee-p99-50ms")) == "knee-p99-50ms"
 
 
 @pytest.fixture(scope="module")

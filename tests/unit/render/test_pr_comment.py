@@ -22,13 +22,16 @@ from bench.analysis.tables.judge import judge_tables
 from bench.analysis.tables.ranking import Contrast, Metric, NoFigure, RankedRow
 from bench.cli.report import build_verb
 from bench.render.pr_comment import MOST_BYTES, Comparison, Policy, code, parse_policy, rows_of, verdict_comment
+from bench.tools.levels import Level
 
 Capture = pytest.CaptureFixture[str]
 
 HOSTILE = "x`|\\| @octocat #1 <script>alert(1)</script> ![i](http://b.example) \u202eback\nnext \x1b[31m"
 
 
-LIKE = replace(ranking_of({"aiohttp": 2, "tornado": 1}, 4), level="c64", confidence=0.9875, rows=(), contrasts=())
+LIKE = replace(
+    ranking_of({"aiohttp": 2, "tornado": 1}, 4), level=Level.read("c64"), confidence=0.9875, rows=(), contrasts=()
+)
 
 
 def service(name: str, note: str = "", windows: int = 8) -> RankedRow:

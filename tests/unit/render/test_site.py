@@ -12,6 +12,7 @@ from axe_playwright_python.sync_playwright import Axe
 from page_browser import Opened
 
 from bench.render.site import Answer, PublishedRun, front_page, machine_words, topics
+from bench.run.facts import RunFacts
 
 pytest_plugins = ["page_fixtures"]
 
@@ -88,7 +89,7 @@ def test_text_of_a_run_stays_text() -> None:
     ],
 )
 def test_a_machine_in_words(cpu: str | None, words: str) -> None:
-    assert machine_words({"cpu": cpu, "cpus": 2}) == words
+    assert machine_words(RunFacts(host={"cpu": cpu, "cpus": 2})) == words
 
 
 @pytest.fixture(scope="module")

@@ -14,24 +14,26 @@ from make_run import entry, write_run
 from turns_runs import record
 
 from bench.analysis.tables.observations import TableRecords, by_table
-from bench.analysis.tables.planned import tables_of as planned_tables
 from bench.load.task import read_loads
 from bench.records.record import Cause, Record
 from bench.run.common_rates import CommonRates, common_rates
+from bench.run.facts import run_facts_of
 from bench.run.reader import read_raw, read_run, read_service
 from bench.schedule.common_rate import client_most, knee_ceiling, rates_of
+from bench.tools.levels import Level
 from bench.validity.run_records import build_records, judged_record
 from bench.validity.run_rules import BOUND
 
 AIOHTTP, TORNADO, UVICORN = NAMES
 MOST = 5000.0
+RATE = Level.read("share50")
 
 
 def found(speeds: Mapping[str, float], shares: tuple[str, ...] = ("share50",), **changes: Any) -> TableRecords:
     lines = block(1, STACKS)
     table = tables_of(lines)[0] | {"shares": list(shares)}
     made = [record(stack, line=entry(stack, level="c16"), speed=speed, **changes) for stack, speed in speeds.items()]
-    (one,) = by_table(planned_tables({"tables_in_turns": [table]}), made)
+    (one,) = by_table(run_facts_of({"tables_in_turns": [table]}).tables, made)
     return one
 
 
@@ -58,14 +60,14 @@ def test_the_slowest_service_sets_it_as_far_as_the_client_can_send_that(
     assert (told.left_out, told.reason) == ({}, None)
     assert common_rates(json.loads(told.text())) == told
     assert told.speeds == dict(zip((AIOHTTP, TORNADO, UVICORN), map(float, speeds), strict=True))
-    assert {told.of("share50", name) for name in told.speeds} == {rate}
+    assert {told.of(RATE, name) for name in told.speeds} == {rate}
 
 
 def test_who_would_drag_it_below_a_tenth_of_the_bests_is_left_out_by_name() -> None:
     told = decided(190, 1000, 2000)
     assert told.rates == {"share50": 500} and told.slowest == TORNADO
     words = "left out: 190 requests/s would drag the common rate below a tenth of the best's"
-    assert told.left_out == {AIOHTTP: words} and told.of("share50", AIOHTTP) == words
+    assert told.left_out == {AIOHTTP: words} and told.of(RATE, AIOHTTP) == words
     # "Best" is limited to what the client can send.
     assert decided(1000, 2000, 60_000).left_out == {}
     assert [*decided(999, 2000, 60_000).left_out] == [AIOHTTP]
@@ -81,15 +83,15 @@ def test_every_share_has_its_rate() -> None:
 
 def test_without_what_it_follows_from_there_is_none_and_that_is_said() -> None:
     told = decided(1000, 2000, 3000, most=None)
-    assert told.rates == {} and "what vegeta can send is not known" in str(told.of("share50", AIOHTTP))
+    assert told.rates == {} and "what vegeta can send is not known" in str(told.of(RATE, AIOHTTP))
     told = decided(1000, 2000, 3000, causes=[Cause("errors", "9 of 10 attempts (90.00%)")])
-    assert told.rates == {} and "its speed is not known (errors: 9 of 10" in str(told.of("share50", AIOHTTP))
+    assert told.rates == {} and "its speed is not known (errors: 9 of 10" in str(told.of(RATE, AIOHTTP))
 
 
 def test_one_without_a_speed_is_left_out_and_the_others_are_not() -> None:
     told = rates_of(found({"tornado": 1000, "uvicorn-asgi": 2000}), MOST)
-    assert told.of("share50", AIOHTTP) == "left out: its speed is not known (it was not loaded in the first round)"
-    assert told.of("share50", TORNADO) == 500
+    assert told.of(RATE, AIOHTTP) == "left out: its speed is not known (it was not loaded in the first round)"
+    assert told.of(RATE, TORNADO) == 500
 
 
 def test_a_window_whose_responses_came_late_still_tells_about_the_speed() -> None:
@@ -114,6 +116,11 @@ def test_what_the_client_can_send_is_half_of_what_the_null_server_shows() -> Non
     assert client_most([null_record(loadgen_busy_ratio=None)]) is None
     assert client_most([record("aiohttp")]) is None
     assert knee_ceiling([null_record(), record("aiohttp")]) is None
+    # Opening a connection for each request costs it more.
+    closing = entry("aiohttp", tool="vegeta", level="r1000close") | {"service": "null"}
+    both = [null_record(), null_record(line=closing, loadgen_busy_ratio=0.5)]
+    assert (client_most(both), client_most(both, closes=True)) == (5000, 1000)
+    assert client_most([null_record()], closes=True) is None
     searched = null_record(line=entry("aiohttp", tool="vegeta", level="knee-p99-25ms") | {"service": "null"})
     assert knee_ceiling([null_record(), searched]) == 1000
 
@@ -141,7 +148,7 @@ KEPT = "raw/common-rates/json/wrk-c16.json"
 def test_it_is_decided_after_the_first_round_and_kept(
     tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bench.schedule.common_rate.client_most", lambda records: MOST)
+    monkeypatch.setattr("bench.schedule.common_rate.client_most", lambda records, closes: MOST)
     run, (first, second, _) = a_run(tmp_path)
     assert ask(run, capsys, 0, "--begin") == (0, []) and step_id(run) == "r01-b1" and loaded(run) == {}
     assert not (run / KEPT).exists()
@@ -213,4 +220,4 @@ def test_a_share_of_a_knee_is_of_the_lowest_one_that_was_found() -> None:
     assert told.rates == {"knee50-p99-50ms": 6100, "share10": 900} and told.capped == ()
     assert told.knees == {"knee50-p99-50ms": TORNADO} and common_rates(json.loads(told.text())) == told
     none = rates_of(table, MOST)
-    assert none.of("knee50-p99-50ms", AIOHTTP) == "no common rate was decided for knee50-p99-50ms"
+    assert none.of(Level.read("knee50-p99-50ms"), AIOHTTP) == "no common rate was decided for knee50-p99-50ms"

@@ -22,6 +22,7 @@ from bench.plan.event import Event, Phase, event_of
 from bench.plan.measurement import Measurement, planned_of
 from bench.schedule.step_file import host_step, load_of, write_step
 from bench.schedule.steps import Step, steps_of
+from bench.tools.levels import Level
 from driver.messages import Step as HostStep
 from driver.messages import read, step_of
 
@@ -125,6 +126,7 @@ def test_a_level_that_needs_the_knees_found_before_says_so() -> None:
 def test_any_text_comes_back_as_it_is(value: str, tmp_path: Path) -> None:
     keys = ("id", "service", "method", "path", "body", "tool", "dir", "scenario", "level")
     texts: dict[str, Any] = {key: f"{value}{key}{value}" for key in keys} | {"body": value, "method": value or "GET"}
+    texts |= {"level": Level.read(texts["level"])}
     line = replace(SOLO, **texts)
     (load,), step = written(tmp_path, [line]).values(), host_part(tmp_path)
     assert (step.id, step.folders, step.services) == (line.id, (line.dir,), (line.service,))
@@ -185,8 +187,3 @@ def test_what_is_no_step_is_one_line_and_wrong_usage(tmp_path: Path) -> None:
         refused(words)
     (tmp_path / STEP).write_text("[]")
     refused("is not a step of schema 1")
-
-
-def test_a_line_without_a_timeout_is_refused() -> None:
-    with pytest.raises(UserError, match="r01-0003 of the plan has no timeout_s"):
-        load_of(replace(SOLO, timeout_s=None))

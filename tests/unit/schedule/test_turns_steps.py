@@ -31,11 +31,11 @@ from bench.load.task import read_loads
 from bench.records.record import Record
 from bench.run.reader import read_run
 from bench.schedule import journal
-from bench.schedule.step_file import host_step, load_of, write_step
+from bench.schedule.step_file import write_step
 from bench.schedule.steps import open_steps
+from bench.tools.levels import Level, LoadKey
 
-Table = tuple[str, str, str]
-JSON, RAW = ("json", "wrk", "c16"), ("db-raw", "wrk", "c16")
+JSON, RAW = (LoadKey(scenario, "wrk", Level.read("c16")) for scenario in ("json", "db-raw"))
 
 
 def meta_of(folder: Path, line: dict[str, Any]) -> dict[str, Any] | None:
@@ -86,16 +86,6 @@ def test_settled_and_measured_tables_are_not_loaded_again() -> None:
     assert list(open_steps([first], ["r01-b1"])) == []
 
 
-def test_a_step_has_a_load_for_each_window_of_each_service(tmp_path: Path) -> None:
-    lines = block(1, STACKS, ("json", "db-raw"), windows=2)
-    step = one_step(lines)
-    assert host_step(step).services == NAMES
-    loads = {line.id: load_of(line) for line in step.lines}
-    assert [(name, load.planned.dir) for name, load in loads.items()] == [(line["id"], line["dir"]) for line in lines]
-    # A tool in turns is started with a long duration, and told to end.
-    assert [load.duration_s for load in loads.values()] == [3600] * len(lines) == [3600] * 12
-
-
 def test_a_block_that_is_loaded_again_begins_with_nothing(tmp_path: Path) -> None:
     lines = block(1, STACKS, ("json", "db-raw"))
     finish_block(tmp_path, lines, RATES)
@@ -107,14 +97,14 @@ def test_a_block_that_is_loaded_again_begins_with_nothing(tmp_path: Path) -> Non
     assert list(services.iterdir()) == []
 
 
-def judge(monkeypatch: pytest.MonkeyPatch, *settled: Table) -> list[set[Table]]:
+def judge(monkeypatch: pytest.MonkeyPatch, *settled: LoadKey) -> list[set[LoadKey]]:
     """Make every round a look, which settles these tables; returns the tables that are judged in each call."""
-    asked: list[set[Table]] = []
+    asked: list[set[LoadKey]] = []
 
-    def tables(records: Iterable[Record]) -> dict[Table, int]:
-        return {(one.scenario, one.tool, one.level): one.round for one in records if one.mode == "turns"}
+    def tables(records: Iterable[Record]) -> dict[LoadKey, int]:
+        return {one.load: one.round for one in records if one.mode == "turns"}
 
-    def settled_tables(facts: object, records: Sequence[Record]) -> set[Table]:
+    def settled_tables(facts: object, records: Sequence[Record]) -> set[LoadKey]:
         asked.append({*tables(records)})
         return {*settled}
 

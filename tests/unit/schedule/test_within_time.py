@@ -10,8 +10,11 @@ from loop_runs import ask, block, finish_block, steps, tables_of
 from make_run import write_run
 
 from bench.schedule.steps import Step, in_time
+from bench.tools.levels import Level, LoadKey
 
 STACKS = ("aiohttp", "tornado")
+
+JSON, RAW = (LoadKey(scenario, "wrk", Level.read("c16")) for scenario in ("json", "db-raw"))
 
 
 def tables(rounds: int) -> tuple[Step, ...]:
@@ -35,8 +38,8 @@ def test_as_many_tables_as_get_their_first_look(seconds: float, found: set[str])
 
 def test_what_is_begun_comes_before_what_is_not() -> None:
     every = tables(12)
-    left = [kept for step in every if (kept := step.without([("json", "wrk", "c16")] if step.round > 6 else []))]
-    left = [kept for s in left if (kept := s.without([("db-raw", "wrk", "c16")] if s.round <= 5 else []))]
+    left = [kept for step in every if (kept := step.without([JSON] if step.round > 6 else []))]
+    left = [kept for s in left if (kept := s.without([RAW] if s.round <= 5 else []))]
     # db-raw has five rounds, one less than its look needs; json had its look after six.
     assert scenarios(in_time(every, left, 14)) == {"db-raw"}
     assert scenarios(in_time(every, left, 15)) == {"json", "db-raw"}

@@ -100,3 +100,25 @@ def test_ab_that_gave_up(text: str, failure: str, requests: int | None) -> None:
 def test_ab_second_outputs_are_named(output: bytes, format: str) -> None:
     parsed = parse("ab", output)
     assert (parsed.report, parsed.format) == ("absent", format)
+
+
+def test_ab_1_3_has_neither_percentiles_nor_units() -> None:
+    parsed = parse("ab", (OUTPUTS / "ab-1.3.txt").read_bytes())
+    assert (parsed.report, parsed.failure) == ("partial", "cut off before the percentiles")
+    assert (parsed.tool_version, parsed.requests, parsed.rps) == ("1.3d", 500, 200.0)
+    assert (parsed.bytes_read, parsed.duration_s) == (800_000, 2.5)
+    errors, latency = parsed.errors, parsed.latency_s
+    assert (errors.connect, errors.read, errors.write, errors.non2xx, parsed.ok_range) == (1, None, 0, 4, (494, 496))
+    assert (latency.min, latency.mean, latency.max, latency.stdev) == (0.002, 0.025, 0.097, None)
+
+
+def test_ab_with_workers_says_more_of_the_load() -> None:
+    parsed = parse("ab", (OUTPUTS / "ab-workers.txt").read_bytes())
+    assert (parsed.report, parsed.requests, parsed.ok, parsed.rps) == ("complete", 2000, 2000, 500.0)
+    assert (parsed.extra, parsed.latency_s.p99) == ({"keepalive_requests": 1990}, 0.061)
+
+
+def test_ab_tables_of_html_are_named() -> None:
+    text = "<p>\n This is ApacheBench, Version 2.3 <i>&lt;$Revision$&gt;</i><br>\n</p>\n\n<table >\n</table>\n"
+    parsed = parse("ab", text.encode())
+    assert (parsed.report, parsed.format, parsed.tool_version) == ("absent", "html", None)

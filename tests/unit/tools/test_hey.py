@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from parse_samples import figures, named
 from places import OUTPUTS
 
 from bench.tools import parse
@@ -100,3 +101,56 @@ def test_hey_without_its_last_lines_is_complete_if_its_rate_counts_the_same_requ
     count = 150_000 if rps.startswith("75") else 15
     text = HEY.format(status=f"  [200]\t{count} responses\n", errors="", total="2.0000", rps=rps)
     assert parse("hey", text.rstrip().encode()).report == report
+
+
+BOOM = (OUTPUTS / "boom.txt").read_text()
+
+
+def test_boom_prints_the_status_codes_first() -> None:
+    parsed = parse("hey", BOOM.encode())
+    assert (parsed.report, parsed.requests, parsed.ok, parsed.rps) == ("complete", 1000, 990, 50.0)
+    assert (parsed.errors.status, parsed.errors.non2xx) == ({"200": 990, "503": 10}, 10)
+    latency = parsed.latency_s
+    assert (latency.mean, latency.max, latency.p50, latency.p99) == (1.95, 2.9, 1.5, 1.99)
+    # Errors may follow: its rate does not count them.
+    assert (parsed.attempts, parsed.errors.connect) == (None, None)
+
+
+def test_errors_of_boom_are_read_if_something_follows_them() -> None:
+    text = BOOM + "\nError distribution:\n  [7]\tGet http://h/: EOF\n"
+    assert parse("hey", text.encode()).failure == "cut off before the end of the errors"
+    parsed = parse("hey", f"{text}\n".encode())
+    assert (parsed.report, parsed.attempts, parsed.errors.read, parsed.errors.connect) == ("complete", 1007, 7, 0)
+
+
+def test_boom_cut_at_any_line_gives_no_other_figure() -> None:
+    text = BOOM + "\nError distribution:\n  [7]\tGet http://h/: EOF\n  [8]\tGet http://h/: dial tcp: x\n\n"
+    expected = figures(parse("hey", text.encode()).as_dict())
+    lines = text.splitlines(keepends=True)
+    cuts = [parse("hey", "".join(lines[:end]).encode()) for end in range(len(lines))]
+    assert all(figures(cut.as_dict()).items() <= expected.items() for cut in cuts)
+    # Nothing tells that errors are missing, which are not counted.
+    complete = [end for end, cut in enumerate(cuts) if cut.report == "complete"]
+    assert complete == [BOOM.count("\n"), BOOM.count("\n") + 1]
+
+
+def test_hey_0_1_0_prints_its_details_before_the_status_codes() -> None:
+    details = "Detailed Report:\n\n\tDNS+dialup:\n  \t\tAverage:\t0.0100 secs\n  \t\tFastest:\t0.0001 secs\n"
+    details += "\n\tRequest Write:\n  \t\tSlowest:\t0.0002 secs\n\n"
+    text = BOOM.replace("secs.", "secs").replace("  Speed index:\tHahahaha\n", "")
+    text = text.replace("Status code", f"{details}Status code")
+    assert parse("hey", text.encode()) == parse("hey", BOOM.encode())
+
+
+def test_hey_without_sections_that_were_left_out_has_the_others() -> None:
+    text = named("hey/basic").data.decode()
+    at, end = text.index("Response time histogram"), text.index("Status code")
+    parsed, whole = parse("hey", f"{text[:at]}[...]\n\n{text[end:]}```\n".encode()), parse("hey", text.encode())
+    assert (parsed.report, parsed.failure) == ("partial", "no Latency distribution; '[...]' is not understood")
+    assert (parsed.requests, parsed.attempts, parsed.rps) == (whole.requests, whole.attempts, whole.rps)
+    assert (parsed.latency_s.p50, parsed.errors.read) == (None, whole.errors.read)
+
+
+def test_reports_of_ghz_are_named() -> None:
+    parsed = parse("hey", b"Summary:\n  Count:\t200\n  Total:\t89.54 ms\n")
+    assert (parsed.report, parsed.failure) == ("absent", "this is a report of ghz, not of hey")

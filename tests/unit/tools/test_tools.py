@@ -17,7 +17,7 @@ from bench.tools.parsed import Errors, Parsed
 from bench.tools.tool import Asked, CannotError, Load, Request
 from bench.tools.vegeta import connections, opened, settle_s, workers
 
-CLOSED = Load(url="http://a:80/x", request=Request(), connections=8, duration_s=5, timeout_s=10)
+CLOSED = Load(url="https://a:443/x", request=Request(), connections=8, duration_s=5, timeout_s=10)
 OPEN = replace(CLOSED, connections=None, rate=50)
 POST = Request(method="POST", headers=("Content-Type: application/json",), body_file="/body")
 OWN = Request(headers=("X-A: 1", "content-type: text/x"), requests="app/load/s", targets=2)
@@ -66,8 +66,10 @@ def test_the_command_line(tool: str, load: Load, expected: str) -> None:
 
 def test_vegeta_sends_the_requests_of_an_app_to_where_it_is(tmp_path: Path) -> None:
     (tmp_path / "targets.txt").write_text("GET http://ORIGIN/a\nX: http://ORIGIN/\n\nPUT http://ORIGIN/b\n@body-2\n")
-    command = TOOLS["vegeta"].command(replace(OPEN, request=replace(OWN, requests=str(tmp_path))))
-    assert command.stdin == "GET http://a:80/a\nX: http://ORIGIN/\n\nPUT http://a:80/b\n@body-2"
+    load = replace(OPEN, request=replace(OWN, requests=str(tmp_path)))
+    for origin in ("http://a:80", "https://a:443"):
+        command = TOOLS["vegeta"].command(replace(load, url=f"{origin}/x"))
+        assert command.stdin == f"GET {origin}/a\nX: http://ORIGIN/\n\nPUT {origin}/b\n@body-2"
 
 
 @pytest.mark.parametrize(
@@ -112,6 +114,8 @@ PLAIN: Mapping[str, Any] = {"open_loop": False, "rate": False, "count": False, "
         ({"method": "POST"}, {"ab", "hey"}),
         ({"method": "PATCH", "targets": 1}, {"wrk", "hey"}),
         ({"targets": 2}, {"wrk"}),
+        ({"targets": 1, "redirects": True}, {"wrk", "hey"}),
+        ({"targets": 1, "redirects": True, "open_loop": True, "rate": True}, {"vegeta"}),
     ],
 )
 def test_what_a_plan_may_ask_for(change: Mapping[str, Any], able: set[str]) -> None:

@@ -102,3 +102,16 @@ def test_wrk_that_could_not_start(line: str, failure: str) -> None:
 def test_a_duration_is_as_precise_as_its_unit() -> None:
     digits = [TOOLS["wrk"].duration_digit(seconds) for seconds in (1.0, 50.0, 51.0, 60.0, 3000.0, 5400.0)]
     assert digits == pytest.approx([0.005, 0.005, 0.3, 0.3, 0.3, 18.0])
+
+
+def test_wrk_1_0_made_a_number_of_requests() -> None:
+    parsed = parse("wrk", (OUTPUTS / "wrk-1.txt").read_bytes())
+    assert (parsed.report, parsed.requests, parsed.duration_s, parsed.rps) == ("complete", 100_000, 8.0, 12_500.0)
+    assert (parsed.errors.timeout, parsed.latency_s.max) == (53, 0.0265)
+
+
+def test_headings_beside_a_report_do_not_name_another_tool() -> None:
+    text = WRK.format(latency=" 1.00ms 1.00ms 1.00ms 90.00%", percentiles="", requests="7", time="1.00s", read="7.00B",
+                      optional="", rps="7.00")  # fmt: skip
+    parsed = parse("wrk", f"10 connections\n\n{text}".encode())
+    assert (parsed.report, parsed.requests) == ("complete", 7)

@@ -138,6 +138,36 @@ def test_the_rate_of_a_closed_loop_is_a_ceiling(rps: float, found: bool, tmp_pat
     assert causes(judged(tmp_path, line, output_of(line, rps))) == (["not the asked load"] if found else [])
 
 
+@pytest.mark.parametrize("opened, found", [(3896, False), (3895, True), (64, True), (None, False)])
+def test_a_service_that_keeps_connections_is_not_measured_as_one_that_closes_them(
+    opened: int | None, found: bool, tmp_path: Path
+) -> None:
+    line = entry(level="c64close", duration_s=1.0, keepalive=False)
+    record = judged(tmp_path, line, output_of(line, 4000), tool={"opened": opened})
+    assert causes(record) == (["not the asked load"] if found else [])
+    if found:
+        words = "connections opened for 4000 requests: the service does not close them, although wrk asks for it"
+        assert record.causes[0].detail == f"{opened} {words}"
+    kept = entry(level="c64", duration_s=1.0)
+    assert judged(tmp_path, kept, output_of(kept, 4000), tool={"opened": opened}).valid
+
+
+@pytest.mark.parametrize(
+    "tool, keepalive, found",
+    [("wrk", False, False), ("wrk", True, True), ("hey", False, True)],
+)
+def test_the_time_to_open_a_connection_is_no_latency_of_wrk(
+    tool: str, keepalive: bool, found: bool, tmp_path: Path
+) -> None:
+    line = entry(tool=tool, level="c64" if keepalive else "c64close", keepalive=keepalive)
+    # 64 connections at 3,200/s take 20 ms for each request.
+    assert causes(judged(tmp_path / "20", line, output_of(line, 3200))) == []
+    half = changed(
+        output_of(line, 3200), r"(Latency   |Average:\t)(20|0.02)", r"\g<1>0.010" if tool == "hey" else r"\g<1>10"
+    )
+    assert causes(judged(tmp_path / "10", line, half)) == (["arithmetic"] if found else [])
+
+
 @pytest.mark.parametrize(
     "files, found",
     [
@@ -212,7 +242,7 @@ def test_clocks_that_only_round_differently_are_none(step_s: float, tmp_path: Pa
 def test_throttling_by_a_quota_that_was_asked_for_is_no_fault(settings: str, found: bool, tmp_path: Path) -> None:
     line = WRK | {"settings": settings}
     record = judged(tmp_path, line, output_of(line, 4000), after={"throttled_ns": 10**9, "nr_throttled": 9})
-    assert (causes(record), record.throttled_s, record.settings) == (["server"] if found else [], 1.0, settings)
+    assert (causes(record), record.throttled_s, record.settings.text) == (["server"] if found else [], 1.0, settings)
 
 
 LIES = [
@@ -254,6 +284,17 @@ def test_littles_law_holds_in_a_closed_loop(factor: float, found: bool, tmp_path
 def test_wrk_adds_samples_so_its_mean_may_only_be_too_long(factor: float, found: bool, tmp_path: Path) -> None:
     text = changed(output_of(WRK, 4000), "Latency   16.00ms", f"Latency   {16 * factor:.2f}ms")
     assert causes(judged(tmp_path, WRK, text)) == (["arithmetic"] if found else [])
+
+
+@pytest.mark.parametrize("tool, found", [("wrk", []), ("hey", ["arithmetic"])])
+def test_latencies_of_wrk_are_without_the_handshakes_of_tls(tool: str, found: list[str], tmp_path: Path) -> None:
+    line = entry(tool=tool, url="https://127.0.0.1:8443")
+    text = changed(output_of(line, 4000), *TWO_THIRDS[tool])
+    assert causes(judged(tmp_path, line, text)) == found
+
+
+TWO_THIRDS = {"wrk": ("Latency   16.00ms", "Latency   11.00ms"), "hey": ("Average:\t0.0160", "Average:\t0.0110")}
+"""What a tool prints as the mean latency, and less than its connections and rate allow."""
 
 
 @pytest.mark.parametrize("cpu_s, found", [(0.1, True), (4.9, False)])

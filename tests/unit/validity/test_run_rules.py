@@ -11,9 +11,11 @@ from built_runs import build, causes, measured
 from make_run import entry, output_of, write_measurement, write_run
 
 from bench.records.record import Record
+from bench.run.facts import RunFacts, run_facts_of
+from bench.tools.levels import Level
 from bench.validity.run_rules import NoiseLimits, apply_run_rules, ceilings_of, noise_limits_of, noise_of
 
-LIMITS = NoiseLimits()
+FACTS, LIMITS = RunFacts(), NoiseLimits()
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +33,7 @@ def null(record: Record, goodput: float, **changes: Any) -> Record:
 
 @pytest.mark.parametrize("ceiling, found", [(8001, False), (8000, False), (7999, True)])
 def test_goodput_is_at_most_half_of_the_tools_ceiling(ceiling: float, found: bool, plain: Record) -> None:
-    judged, control = apply_run_rules([plain, null(plain, ceiling)], LIMITS)
+    judged, control = apply_run_rules([plain, null(plain, ceiling)], FACTS)
     assert causes(judged) == (["loadgen-bound"] if found else [])
     assert judged.valid is not found
     # The null server is meant to be limited by the tool.
@@ -40,25 +42,33 @@ def test_goodput_is_at_most_half_of_the_tools_ceiling(ceiling: float, found: boo
 
 def test_the_ceiling_is_that_of_the_scenario_where_there_is_one_and_else_the_tools_best(plain: Record) -> None:
     best = null(plain, 20_000, scenario="plaintext")
-    assert causes(apply_run_rules([plain, best], LIMITS)[0]) == []
-    judged = apply_run_rules([plain, best, null(plain, 7_000)], LIMITS)[0]
+    assert causes(apply_run_rules([plain, best], FACTS)[0]) == []
+    judged = apply_run_rules([plain, best, null(plain, 7_000)], FACTS)[0]
     assert causes(judged) == ["loadgen-bound"]
     assert "at 57% of the 7,000/s that wrk reaches against the null server (json)" in judged.causes[0].detail
-    assert causes(apply_run_rules([plain, null(plain, 7_000, scenario="plaintext")], LIMITS)[0]) == ["loadgen-bound"]
-    assert causes(apply_run_rules([plain, null(plain, 7_000, tool="hey")], LIMITS)[0]) == []
+    assert causes(apply_run_rules([plain, null(plain, 7_000, scenario="plaintext")], FACTS)[0]) == ["loadgen-bound"]
+    assert causes(apply_run_rules([plain, null(plain, 7_000, tool="hey")], FACTS)[0]) == []
+
+
+def test_the_ceiling_of_a_tool_that_closes_its_connections_is_one_of_its_own(plain: Record) -> None:
+    kept, closing = null(plain, 20_000), null(plain, 7_000, level=Level.read("c64close"))
+    assert causes(apply_run_rules([plain, kept, closing], FACTS)[0]) == []
+    closes = dataclasses.replace(plain, level=Level.read("c64close"))
+    assert causes(apply_run_rules([closes, kept, closing], FACTS)[0]) == ["loadgen-bound"]
+    assert causes(apply_run_rules([closes, kept], FACTS)[0]) == []
 
 
 def test_the_best_of_several_rounds_is_the_ceiling(plain: Record) -> None:
     rounds = [null(plain, 5_000), null(plain, 9_000, round=2)]
-    assert causes(apply_run_rules([plain, *rounds], LIMITS)[0]) == []
+    assert causes(apply_run_rules([plain, *rounds], FACTS)[0]) == []
 
 
 def test_a_ceiling_that_was_not_reached_or_not_measured_is_none(plain: Record) -> None:
-    broken = dataclasses.replace(apply_run_rules([plain, null(plain, 7_999)], LIMITS)[0], service="null")
+    broken = dataclasses.replace(apply_run_rules([plain, null(plain, 7_999)], FACTS)[0], service="null")
     assert not broken.valid
     assert ceilings_of([broken]).of(plain) is None
     # A tool that reached its target rate could have sent more.
-    at_rate = {"rate": 500.0, "connections": None, "level": "r500"}
+    at_rate = {"rate": 500.0, "connections": None, "level": Level.read("r500")}
     assert ceilings_of([null(plain, 499, **at_rate)]).of(plain) is None
     # Other programs used the null server's CPU.
     beside = {"mode": "null", "foreign_ratio": 0.31}
@@ -77,7 +87,7 @@ def test_a_ceiling_that_was_not_reached_or_not_measured_is_none(plain: Record) -
 def test_the_loadgens_cpus_have_room_and_the_tool_gets_one(figure: str, most: float, plain: Record) -> None:
     for share, wanted in ((most - 0.001, []), (most + 0.001, ["loadgen-bound"])):
         both = [dataclasses.replace(one, **{figure: share}) for one in (plain, null(plain, 1e6))]
-        judged, control = apply_run_rules(both, LIMITS)
+        judged, control = apply_run_rules(both, FACTS)
         assert causes(judged) == wanted
         assert control.valid
 
@@ -89,19 +99,19 @@ def test_the_server_is_the_limit_of_a_closed_loop_in_which_it_was_busy(busy: flo
     duration_s = plain.duration_s or 0.0
     alone = dataclasses.replace(plain, server_cpu_s=busy * duration_s, loadgen_busy_ratio=0.99)
     knobs = {"knobs": {"SERVER_CPUS": "0"}}
-    assert causes(apply_run_rules([alone, control], LIMITS, knobs)[0]) == wanted
+    assert causes(apply_run_rules([alone, control], run_facts_of(knobs))[0]) == wanted
     # One worker cannot use two CPUs; two can.
     knobs = {"knobs": {"SERVER_CPUS": "0-1", "WORKERS": "1"}}
-    assert causes(apply_run_rules([alone, control], LIMITS, knobs)[0]) == wanted
+    assert causes(apply_run_rules([alone, control], run_facts_of(knobs))[0]) == wanted
     knobs = {"knobs": {"SERVER_CPUS": "0-1", "WORKERS": "2"}}
-    assert causes(apply_run_rules([alone, control], LIMITS, knobs)[0]) == ["loadgen-bound"]
+    assert causes(apply_run_rules([alone, control], run_facts_of(knobs))[0]) == ["loadgen-bound"]
     nulls = {name: why for name, why in plain.nulls.items() if name != "server_busy_ratio"}
     turns = dataclasses.replace(plain, mode="turns", server_busy_ratio=busy, nulls=nulls)
-    assert causes(apply_run_rules([turns, control], LIMITS)[0]) == wanted
+    assert causes(apply_run_rules([turns, control], FACTS)[0]) == wanted
     # At a rate the tool has to be on time, whatever the server does.
     at_rate = dataclasses.replace(turns, rate=4000.0, mode="rate")
-    assert causes(apply_run_rules([at_rate, control], LIMITS)[0]) == ["loadgen-bound"]
-    assert causes(apply_run_rules([alone, control], LIMITS)[0]) == ["loadgen-bound"]
+    assert causes(apply_run_rules([at_rate, control], FACTS)[0]) == ["loadgen-bound"]
+    assert causes(apply_run_rules([alone, control], FACTS)[0]) == ["loadgen-bound"]
 
 
 def unknown(record: Record, name: str) -> Record:
@@ -110,7 +120,7 @@ def unknown(record: Record, name: str) -> Record:
 
 def test_what_is_not_known_is_no_cause(plain: Record) -> None:
     for name in ("loadgen_busy_ratio", "loadgen_wait_ratio", "steal_ratio", "foreign_ratio", "goodput"):
-        assert apply_run_rules([unknown(plain, name), null(plain, 7_000_000)], LIMITS)[0].valid
+        assert apply_run_rules([unknown(plain, name), null(plain, 7_000_000)], FACTS)[0].valid
 
 
 NOISE = [
@@ -125,25 +135,25 @@ NOISE = [
 def test_noise_speaks_against_its_window_and_no_other(figure: str, share: float, found: bool, plain: Record) -> None:
     noisy = dataclasses.replace(plain, id="r01-0002", **{figure: share})
     best = dataclasses.replace(plain, id="r01-0003", goodput=9e9)
-    judged = apply_run_rules([plain, noisy, best, null(plain, 1e12)], LIMITS)
+    judged = apply_run_rules([plain, noisy, best, null(plain, 1e12)], FACTS)
     assert [causes(record) for record in judged] == [[], ["host"] if found else [], [], []]
 
 
 def test_the_detail_says_how_much(plain: Record) -> None:
-    judged = apply_run_rules([dataclasses.replace(plain, foreign_ratio=0.2, steal_ratio=0.1)], LIMITS)
+    judged = apply_run_rules([dataclasses.replace(plain, foreign_ratio=0.2, steal_ratio=0.1)], FACTS)
     assert judged[0].causes[0].detail == "steal 10.0%, foreign CPU 20.0%"
 
 
 def test_in_turns_noise_falls_on_all_services_alike(plain: Record) -> None:
     shared = dataclasses.replace(plain, mode="turns", foreign_ratio=0.9, steal_ratio=0.5)
-    assert apply_run_rules([shared], LIMITS)[0].valid
+    assert apply_run_rules([shared], FACTS)[0].valid
     assert noise_of(shared, LIMITS) == ""
 
 
 def test_what_was_not_measured_is_not_judged(plain: Record) -> None:
-    noisy = apply_run_rules([dataclasses.replace(plain, foreign_ratio=0.9)], LIMITS)[0]
+    noisy = apply_run_rules([dataclasses.replace(plain, foreign_ratio=0.9)], FACTS)[0]
     died = dataclasses.replace(noisy, outcome="died")
-    assert apply_run_rules([died], LIMITS) == [died]
+    assert apply_run_rules([died], FACTS) == [died]
     assert noise_of(died, LIMITS) == ""
 
 
@@ -200,12 +210,12 @@ def test_no_more_responses_than_connections_over_the_wait(
     plain: Record, scenario: str, goodput: float, facts: dict[str, Any], *, found: bool, mode: str
 ) -> None:
     record = dataclasses.replace(plain, scenario=scenario, goodput=goodput, mode=mode)
-    (judged,) = apply_run_rules([record], LIMITS, facts)
+    (judged,) = apply_run_rules([record], run_facts_of(facts))
     assert causes(judged) == (["impossible"] if found else [])
 
 
 def test_the_load_generator_is_asked_in_turns_too(plain: Record) -> None:
     turns = dataclasses.replace(plain, mode="turns")
     busy = dataclasses.replace(turns, loadgen_busy_ratio=0.91)
-    assert causes(apply_run_rules([busy], LIMITS)[0]) == ["loadgen-bound"]
-    assert causes(apply_run_rules([turns, null(plain, 7_000)], LIMITS)[0]) == ["loadgen-bound"]
+    assert causes(apply_run_rules([busy], FACTS)[0]) == ["loadgen-bound"]
+    assert causes(apply_run_rules([turns, null(plain, 7_000)], FACTS)[0]) == ["loadgen-bound"]

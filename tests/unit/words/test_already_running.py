@@ -16,6 +16,7 @@ from bench.cli.plan import plan_verb
 from bench.core.errors import UserError
 from bench.plan.running import UNKNOWN, parse_running
 from bench.records.record import Record
+from bench.run.facts import run_facts_of
 from bench.run.reader import read_run
 from bench.schedule.finished import read_finished, record_step
 from bench.words.own_app import choice_words, server_words
@@ -71,8 +72,10 @@ def test_it_is_said_that_one_measured_alone_has_no_rank_and_that_the_user_owns_i
     folder = alone(tmp_path / "a-run")
     assert words_of(folder).endswith("and has no rank. Its first responses are taken as correct.")
     facts = json.loads((folder / "run.json").read_text())
-    facts["services"][NAME]["owned"] = True
+    assert "certificate" not in words_of(folder)
+    facts["services"][NAME] |= {"owned": True, "url": "https://127.0.0.1:8443"}
     (folder / "run.json").write_text(json.dumps(facts))
+    assert "Its certificate was not verified. The null server has no TLS" in words_of(folder)
     assert words_of(folder).endswith("the user states that they own it (--i-own-this-target).")
 
 
@@ -123,10 +126,8 @@ def test_in_turns_it_is_ranked_by_requests_and_its_cpu_time_is_unknown(tmp_path:
 def test_beside_ones_own_app_its_workers_and_python_are_not_made_up() -> None:
     model = parse_running(str(RUNNING["url"]), owned=False).service().server.model
     running = {"server": NAME, "python": UNKNOWN, "model": model}
-    facts = {
-        "services": {"a": {"server": "uvicorn", "python": "3.13"}, NAME: running | {"url": RUNNING["url"]}},
-        "knobs": {"WORKERS": "2"},
-    }
+    services = {"a": {"server": "uvicorn", "python": "3.13"}, NAME: running | {"url": RUNNING["url"]}}
+    facts = run_facts_of({"services": services, "knobs": {"WORKERS": "2"}})
     assert choice_words(facts, NAME) == f"{NAME} (a server that already runs; its settings are not known here)"
     assert server_words(facts, NAME) == NAME
     assert server_words(facts, "a") == "uvicorn", "one Python is not told from an unknown one"

@@ -9,6 +9,8 @@ from turns_runs import record
 
 from bench.analysis.findings import findings_of
 from bench.records.record import Cause, Record
+from bench.run.facts import RunFacts
+from bench.tools.levels import Level
 from bench.words.conclusions import knee_conclusions
 
 LEVEL = "knee-p99-50ms"
@@ -18,7 +20,14 @@ def rounds(stack: str, rate: float, held: str, *, client: bool = False) -> list[
     """Records of a search and of later rounds; `held` has a `y` for each round in which the rate held."""
     found = []
     for number, letter in enumerate(f"y{held}", 1):
-        one = replace(record(stack, round=number), mode="solo", tool="vegeta", level=LEVEL, connections=None, rate=rate)
+        one = replace(
+            record(stack, round=number),
+            mode="solo",
+            tool="vegeta",
+            level=Level.read(LEVEL),
+            connections=None,
+            rate=rate,
+        )
         nulls = {name: why for name, why in one.nulls.items() if name != "knee_rate"}
         knee = rate if letter == "y" and not client else None
         if knee is None:
@@ -29,7 +38,7 @@ def rounds(stack: str, rate: float, held: str, *, client: bool = False) -> list[
 
 
 def said(*searches: list[Record]) -> list[str]:
-    (one,) = knee_conclusions(findings_of([record for search in searches for record in search], {}))
+    (one,) = knee_conclusions(findings_of([record for search in searches for record in search], RunFacts()))
     assert (one.question, one.where) == ("How many requests/s keep p99 within 50 ms?", "json")
     return [one.sentence, *one.more]
 

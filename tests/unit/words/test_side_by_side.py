@@ -20,7 +20,7 @@ def a_run(folder: Path, **facts: Any) -> Path:
 def test_a_report_names_what_pairs_of_nodes_shared(tmp_path: Path) -> None:
     lanes = {"most": 2, "left_out": ["node-6 (server: 8 CPUs)"], "shared": ["node-1 CPU 1"]}
     run = a_run(tmp_path / "a-run", lanes=lanes)
-    found = dict(side_by_side(read_run(str(run))))
+    found = dict(side_by_side(read_run(str(run)).facts.lanes))
     assert found["pairs of nodes"].startswith("In each round, every block of services in turns was assigned")
     assert found["pairs of nodes"].endswith("shared node-1 CPU 1: scenarios that use them share their noise.")
     assert found["nodes left out"].startswith("node-6 (server: 8 CPUs): figures of nodes of several kinds")
@@ -29,6 +29,6 @@ def test_a_report_names_what_pairs_of_nodes_shared(tmp_path: Path) -> None:
 
 
 def test_a_run_on_one_pair_or_one_machine_says_nothing_of_it(tmp_path: Path) -> None:
-    assert [*side_by_side(read_run(str(a_run(tmp_path / "one"))))] == []
+    assert [*side_by_side(read_run(str(a_run(tmp_path / "one"))).facts.lanes)] == []
     entry = {"most": 1, "left_out": [], "shared": []}
-    assert [*side_by_side(read_run(str(a_run(tmp_path / "two", lanes=entry))))] == []
+    assert [*side_by_side(read_run(str(a_run(tmp_path / "two", lanes=entry))).facts.lanes)] == []

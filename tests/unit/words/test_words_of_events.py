@@ -13,6 +13,7 @@ from golden import Said, cases, same_as
 
 from bench.analysis.events import EventCell, event_table
 from bench.records.event import Ended, EventRecord, Fate, Point
+from bench.run.facts import RunFacts, run_facts_of
 from bench.stats.event_counts import NOT_ENOUGH
 from bench.words.event_cells import cell_words
 from bench.words.events import MOST_SENTENCES, ToldEvents, tell_events
@@ -21,7 +22,7 @@ GOLDEN = Path(__file__).with_name("golden")
 
 
 def told_of(records: list[EventRecord]) -> ToldEvents:
-    told = tell_events(records, {"services": services_of(records)})
+    told = tell_events(records, run_facts_of({"services": services_of(records)}))
     assert told
     return told
 
@@ -460,7 +461,7 @@ def test_words(said: Callable[[], Said]) -> None:
 
 
 def test_a_run_without_events_has_no_words_on_them() -> None:
-    assert tell_events([], {}) is None
+    assert tell_events([], RunFacts()) is None
 
 
 def test_the_documentation_is_said_once_for_all_services_that_have_it() -> None:

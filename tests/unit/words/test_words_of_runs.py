@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,10 +16,13 @@ from turns_runs import OWN_SPEEDS, measured, own_app_run, ranking_of, service_of
 from bench.analysis.findings import findings_of
 from bench.analysis.runs.host_state import HostState
 from bench.analysis.tables.ranking import Contrast, Ranking
+from bench.core.service_settings import Settings
+from bench.matrix.flags import parse_flags
 from bench.matrix.packages import Pins
 from bench.plan.measurement import planned_of
 from bench.plan.running import UNKNOWN, parse_running
 from bench.records.record import Cause
+from bench.run.facts import AppFacts, Machines, RunFacts, run_facts_of
 from bench.run.provenance import COMPOSED
 from bench.run.reader import ServiceFacts
 from bench.words.advice import WantedRun, advice, expectations
@@ -87,8 +91,8 @@ def advised(folder: Path) -> Said:
     """What would help if a run left something undecided."""
     speeds = {"aiohttp": 5000, "tornado": 3000, "uvicorn-asgi": 4000}
     decided = ranking_of(speeds, 6, 6)
-    run: dict[str, Any] = {"run": "RUN"}
-    before = {"expected": ["Other programs use 34 % of the CPUs: stop them."]}
+    run = RunFacts(run="RUN")
+    before = {"expected": ("Other programs use 34 % of the CPUs: stop them.",)}
     left = with_open(decided, None)
     wide = replace(left, contrasts=tuple(replace(one, smallest_visible=0.4) for one in left.contrasts))
     noisy = [
@@ -98,13 +102,13 @@ def advised(folder: Path) -> Said:
     stolen = measured(speeds, 2, changes={stack: {"steal_ratio": 0.2} for stack in speeds})
 
     def said(*rankings: Ranking, **facts: Any) -> tuple[str, ...]:
-        return advice(run | facts, rankings, findings_of([], {}))
+        return advice(replace(run, **facts), rankings, findings_of([], RunFacts()))
 
     def timed(seconds: float, ranking: Ranking) -> tuple[str, ...]:
         planned = planned_of(
             entry("aiohttp", mode="turns", block=1, window=1, slot=1, unit="r01-b1", turn_s=0.1, seconds=seconds)
         )
-        return advice(run, (ranking,), findings_of([], {}), [planned])
+        return advice(run, (ranking,), findings_of([], RunFacts()), [planned])
 
     return {
         "everything is decided": said(decided, **before),
@@ -141,11 +145,12 @@ def own_app(folder: Path) -> Said:
         {"scenario": "order", "request": "POST /orders", "weight": 1},
     ]
     app = {"name": "shop", "app": "main:app", "targets": targets}
-    facts = {"own_app": app, "services": services, "knobs": {"WORKERS": "2"}}
+    facts = run_facts_of({"own_app": app, "services": services, "knobs": {"WORKERS": "2"}})
     name = "target-127.0.0.1-8000"
     model = parse_running("http://127.0.0.1:8000", owned=False).service().server.model
     running = {"server": name, "python": UNKNOWN, "model": model, "url": "http://127.0.0.1:8000"}
-    beside = {"services": {"a": {"server": "uvicorn", "python": "3.13"}, name: running}, "knobs": {"WORKERS": "2"}}
+    known = {"a": {"server": "uvicorn", "python": "3.13"}, name: running}
+    beside = run_facts_of({"services": known, "knobs": {"WORKERS": "2"}})
     wrong = {"causes": [Cause("errors", "40 of 400 | got 500")]}
     three = ranking_of({"uvicorn-asgi": 3000, "aiohttp": 1500, "tornado": 900}, 6, waits=True)
     ends = {service_of("uvicorn-asgi"), service_of("tornado")}
@@ -162,8 +167,8 @@ def own_app(folder: Path) -> Said:
     def choices(speeds: dict[str, float], rounds: int = 6, app: str = "main:app", **kept: bool) -> list[str]:
         own, answer, started = own_app_run(speeds, rounds, app=app)
         known = started if kept.get("saved", True) else {}
-        for known_entry in [] if kept.get("noted", True) else own["services"].values():
-            del known_entry["notes"]
+        if not kept.get("noted", True):
+            own = replace(own, services={one: replace(service, notes={}) for one, service in own.services.items()})
         return [
             line
             for found in own_app_choices(own, [answer if known else replace(answer, waits={})], known)
@@ -189,8 +194,8 @@ def own_app(folder: Path) -> Said:
         "the first has no figure": said(two(6, "uvicorn-asgi")),
         "no server has a figure": said(two(6, "uvicorn-asgi", "aiohttp")),
         "never in one window": said(replace(two(), rows=(first, replace(second, rank=None)), contrasts=())),
-        "a run of the matrix": [answer for _, answer in own_app_answers({}, [three])],
-        "one request": request_words(app, "order"),
+        "a run of the matrix": [answer for _, answer in own_app_answers(RunFacts(), [three])],
+        "one request": request_words(facts.own_app or AppFacts(), "order"),
         # A known Python does not count as different from an unknown one.
         "a server that already runs": [
             choice_words(beside, name),
@@ -198,6 +203,9 @@ def own_app(folder: Path) -> Said:
             server_words(beside, "a"),
         ],
     }
+
+
+DAYS = ("", "2021-03-28")
 
 
 def setup(folder: Path) -> Said:
@@ -217,13 +225,27 @@ def setup(folder: Path) -> Said:
         "d": {"h11": "1"},
     }
     services = {name: ServiceFacts(name=name, packages=own) for name, own in packages.items()}
+    dated = {
+        name: replace(one, dependencies_as_of=day) for (name, one), day in zip(services.items(), DAYS, strict=False)
+    }
+    both = {"a": entry("uvicorn==0.9 click==8"), "b": entry("uvicorn==1.0 click==8")}
     not_built = {"a": ServiceFacts(name="a", packages={"h11": "1"}), "b": ServiceFacts(name="b")}
     return {
-        "two machines": machines_words({"server": "one", "loadgen": "two", "published": "198.18.83.1:21000-21004"}),
-        "machines that are not known": machines_words({}),
-        "wheels, and what they brought": [*package_facts({"packages": [wheel, left], "services": listed}, services)],
+        "two machines": machines_words(Machines(server="one", loadgen="two", published="198.18.83.1:21000-21004")),
+        "machines that are not known": machines_words(Machines()),
+        "wheels, and what they brought": [
+            *package_facts(run_facts_of({"packages": [wheel, left], "services": listed}), services)
+        ],
+        "as of a day": [
+            *package_facts(run_facts_of({"services": {"a": entry(None), "b": entry("uvicorn==1.0 new==1")}}), dated)
+        ],
+        "each as of its own": [
+            *package_facts(
+                run_facts_of({"services": both}), dated | {"a": replace(dated["a"], dependencies_as_of=DAYS[1])}
+            )
+        ],
         "a service that was not built": [
-            *package_facts({"services": {"a": entry(None), "b": entry("u==1")}}, not_built)
+            *package_facts(run_facts_of({"services": {"a": entry(None), "b": entry("u==1")}}), not_built)
         ],
     }
 
@@ -242,22 +264,22 @@ def repeated(folder: Path) -> Said:
     layers = {base: ["sha256:1", "sha256:2", "sha256:3"]}
     then = Then(
         name="then",
-        facts=facts,
+        facts=run_facts_of(facts),
         plan=plan,
         services={name: ServiceFacts(name=name, packages=had) for name in services},
         layers=layers,
     )
     pins = dict.fromkeys(services, Pins(had, whole=True))
-    now = Now(facts=facts, plan=plan, pins=pins, bases={base: ["sha256:1", "sha256:2"]})
+    now = Now(facts=run_facts_of(facts), plan=plan, pins=pins, bases={base: ["sha256:1", "sha256:2"]})
 
     def changed(**changes: Any) -> Now:
-        return replace(now, facts=facts | changes)
+        return replace(now, facts=run_facts_of(facts | changes))
 
     def pinned(versions: dict[str, str], *, whole: bool = True) -> Now:
         return replace(now, pins=dict.fromkeys(services, Pins(versions, whole=whole)))
 
-    many = facts | {"services": dict.fromkeys((f"service-{number}" for number in range(9)), services["app"])}
-    names = [*many["services"]]
+    names = [f"service-{number}" for number in range(9)]
+    many = run_facts_of(facts | {"services": dict.fromkeys(names, services["app"])})
     found = {
         "nothing differs": now,
         "commit": changed(harness=harness | {"commit": "b" * 40}),
@@ -302,7 +324,7 @@ def repeated(folder: Path) -> Said:
     ],
 )
 def test_no_path_of_the_machine_is_shown(project: str, path: str, seen: str) -> None:
-    assert seen_from_project({"project": project}, path) == seen
+    assert seen_from_project(AppFacts(project=project), path) == seen
     options = ["--app", path, "main:app", "--before", "/bin/seed"]
     own, told, known = own_app_run(options=options, project=project)
     (found,) = own_app_choices(own, [told], known)
@@ -319,3 +341,18 @@ def test_the_rounds_come_from_the_fit() -> None:
     near = ranking_of({"aiohttp": 5000, "tornado": 4880}, 4, 4, spread=0.03, noise=0.02, seed=3)
     (contrast,) = near.contrasts
     assert contrast.verdict == NO_VERDICT and contrast.more_rounds
+
+
+def test_the_search_for_a_number_keeps_the_flags_of_the_best() -> None:
+    own, told, known = own_app_run()
+    settings = Settings.parse("FLAGS='--preload --name x'")
+    services = {name: replace(service, settings=settings) for name, service in own.services.items()}
+    command = ("--flags", "gunicorn-*: --preload --name x", "--level", "c64")
+    own = replace(own, services=services, command=command)
+    (found,) = own_app_choices(own, [told], known)
+    for one in found.choices:
+        words = shlex.split(one.other_numbers)
+        server = words[words.index("--server") + 1]
+        assert words[-2:] == ["--flags", f"{server}: --preload --name x"] and words.count("--flags") == 1
+        parse_flags(words[-1])
+        assert words.count("--level") == 1

@@ -29,9 +29,12 @@ from bench.analysis.tables.ranking import (
     Throttled,
     Unranked,
 )
+from bench.core.waits import Wait, WaitsFor
 from bench.matrix.start_command import Waits
 from bench.records.record import Cause, Record
+from bench.run.facts import RefFacts, RefsFacts, RunFacts
 from bench.run.reader import ServiceFacts
+from bench.tools.levels import Level
 from bench.words.answers import against, ref_question, ref_sentences
 from bench.words.changes import change, change_of, change_words
 from bench.words.conclusions import (
@@ -112,7 +115,7 @@ def workers() -> Said:
     stacks = [*bare, ("gunicorn-sync", "flask"), ("uvicorn", "asgi"), ("uvicorn", "fastapi")]
     places = {f"{server}-{framework}": place(server, framework) for server, framework in stacks}
     waiting = dict(zip(places, (780.0, 770.0, 52.0, 48.0, 45.0, 800.0, 799.0), strict=True))
-    refs = {name: replace(place(name), settings=f"REF={name.partition('-')[2]}") for name in FLASKS[:2]}
+    refs = {name: place(name, settings=f"REF={name.partition('-')[2]}") for name in FLASKS[:2]}
     # gunicorn-gevent is ahead with kept connections, and behind with a new connection for each request.
     found = ranking(speeds, GOODPUT)
     kept = replace(found, connections_kept=True, workers=1)
@@ -122,10 +125,12 @@ def workers() -> Said:
         "by CPU time": sentences_of(ranking(beside | {"gunicorn-gthread": 800.0}, CPU), others),
         "nothing else in the table": sentences_of(ranking(speeds, CPU), flasks),
         "two of them": sentences_of(
-            replace(ranking({"gunicorn-sync": 34, "gunicorn-gevent": 130}, GOODPUT), scenario="simple-request-0"),
+            replace(ranking({"gunicorn-sync": 34, "gunicorn-gevent": 130}, GOODPUT), wait=Wait(WaitsFor.UPSTREAM)),
             {name: place(name) for name in FLASKS[:2]},
         ),
-        "with what they wait for": sentences_of(replace(ranking(waiting, GOODPUT), scenario="delay-20"), places),
+        "with what they wait for": sentences_of(
+            replace(ranking(waiting, GOODPUT), wait=Wait(WaitsFor.TIMER, 20)), places
+        ),
         "on kept connections": sentences_of(kept, flasks),
         "on new connections, several workers": sentences_of(new, flasks),
         "from two refs, on kept connections": ref_sentences(kept, [FLASKS[:2]], refs),
@@ -168,8 +173,8 @@ def refs() -> Said:
     found = ranking({"a-sync": 100, "a-gevent": 80}, GOODPUT)
     # The remaining service has a figure, but nothing to compare it with.
     lost = without_rank(without_rank(found, "a-gevent", NoFigure("build failed"), windows=0), "a-sync", Unranked.ALONE)
-    side = {"ref": "main", "head": "1" * 40, "dirty": False}
-    facts = {"refs": {"base": side, "head": side | {"ref": "topic"}}}
+    base = RefFacts(ref="main", head="1" * 40)
+    head = replace(base, ref="topic")
     return {
         "the head is faster": told(ranking({"a-gevent": 310, "a-sync": 100}, GOODPUT), pair),
         "the head is slower": told(ranking({"a-sync": 100, "a-gevent": 80}, CPU), pair),
@@ -186,14 +191,29 @@ def refs() -> Said:
         "labels": [*labels_of([*pair], pair).values(), *labels_of([*one], one).values()],
         "question": ref_question([("a-sync", "a-gevent")], pair),
         "question of no pair": ref_question([("x", "y")], pair),
-        "against": against(facts),
-        "against, changes not committed": against({"refs": facts["refs"] | {"head": side | {"dirty": True}}}),
-        "against, without refs": against({}),
+        "against": against(RefsFacts(base=base, head=head)),
+        "against, changes not committed": against(RefsFacts(base=base, head=replace(base, dirty=True))),
+        "against, without refs": against(None),
     }
 
 
 def swept(speeds: Mapping[str, float], metric: Metric = GOODPUT) -> tuple[str, ...]:
     return sentences_of(ranking(speeds, metric), settings_of(*speeds))
+
+
+def test_extra_flags_are_named_as_they_are_written() -> None:
+    places = {
+        "plain": place("uvicorn", "asgi", settings="FLAGS=none"),
+        "h11": place("uvicorn", "asgi", settings="FLAGS='--http h11'"),
+        "other": place("hypercorn", "asgi"),
+    }
+    assert labels_of(["plain", "h11"], places) == {"plain": "no extra flags", "h11": "--http h11"}
+    assert table_question(["plain", "h11"], places) == "Which flags for uvicorn-asgi? (Python 3.13, debian)"
+    assert labels_of([*places], places) == {
+        "plain": "uvicorn with no extra flags",
+        "h11": "uvicorn with --http h11",
+        "other": "hypercorn",
+    }
 
 
 def settings_of(*texts: str) -> dict[str, Coordinates]:
@@ -261,7 +281,7 @@ def published() -> Said:
     def told(*rows: Beside) -> str:
         return published_sentence(Published("b", "c16", rows), labels)
 
-    group = ReferenceGroup(of="aiohttp 3.6", level="c32", figures=())
+    group = ReferenceGroup(of="aiohttp 3.6", level=Level.read("c32"), figures=())
     there = (("Python 3.7", 1.0), ("Python 3.8", 1.2))
     versions = (("aiohttp==3.13.5", 1.0), ("aiohttp==3.14.5", None))
     return {
@@ -298,7 +318,7 @@ def names() -> Said:
             place("waitress", settings="THREADS=8"),
         ],
     }
-    found: dict[str, list[str]] = {"scenarios": [scenario_words(scenario) for scenario in scenarios]}
+    found: dict[str, list[str]] = {"scenarios": [scenario_words(name, RunFacts().wait_of(name)) for name in scenarios]}
     found["settings"] = [setting_words({"CPU_QUOTA": "0.5", "MEMORY": "256m", "MY_FLAG": "on"})]
     for what, places in tables.items():
         by_name = {f"s{number}": one for number, one in enumerate(places)}
@@ -357,8 +377,8 @@ def aside() -> Said:
 
     def told(*stacks: str, **caveats: Mapping[str, Any]) -> list[str]:
         names = {service_of(stack): stack for stack in stacks or speeds}
-        facts = facts_of(table([*names], 12, waits=True))
-        facts["services"] = {name: caveats.get(stack, {}) for name, stack in names.items()}
+        services = {name: caveats.get(stack, {}) for name, stack in names.items()}
+        facts = facts_of(table([*names], 12, waits=True), services=services)
         (found,) = told_tables(facts, measured({stack: speeds[stack] for stack in names.values()}, 8))
         return [*found.sentences, *(f"{name}: {note}" for name, note in found.notes.items() if note)]
 
@@ -480,7 +500,7 @@ def conclusions_of_a_run() -> Said:
     many = [replace(alone[0], id=f"solo-{n}", **names) for n, names in enumerate(stacks)]  # type: ignore[arg-type]
 
     def told(tables: Sequence[ToldRanking], records: Sequence[Record]) -> list[str]:
-        findings = findings_of(records, {})
+        findings = findings_of(records, RunFacts())
         return [
             " | ".join(["decided" if one.decided else "open", one.question, one.where, one.sentence, *one.more])
             for one in conclusions(tables, findings, knee_conclusions(findings))

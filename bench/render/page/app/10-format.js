@@ -50,20 +50,3 @@ const plural = (count, word) => `${count.toLocaleString("en-US")} ${word}${count
 
 /** Sorts c8 before c16. */
 const natural = new Intl.Collator("en", { numeric: true }).compare;
-
-/** A level's name in words: "c64" is "64 connections", "r500" is "500/s target rate". */
-function levelText(level) {
-  const knee = /^knee(\d+)?-p99-(\d+)ms$/.exec(level);
-  if (knee) return `${knee[1] ? `${knee[1]} % of the knee` : "knee"} (p99 ≤ ${knee[2]} ms)`;
-  const part = /^share(\d+)$/.exec(level);
-  if (part) return `${part[1]} % of the slowest service's speed`;
-  const load = /^(?:c(\d+))?(?:n(\d+))?(?:r(\d+))?(?:t(\d+))?$/.exec(level);
-  if (!load) return level;
-  const [, connections, count, perSecond, turnMs] = load;
-  const parts = [];
-  if (connections) parts.push(plural(Number(connections), "connection"));
-  if (count) parts.push(plural(Number(count), "request"));
-  if (perSecond) parts.push(`${Number(perSecond).toLocaleString("en-US")}/s target rate`);
-  if (turnMs) parts.push(`turns of ${Number(turnMs).toLocaleString("en-US")} ms`);
-  return parts.join(", ");
-}

@@ -13,6 +13,9 @@ function rowsOf(columns) {
   });
 }
 
+/** A level in words: "64 connections", "knee (p99 ≤ 50 ms)". */
+const levelText = (level) => DATA.levels[level] ?? level;
+
 const word = (index) => (index === null ? null : DATA.words[index]);
 
 /** A suffix in brackets; empty without text. */
@@ -26,12 +29,14 @@ function nameCell(cell) {
   for (const name of [...COORDINATES, "service", "mode", "state"]) cell[name] = word(cell[name]);
   cell.load = [cell.scenario, cell.tool, cell.level, ...(cell.mode === "turns" ? ["turns"] : [])].join(" ");
   cell.id = `${cell.service} ${cell.load}`;
-  const [package_, version] = (DATA.services[cell.service]?.package ?? "").split("==");
+  const [first, ...others] = (DATA.services[cell.service]?.package ?? "").split(" ");
+  const [package_, version = ""] = first.split("==");
+  const together = others.length ? ` with ${others.join(", ").replaceAll("==", " ")}` : "";
   cell.stack = cell.server === cell.framework ? cell.server : `${cell.server} · ${cell.framework}`;
-  cell.package = package_ ? `${package_} ${version ?? ""}`.trim() : "";
+  cell.package = package_ ? `${package_} ${version}`.trim() + together : "";
   cell.stack += inBrackets(cell.settings);
   cell.words = `${cell.id} ${cell.stack} ${cell.package}`.toLowerCase();
-  if (package_) cell.stack += package_ === cell.stack ? ` ${version ?? ""}` : ` ${package_} ${version ?? ""}`;
+  if (package_) cell.stack += (package_ === cell.stack ? ` ${version}` : ` ${package_} ${version}`) + together;
 }
 
 const MEASUREMENTS = rowsOf(DATA.measurements);

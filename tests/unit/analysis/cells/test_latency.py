@@ -184,4 +184,4 @@ def test_an_empty_attack_merges(tmp_path: Path) -> None:
 
 def test_cells_are_found_by_their_records(tmp_path: Path) -> None:
     merged = merged_latencies(str(tmp_path), build(write_measured(tmp_path, lines_of(2), 2000)))
-    assert [(key[2:], value.rounds) for key, value in merged.items()] == [(("r2000", 2000.0), 2)]
+    assert [(str(key[2]), key[3], value.rounds) for key, value in merged.items()] == [("r2000", 2000.0, 2)]

@@ -13,6 +13,7 @@ from turns_runs import ranking_of, service_of
 from bench.analysis.profiles.sampled import Profile, cannot_sample, nearest_the_top, profiles_of, sampled_services
 from bench.analysis.profiles.why import Why, explanations
 from bench.export.judged_run import judge_run
+from bench.run.facts import RunService
 
 
 def profiles(folder: Path) -> dict[str, Profile]:
@@ -129,8 +130,8 @@ def test_of_a_large_table_the_sides_of_the_called_contrasts_nearest_its_top_are_
 
 
 def test_what_cannot_be_sampled_at_all() -> None:
-    facts = {"services": {"a": {"python": "pypy3.11"}, "b": {"url": "http://127.0.0.1:1"}, "c": {"python": "3.13"}}}
-    assert [cannot_sample(facts, name) for name in "abc"] == [
+    services = RunService(python="pypy3.11"), RunService(url="http://127.0.0.1:1"), RunService(python="3.13")
+    assert [*map(cannot_sample, services)] == [
         "py-spy cannot sample PyPy",
         "it is not a container of this project",
         "",

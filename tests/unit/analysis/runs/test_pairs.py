@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bench.analysis.services import pairs_of
+from bench.run.facts import run_facts_of
 
 
 def service(stack: str, package: str | None = None, **place: str) -> dict[str, Any]:
@@ -22,6 +23,6 @@ def test_each_version_is_compared_with_the_first_one_of_its_service() -> None:
         "c": service("c"),
         "c-x": service("c", settings="THREADS=2"),
     }
-    assert pairs_of({"services": services}) == (("a-1", "a-2"), ("a-1", "a-3"), ("b", "b-2"))
-    assert pairs_of({"services": services, "pairs": [["a-2", "a-1"]]}) == (("a-2", "a-1"),)
-    assert pairs_of({"services": {"a": service("a"), "b": service("b")}}) == ()
+    assert pairs_of(run_facts_of({"services": services})) == (("a-1", "a-2"), ("a-1", "a-3"), ("b", "b-2"))
+    assert pairs_of(run_facts_of({"services": services, "pairs": [["a-2", "a-1"]]})) == (("a-2", "a-1"),)
+    assert pairs_of(run_facts_of({"services": {"a": service("a"), "b": service("b")}})) == ()

@@ -18,7 +18,6 @@ from turns_runs import facts_of, measured, ranking_of, record, service_of, table
 
 from bench.analysis.tables.judge import as_lower_bound, judge_tables, settled_tables, without_credit
 from bench.analysis.tables.observations import connections_kept
-from bench.analysis.tables.planned import PlannedTable, tables_of
 from bench.analysis.tables.ranking import (
     ByLoadgen,
     Ceiling,
@@ -34,9 +33,11 @@ from bench.analysis.tables.ranking import (
 from bench.export.judged_run import judge_run, verdict_lines
 from bench.plan.interim_looks import table_looks
 from bench.records.record import Cause, Record
+from bench.run.facts import PlannedTable
 from bench.stats.estimates import Interval
 from bench.stats.table_fit import TableFit
 from bench.stats.table_verdicts import FASTER, NO_DIFFERENCE, NOT_ENOUGH, SLOWER, Difference, differences
+from bench.tools.levels import Level
 
 FIVE = {"gunicorn-gevent-flask": 1900, "gunicorn-sync-flask": 1000, "uvicorn-asgi": 5400, "aiohttp": 5380}
 FIVE |= {"tornado": 3000}
@@ -225,10 +226,10 @@ def test_what_is_settled_is_told_by_table() -> None:
     names = [*map(service_of, clear)]
     facts = facts_of(table(names), table(names, scenario="plaintext"))
     records = measured(clear, 4) + measured(unclear, 4, scenario="plaintext", spread=0.05)
-    assert settled_tables(facts, records) == {("json", "wrk", "c16")}
+    assert settled_tables(facts, records) == {("json", "wrk", Level.read("c16"))}
     assert [ranking.settled for ranking in judge_tables(facts, records)] == [True, False]
     most = measured(unclear, 12, scenario="plaintext", spread=0.05)
-    assert ("plaintext", "wrk", "c16") in settled_tables(facts, most)
+    assert ("plaintext", "wrk", Level.read("c16")) in settled_tables(facts, most)
     assert settled_tables(facts, []) == set()
 
 
@@ -278,7 +279,9 @@ def test_a_figure_with_fewer_than_three_rounds_has_their_lowest_and_highest() ->
 def test_windows_of_other_modes_tables_and_services_say_nothing() -> None:
     records = measured(FIVE, 8)
     other = [replace(one, mode="solo", goodput=1.0, cpu_per_success_s=1.0) for one in records]
-    other += [replace(one, level="c99") for one in records] + [replace(one, service="other") for one in records]
+    other += [replace(one, level=Level.read("c99")) for one in records] + [
+        replace(one, service="other") for one in records
+    ]
     other += measured({"aiohttp": 1}, 8, changes={"aiohttp": {"outcome": "not run", "causes": [Cause("not run", "")]}})
     facts = facts_of(table(map(service_of, FIVE)))
     assert judge_tables(facts, [*other, *records]) == judge_tables(facts, records)
@@ -296,13 +299,12 @@ def test_the_lines_of_a_table_name_their_kind() -> None:
 
 def test_malformed_tables_of_run_json_are_left_out() -> None:
     good = table(["a", "b"])
-    wrong = [None, 3, {}, good | {"services": "ab"}, good | {"rounds": True}, good | {"rounds": 0}]
+    wrong: list[Any] = [None, 3, {}, good | {"services": "ab"}, good | {"rounds": True}, good | {"rounds": 0}]
     wrong += [good | {"tool": 3}, good | {"services": []}, good | {"services": ["a", 1]}, good | {"rounds": "4"}]
-    facts = facts_of(*wrong, good)  # type: ignore[arg-type]
-    (found,) = tables_of(facts)
-    assert found == PlannedTable("json", "wrk", "c16", False, ("a", "b"), 12, (4, 6, 8, 12))
-    assert tables_of(facts_of(good | {"looks": [6, 12]}))[0].looks == (6, 12)
-    assert tables_of({}) == ()
+    (found,) = facts_of(*wrong, good).tables
+    assert found == PlannedTable("json", "wrk", Level.read("c16"), False, ("a", "b"), 12, (4, 6, 8, 12))
+    assert facts_of(good | {"looks": [6, 12]}).tables[0].looks == (6, 12)
+    assert facts_of().tables == ()
 
 
 def test_a_run_saves_the_answers_of_its_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -452,7 +454,7 @@ def test_the_first_tier_ends_where_a_service_is_shown_to_be_slower() -> None:
 def test_where_connections_and_wait_are_the_limit_the_table_says_so() -> None:
     services = {"aiohttp": (734.0, 1.0, 0.064), "tornado": (706.0, 1.0, 0.13), "gunicorn-sync-flask": (48.0, 1.0, 0.04)}
     planned = table(map(service_of, services), scenario="delay-20", waits=True)
-    facts = facts_of(planned) | {"host": {"cpu": "a CPU"}}
+    facts = facts_of(planned, host={"cpu": "a CPU"})
     records = [replace(one, connections=16) for one in mixed(services, scenario="delay-20")]
     (told,) = told_tables(facts, records)
     found = told.ranking.ceiling
@@ -470,10 +472,7 @@ def test_where_connections_and_wait_are_the_limit_the_table_says_so() -> None:
 @pytest.mark.parametrize(("foreign", "named"), [(0.02, False), (0.2, False), (0.4, True)])
 def test_a_service_beside_other_programs_is_not_said_to_wait(foreign: float, named: bool) -> None:
     """With one of two CPUs, others that used 40 % of both may have had 80 % of the server's."""
-    facts = facts_of(table(map(service_of, ("aiohttp", "tornado")))) | {
-        "host": {"cpus": 2},
-        "knobs": {"SERVER_CPUS": "0"},
-    }
+    facts = facts_of(table(map(service_of, ("aiohttp", "tornado"))), host={"cpus": 2}, knobs={"SERVER_CPUS": "0"})
     records = [
         replace(one, foreign_ratio=foreign, nulls={k: v for k, v in one.nulls.items() if k != "foreign_ratio"})
         for one in mixed({"aiohttp": (1000.0, 1.4, 0.47), "tornado": (900.0, 1.0, 0.95)})

@@ -20,6 +20,18 @@ def test_two_releases_or_a_source_make_no_ladder() -> None:
         assert ladders(found, places) == []
 
 
+def test_releases_that_are_changed_together_with_another_package_make_one() -> None:
+    found, places = rungs({"1": 100.0, "2": 101.0, "3": 102.0})
+    both = {name: replace(place, package=f"{place.package} setuptools==70.0") for name, place in places.items()}
+    (ladder,) = ladders(found, both)
+    assert (ladder.package, [*ladder.versions.values()]) == ("gunicorn with setuptools 70.0", ["1", "2", "3"])
+    assert (
+        ladders(found, both | {"3": places["3"]})
+        == []
+        == ladders(found, dict.fromkeys(places, replace(places["1"], package=" ")))
+    )
+
+
 def test_the_table_has_each_release_beside_the_one_before_that_has_a_figure() -> None:
     found, places = rungs(SPEEDS)
     contrasts = tuple(one for one in found.contrasts if "22.0.0" not in (one.a, one.b))

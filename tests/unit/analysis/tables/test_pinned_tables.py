@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,9 +11,10 @@ import pytest
 from turns_runs import facts_of, measured, record, service_of, table
 
 from bench.analysis.tables.judge import judge_tables
-from bench.analysis.tables.planned import tables_of
 from bench.analysis.tables.ranking import Metric, Ranking
 from bench.records.record import Cause, Record
+from bench.run.facts import RunFacts
+from bench.tools.levels import Level
 
 COSTS_US = {"uvicorn-asgi": 100.0, "aiohttp": 101.0, "gunicorn-sync-flask": 300.0}
 LATE = Cause("not the asked load", "late by 9 ms")
@@ -26,24 +27,24 @@ def windows(level: str, rounds: Sequence[int], **changes: Any) -> list[Record]:
         for stack, cost_us in COSTS_US.items():
             cpu_s = 1e-6 * cost_us * (1 + common) * (1 + rng.gauss(0, 0.01))
             one = record(stack, round=number, goodput=250.0, cpu_s=cpu_s, sent_rate=250.0)
-            one = replace(one, id=f"{one.id}-{level}", mode="rate", tool="vegeta", level=level, rate=250.0)
+            one = replace(one, id=f"{one.id}-{level}", mode="rate", tool="vegeta", level=Level.read(level), rate=250.0)
             found.append(replace(one, connections=None, **changes))
     return found
 
 
-def facts(rounds: int) -> dict[str, Any]:
+def facts(rounds: int) -> RunFacts:
     one = table(map(service_of, COSTS_US), rounds) | {"looks": [rounds], "shares": ["share10", "share90"]}
     return facts_of(one)
 
 
-def judged(records: Sequence[Record], of: Mapping[str, Any]) -> dict[str, Ranking]:
-    return {one.level: one for one in judge_tables(of, records)}
+def judged(records: Sequence[Record], of: RunFacts) -> dict[str, Ranking]:
+    return {str(one.level): one for one in judge_tables(of, records)}
 
 
 def test_a_rate_is_a_table_where_its_rounds_are_enough_for_a_look() -> None:
-    assert [one.key for one in tables_of(facts(6))] == [("json", "wrk", "c16")]
-    seven = tables_of(facts(7))
-    assert [one.level for one in seven] == ["c16", "share10", "share90"]
+    assert [str(one.key) for one in facts(6).tables] == ["json wrk c16"]
+    seven = facts(7).tables
+    assert [str(one.level) for one in seven] == ["c16", "share10", "share90"]
     # The first round has no such load. In the other six, each service is loaded alone.
     assert [(one.rounds, one.looks) for one in seven[1:]] == [(6, (6,))] * 2
 

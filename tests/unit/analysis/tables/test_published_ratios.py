@@ -11,6 +11,7 @@ from turns_runs import ranking_of, service_of
 from bench.analysis.published import Published, Sign, along_axes, published_beside, reference_results
 from bench.analysis.tables.ranking import Ranking
 from bench.render.in_turns import published_table
+from bench.tools.levels import Level
 from bench.words.conclusions import told_ranking
 
 GEVENT = "gunicorn-gevent-flask"
@@ -18,7 +19,7 @@ STACKS = {service_of(stack): stack for stack in ("gunicorn-sync-flask", GEVENT, 
 
 
 def ranked(speeds: dict[str, float], scenario: str, level: str = "c16") -> Ranking:
-    return replace(ranking_of(speeds, 6, 6), scenario=scenario, level=level)
+    return replace(ranking_of(speeds, 6, 6), scenario=scenario, level=Level.read(level))
 
 
 def beside(sync: float, gevent: float, scenario: str = "simple-json", level: str = "c16") -> Published:

@@ -31,6 +31,7 @@ from bench.analysis.tables.ranking import Metric, Ranking, TableLatency
 from bench.export.judged_run import verdict_lines
 from bench.records.record import Cause
 from bench.run.common_rates import CommonRates, path_of
+from bench.tools.levels import Level, LoadKey
 from bench.words.conclusions import tell
 
 BEST, LIKE, SLOW = (service_of(stack) for stack in ("uvicorn-asgi", "aiohttp", "gunicorn-sync-flask"))
@@ -207,7 +208,7 @@ def test_lines_of_verdicts_name_rate_and_reason() -> None:
 def test_what_is_read_from_a_run(tmp_path: Path) -> None:
     facts, records, _ = rated(rounds=[2, 3])
     rates = CommonRates(client="vegeta", rates={"share50": 1800}, slowest=SLOW)
-    file = tmp_path / path_of(("json", "wrk", "c16"))
+    file = tmp_path / path_of(LoadKey("json", "wrk", Level.read("c16")))
     file.parent.mkdir(parents=True)
     file.write_text(rates.text())
     one = next(record for record in records if record.mode == "rate")
@@ -221,6 +222,6 @@ def test_what_is_read_from_a_run(tmp_path: Path) -> None:
     (tmp_path / "latencies.json").write_text(json.dumps(made))
     found = read_at_common_rates(str(tmp_path), facts, [one, records[0]])
     assert found.distributions == {one.id: saved}
-    assert found.rates == {("json", "wrk", "c16"): rates}
+    assert {str(key): one for key, one in found.rates.items()} == {"json wrk c16": rates}
     file.write_text("{")
     assert read_at_common_rates(str(tmp_path), facts, []).rates == {}

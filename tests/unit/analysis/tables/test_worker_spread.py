@@ -11,12 +11,13 @@ from turns_runs import facts_of, measured, record, report_of, service_of, table
 from bench.analysis.tables.judge import judge_tables
 from bench.analysis.tables.ranking import RankedRow, Spread, Throttled
 from bench.analysis.tables.remarks import spread_of
+from bench.core.service_settings import Settings
 from bench.records.record import Record, from_line, to_line
 
 TWO = {"WORKERS": "2"}
 SPEEDS = {"uvicorn-asgi": 5000, "aiohttp": 4000}
 TABLE = table(map(service_of, SPEEDS))
-QUOTA = "CPU_QUOTA=0.5"
+QUOTA = Settings({"CPU_QUOTA": "0.5"})
 
 
 def used(*seconds: float, **changes: Any) -> Record:
@@ -45,12 +46,12 @@ def test_without_two_workers_or_enough_cpu_time_nothing_is_said() -> None:
 
 
 def test_the_services_own_setting_goes_before_the_runs() -> None:
-    assert spread_of([used(1.0, 0.9, settings="WORKERS=2")], {"WORKERS": "1"}) is not None
-    assert spread_of([used(1.0, 0.9, settings="WORKERS=1")], TWO) is None
+    assert spread_of([used(1.0, 0.9, settings=Settings({"WORKERS": "2"}))], {"WORKERS": "1"}) is not None
+    assert spread_of([used(1.0, 0.9, settings=Settings({"WORKERS": "1"}))], TWO) is None
 
 
 def rows(changes: dict[str, Any]) -> dict[str, RankedRow]:
-    facts = facts_of(TABLE) | {"knobs": TWO}
+    facts = facts_of(TABLE, knobs=TWO)
     (found,) = judge_tables(facts, measured(SPEEDS, 8, changes={"uvicorn-asgi": changes}))
     return {row.service: row for row in found.rows}
 
@@ -83,5 +84,5 @@ def test_the_report_has_a_table_of_processes(tmp_path: Path) -> None:
 
 
 def test_a_record_keeps_its_settings_and_processes() -> None:
-    made = used(1.5, 0.5, settings="WORKERS=2")
+    made = used(1.5, 0.5, settings=Settings({"WORKERS": "2"}))
     assert from_line(to_line(made)) == made

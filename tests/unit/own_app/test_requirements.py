@@ -1,0 +1,573 @@
+"""What an app requires, from whichever of its files says so, with its lock and the packages of its folder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bench.core.errors import UserError
+from bench.own_app.metadata import specifier
+from bench.own_app.requirements import Requirements, Workspace, requirements_of, source_notes
+
+PROJECT = "[project]\nname = 'x'\ndependencies = ['flask']\n"
+TOOLS = "[tool.ruff]\nline-length = 99\n"
+WHEEL = "wheels/core-1.0-py3-none-any.whl"
+POETRY = "[tool.poetry.dependencies]\n"
+PACKAGED = "[build-system]\nrequires = ['setuptools']\n"
+
+
+def written(folder: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
+def required(folder: Path, files: dict[str, str]) -> Requirements:
+    return requirements_of(written(folder, files), None, "")
+
+
+def projects(found: Requirements) -> list[str]:
+    """Lines such as `. needed [a]`, without hashes."""
+    lines = [line.split("\t") for line in found.files()["projects.txt"].splitlines()]
+    return [" ".join(filter(None, (place, need, extras))) for place, need, _, extras in lines]
+
+
+@pytest.mark.parametrize(
+    ("files", "found"),
+    [
+        ({}, ""),
+        (
+            {
+                "requirements.txt": "flask==3.1 \\\n    --hash=sha256:ab \\\n"
+                "    --hash=sha256:cd\n    # via -r x\n\n-r more.txt\n",
+                "more.txt": "gunicorn  # why\n",
+            },
+            "flask==3.1\ngunicorn\n",
+        ),
+        ({"requirements.txt": "-i https://pypi.org/simple\nflask\n", "pyproject.toml": TOOLS}, "flask\n"),
+        ({"pyproject.toml": PROJECT}, "flask\n"),
+        ({"pyproject.toml": TOOLS, "Pipfile": "[packages]\nflask = '*'\n[dev-packages]\npytest = '*'\n"}, "flask\n"),
+        (
+            {
+                "pyproject.toml": "[tool.poetry.dependencies]\npython = '^3.11'\nflask = '^2.3'\n"
+                "[tool.poetry.group.dev.dependencies]\nx = '*'"
+            },
+            "flask<3,>=2.3\n",
+        ),
+        (
+            {
+                "pyproject.toml": "[project]\nname = 'x'\ndynamic = ['dependencies']\n"
+                "[tool.poetry.dependencies]\na = '~1.2'\n"
+            },
+            "a<1.3,>=1.2\n",
+        ),
+        # Constraints of the app's own.
+        (
+            {"requirements.txt": "flask\n-c all.txt\n", "all.txt": "pywin32==306\n-r more.txt\n", "more.txt": "x==1\n"},
+            "-c .constraints.txt\nflask\n",
+        ),
+    ],
+)
+def test_requirements_are_found(tmp_path: Path, files: dict[str, str], found: str) -> None:
+    assert required(tmp_path, files).files()["requirements.in"] == found
+    if "all.txt" in files:
+        assert required(tmp_path, files).files()[".constraints.txt"] == "pywin32==306\nx==1\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            "-e git+https://github.com/a/b#egg=b\n",
+            "is neither a release nor in the app's folder: images are built from",
+        ),
+        ("-r requirements.txt\n", "includes itself"),
+        ("-r no.txt\n", "cannot read the requirements in no.txt"),
+        *(
+            (f"{word} {name}\n", "it is outside of its folder")
+            for word, name in (("-r", "/dev/zero"), ("-c", "../x.txt"), ("-r", "link"), ("--requirement", "a/../link"))
+        ),
+        ("--extra-index-url https://example.org/simple\ntorch\n", "'--extra-index-url' is not supported"),
+        ("-i https://example.org/simple\ntorch\n", "'-i' is not supported"),
+        *(
+            (f"{line}\n", r"'.*' is outside of the app's folder: put its wheel into that \(pip wheel")
+            for line in ("-e ..", "../core[x]", "/srv/core", "-e file:///srv/core", "./link")
+        ),
+        ("-e ./core\n", "the app's folder has no 'core'"),
+    ],
+)
+def test_requirements_that_cannot_be_locked(tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "requirements.txt").write_text(text)
+    (tmp_path / "a").mkdir()
+    (tmp_path / "link").symlink_to("/proc/self/environ")
+    with pytest.raises(UserError, match=words):
+        requirements_of(tmp_path, None, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("^1.2.3", ">=1.2.3,<2"),
+        ("^0.2.3", ">=0.2.3,<0.3"),
+        ("^0.0.3", ">=0.0.3,<0.0.4"),
+        ("^0.0", ">=0.0,<0.1"),
+        ("^0", ">=0,<1"),
+        ("~1.2.3", ">=1.2.3,<1.3"),
+        ("~1.2", ">=1.2,<1.3"),
+        ("~1", ">=1,<2"),
+        ("*", ""),
+        ("3.*", "==3.*"),
+        ("3.0", "==3.0"),
+        (">=1.0 <2.0", ">=1.0,<2.0"),
+        ("~=1.4.2", "~=1.4.2"),
+        (">= 3.8, != 3.9.*", ">=3.8,!=3.9.*"),
+    ],
+)
+def test_versions_of_poetry_are_those_of_pip(text: str, found: str) -> None:
+    assert sorted(specifier(text).split(",")) == sorted(found.split(","))
+
+
+def test_entries_of_poetry_and_pipenv(tmp_path: Path) -> None:
+    text = """
+    [tool.poetry.dependencies]
+    python = "^3.9"
+    uvicorn = { version = "^0.30", extras = ["standard"] }
+    psycopg2 = { version = "*", optional = true }
+    numpy = [{ version = "^1.24", python = "<3.12" }, { version = "^2.0", python = "^3.12" }]
+    pywin32 = { version = ">=300", markers = "os_name == 'nt'", platform = "win32" }
+    """
+    assert required(tmp_path, {"pyproject.toml": text}).lines == [
+        "uvicorn[standard]<0.31,>=0.30",
+        'numpy<2,>=1.24; python_full_version < "3.12"',
+        'numpy<3,>=2.0; python_full_version < "4" and python_full_version >= "3.12"',
+        'pywin32>=300; os_name == "nt" and sys_platform == "win32"',
+    ]
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ("{ git = 'https://example.org/a' }", "a comes from git"),
+        ("{ url = 'https://example.org/a.whl' }", "a comes from url"),
+        ("{ path = '../a' }", r"outside of the app's folder: put its wheel .*--wheel-dir FOLDER \.\./a"),
+        ("{ version = '1', source = 'private' }", "a comes from private"),
+        ("'^1 || ^2'", "a: '.*' is more than one range of versions: give --requirements FILE"),
+        ("{ path = 'a', extras = [\"b]\\n--pre\"] }", "is not a requirement of a package"),
+        ("'x; y'", "a: .*give --requirements FILE"),
+    ],
+)
+def test_entries_of_poetry_that_are_refused(tmp_path: Path, entry: str, words: str) -> None:
+    with pytest.raises(UserError, match=words):
+        required(tmp_path, {"pyproject.toml": f"[tool.poetry.dependencies]\na = {entry}\n", "a/setup.py": ""})
+
+
+def test_a_place_is_not_absolute_although_it_is_in_the_folder(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="is outside of the app's folder"):
+        required(tmp_path, {"requirements.txt": f"-e {tmp_path}/core\n", "core/setup.py": ""})
+
+
+def test_a_requirement_cannot_become_an_option_of_the_resolver(tmp_path: Path) -> None:
+    for text in ("-r /etc/passwd", "flask\\n-e /"):
+        with pytest.raises(UserError, match="is not a requirement of a package"):
+            required(tmp_path, {"pyproject.toml": f'[project]\nname = "x"\ndependencies = ["{text}"]\n'})
+
+
+UV = """version = 1
+requires-python = ">=3.10"
+resolution-markers = ["python_full_version >= '3.11'", "python_full_version < '3.11'"]
+
+[[package]]
+name = "flask"
+version = "3.0.0"
+source = { registry = "https://pypi.org/simple" }
+sdist = { url = "https://files.pythonhosted.org/flask-3.0.0.tar.gz", hash = "sha256:cf" }
+
+[[package]]
+name = "numpy"
+version = "2.2.6"
+source = { registry = "https://pypi.org/simple" }
+resolution-markers = ["python_full_version < '3.11' and extra != 'extra-1-x-gpu'", "sys_platform == 'win32'"]
+
+[[package]]
+name = "numpy"
+version = "2.3.0"
+source = { registry = "https://pypi.org/simple" }
+resolution-markers = ["python_full_version >= '3.11'"]
+
+[[package]]
+name = "x"
+version = "1.0"
+source = { editable = "." }
+
+[[package]]
+name = "core"
+source = { editable = "packages/core" }
+
+[[package]]
+name = "fork"
+version = "2.0"
+source = { git = "https://example.org/fork?rev=a#a" }
+"""
+POETRY_1 = """
+[[package]]
+name = "Flask"
+version = "3.0.0"
+category = "main"
+optional = false
+python-versions = ">=3.8"
+files = [{file = "flask-3.0.0.tar.gz", hash = "sha256:cf"}]
+
+[[package]]
+name = "numpy"
+version = "1.24.4"
+optional = false
+python-versions = ">=3.8"
+
+[[package]]
+name = "numpy"
+version = "2.0.0"
+optional = false
+python-versions = ">=3.9"
+
+[[package]]
+name = "core"
+version = "0.1.0"
+[package.source]
+type = "directory"
+url = "core"
+
+[[package]]
+name = "mirrored"
+version = "4"
+[package.source]
+type = "legacy"
+url = "https://example.org/simple"
+reference = "mirror"
+
+[metadata]
+lock-version = "2.0"
+"""
+POETRY_2 = """
+[[package]]
+name = "numpy"
+version = "1.24.4"
+groups = ["main"]
+markers = "python_version < \\"3.9\\""
+
+[[package]]
+name = "numpy"
+version = "2.0.0"
+groups = ["main", "dev"]
+markers = {main = "python_version >= \\"3.9\\"", dev = "python_version >= \\"3.9\\" and os_name == \\"nt\\""}
+"""
+PDM = """
+[[package]]
+name = "uvicorn"
+version = "0.30.1"
+groups = ["default"]
+files = []
+
+[[package]]
+name = "uvicorn"
+version = "0.30.1"
+extras = ["standard"]
+
+[[package]]
+name = "x"
+version = "0.1"
+path = "."
+editable = true
+"""
+PIPFILE = {
+    "_meta": {"sources": [{"name": "pypi", "url": "https://pypi.org/simple"}]},
+    "default": {
+        "flask": {"version": "==3.0.0", "index": "pypi", "hashes": ["sha256:cf"], "markers": "python_version >= '3.8'"},
+        "uvicorn": {"version": "==0.30.1", "extras": ["standard"]},
+        "shop": {"editable": True, "path": "."},
+    },
+    "develop": {"pytest": {"version": "==8.0.0"}},
+}
+PYLOCK = """
+lock-version = "1.0"
+created-by = "pdm"
+dependency-groups = ["default", "dev"]
+default-groups = ["default"]
+
+[[packages]]
+name = "flask"
+version = "3.0.0"
+marker = "python_version >= '3.9' and 'default' in dependency_groups"
+wheels = [{url = "https://files.pythonhosted.org/f.whl", hashes = {sha256 = "cf"}}]
+
+[[packages]]
+name = "pytest"
+version = "8.0.0"
+marker = "'dev' in dependency_groups or 'test' not in extras and python_version < '3'"
+
+[[packages]]
+name = "shop"
+directory = {path = ".", editable = true}
+"""
+MEASURED = "the versions of {} are measured"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "constraints", "but"),
+    [
+        (
+            "uv.lock",
+            UV,
+            [
+                "flask==3.0.0",
+                'numpy==2.2.6; (python_full_version < "3.11" and python_version >= "0") or sys_platform == "win32"',
+                'numpy==2.3.0; python_full_version >= "3.11"',
+            ],
+            ", except for core (from editable) and fork (from git)",
+        ),
+        (
+            "poetry.lock",
+            POETRY_1,
+            ["Flask==3.0.0", "mirrored==4"],
+            ", except for numpy (2 versions) and core (from directory)",
+        ),
+        (
+            "poetry.lock",
+            POETRY_2,
+            ['numpy==1.24.4; python_version < "3.9"', 'numpy==2.0.0; python_version >= "3.9"'],
+            "",
+        ),
+        ("pdm.lock", PDM, ["uvicorn==0.30.1"], ""),
+        ("Pipfile.lock", json.dumps(PIPFILE), ["flask==3.0.0", "uvicorn==0.30.1", "pytest==8.0.0"], ""),
+        ("pylock.toml", PYLOCK, ["flask==3.0.0", "pytest==8.0.0"], ""),
+    ],
+)
+def test_locked_versions_are_measured(tmp_path: Path, name: str, text: str, constraints: list[str], but: str) -> None:
+    for source, requirements in (("requirements.txt", "flask\n"), ("pyproject.toml", PROJECT)):
+        found = required(tmp_path / source, {source: requirements, name: text})
+        assert found.files()["requirements.in"] == "-c .constraints.txt\nflask\n"
+        assert found.files()[".constraints.txt"].splitlines() == [f"# {name}", *constraints]
+        assert found.notes == [MEASURED.format(name) + but]
+
+
+def test_with_a_file_of_its_own_no_lock_is_used(tmp_path: Path) -> None:
+    written(tmp_path, {"pyproject.toml": PROJECT, "uv.lock": UV, "mine.txt": "django\n"})
+    found = requirements_of(tmp_path, tmp_path / "mine.txt", "mine.txt")
+    assert (found.lines, found.constraints, found.notes) == (["django"], [], [])
+
+
+def test_one_lock_is_used_and_the_packages_of_the_folder_are_no_exception_to_it(tmp_path: Path) -> None:
+    lines = "-e .\n-e ./packages/core\nnumpy\n"
+    found = required(
+        tmp_path,
+        {"requirements.txt": lines, "packages/core/pyproject.toml": PROJECT, "uv.lock": UV, "poetry.lock": POETRY_1},
+    )
+    assert found.notes == [MEASURED.format("uv.lock") + ", except for fork (from git)"]
+    assert projects(found) == [". needed", "packages/core needed"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("uv.lock", "<<<<<<< HEAD\n"), ("Pipfile.lock", "[]"), ("Pipfile.lock", "{"), ("uv.lock", "a = " + "[" * 9999)],
+)
+def test_a_lock_that_cannot_be_read_is_not_passed_over(tmp_path: Path, name: str, text: str) -> None:
+    with pytest.raises(UserError, match=f"cannot read {name}: .*: give --requirements FILE"):
+        required(tmp_path, {"requirements.txt": "flask\n", name: text})
+
+
+def test_a_lock_has_no_options_of_the_resolver(tmp_path: Path) -> None:
+    for name, version in (("-r x", "1"), ("a\\n-r x", "1"), ("a", "1\\n-r x")):
+        with pytest.raises(UserError, match="is not a requirement of a package"):
+            required(
+                tmp_path,
+                {"requirements.txt": "flask\n", "uv.lock": f'[[package]]\nname = "{name}"\nversion = "{version}"\n'},
+            )
+
+
+def test_a_lock_can_itself_be_the_requirements(tmp_path: Path) -> None:
+    pipfile = {"Pipfile": "[packages]\nflask = '*'\n", "Pipfile.lock": json.dumps(PIPFILE)}
+    found = required(tmp_path, pipfile)
+    assert found.lines == ['flask==3.0.0; python_version >= "3.8"', "uvicorn[standard]==0.30.1"]
+    assert (found.constraints, found.notes, projects(found)) == ([], [MEASURED.format("Pipfile.lock")], [". needed"])
+    found = requirements_of(written(tmp_path / "b", {"pylock.toml": PYLOCK}), None, "")
+    assert found.lines == [
+        'flask==3.0.0; python_version >= "3.9" and python_version >= "0"',
+        'pytest==8.0.0; python_version < "0" or python_version >= "0" and python_version < "3"',
+    ]
+    assert (found.notes, projects(found)) == ([MEASURED.format("pylock.toml")], [". needed"])
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("Pipfile.lock", '{"default": {"a": {"git": "https://example.org/a", "ref": "b"}}}'),
+        ("pylock.toml", '[[packages]]\nname = "a"\nvcs = {type = "git", url = "https://example.org/a"}\n'),
+    ],
+)
+def test_a_lock_of_requirements_from_elsewhere_is_refused(tmp_path: Path, name: str, text: str) -> None:
+    with pytest.raises(UserError, match=f"{name}: a comes from (git|vcs): images are built from one package index"):
+        required(tmp_path, {name: text})
+
+
+@pytest.mark.parametrize(
+    ("files", "lines", "found"),
+    [
+        # As pip names the app itself, with its extras and without.
+        *(
+            ({"requirements.txt": f"{line}\ngunicorn\n", "setup.py": "setup()"}, ["gunicorn"], [f". needed{extras}"])
+            for line, extras in (
+                (".", ""),
+                ("-e .", ""),
+                ("--editable=.", ""),
+                ("-e file:.", ""),
+                ("./", ""),
+                (".[prod]", " [prod]"),
+                ("-e .[prod,db-x]  # all", " [db-x,prod]"),
+                ('-e ".[prod, db]"', " [db,prod]"),
+            )
+        ),
+        ({"requirements.txt": f".\n./{WHEEL}\n", WHEEL: ""}, [], [". needed", f"{WHEEL} needed"]),
+        # What the app is made of is installed, too, if it can be.
+        ({"pyproject.toml": PROJECT}, ["flask"], [". wanted"]),
+        ({"requirements.txt": "flask\n", "pyproject.toml": PROJECT + PACKAGED}, ["flask"], [". wanted"]),
+        ({"requirements.txt": "-e .[a]\n", "pyproject.toml": PROJECT + PACKAGED}, [], [". needed [a]"]),
+        ({"requirements.txt": "flask\n", "setup.py": "from setuptools import setup\nsetup()"}, ["flask"], []),
+        ({"requirements.txt": "flask\n", "pyproject.toml": TOOLS}, ["flask"], []),
+        ({"pyproject.toml": PROJECT + "[tool.uv]\npackage = false\n"}, ["flask"], []),
+        ({"pyproject.toml": f"{PACKAGED}[tool.poetry]\npackage-mode = false\n{POETRY}a = '1'\n"}, ["a==1"], []),
+        # Only a build tells these requirements.
+        ({"pyproject.toml": "[project]\nname = 'x'\ndynamic = ['version', 'dependencies']\n"}, [], [". needed"]),
+        ({"pyproject.toml": PACKAGED, "setup.cfg": "[options]\ninstall_requires = flask\n"}, [], [". needed"]),
+        ({"setup.py": "import setuptools\nsetuptools.setup(install_requires=['flask'])"}, [], [". needed"]),
+        ({"pyproject.toml": TOOLS, "setup.py": "setup(install_requires=['flask'])"}, [], [". needed"]),
+        ({"setup.py": "print('prepares the database')"}, [], []),
+        # Packages of the folder that tools know by their place, and those that these take from it.
+        (
+            {
+                "pyproject.toml": POETRY + "core = { path = 'core', develop = true, extras = ['x'] }\n",
+                "core/setup.py": "",
+            },
+            [],
+            ["core needed [x]"],
+        ),
+        (
+            {
+                "pyproject.toml": "[project]\nname = 'x'\ndependencies = ['core[x]>=1', 'lib', 'flask']\n"
+                "[tool.uv.sources]\ncore = { path = 'core' }\nlib = { workspace = true }\n"
+                "unused = { git = 'x' }\n"
+                "[tool.uv.workspace]\nmembers = ['packages/*']\n",
+                "core/pyproject.toml": "[project]\nname = 'core'\ndependencies = ['deep']\n"
+                "[tool.uv.sources]\ndeep = { path = '../deep' }\n",
+                "deep/pyproject.toml": PROJECT,
+                "packages/b/pyproject.toml": "[project]\nname = 'Lib'\n",
+            },
+            ["flask"],
+            ["core needed [x]", "deep needed", "packages/b needed", ". wanted"],
+        ),
+    ],
+)
+def test_installed_folder_packages(tmp_path: Path, files: dict[str, str], lines: list[str], found: list[str]) -> None:
+    read = required(tmp_path, files)
+    assert (read.lines, projects(read)) == (lines, found)
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("{ path = '/etc' }", "'/etc' is outside of the app's folder"),
+        ("{ path = '../six' }", r"pip wheel --no-deps --wheel-dir FOLDER \.\./six"),
+        ("{ workspace = true }", r"six is no member of a workspace in the app's folder: put its wheel .*FOLDER PATH"),
+        ("{ index = 'torch' }", "six comes from elsewhere: images are built from one package index"),
+        ("{ git = 'https://example.org/six' }", "six comes from elsewhere"),
+        ("[{ index = 'a', marker = \"os_name == 'nt'\" }]", "six comes from elsewhere"),
+    ],
+)
+def test_packages_from_elsewhere_are_not_looked_up_in_the_index(tmp_path: Path, source: str, words: str) -> None:
+    for table in ("[tool.uv.sources]", "[tool.poetry.dependencies]"):
+        if table == "[tool.uv.sources]" or "path" in source or "git" in source:
+            text = PROJECT.replace("flask", "six") + f"{table}\nsix = {source}\n"
+            with pytest.raises(UserError, match=f"pyproject.toml: .*{words}"):
+                required(tmp_path, {"pyproject.toml": text})
+
+
+def test_what_a_package_is_built_from_changes_the_list_that_a_repeated_run_compares(tmp_path: Path) -> None:
+    before = required(tmp_path, {"setup.py": "setup(install_requires=['flask'])"}).files()
+    assert required(tmp_path, {"main.py": "x = 1"}).files() == before
+    assert required(tmp_path, {"setup.py": "setup(install_requires=['django'])"}).files() != before
+
+
+def test_a_file_without_requirements_is_not_taken_for_none(tmp_path: Path) -> None:
+    with pytest.raises(
+        UserError, match=r"pyproject.toml has no \[project\] with dependencies: give --requirements FILE"
+    ):
+        required(tmp_path, {"pyproject.toml": TOOLS})
+    with pytest.raises(UserError, match=r"other.toml has no \[project\]"):
+        requirements_of(tmp_path, written(tmp_path, {"other.toml": TOOLS}) / "other.toml", "other.toml")
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        ({"requirements.txt": "flask\n", "requirements-dev.txt": ""}, "its requirements are those of requirements.txt"),
+        ({"pyproject.toml": PROJECT}, "its requirements are those of pyproject.toml"),
+        (
+            {"setup.py": "setup()", "requirements-dev.txt": "flask\n"},
+            "its requirements are those of setup.py (requirements-dev.txt not read)",
+        ),
+        ({"Dockerfile": "FROM python:3.13\n"}, "the folder does not say what it requires: give --requirements FILE"),
+        (
+            {"Dockerfile": "RUN pip install -U pip && \\\n pip install Flask gunicorn==23 && \\\n rm x\n"},
+            "the folder does not say what it requires (its Dockerfile has 'pip install Flask gunicorn==23'): "
+            "give --requirements FILE",
+        ),
+        (
+            {"requirements/dev.txt": "", "requirements/base.txt": ""},
+            "the folder does not say what it requires: give --requirements requirements/base.txt",
+        ),
+    ],
+)
+def test_where_the_requirements_are_from_is_said(tmp_path: Path, files: dict[str, str], words: str) -> None:
+    assert [*source_notes(required(tmp_path, files))] == [words]
+
+
+WORKSPACE = "[tool.uv.workspace]\nmembers = ['backend', 'packages/*']\nexclude = ['packages/old']\n"
+
+
+@pytest.mark.parametrize(
+    ("place", "lock"),
+    [
+        ("backend", "../uv.lock"),
+        ("packages/a", "../../uv.lock"),
+        ("packages/old", ""),
+        ("packages/a/b", ""),
+        ("frontend", ""),
+        ("x/backend", ""),
+    ],
+)
+def test_a_member_of_a_workspace_has_its_lock(tmp_path: Path, place: str, lock: str) -> None:
+    root = written(tmp_path, {"pyproject.toml": WORKSPACE, "uv.lock": UV, f"{place}/pyproject.toml": PROJECT})
+    found = requirements_of(root / place, None, "", Workspace(root, place))
+    # Other members of the workspace have places in its lock, and are no packages that it lacks.
+    assert found.notes == ([f"{MEASURED.format(lock)}, except for fork (from git)"] if lock else [])
+    assert found.constraints[:2] == ([f"# {lock}", "flask==3.0.0"] if lock else [])
+    # A file that is given, and a lock of its own, come first.
+    given = written(tmp_path, {"other.txt": "flask\n"}) / "other.txt"
+    assert requirements_of(root / place, given, "other.txt", Workspace(root, place)).constraints == []
+    written(root / place, {"uv.lock": UV})
+    own = requirements_of(root / place, None, "", Workspace(root, place))
+    assert own.constraints[0] == "# uv.lock"
+
+
+def test_of_a_workspace_itself_a_member_is_named(tmp_path: Path) -> None:
+    files = {"pyproject.toml": WORKSPACE, "uv.lock": UV, "packages/a/pyproject.toml": PROJECT, "packages/no/x": ""}
+    with pytest.raises(UserError, match=r": it is a workspace: give the folder of a member, such as packages/a$"):
+        required(tmp_path, files)
+    with pytest.raises(UserError, match=r"cannot read \.\./uv\.lock"):
+        requirements_of(
+            written(tmp_path, {"uv.lock": "<", "backend/pyproject.toml": PROJECT}) / "backend",
+            None,
+            "",
+            Workspace(tmp_path, "backend"),
+        )
