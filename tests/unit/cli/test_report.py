@@ -187,7 +187,8 @@ def test_measurements_cost_at_most_8_times_reading_their_files_and_50_kb_each(tm
     reading = cpu_of(lambda: numbers_in(tmp_path), 2)
     # Through another process, because a child counts with its parent's memory until it executes its own program.
     words = [sys.executable, "-c", BUILD, sys.executable, "-m", "bench", "build", str(tmp_path)]
-    cpu, most_kb = map(float, subprocess.run(words, cwd=ROOT, capture_output=True, check=True).stdout.split())
+    built = [subprocess.run(words, cwd=ROOT, capture_output=True, check=True).stdout.split() for _ in range(2)]
+    cpu, most_kb = (min(float(used[column]) for used in built) for column in (0, 1))
     print(f"{cpu:.2f} s of CPU, files read in {reading:.2f} s, {most_kb / 1024:.0f} MB at most")
     # Measured: 3.2 times, also with four times as many measurements; 5.1 times with little memory bandwidth.
     assert cpu <= 8 * reading
