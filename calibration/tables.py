@@ -14,7 +14,7 @@ from bench.analysis.tables.judge import judge_tables
 from bench.core.errors import UserError
 from bench.core.formats import markdown_table
 from bench.core.groups import grouped
-from bench.stats.table_verdicts import FASTER, NO_DIFFERENCE, SLOWER
+from bench.stats.table_verdicts import EQUAL, FASTER, SLOWER
 from calibration.report import false_words, spans, verdict, verdict_lines
 
 REQUEST_US = 400
@@ -51,7 +51,7 @@ class Known:
         """Whether the verdict is false: the wrong sign, a difference between equals, or none despite one of 5 %."""
         if self.slower_us == 0:
             return self.verdict in (FASTER, SLOWER)
-        denied = self.verdict == NO_DIFFERENCE and self.percent >= LEAST_PERCENT
+        denied = self.verdict == EQUAL and self.percent >= LEAST_PERCENT
         return denied or self.verdict == (FASTER if self.slower_us > 0 else SLOWER)
 
 
@@ -78,7 +78,7 @@ def tables(folders: Sequence[str]) -> tuple[str, bool]:
     found = [one for folder in folders for one in known_contrasts(folder)]
     early = Counter(one for folder in folders for one in called_within(folder))
     heads = ("true difference", "contrasts", *(f"called in {limit} s" for limit in WITHIN_S), "called")
-    heads += ("no difference shown", "false", "mean estimate", "")
+    heads += ("equal", "false", "mean estimate", "")
     rows: list[list[str]] = []
     holds = True
     for percent, group in sorted(grouped(found, lambda one: one.percent).items()):
@@ -89,7 +89,7 @@ def tables(folders: Sequence[str]) -> tuple[str, bool]:
         holds &= enough and wrong <= len(group) / 3
         words = [f"{percent} %", str(len(group))]
         words += [str(early[percent, limit]) if percent else "" for limit in WITHIN_S]
-        words += [str(called) if percent else "", str(sum(one.verdict == NO_DIFFERENCE for one in group))]
+        words += [str(called) if percent else "", str(sum(one.verdict == EQUAL for one in group))]
         words += [str(wrong), f"{100 * _size(group):+.1f} %"]
         rows.append([*words, verdict(enough) if promised else ""])
     names = {one.table for one in found}

@@ -10,7 +10,7 @@ from statistics import median
 from bench.core.errors import UserError
 from bench.core.formats import markdown_table
 from bench.core.groups import grouped
-from bench.stats.table_verdicts import FASTER, NO_DIFFERENCE, SLOWER
+from bench.stats.table_verdicts import EQUAL, FASTER, SLOWER
 from calibration.report import verdict_lines
 
 
@@ -25,14 +25,14 @@ def widths(folders: Sequence[str]) -> tuple[str, bool]:
 
     A self-test of no promise: what is sharp enough depends on the question. UserError if no run has a table.
     """
-    heads = ("run", "table", "differences", "half-width, median", "largest", "called", "no difference shown")
+    heads = ("run", "table", "differences", "half-width, median", "largest", "called", "equal")
     rows = []
     for folder in folders:
         lines = [one for one in verdict_lines(folder) if one.get("kind") == "contrast"]
         for table, own in grouped(lines, lambda one: f"{one['scenario']} {one['tool']} {one['level']}").items():
             known = [half_width(one["interval"]) for one in own if one["interval"]]
             sizes = [f"{100 * size:.1f} %" for size in (median(known), max(known))] if known else ["none", "none"]
-            words = [str(sum(one["verdict"] in of for one in own)) for of in ((FASTER, SLOWER), (NO_DIFFERENCE,))]
+            words = [str(sum(one["verdict"] in of for one in own)) for of in ((FASTER, SLOWER), (EQUAL,))]
             rows.append([Path(folder).name, table, str(len(own)), *sizes, *words])
     if not rows:
         raise UserError("these runs have no table in turns")

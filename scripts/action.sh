@@ -62,7 +62,7 @@ measure() {
 		--max-time "${MAX_TIME:-30}" "${split[@]}" >"$made/out" || status=$?
 	if ((status == 3)); then
 		# Such as a pull request that only changes tests.
-		output verdict "no difference shown"
+		output verdict "equal"
 		[[ ! ${GITHUB_STEP_SUMMARY:-} ]] || echo "Base and head give the same package: nothing was measured." >>"$GITHUB_STEP_SUMMARY"
 		return
 	fi
@@ -81,7 +81,7 @@ judge() {
 	policies
 	"$root/scripts/pr-comment.sh" "$RUN" "${split[@]}" >"$comment" || status=$?
 	((status < 2)) || exit "$status"
-	# The headline counts verdicts, worst first: "### 3 comparisons: 1 slower, 2 no difference shown".
+	# The headline counts verdicts, worst first: "### 3 comparisons: 1 slower, 2 equal".
 	verdict=$(sed -nE '1s/^### [^:]*: [0-9]+ ([^,]*).*/\1/p' "$comment")
 	output comment "$comment"
 	output verdict "$verdict"

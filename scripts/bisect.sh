@@ -8,7 +8,7 @@
 #
 #   bad     if it is slower than GOOD by at least half of the difference between GOOD and BAD
 #   good    if it is faster, not measurably different, or slower by less than that half
-#   skip    if there is not enough data, or it does not build, install or answer correctly
+#   skip    if there is no winner, or it does not build, install or answer correctly
 #
 #   SELECTION           options of scripts/matrix.sh (--stack --scenario --tool --level --python --rounds ...) that
 #                       leave exactly one comparison

@@ -10,7 +10,7 @@
 #       slower:5%         a verdict is slower, with over 5 % more CPU, fewer requests/s, or a higher p50, p99 or p99.9 at
 #                         the common rate (slower alone: any)
 #       invalid           base or proposed version has no figure
-#       not-enough-data   a comparison has no verdict
+#       no-winner   a comparison has no verdict
 #       lost              under an event (docs/events.md) the proposed version loses more requests than the base,
 #                         according to the test over its rounds; in a run of a single service: it loses any
 #

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from bench.records.record import Cause, Record
 from bench.validity.run_rules import BOUND
 
-HOST, ASKED, ARITHMETIC = "host", "not the asked load", "arithmetic"
+HOST, ASKED, ARITHMETIC = "host", "load not as requested", "arithmetic"
 HARMLESS_TO_MEANS = frozenset({HOST, BOUND})
 """The window counts all the same, since leaving it out would select by outcome. Noise affects all services of a window
 in turns equally; requests/s that the load generator limits are a lower bound. Neither changes CPU time per request."""

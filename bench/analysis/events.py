@@ -19,7 +19,6 @@ from bench.stats.even_shares import p_even
 from bench.stats.event_counts import (
     LEAST_DESCRIPTORS,
     NEGLIGIBLE,
-    NOT_ENOUGH,
     Counts,
     Slope,
     corrected,
@@ -27,6 +26,7 @@ from bench.stats.event_counts import (
     share,
     slope,
 )
+from bench.stats.table_verdicts import NO_WINNER
 
 NULL = "null"
 """The null server (nginx), whose losses are the floor: no service can be expected to lose fewer."""
@@ -229,7 +229,7 @@ class EventRow:
     @property
     def differing(self) -> list[EventContrast]:
         """The pairs that differ."""
-        return [one for one in self.contrasts if one.verdict != NOT_ENOUGH]
+        return [one for one in self.contrasts if one.verdict != NO_WINNER]
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,4 +308,4 @@ def _contrast(side: Side, p: float, tests: int) -> EventContrast:
     a, b, one, other, alike = side
     if p <= ERRORS:
         return EventContrast(a, b, MORE if share(other) > share(one) else LESS, p)
-    return EventContrast(a, b, NOT_ENOUGH, p, rounds_needed(one, other, tests, alike=alike))
+    return EventContrast(a, b, NO_WINNER, p, rounds_needed(one, other, tests, alike=alike))

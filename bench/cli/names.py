@@ -108,7 +108,7 @@ def _events(matrix: Matrix) -> Named:
     reads, usual = reader(), matrix.presets[BAD_DAY].events if BAD_DAY in matrix.presets else ()
     for name, kind in EVENTS.items():
         cannot = {
-            one.server.name for one in matrix.usual if any(isinstance(kind.on(e, one, reads), str) for e in kind.cases)
+            one.server.name for one in matrix.usual if all(isinstance(kind.on(e, one, reads), str) for e in kind.cases)
         }
         chosen = {case.level for one in kinds_of(usual_cases([name], usual, all_rounds=True)) for case in one.cases}
         others = [case.level for case in kind.cases if case.level not in chosen]

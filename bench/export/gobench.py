@@ -61,7 +61,7 @@ def _not_called(source: Run) -> Iterator[str]:
             table = " ".join(str(line.get(name)) for name in ("scenario", "tool", "level"))
             pair = f"{line.get('b')} against {line.get('a')}"
             words = _one_line(f"{table}, {pair}: {line.get('verdict')}")
-            yield f"# {words}; detectable from {100 * size:.1f} %"
+            yield f"# {words}; differences below {100 * size:.1f} % would go unnoticed"
 
 
 def _configuration(facts: RunFacts) -> Iterator[str]:

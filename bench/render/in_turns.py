@@ -18,7 +18,7 @@ from bench.render.ladder_picture import LadderPicture, ladder_picture
 from bench.render.table import Column, Table, table_of, written
 from bench.run.facts import RunFacts
 from bench.run.reader import ServiceFacts
-from bench.stats.table_verdicts import NOT_ENOUGH
+from bench.stats.table_verdicts import NO_WINNER
 from bench.words.changes import change, change_of, column_name
 from bench.words.conclusions import ToldRanking, systematic_words
 from bench.words.grid import line_words
@@ -39,7 +39,7 @@ def ranking_table(told: ToldRanking) -> Table:
         Column("tier", lambda row: str(row.tier or NOTHING), left=True),
         Column("service", lambda row: told.name(row.service), left=True),
         Column(column_name(ranking.metric, "the best"), partial(_from_the_best, ranking)),
-        Column("detectable from", lambda row: seen_words(row) or NOTHING, optional=True),
+        Column("unnoticed below", lambda row: seen_words(row) or NOTHING, optional=True),
         Column("requests/s", _rate),
         Column("CPU per request", lambda row: written(row.cpu_us, _microseconds)),
         Column("memory under load", lambda row: written(row.memory_loaded_bytes, megabytes)),
@@ -61,7 +61,7 @@ def latency_columns(ranking: Ranking) -> Iterator[Column[RankedRow]]:
 
 
 def _percentile(found: Percentile, row: RankedRow) -> str:
-    """`2.10 (1.80 to 2.60) ms, tied`."""
+    """`2.10 (1.80 to 2.60) ms, lowest?`."""
     figure = found.figures.get(row.service)
     if figure is None:
         bound = in_milliseconds(found, row.service)
@@ -95,7 +95,7 @@ def _microseconds(found: Figure) -> str:
 
 def _undecided(ranking: Ranking) -> Iterator[str]:
     """How many differences have no verdict, and how large they would have to be."""
-    unclear = [one for one in ranking.contrasts if one.verdict == NOT_ENOUGH]
+    unclear = [one for one in ranking.contrasts if one.verdict == NO_WINNER]
     if unclear and ranking.look is not None:
         have = "has" if len(unclear) == 1 else "have"
         words = f"{len(unclear):,} of {len(ranking.contrasts):,} differences {have} no verdict"
@@ -110,7 +110,7 @@ def _undecided(ranking: Ranking) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class GridCell:
-    """A figure of a service as text. `part`: its share of the largest one; `mark`: best, tied, least, or empty."""
+    """A figure of a service as text. `part`: its share of the largest one; `mark`: best, best?, least, or empty."""
 
     service: str
     text: str
@@ -124,6 +124,10 @@ class GridFigures:
 
     name: str
     rows: tuple[tuple[str, tuple[GridCell | None, ...]], ...]
+
+
+MAYBE = "best?"
+"""Marks a figure that may be the best, too."""
 
 
 def grid_figures(told: ToldRanking, grid: Grid) -> list[GridFigures]:
@@ -157,7 +161,7 @@ def grid_figures(told: ToldRanking, grid: Grid) -> list[GridFigures]:
 
 
 def _marks(ranking: Ranking, name: str, known: Mapping[str, float]) -> dict[str, str]:
-    """`best` and `tied`, by verdicts or intervals; memory has no interval, so its smallest figure is `least`."""
+    """`best` and `best?`, by verdicts or intervals; memory has no interval, so its smallest figure is `least`."""
     judged = "CPU per request" if ranking.metric is Metric.CPU else "requests/s"
     if name == "memory under load":
         return {min(known, key=lambda service: known[service]): "least"}
@@ -167,7 +171,7 @@ def _marks(ranking: Ranking, name: str, known: Mapping[str, float]) -> dict[str,
     else:
         cheapest = ranking.cheapest.services if ranking.cheapest and name != "requests/s" else ()
         front = sorted(known.keys() & set(cheapest), key=lambda service: known[service])
-    return {service: "tied" if place else "best" for place, service in enumerate(front)}
+    return {service: MAYBE if place else "best" for place, service in enumerate(front)}
 
 
 def grid_title(told: ToldRanking, grid: Grid) -> str:
@@ -323,7 +327,7 @@ def own_app_tables(
     columns: list[Column[RankedRow]] = [
         Column("tier", lambda row: str(row.tier or NOTHING), left=True),
         Column("server", lambda row: server_words(facts, row.service), left=True),
-        Column("can wait at once", lambda row: waits.get(row.service, NOTHING), left=True, optional=True),
+        Column("requests at once", lambda row: waits.get(row.service, NOTHING), left=True, optional=True),
         *([] if waits else [Column("workers", workers, left=True)]),
         Column("own default", default, left=True, optional=True),
         Column("requests/s", lambda row: rate_words(row)[0]),
@@ -360,8 +364,8 @@ def _waiting(told: ToldRanking) -> Iterator[str]:
     if not told.waits:
         return
     yield (
-        "Can wait at once: how many requests can be blocked (on I/O) at the same time. N threads: the size of the pool,"
-        " the same for all; connections: no limit; = workers: one per worker, not configurable. Own default: per"
+        "Requests at once: how many can be blocked (on I/O) at the same time. N threads: the size of the pool,"
+        " the same for all; = workers: one per worker, not configurable. Own default: per"
         " worker, without this project's flags (docs/catalogue.md has the sources)."
     )
     connections = told.ranking.level.connections

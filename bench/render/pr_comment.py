@@ -23,7 +23,7 @@ from bench.render.table import Column, Row
 from bench.render.text import visible
 from bench.run.facts import RunFacts
 from bench.run.reader import read_run, read_service
-from bench.stats.table_verdicts import FASTER, NO_DIFFERENCE, NOT_ENOUGH, SLOWER
+from bench.stats.table_verdicts import EQUAL, FASTER, NO_WINNER, SLOWER
 from bench.validity.run_records import service_names
 from bench.words.answers import against
 from bench.words.changes import change_of, change_words
@@ -36,7 +36,7 @@ MOST_ROWS = (30, 10, 3, 0)
 """The most rows of a table; the next value is tried if the comment is too long."""
 MOST_WORD, MOST_SENTENCE = 200, 500
 """The most characters of one name or reason, and of a sentence."""
-POLICY = re.compile(r"(slower|invalid|not-enough-data|lost)(?::(\d{1,3}(?:\.\d{1,3})?)%)?\Z", re.ASCII)
+POLICY = re.compile(r"(slower|invalid|no-winner|lost)(?::(\d{1,3}(?:\.\d{1,3})?)%)?\Z", re.ASCII)
 _ENDS = str.maketrans({"`": "'", "|": "\N{BROKEN BAR}"})
 """Characters that end a code span or a cell; a backslash does not escape both on GitHub."""
 INVALID = "invalid"
@@ -46,7 +46,7 @@ LOST, NO_LOSS, NOT_COMPARED, SHOWN = "lost", "no losses", "not applicable to bot
 and of events whose losses are not compared."""
 MOST_FINDINGS = 3
 """Findings in a comment; the report has the others."""
-ORDER = (INVALID, SLOWER, NOT_ENOUGH, FASTER, NO_DIFFERENCE)
+ORDER = (INVALID, SLOWER, NO_WINNER, FASTER, EQUAL)
 """Verdicts in the order of their importance to a reviewer."""
 HEAD_AND_BASE = "head against base"
 
@@ -76,7 +76,7 @@ def parse_policy(text: str) -> Policy:
     if text in GONE:
         raise UserError(GONE[text])
     if not found or (found[2] and found[1] != SLOWER):
-        raise UserError(f"policy '{text}' is none of: slower, slower:5%, invalid, not-enough-data, lost")
+        raise UserError(f"policy '{text}' is none of: slower, slower:5%, invalid, no-winner, lost")
     return Policy(found[1], float(found[2] or 0))
 
 
@@ -133,7 +133,7 @@ class Comparison:
         """The verdict, or `invalid`."""
         if self.invalid:
             return INVALID
-        return self.contrast.verdict if self.contrast else NOT_ENOUGH
+        return self.contrast.verdict if self.contrast else NO_WINNER
 
     @property
     def slower_percent(self) -> float:
@@ -158,9 +158,9 @@ class Comparison:
                     yield f"{side.service}: {bound}{why}"
         elif ranking.look is None and not self.latency:
             yield f"{ranking.rounds} of the {ranking.looks[0]} rounds needed for the first verdicts"
-        elif self.kind in (NOT_ENOUGH, NO_DIFFERENCE) and one and one.smallest_visible is not None:
+        elif self.kind in (NO_WINNER, EQUAL) and one and one.smallest_visible is not None:
             yield f"differences above {size(one.smallest_visible)} would probably have been detected"
-        if self.kind == NOT_ENOUGH and one and one.more_rounds is not None:
+        if self.kind == NO_WINNER and one and one.more_rounds is not None:
             yield f"{plural(one.more_rounds, 'more round')} would probably decide it"
         if not self.latency:
             yield from (f"{side.service}: {note_of(side)}" for side in (self.base, self.head) if side.remarks)
@@ -170,7 +170,7 @@ def violated_by(policy: Policy, row: Comparison) -> bool:
     """Whether a comparison violates the policy."""
     if policy.name == SLOWER:
         return row.kind == SLOWER and row.slower_percent > policy.percent
-    if row.latency and policy.name == "not-enough-data":
+    if row.latency and policy.name == "no-winner":
         return False  # only the ranking has to be decided
     return policy.name == row.kind.replace(" ", "-")
 
@@ -217,7 +217,7 @@ class EventComparison:
             return NOT_COMPARED
         if self.contrast is None:
             return INVALID
-        if self.contrast.verdict == NOT_ENOUGH and not any(cells[name].lost for name in (self.base, self.head)):
+        if self.contrast.verdict == NO_WINNER and not any(cells[name].lost for name in (self.base, self.head)):
             return NO_LOSS
         return self.contrast.verdict
 
@@ -236,7 +236,7 @@ def event_comparisons(events: ToldEvents) -> list[EventComparison]:
 def events_comment(run: str, events: ToldEvents, policies: Sequence[Policy]) -> Comment:
     """Pure: what the head loses compared with the base under each event, verdicts first."""
     every = event_comparisons(events)
-    order = (MORE, INVALID, LESS, NOT_ENOUGH, NO_LOSS, SHOWN, NOT_COMPARED)
+    order = (MORE, INVALID, LESS, NO_WINNER, NO_LOSS, SHOWN, NOT_COMPARED)
     rows = sorted(every, key=lambda row: order.index(row.kind))
     counts = {kind: sum(row.kind == kind for row in every) for kind in order}
     by_kind = ", ".join(f"{kind}: {count}" for kind, count in counts.items() if count)
@@ -244,7 +244,7 @@ def events_comment(run: str, events: ToldEvents, policies: Sequence[Policy]) -> 
     head = [title, "", f"Run {code(run)}: requests lost under events, {plural(events.table.rounds, 'round')}."]
     said = [f"- {code(sentence, MOST_SENTENCE)}" for sentence in events.sentences[:MOST_FINDINGS]]
     head += ["", *said] if said else []
-    policed = {MORE: LOST, INVALID: INVALID, NOT_ENOUGH: "not-enough-data"}
+    policed = {MORE: LOST, INVALID: INVALID, NO_WINNER: "no-winner"}
     violations = {
         policy: sum(policed.get(row.kind) == policy.name for row in every)
         for policy in policies
@@ -265,7 +265,7 @@ def events_comment(run: str, events: ToldEvents, policies: Sequence[Policy]) -> 
         Column("head", cell("head")),
         Column("base", lambda row: "" if row.base == row.head else cell("base")(row)),
     ]
-    unknown = counts[INVALID] + counts[NOT_ENOUGH]
+    unknown = counts[INVALID] + counts[NO_WINNER]
     foot = [_policy_line(policy, count, unknown) for policy, count in violations.items()]
     where = "events: see the run's report"
     return Comment(_fit(lambda most: [*head, *_table(columns, rows, most, where)], foot), sum(violations.values()))
@@ -322,19 +322,19 @@ def verdict_comment(
     counts = {kind: len(rows[kind]) for kind in ORDER if rows[kind]}
     by_kind = ", ".join(f"{count} {kind}" for kind, count in counts.items())
     head = [f"### {plural(len(every), 'comparison')}: {by_kind}", "", f"Run {code(run)}: {sides}, measured in turns."]
-    unknown = len(rows[INVALID]) + len(rows[NOT_ENOUGH])
+    unknown = len(rows[INVALID]) + len(rows[NO_WINNER])
     if unknown:
-        head += ["`invalid` and `not enough data` are not verdicts: whether these services differ is unknown."]
+        head += ["`invalid` and `no winner` are not verdicts: whether these services differ is unknown."]
     lost = dict.fromkeys(name for row in every for name in row.failed)
     head += [f"Not measured: {code(name)}, {code(absent[name])}." for name in [*lost][: MOST_ROWS[0]]]
     violations = {policy: sum(violated_by(policy, row) for row in every) for policy in policies}
-    first = [row for kind in ORDER if kind != NO_DIFFERENCE for row in rows[kind]]
-    same, where = rows[NO_DIFFERENCE], "comparisons: see the run's report"
+    first = [row for kind in ORDER if kind != EQUAL for row in rows[kind]]
+    same, where = rows[EQUAL], "comparisons: see the run's report"
 
     def body(most: int) -> list[str]:
         folded = _table(COLUMNS, same, most, where)
         if folded:
-            folded = ["", f"<details><summary>{len(same)} with {NO_DIFFERENCE}</summary>", *folded, "", "</details>"]
+            folded = ["", f"<details><summary>{len(same)} with {EQUAL}</summary>", *folded, "", "</details>"]
         return [*head, *_table(COLUMNS, first, most, where), *folded]
 
     foot = [_policy_line(policy, count, unknown) for policy, count in violations.items()]

@@ -13,17 +13,22 @@ from typing import Any
 
 from markupsafe import Markup
 
-from bench.core.formats import capital, plural
+from bench.analysis.events import NULL
+from bench.core.formats import capital, listed, plural
 from bench.core.groups import grouped
 from bench.render.report import Report
 from bench.render.text import page_template
 from bench.run.facts import RunFacts
 from bench.words.conclusions import ToldRanking
+from bench.words.events import ToldEvents
 from bench.words.names import level_words, wait_words
 
 ANSWERS = "answers.json"
 """Beside a published run: its title and its answers."""
 STYLES = ("page/style.css", "site.css")
+EVENTS = "What is lost at a deploy, a crash or an overload?"
+MOST_FINDINGS = 5
+"""Of a run of events; its page has all."""
 _STARTED = re.compile(r"(\d{4})(\d\d)(\d\d)-\d{6}")
 
 
@@ -106,6 +111,11 @@ def answers_of(
     own: Sequence[tuple[str, str]] = report.own_app or [("", "")] * len(told)
     answers = [_answer(one, facts, *pair) for one, pair in zip(told, own, strict=True)]
     title = presets.get(facts.preset, report.title)
+    if report.events:
+        names = list(dict.fromkeys(row.row.event for row in report.events.rows))
+        servers = plural(sum(name != NULL for name in report.events.table.services), "server")
+        title = f"{capital(listed(names, 8, 7))}: {servers}"
+        answers += _of_events(report.events, title)
     return {"title": title, "answers": [asdict(one) for one in answers if one]}
 
 
@@ -147,6 +157,13 @@ def _answer(told: ToldRanking, facts: RunFacts, requests: str, own: str) -> Answ
         services=len(ranking.rows),
         waits=bool(waits),
     )
+
+
+def _of_events(events: ToldEvents, title: str) -> Iterator[Answer]:
+    """The first findings of a run of events."""
+    services = sum(name != NULL for name in events.table.services)
+    for sentence in events.sentences[:MOST_FINDINGS]:
+        yield Answer(EVENTS, title, "", sentence, services, waits=False)
 
 
 def front_page(runs: Iterable[PublishedRun]) -> str:

@@ -48,7 +48,7 @@ class Table:
                 kept.append(place)
             elif not texts <= {"", NOTHING}:
                 alike.append(f"{self.columns[place]}: {texts.pop()}")
-        notes = [f"The same in all {len(self.rows)} rows: {'; '.join(alike)}."] if alike else []
+        notes = [f"All {len(self.rows)} rows: {'; '.join(alike)}."] if alike else []
         return replace(self.only(kept), notes=(*notes, *self.notes))
 
     def only(self, places: Sequence[int]) -> Table:

@@ -170,7 +170,7 @@ def _table(told: ToldRanking) -> Iterator[RenderableType]:
         Column("req.\n/s", lambda row: rate_words(row)[0]),
         Column("µs CPU\n/req.", lambda row: estimate_words(row.cpu_us)[0]),
         Column("mem.\nMB", lambda row: written(row.memory_loaded_bytes, lambda size: number(size / 1e6))),
-        *([Column("can\nwait", partial(_waiting, told))] if told.waits else []),
+        *([Column("at\nonce", partial(_waiting, told))] if told.waits else []),
         *(Column(f"{one.metric}\nms", partial(_percentile, one)) for one in percentiles),
     ]
     # Less space, so that the additional columns fit.
@@ -187,7 +187,7 @@ def _table(told: ToldRanking) -> Iterator[RenderableType]:
         table.add_row(*(_text(column.of(row)) for column in columns), style="bold" if row.tier == 1 else "")
     yield table
     if told.waits:
-        yield _text("can wait: requests that can block at the same time (threads or workers); all: no limit", "dim")
+        yield _text("at once: requests that it handles at the same time (threads or workers); all: no limit", "dim")
     left = len(ranking.rows) - len(rows)
     if left:
         yield _text(f"and {plural(left, 'more service')} in report.md")
@@ -236,12 +236,13 @@ def _percentile(found: Percentile, row: RankedRow) -> str:
 
 
 def _of_best(ranking: Ranking, row: RankedRow) -> str:
-    """`-56 (-65 to -45)`, in percent; `tied` if it is in the best's tier."""
+    """`-56 (-65 to -45)`, in percent; with the verdict instead of the estimate in the best's tier."""
     if row.difference is None:
         return NOTHING
     if row.rank == 1:
         return "best"
     found = change(ranking.metric, row.difference, row.interval)
     # Before the first look there are no verdicts, and no tiers.
-    words = f"tied {found.span()}" if row.tier == 1 else found.column()
+    gap = ranking.ahead(row.service, ranking.rows[0].service) if row.tier == 1 else None
+    words = f"{gap.verdict} {found.span()}" if gap else found.column()
     return words.replace(" %", "").rstrip()

@@ -37,7 +37,7 @@ Caveats = Mapping[str, str]
 """What to know about a service's server beside its figures, each missing if there is nothing:
 
 - `development`: what its documentation says, if it is not meant for production;
-- `stall`: why its responses on kept connections wait for delayed TCP acknowledgements;
+- `stall`: why its responses with keep-alive wait for delayed TCP acknowledgements;
 - `adds`, `sets`: what this project adds to it, and sets otherwise;
 - `default`, `source`: how many requests can wait at once in it without this project's flags, and who says so.
 """

@@ -19,7 +19,7 @@ from dataclasses import replace
 from bench.plan.interim_looks import LOOKS
 from bench.stats.estimates import ERRORS, Interval, estimate
 from bench.stats.table_fit import Observation, fit_table
-from bench.stats.table_verdicts import FASTER, NOT_ENOUGH, SLOWER, Difference, differences
+from bench.stats.table_verdicts import FASTER, NO_WINNER, SLOWER, Difference, differences
 
 LEAST_ROUNDS = 3
 """Minimum rounds for an interval."""
@@ -69,4 +69,4 @@ def _shown(one: Difference, ahead: float) -> Difference:
     """The difference, without a verdict that merged percentiles contradict; by these, i is ahead of j by `ahead`."""
     called = one.word in (FASTER, SLOWER)
     agree = ahead >= LEAST if one.word == FASTER else ahead <= -LEAST
-    return replace(one, word=NOT_ENOUGH, more_rounds=math.inf) if called and not agree else one
+    return replace(one, word=NO_WINNER, more_rounds=math.inf) if called and not agree else one

@@ -2,9 +2,9 @@
 
 - `faster` / `slower`: the simultaneous interval of the difference excludes 0, and the estimate is at least `least`. At
   most 5 % of tables have a false one, over all looks together (see `table_family`).
-- `no difference shown`: the difference's own interval at the look's level lies within +-`margin`. If two services
+- `equal`: the difference's own interval at the look's level lies within +-`margin`. If two services
   differ by the margin or more, the probability of this verdict is at most 2.5 % over all looks.
-- `not enough data`: everything else.
+- `no winner`: everything else.
 
 Values are logarithms of speeds: larger is better.
 """
@@ -23,8 +23,8 @@ MARGIN = math.log(1.03)
 """If a difference's own interval is within +-this, it counts as no difference."""
 LEAST = math.log(1.02)
 """The smallest estimate that counts as a difference."""
-FASTER, SLOWER, NO_DIFFERENCE, NOT_ENOUGH = "faster", "slower", "no difference shown", "not enough data"
-TURNED = {FASTER: SLOWER, SLOWER: FASTER, NO_DIFFERENCE: NO_DIFFERENCE, NOT_ENOUGH: NOT_ENOUGH}
+FASTER, SLOWER, EQUAL, NO_WINNER = "faster", "slower", "equal", "no winner"
+TURNED = {FASTER: SLOWER, SLOWER: FASTER, EQUAL: EQUAL, NO_WINNER: NO_WINNER}
 """The verdict seen from the other service."""
 POWER = 0.9
 MOST_NEEDED = 10_000
@@ -35,7 +35,7 @@ MOST_NEEDED = 10_000
 class Difference:
     """One service relative to another on the logarithmic scale: i - j.
 
-    - `interval`: the one behind `word`: the difference's own for `no difference shown`, else the simultaneous one.
+    - `interval`: the one behind `word`: the difference's own for `equal`, else the simultaneous one.
     - `half_width`: always that of the simultaneous interval.
     - `more_rounds`: how many more rounds would decide it if estimate and spread stay the same (0 if decided, inf if
       unknown or more than MOST_NEEDED).
@@ -90,18 +90,18 @@ def differences(
     rounds, found = len(fit.rounds), dict[tuple[str, str], Difference]()
     for (i, j), (family, half) in half_widths(fit, level).items():
         own, size = fit.contrast(i, j), abs(family.estimate)
-        interval, word = _around(family.estimate, half, level), NOT_ENOUGH
+        interval, word = _around(family.estimate, half, level), NO_WINNER
         plain = own.interval(level) if own else _around(family.estimate, half, level)
         if interval.sign and size >= least:
             word = FASTER if interval.sign > 0 else SLOWER
         elif plain.within(margin):
-            interval, word = plain, NO_DIFFERENCE
+            interval, word = plain, EQUAL
         more, detectable = 0.0, math.inf
         if family.error is not None:
             # Noncentral t, because in another run the standard error would vary too.
             wanted = max(half, least)
             detectable = family.error * float(nctdtrinc(family.df, 1 - POWER, wanted / family.error))
-        if word == NOT_ENOUGH:
+        if word == NO_WINNER:
             called = projected_rounds(half, size, rounds) if size >= least else math.inf
             same = projected_rounds((plain.high - plain.low) / 2, margin - size, rounds)
             needed = min(called, same)
@@ -117,7 +117,7 @@ def _around(estimate: float, half: float, level: float) -> Interval:
 
 def settled(found: Mapping[tuple[str, str], Difference], fit: TableFit) -> bool:
     """Whether more rounds would change nothing: all services are connected and all differences decided."""
-    return fit.complete and all(one.word != NOT_ENOUGH for one in found.values())
+    return fit.complete and all(one.word != NO_WINNER for one in found.values())
 
 
 def rank(

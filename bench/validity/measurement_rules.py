@@ -105,7 +105,7 @@ def _load(evidence: Evidence) -> Iterator[Cause]:
     duration_s = None if planned.held else planned.duration_s
     other = TOOLS[planned.tool].other_load(evidence.output, planned.connections, duration_s)
     if details := (*other, *sent, *late):
-        yield Cause("not the asked load", "; ".join(details))
+        yield Cause("load not as requested", "; ".join(details))
 
 
 def _sent(evidence: Evidence, parsed: Parsed) -> Iterator[str]:

@@ -14,7 +14,7 @@ from bench.core.formats import plural
 from bench.plan.measurement import Measurement
 from bench.run.facts import RunFacts
 from bench.run.provenance import COMPOSED
-from bench.stats.table_verdicts import NOT_ENOUGH
+from bench.stats.table_verdicts import NO_WINNER
 from bench.tools.levels import LoadKey
 
 MOST_BUSY = 0.1
@@ -205,7 +205,7 @@ def _minutes(seconds: float) -> str:
 
 
 def _open(ranking: Ranking) -> list[Contrast]:
-    return [one for one in ranking.contrasts if one.verdict == NOT_ENOUGH]
+    return [one for one in ranking.contrasts if one.verdict == NO_WINNER]
 
 
 def _name(rankings: Sequence[Ranking]) -> str:

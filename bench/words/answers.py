@@ -154,8 +154,8 @@ def under(ranking: Ranking, pair: Sequence[Coordinates]) -> str:
     waits, kept = wait_words(ranking.wait), ranking.connections_kept
     found = [f"waiting for {waits}"] if waits else []
     if kept is not None:
-        closes = " (which sync closes)" if WORKER_REFERENCE in {place.server for place in pair} else ""
-        found.append(f"on kept connections{closes}" if kept else "with a new connection for each request")
+        closes = " (the sync worker has none)" if WORKER_REFERENCE in {place.server for place in pair} else ""
+        found.append(f"with keep-alive{closes}" if kept else "with a new connection for each request")
     varied = any("WORKERS" in place.settings for place in pair)
     found += [f"with {ranking.workers} workers each"] if not varied and (ranking.workers or 1) > 1 else []
     return "".join(f", {words}" for words in found)

@@ -25,7 +25,7 @@ from bench.plan.measurement import Pair
 from bench.records.record import Record
 from bench.run.facts import Caveats, RunFacts
 from bench.run.reader import ServiceFacts
-from bench.stats.table_verdicts import NOT_ENOUGH
+from bench.stats.table_verdicts import NO_WINNER
 from bench.words.answers import ref_question, ref_sentences, sentences
 from bench.words.knees import told_knees
 from bench.words.latency import latency_sentences
@@ -68,7 +68,7 @@ class ToldRanking:
     ladders: tuple[Ladder, ...] = ()
     """For releases of one package."""
     waits: Mapping[str, Waits] = field(default_factory=dict)
-    """What can wait at once in each service whose start command was saved."""
+    """How many requests can wait at once in each service whose start command was saved."""
 
     def name(self, service: str) -> str:
         """The label of a service, or its full name if the label has several parts."""
@@ -233,7 +233,7 @@ def knee_conclusions(findings: Findings) -> tuple[Conclusion, ...]:
 
 def _of_table(told: ToldRanking) -> Conclusion:
     scenario, tool, level = told.ranking.table
-    decided = any(one.verdict != NOT_ENOUGH for one in told.ranking.contrasts)
+    decided = any(one.verdict != NO_WINNER for one in told.ranking.contrasts)
     load, means = f"{tool} {level}", level_words(level)
     usual = load if means == level.text else f"{load} ({means})"
     where = f"{scenario_words(scenario, told.ranking.wait)} under {loaded_words(told.ranking, usual)}"

@@ -49,7 +49,12 @@ class CellWords:
 def cell_words(cell: EventCell) -> CellWords:
     """The words of one cell."""
     if cell.kind is not Kind.COUNTED:
-        heads = {Kind.CANNOT: "cannot", Kind.FAILED: "failed", Kind.UNSEEN: "no effect", Kind.REFUSED: "not valid"}
+        heads = {
+            Kind.CANNOT: "not supported",
+            Kind.FAILED: "failed",
+            Kind.UNSEEN: "no effect",
+            Kind.REFUSED: "not valid",
+        }
         seen = [one for one in cell.records if one.sent and not one.unaccounted]
         counts = f"lost {sum(one.lost for one in seen):,} of {sum(one.sent or 0 for one in seen):,}, not compared"
         more = [cell.reason] * (cell.kind is not Kind.CANNOT) + [counts] * bool(seen)
@@ -161,7 +166,7 @@ def balance_words(cell: EventCell) -> CellWords | None:
         return None
     workers, worst = cell.figures("workers"), cell.figures("worst_share")
     if not worst:
-        return CellWords(f"{NOT_ENOUGH}: responses do not say which worker gave them")
+        return CellWords("unknown: responses do not say which worker gave them")
     if max(workers) < 2:
         return CellWords("only one worker")
     uneven = cell.p_even <= UNEVEN

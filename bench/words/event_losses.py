@@ -28,7 +28,7 @@ SUBJECTS: Mapping[str, str] = {
     "exhausted": "with {case}, {}",
     "away": "with the {case}, {}",
     "balance": "under an easy load ({case}), {}",
-    "idle-close": "using kept connections just when {} closes them",
+    "idle-close": "reusing idle connections just when {} closes them",
 }
 """Events as the subject of a sentence; other events go by their name."""
 CASES: Mapping[EventCase, str] = {
@@ -74,7 +74,7 @@ def differ_words(row: EventRow, labels: Labels) -> str:
     if (rounds := min(len(row.cells[name].counted) for name in named)) < LEAST_ROUNDS:
         return f"no verdict from {'one round' if rounds == 1 else 'two rounds'}"
     needed = [one.needed for one in row.contrasts if one.needed is not None]
-    words = "not enough data"
+    words = "no winner"
     return f"{words}: {plural(min(needed), 'round')} would probably decide" if needed else words
 
 

@@ -1,4 +1,4 @@
-"""Latency of a table at its common rate in words: which service is lowest, which are tied with it, which have none."""
+"""Latency of a table at its common rate in words: which service is lowest, which may be as low, which have none."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from bench.analysis.tables.ranking import HALF, Figure, Metric, Percentile, Tabl
 from bench.core.formats import NOTHING, joined, listed, milliseconds, number, plural, size
 from bench.words.changes import change_of
 
-LOWEST, TIED = "lowest", "tied"
+LOWEST, MAYBE = "lowest", "lowest?"
 
 
 def latency_sentences(found: TableLatency, labels: Mapping[str, str]) -> Iterator[str]:
@@ -51,21 +51,21 @@ def rate_words(found: TableLatency, labels: Mapping[str, str]) -> str:
 
 
 def percentile_words(found: Percentile, labels: Mapping[str, str]) -> str:
-    """The lowest service, those tied with it, and the highest if that is shown to differ."""
+    """The lowest service, those that may be as low, and the highest if that is shown to differ."""
     best, *rest = found.ordered
     called = [(name, gap) for name in rest if (gap := found.ahead(name, best)) and gap.called]
-    tied = [name for name in rest if (gap := found.ahead(name, best)) and not gap.called]
-    # Tied with the lowest, but above a service that is not: a remark about its noise rather than about its latency.
-    noisy = [name for name in tied if called and rest.index(name) > rest.index(called[0][0])]
-    tied = [name for name in tied if name not in noisy]
+    open_ = [name for name in rest if (gap := found.ahead(name, best)) and not gap.called]
+    # Not shown to be above the lowest, but above a service that is: that tells of its noise rather than its latency.
+    noisy = [name for name in open_ if called and rest.index(name) > rest.index(called[0][0])]
+    open_ = [name for name in open_ if name not in noisy]
     words = f"{found.metric} of {labels[best]} is {_with_interval(found.figures[best])}"
     if not rest:
         return f"{words}; {'no other is known exactly' if found.at_most else 'no other service has one'}"
     known = " known" if found.at_most else ""
-    words += f", the {LOWEST}{known}" if len(tied) < len(rest) else ""
-    if tied:
-        others = [f"{labels[name]} ({milliseconds(found.figures[name].mean)})" for name in tied]
-        words += f", {TIED} with {listed(others)}"
+    words += f", the {LOWEST}{known}" if len(open_) < len(rest) else ""
+    if open_:
+        others = [f"{labels[name]} ({milliseconds(found.figures[name].mean)})" for name in open_]
+        words += f"; {listed(others)} may be as low"
     if not called:
         return words
     name, gap = called[-1]
@@ -86,21 +86,21 @@ def pair_words(found: Percentile, one: str, other: str, names: Mapping[str, str]
         return f"{names[one]} and {names[other]} cannot be compared by {found.metric}"
     if not gap.called:
         most = found.farthest([(one, other)])
-        apart = "" if most is None else f" (at most {size(most)} apart)"
-        return f"{names[one]} and {names[other]} are {TIED} by {found.metric}{apart}"
+        apart = "" if most is None else f" (the data allow a difference of up to {size(most)})"
+        return f"no winner between {names[one]} and {names[other]} by {found.metric}{apart}"
     if gap.difference > 0:
         return pair_words(found, other, one, names)
     return f"{names[one]} {change_of(found.metric, gap).verb(names[other])}"
 
 
 def standing(found: Percentile, service: str) -> str:
-    """`lowest`, or `tied` with it; empty if neither, or if only one service has a figure."""
+    """`lowest`, or `lowest?` if it may be; empty if neither, or if only one service has a figure."""
     if service not in found.figures or len(found.figures) < 2:
         return ""
     best = found.ordered[0]
     if service == best:
         return LOWEST
-    return TIED if service in found.front(found.ordered) else ""
+    return MAYBE if service in found.front(found.ordered) else ""
 
 
 def notes(found: TableLatency, labels: Mapping[str, str]) -> Iterator[str]:
@@ -113,7 +113,7 @@ def notes(found: TableLatency, labels: Mapping[str, str]) -> Iterator[str]:
     yield (
         f"Latency ({', '.join(names)}): {found.tool} loads the services one at a time with {rate_words(found, labels)},"
         f" on schedule regardless of the responses (open loop); {_rounds(found, labels)} merged, while"
-        f" differences compare the percentiles of each round.{needs} Tied: no"
+        f" differences compare the percentiles of each round.{needs} {MAYBE}: no"
         f" significant difference from the lowest ({100 * found.confidence:.3g} % confidence, corrected for all"
         " comparisons of a percentile)."
     )

@@ -1,19 +1,19 @@
 """The order of a table's services in words, from the verdicts on all pairs; also releases and varied settings.
 
-Of services without a verdict none is the winner; the sentence adds the most that they may differ. Sentences have no
-full stop.
+Services are equal if that is shown; else there is no winner, and the sentence adds the most that they may differ.
+Sentences have no full stop.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from itertools import combinations, pairwise, takewhile
 
 from bench.analysis.tables.ladder import Ladder
 from bench.analysis.tables.ranking import Ceiling, Contrast, Metric, Ranking
 from bench.core.formats import listed, plural, size
-from bench.stats.table_verdicts import NO_DIFFERENCE, NOT_ENOUGH
+from bench.stats.table_verdicts import EQUAL, NO_WINNER
 from bench.words.changes import CPU, LITTLE, Change, change_of, change_words
 
 PLURAL = " workers"
@@ -44,7 +44,7 @@ def pair_words(ranking: Ranking, one: str, other: str, names: Mapping[str, str])
     if gap is None:
         return f"{names[one]} and {names[other]} cannot be compared"
     if not gap.called:
-        return f"no winner between {names[one]} and {names[other]}{_apart(ranking, [(one, other)])}"
+        return open_words(ranking, [one, other], names)
     if gap.difference < 0:
         return pair_words(ranking, other, one, names)
     return _gap_words(ranking, gap, names[one], names[other])
@@ -52,7 +52,7 @@ def pair_words(ranking: Ranking, one: str, other: str, names: Mapping[str, str])
 
 PAGE = {
     "shown": "{left} of {all} shown. Tiers and differences are those of the whole table.",
-    "tied": "Of these, no winner among {best}, {others}.",
+    "open": "Of these, no winner among {best}, {others}.",
     "best": "Of these, {best} is best.",
     "last": "Last is {last}: {pair}.",
     "none": "No verdict on these two.",
@@ -65,8 +65,7 @@ def worker_words(ranking: Ranking, one: str, other: str, models: Mapping[str, st
     """The sentence on two worker models of gunicorn."""
     gap = ranking.ahead(one, other)
     if gap is None or not gap.called:
-        both = f"gunicorn's {models[one]} and {models[other]} workers"
-        return f"no winner between {both}{_apart(ranking, [(one, other)])}"
+        return open_words(ranking, [one, other], {one: f"gunicorn's {models[one]}", other: f"{models[other]} workers"})
     better, worse = (one, other) if gap.difference > 0 else (other, one)
     begins = worse if ranking.metric is Metric.CPU else better
     whose = {begins: "gunicorn's"}
@@ -83,16 +82,23 @@ def _lead(ranking: Ranking, front: Sequence[str], services: Sequence[str], names
         more = _more(ranking, gap)
         if ranking.metric is Metric.CPU:
             behind = f"{names[services[1]]}, the next, needs {more.much()} ({more.interval()})"
-            return f"{names[best]} is fastest, with the least {CPU}: {behind}"
+            return f"{names[best]} needs the least {CPU}: {behind}"
         return f"{names[best]} is fastest: {more.much_of_it()} {names[services[1]]}, the next ({more.interval()})"
-    every = len(front) == len(services) > 4
-    among = f"among these {len(front)} services" if every else among_words([names[name] for name in front])
-    return f"no winner {among}{_apart(ranking, combinations(front, 2))}"
+    return open_words(ranking, front, names, every=len(front) == len(services) > 4)
 
 
-def among_words(names: Sequence[str]) -> str:
-    """`between a and b`, `among a, b and c`."""
-    return f"{'between' if len(names) == 2 else 'among'} {listed(names)}"
+def open_words(ranking: Ranking, services: Sequence[str], names: Mapping[str, str], *, every: bool = False) -> str:
+    """`a and b are equal (...)` if that is shown of every pair, else `no winner among a, b and c (...)`.
+
+    `every`: all services of the table, which are counted instead of named.
+    """
+    pairs = [*combinations(services, 2)]
+    gaps = [ranking.ahead(a, b) for a, b in pairs]
+    who = f"these {len(services)} services" if every else listed([names[name] for name in services])
+    if all(gap and gap.verdict == EQUAL for gap in gaps):
+        most = ranking.farthest(pairs)
+        return f"{who} are equal{'' if most is None else f' (at most {size(most)} apart)'}"
+    return f"no winner {'between' if len(services) == 2 else 'among'} {who}{_apart(ranking, pairs)}"
 
 
 def ceiling_words(found: Ceiling) -> str:
@@ -137,7 +143,7 @@ def _more(ranking: Ranking, gap: Contrast) -> Change:
     return change_of(ranking.metric, gap.turned if ranking.metric is Metric.CPU else gap)
 
 
-def _apart(ranking: Ranking, pairs: Iterable[tuple[str, str]]) -> str:
+def _apart(ranking: Ranking, pairs: Sequence[tuple[str, str]]) -> str:
     """` (the data allow a difference of up to 2.1 %)`: the largest within the intervals of these pairs."""
     most = ranking.farthest(pairs)
     return "" if most is None else f" (the data allow a difference of up to {size(most)})"
@@ -150,7 +156,7 @@ def ladder_sentence(ranking: Ranking, ladder: Ladder) -> str:
         found = ranking.ahead(new, old)
         if found and found.called:
             real.append(_step(ranking, ladder, old, new))
-        elif found and found.verdict == NO_DIFFERENCE:
+        elif found and found.verdict == EQUAL:
             alike.append((old, new))
         else:
             open_ += 1
@@ -163,7 +169,7 @@ def ladder_sentence(ranking: Ranking, ladder: Ladder) -> str:
         else:
             parts.append(f"{plural(len(alike), 'step')} show{'s' * (len(alike) == 1)} no difference{within}")
     if open_:
-        parts.append(f"{plural(open_, 'step')} {'is' if open_ == 1 else 'are'} undecided ({NOT_ENOUGH})")
+        parts.append(f"{plural(open_, 'step')} {'is' if open_ == 1 else 'are'} undecided ({NO_WINNER})")
     first, *_, last = ladder.versions
     oldest, newest = ladder.versions[first], ladder.versions[last]
     whole = _step(ranking, ladder, first, last) or f"no difference between {newest} and {oldest} is shown"

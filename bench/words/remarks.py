@@ -30,7 +30,7 @@ from bench.run.facts import Caveats
 from bench.run.reader import ServiceFacts
 
 CAUSES = {
-    "stall": "responses on kept connections wait up to 40 ms for delayed TCP acknowledgements, a known defect",
+    "stall": "with keep-alive, responses wait up to 40 ms for delayed TCP acknowledgements, a known defect",
     "development": "development server",
 }
 """Caveats that explain a figure, the stronger one first: no sentence compares other services with such a one."""
@@ -60,9 +60,9 @@ def aside_words(caveats: Mapping[str, Caveats], labels: Mapping[str, str], lead:
 
 
 def waits_words(waits: Waits) -> str:
-    """What can wait at once: `16 threads`, `4 workers x 2 threads = 8`, `1 (= workers)`, `connections`."""
+    """How many requests can wait at once: `16 threads`, `4 workers x 2 threads = 8`, `1 (= workers)`, `no limit`."""
     if waits.each is None:
-        return "connections"
+        return "no limit"
     if not waits.threads:
         return f"{waits.workers} (= workers)"
     threads = plural(waits.each, "thread")
@@ -158,7 +158,7 @@ FAR = 1.5
 SIGNS = {
     Sign.SAME: "same direction",
     Sign.OPPOSITE: "opposite direction",
-    Sign.NOT_SHOWN: "no difference shown here",
+    Sign.NOT_SHOWN: "no winner here",
     Sign.NONE_THERE: "about equal there",
 }
 
@@ -216,7 +216,7 @@ MOST_UNDECIDED = 6
 
 
 def beside_words(ranking: Ranking, name: Callable[[str], str]) -> Iterator[str]:
-    """A line for each tied pair, except pairs with the best: the table's rows cover those."""
+    """A line for each pair without a winner, except pairs with the best: the table's rows cover those."""
     if ranking.look is None:
         return
     best = {row.service for row in ranking.rows if row.rank == 1}
@@ -226,13 +226,18 @@ def beside_words(ranking: Ranking, name: Callable[[str], str]) -> Iterator[str]:
         if not one.called and one.smallest_visible is not None and not best & {one.a, one.b}
     ]
     for one in open_ones[:MOST_UNDECIDED]:
-        yield f"{name(one.b)} against {name(one.a)}: {one.verdict}; detectable from {size(_seen(one))}."
+        yield f"{name(one.b)} against {name(one.a)}: {one.verdict}; {unnoticed_words(size(_seen(one)))}."
     later = open_ones[MOST_UNDECIDED:]
     if later:
         least, most = (size(choose(map(_seen, later))) for choose in (min, max))
         between = least if least == most else f"{least} to {most}"
         more = plural(len(later), "more pair")
-        yield f"{more} without a difference: detectable from {between} (each in verdicts.jsonl)."
+        yield f"{more} without a winner: {unnoticed_words(between)} (each in verdicts.jsonl)."
+
+
+def unnoticed_words(least: str) -> str:
+    """What the data would not show: `differences below 2.4 % would go unnoticed`."""
+    return f"differences below {least} would go unnoticed"
 
 
 def _seen(one: Contrast) -> float:

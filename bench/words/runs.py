@@ -16,7 +16,7 @@ from bench.matrix.packages import Pins
 from bench.plan.running import UNKNOWN
 from bench.run.facts import RunFacts
 from bench.run.reader import ServiceFacts
-from bench.stats.table_verdicts import NOT_ENOUGH, SLOWER
+from bench.stats.table_verdicts import NO_WINNER, SLOWER
 from bench.words.changes import change, change_words
 
 
@@ -172,11 +172,11 @@ def commit_words(metric: Metric, contrast: Contrast | None, cause: str, whole: f
     """
     word = commit_verdict(contrast, bool(cause), whole, good_failed)
     why = cause or contrast_words(metric, contrast)
-    if not cause and word == Commit.GOOD and contrast is not None and contrast.verdict == NOT_ENOUGH:
+    if not cause and word == Commit.GOOD and contrast is not None and contrast.verdict == NO_WINNER:
         why += f", less than half of {change(metric, whole, None).signed()}"
     return f"{word}: {why}"
 
 
 def contrast_words(metric: Metric, contrast: Contrast | None) -> str:
     """The verdict with what changed and its interval."""
-    return NOT_ENOUGH if contrast is None else f"{contrast.verdict}: {change_words(metric, contrast)}"
+    return NO_WINNER if contrast is None else f"{contrast.verdict}: {change_words(metric, contrast)}"

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import pwd
+import re
 import shlex
 import stat
 import subprocess
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 
 from driver import compose
@@ -63,6 +65,8 @@ class Request:
 
 def main(argv: list[str]) -> int:
     """`matrix OPTION...`: the exit status of the run."""
+    if not os.environ.get(TWO_REFS):
+        refuse_typos(argv)
     request = read_request(argv)
     patience(os.environ)
     if request.resume and request.verb != "plan":
@@ -102,6 +106,17 @@ def main(argv: list[str]) -> int:
     if chosen:
         contexts.place_run(open_run(name), chosen)
     return hold.main([name, *swarm, "--", "scripts/measure.sh", name])
+
+
+def refuse_typos(argv: Sequence[str]) -> None:
+    """Failure if an option is none of the script's, but close to one: before set-up, which can take minutes."""
+    head = (ROOT / "scripts/matrix.sh").read_text(encoding="utf-8")
+    known = {"--help", *re.findall(r"(?<!\S)--[a-z][a-z0-9-]*", "\n".join(re.findall(r"^#.*", head, re.MULTILINE)))}
+    for word in argv:
+        option = word.partition("=")[0]
+        if option.startswith("--") and option not in known and (near := get_close_matches(option, known, 1)):
+            meant = f"did you mean {near[0]}? scripts/matrix.sh --help lists all"
+            raise Failure(USER, f"unknown option '{option}'; {meant}")
 
 
 def read_request(argv: Sequence[str]) -> Request:

@@ -46,7 +46,7 @@ metas() { find "$1/raw" -name meta.json -exec cat {} +; }
 # busy_host: causes that are acceptable while other tests use the CPU: the host, the load generator, a load that was sent late,
 # responses that came after their turns, or a stall that violates Little's law. rate_unknown: loads at a rate that were not run, because such an invalid window should have shown
 # which rate is possible.
-busy_host='(host|loadgen-bound|not the asked load|late responses|arithmetic(: |", *"detail": *")[0-9]+ connections at)'
+busy_host='(host|loadgen-bound|load not as requested|late responses|arithmetic(: |", *"detail": *")[0-9]+ connections at)'
 rate_unknown='"cause": *"not run", *"detail": *"(what vegeta can send is not known|no service has a speed|left out: )'
 
 # busy_host_causes RUN: fails if a record of the run is invalid for another cause.

@@ -25,7 +25,7 @@ CONTAINERS = ("server", "server-worker", "loadgen", "postgres", "upstream")
 KILLED = {"script": (137,), "group": (137,), "worker": (137,), "hangup": (130,)}
 """The allowed exit statuses of a script that was killed, or whose worker was."""
 ENDED = (Outcome.DIED, Outcome.NOT_STARTED)
-BUSY = ("host", "loadgen-bound", "not the asked load", "arithmetic", "the client was starved")
+BUSY = ("host", "loadgen-bound", "load not as requested", "arithmetic", "the client was starved")
 """Causes of an invalid window that only mean that other programs used the CPU."""
 LEFT = ("containers", "networks", "volumes", "processes")
 USES = {"postgres": ("db-", "database"), "upstream": ("simple-request-", "upstream")}

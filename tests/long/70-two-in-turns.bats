@@ -19,7 +19,7 @@ setup_file() {
 		return 1
 	}
 	cp "$(the_run)/report.md" "$BATS_FILE_TMPDIR/early.md"
-	scripts/pr-comment.sh "$(the_run)" --fail-on not-enough-data >"$BATS_FILE_TMPDIR/early-comment" || touch "$BATS_FILE_TMPDIR/failed"
+	scripts/pr-comment.sh "$(the_run)" --fail-on no-winner >"$BATS_FILE_TMPDIR/early-comment" || touch "$BATS_FILE_TMPDIR/failed"
 	scripts/matrix.sh --resume "$(the_run)" 2>"$BATS_FILE_TMPDIR/resume.log" || {
 		cat "$BATS_FILE_TMPDIR/resume.log"
 		return 1
@@ -36,7 +36,7 @@ setup() {
 	# With --quiet, this is the only message.
 	[[ $(<"$BATS_FILE_TMPDIR/log") == 'the time is up (--max-time): '* && $(wc -l <"$BATS_FILE_TMPDIR/log") == 1 ]]
 	grep -qE '^- busy-50 wrk c8: [0-3] of the 4 rounds needed for the first verdicts; ' "$BATS_FILE_TMPDIR/early.md"
-	[[ -e $BATS_FILE_TMPDIR/failed && $(<"$BATS_FILE_TMPDIR/early-comment") == '### 1 comparison: 1 not enough data'* ]]
+	[[ -e $BATS_FILE_TMPDIR/failed && $(<"$BATS_FILE_TMPDIR/early-comment") == '### 1 comparison: 1 no winner'* ]]
 }
 
 @test "the slower of two is found by its CPU per request, and then no longer measured" {

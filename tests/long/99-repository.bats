@@ -82,7 +82,7 @@ everything() {
 	scripts/bisect.sh v1 v8 --package "$BATS_FILE_TMPDIR/uvicorn" --stack uvicorn-asgi --scenario json --rounds 6 | tee "$BATS_TEST_TMPDIR/said"
 	grep -qE '^[0-9a-f]+ change 8: bad: slower, -' "$BATS_TEST_TMPDIR/said"
 	grep -qE '^[0-9a-f]+ change 4: skip: it does not build: ' "$BATS_TEST_TMPDIR/said"
-	grep -qE '^[0-9a-f]+ change 5: good: (no difference shown|not enough data|slower|faster), ' "$BATS_TEST_TMPDIR/said"
+	grep -qE '^[0-9a-f]+ change 5: good: (equal|no winner|slower|faster), ' "$BATS_TEST_TMPDIR/said"
 	grep -qx "$slow is the first bad commit" "$BATS_TEST_TMPDIR/said"
 	[[ $(tail -n1 "$BATS_TEST_TMPDIR/said") =~ ^[0-9a-f]+\ change\ 6:\ bad:\ slower,\ -.*\;\ results/ ]]
 	[[ $(everything) == "$before" ]]

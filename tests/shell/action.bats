@@ -68,14 +68,14 @@ verdict=slower" ]]
 @test "an equal head passes" {
 	echo 4000 >"$FAKE/head"
 	action 0
-	[[ $(tail -n1 "$FAKE/results") == 'verdict=no difference shown' && $(<"$FAKE/summary") == '### 1 comparison: 1 no difference shown'* ]]
+	[[ $(tail -n1 "$FAKE/results") == 'verdict=equal' && $(<"$FAKE/summary") == '### 1 comparison: 1 equal'* ]]
 	[[ $(tr '\n' ' ' <"$FAKE/words") == "--package $PWD@$base --package $PWD@$head --max-time 30 " ]]
 }
 
 @test "a head that gives the same package passes, and what cannot be measured does not" {
 	echo '3 bench: --package: equal sides: a@1 and a@2 give the same files (a==1)' >"$FAKE/refusal"
 	action 0
-	[[ $(<"$FAKE/results") == $'run=\nreport=\ncomment=\nverdict=no difference shown' ]]
+	[[ $(<"$FAKE/results") == $'run=\nreport=\ncomment=\nverdict=equal' ]]
 	grep -q 'give the same package' "$FAKE/summary"
 	echo '2 bench: --package a@2: RuntimeError: cannot build: equal sides: nothing to see' >"$FAKE/refusal"
 	action 2

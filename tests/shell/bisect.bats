@@ -36,8 +36,8 @@ setup_file() {
 		[[ "$*" == '-m bench bisect '* ]] || exec "$PYTHON" "$@"
 		case $*,$4 in
 		*--whole=-0.36,results/slower) echo 'bad: slower, -36.0 %' ;;
-		*--whole=-0.36,results/same) echo 'good: no difference shown, +0.1 %' ;;
-		*--whole=-0.36,results/open) echo 'skip: not enough data, -9.0 %' ;;
+		*--whole=-0.36,results/same) echo 'good: equal, +0.1 %' ;;
+		*--whole=-0.36,results/open) echo 'skip: no winner, -9.0 %' ;;
 		*--whole=-0.36,results/lost) echo 'abort: a: failed verification' ;;
 		*--whole*) exit 1 ;;
 		*,results/slower) echo '-0.36 slower, -36.0 %' ;;
@@ -102,7 +102,7 @@ state_of() {
 	slow=$(git -C "$pkg" rev-parse v6)
 	[[ ${lines[0]} =~ ^[0-9a-f]{7}\ c8:\ bad:\ slower,\ -36.0\ %\;\ results/slower$ ]]
 	grep -qE '^[0-9a-f]{7} c4: skip: it does not build: error in setup.py$' <<<"$output"
-	grep -qE '^[0-9a-f]{7} c5: good: no difference shown, \+0.1 %; results/same$' <<<"$output"
+	grep -qE '^[0-9a-f]{7} c5: good: equal, \+0.1 %; results/same$' <<<"$output"
 	grep -qx "$slow is the first bad commit" <<<"$output"
 	[[ ${lines[-1]} =~ ^[0-9a-f]{7}\ c6:\ bad:\ slower ]]
 	[[ $output == *'body \x1b]0;title\x07'* && $output != *$'\e'* ]]
@@ -128,7 +128,7 @@ state_of() {
 @test "if skipped commits leave several candidates, they are listed" {
 	kinds same same open open open open slower slower
 	bisects 1 v1 v8
-	[[ $output == *'The first bad commit could be any of:'* && $output == *'c4: skip: not enough data, -9.0 %; results/open'* ]]
+	[[ $output == *'The first bad commit could be any of:'* && $output == *'c4: skip: no winner, -9.0 %; results/open'* ]]
 	local number
 	for number in 3 4 5 6 7; do grep -qx "$(git -C "$pkg" rev-parse "v$number")" <<<"$output"; done
 	run ! grep -qx "$(git -C "$pkg" rev-parse v8)" <<<"$output"

@@ -18,7 +18,7 @@ import numpy as np
 
 from bench.stats.table_family import look_levels
 from bench.stats.table_fit import Observation, fit_table
-from bench.stats.table_verdicts import FASTER, MARGIN, NO_DIFFERENCE, NOT_ENOUGH, SLOWER, differences
+from bench.stats.table_verdicts import EQUAL, FASTER, MARGIN, NO_WINNER, SLOWER, differences
 
 LOOKS = (4, 6, 8, 12)
 
@@ -163,7 +163,7 @@ def simulate(
             fit = fit_table([one for one in made if one.round <= min(look, last.get(one.service, look))])
             found = differences(fit, levels[look], margin, least)
             if leave:
-                open_ones = {name for names, one in found.items() if one.word == NOT_ENOUGH for name in names}
+                open_ones = {name for names, one in found.items() if one.word == NO_WINNER for name in names}
                 last = {name: look for name in fit.services if name not in open_ones} | last
             missed, widths = False, []
             for index, (i, j) in enumerate(pairs):
@@ -178,11 +178,11 @@ def simulate(
                 widths.append(half)
                 missed |= abs(one.estimate - truth) > half
                 false |= one.word in (FASTER, SLOWER) and truth * (1 if one.word == FASTER else -1) <= 0
-                if one.word == NO_DIFFERENCE and abs(truth) > margin - 1e-9:
+                if one.word == EQUAL and abs(truth) > margin - 1e-9:
                     denied.add(index)
                 if j == i + 1:
                     tally.called[at] += one.word == (FASTER if truth > 0 else SLOWER)
-                    tally.same[at] += one.word == NO_DIFFERENCE
+                    tally.same[at] += one.word == EQUAL
             tally.missed[at] += missed
             tally.widths[at] += np.median(widths) / tables
         tally.false += false
@@ -260,7 +260,7 @@ def power(tables: int) -> None:
                 print(f"{name}, steps of {percent} %, looks {looks}: called {called}", flush=True)
         tally = simulate(tables // 4, [0.0] * 8, spread, looks=(4, 8, 12), least=log(1.02))
         called = ", ".join(f"{look}: {share:.0%}" for look, share in zip((4, 8, 12), tally.same, strict=True))
-        print(f"{name}, all the same: no difference shown {called}", flush=True)
+        print(f"{name}, all the same: equal {called}", flush=True)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ def ranking(speeds: Mapping[str, float], metric: Metric = Metric.CPU, same: floa
     for number, a in enumerate(speeds):
         for b in [*speeds][number + 1 :]:
             d = math.log(speeds[b] / speeds[a])
-            word = "no difference shown" if abs(d) < same else "faster" if d > 0 else "slower"
+            word = "equal" if abs(d) < same else "faster" if d > 0 else "slower"
             bounds = (math.expm1(d - SURE), math.expm1(d + SURE))
             values: dict[str, Any] = {"difference": math.expm1(d), "interval": bounds, "smallest_visible": None}
             contrasts.append(Contrast(a=a, b=b, verdict=word, **values))

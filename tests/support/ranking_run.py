@@ -75,7 +75,7 @@ def ranking(
         )
     lost = [name for name in given if name not in known]
     rows += [without_a_figure(f"{name}-py313-debian") for name in lost]
-    tie: dict[str, Any] = {"verdict": "no difference shown", "difference": 0.0, "interval": None}
+    tie: dict[str, Any] = {"verdict": "equal", "difference": 0.0, "interval": None}
     contrasts = tuple(
         Contrast(a=a.service, b=b.service, smallest_visible=spread / 2, **tie)
         for a, b in pairwise(row for row in rows if row.rank)

@@ -131,7 +131,7 @@ def noisy_ranking() -> Ranking:
     return told_of_rated(made).ranking
 
 
-LATE = (Cause("not the asked load", "late by 12 ms (p99)"),)
+LATE = (Cause("load not as requested", "late by 12 ms (p99)"),)
 
 
 def late_told(**how: Any) -> ToldRanking:

@@ -46,11 +46,11 @@ from bench.stats.estimates import Interval
 from bench.stats.table_family import look_levels
 from bench.stats.table_fit import TableFit, fit_table
 from bench.stats.table_verdicts import (
+    EQUAL,
     FASTER,
     LEAST,
     MARGIN,
-    NO_DIFFERENCE,
-    NOT_ENOUGH,
+    NO_WINNER,
     SLOWER,
     Difference,
     RankedService,
@@ -155,7 +155,7 @@ def uncontradicted(one: Difference, served: Mapping[str, Figure]) -> Difference:
     if one.word not in (FASTER, SLOWER) or less is None or more is None:
         return one
     opposite = more.mean > CONTRADICTED * less.mean and more.low > less.high
-    return replace(one, word=NOT_ENOUGH, more_rounds=math.inf) if opposite else one
+    return replace(one, word=NO_WINNER, more_rounds=math.inf) if opposite else one
 
 
 def without_credit(one: Difference, less: float, more: float) -> Difference:
@@ -168,14 +168,14 @@ def without_credit(one: Difference, less: float, more: float) -> Difference:
     estimate = one.estimate - less + more
     wide = Interval(one.interval.low - less, one.interval.high + more, one.interval.confidence)
     called = bool(wide.sign) and abs(estimate) >= LEAST
-    kept = wide.within(MARGIN) if one.word == NO_DIFFERENCE else called or one.word == NOT_ENOUGH
+    kept = wide.within(MARGIN) if one.word == EQUAL else called or one.word == NO_WINNER
     wider = replace(one, estimate=estimate, interval=wide, detectable=one.detectable + max(less, more))
     if kept:
         return wider
     # Without a verdict, its interval is the simultaneous one, as for any other pair.
     low, high = one.estimate - one.half_width - less, one.estimate + one.half_width + more
     interval = Interval(low, high, one.interval.confidence)
-    return replace(wider, word=NOT_ENOUGH, interval=interval, more_rounds=math.inf)
+    return replace(wider, word=NO_WINNER, interval=interval, more_rounds=math.inf)
 
 
 def as_lower_bound(one: Difference, limited: Collection[str]) -> Difference:
@@ -189,7 +189,7 @@ def as_lower_bound(one: Difference, limited: Collection[str]) -> Difference:
         return one
     low = -math.inf if one.j in limited else one.interval.low
     high = math.inf if one.i in limited else one.interval.high
-    return replace(one, word=NOT_ENOUGH, interval=Interval(low, high, one.interval.confidence))
+    return replace(one, word=NO_WINNER, interval=Interval(low, high, one.interval.confidence))
 
 
 def _reached(measured: TableRecords) -> int | None:

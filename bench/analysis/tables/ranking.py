@@ -11,7 +11,7 @@ from itertools import combinations, takewhile
 
 from bench.core.waits import Wait
 from bench.records.record import Cause
-from bench.stats.table_verdicts import FASTER, NOT_ENOUGH, SLOWER, TURNED, Difference, ratio
+from bench.stats.table_verdicts import FASTER, NO_WINNER, SLOWER, TURNED, Difference, ratio
 from bench.tools.levels import Level, LoadKey
 
 
@@ -355,7 +355,7 @@ def _contrast(one: Difference, judged: bool) -> Contrast:
     return Contrast(
         a=one.j,
         b=one.i,
-        verdict=one.word if judged else NOT_ENOUGH,
+        verdict=one.word if judged else NO_WINNER,
         difference=ratio(one.estimate),
         interval=finite((ratio(one.interval.low), ratio(one.interval.high))) if judged else None,
         smallest_visible=smallest_visible(one, judged),

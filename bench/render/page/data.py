@@ -153,7 +153,7 @@ def pairs_data(rankings: Sequence[ToldRanking]) -> list[dict[str, Any]]:
     """The sentences on every pair of ranked services of each table, then of each percentile.
 
     Pairs are in the order of the rows: first with second, first with third, and so on. `{0}` and `{1}` in a sentence
-    stand for the earlier and the later service; None: they were never compared. `tied` has a letter for each pair: t if
+    stand for the earlier and the later service; None: they were never compared. `open` has a letter for each pair: o if
     no difference is shown.
     """
     tables = [
@@ -168,7 +168,7 @@ def _pairs(ranking: Ranking | Percentile, names: Sequence[str]) -> dict[str, Any
     compared = [ranking.ahead(a, b) is not None for a, b in pairs]
     return {
         "count": len(names),
-        "tied": "".join("-" if ranking.apart(a, b) else "t" for a, b in pairs),
+        "open": "".join("-" if ranking.apart(a, b) else "o" for a, b in pairs),
         "words": [
             _said(ranking, a, b, {a: "{0}", b: "{1}"}) if known else None
             for (a, b), known in zip(pairs, compared, strict=True)

@@ -11,7 +11,7 @@ from bench.core.formats import NOTHING, megabytes, milliseconds
 from bench.records.event import EventRecord, Fate
 from bench.render.page.windows import compressed
 from bench.render.text import rounded
-from bench.stats.event_counts import NOT_ENOUGH
+from bench.stats.table_verdicts import NO_WINNER
 from bench.words.event_cells import FATES, seconds_words
 from bench.words.events import ToldEvents, ToldRow
 
@@ -53,7 +53,7 @@ def _cell(told: ToldEvents, told_row: ToldRow, cell: EventCell, *, every: bool) 
 def _against(told: ToldEvents, row: EventRow, service: str) -> Iterable[str]:
     """Its verdicts against the other services."""
     for one in row.contrasts:
-        if service in (one.a, one.b) and one.verdict != NOT_ENOUGH:
+        if service in (one.a, one.b) and one.verdict != NO_WINNER:
             other = told.labels[one.b if service == one.a else one.a]
             more = (one.verdict == "loses more") == (service == one.b)
             yield f"loses {'more' if more else 'less'} than {other} (p = {one.p:.2g}, corrected)"

@@ -70,7 +70,7 @@ class Answer:
         self.question, self.asked = question_words(ranking), told.question
         if ranking.scenario in told.question:
             self.question, self.asked = told.question, ""
-        # A grid already marks the best and what is tied with it, so the effect of its knobs comes first.
+        # A grid already marks the best and what may be, too, so the effect of its knobs comes first.
         said = told.sentences[1:] + told.sentences[:1] if told.grid else told.sentences
         lengths = [*accumulate(map(len, said))]
         most = max(1, sum(length <= MOST_CHARACTERS for length in lengths[:most]))
@@ -139,7 +139,7 @@ class Place:
         self.interval = row.interval
         self.rate = requests_words(row.given)
         seen = seen_words(row.given)
-        self.seen = f"detectable from {seen}" if seen else ""
+        self.seen = f"below {seen} unnoticed" if seen else ""
         self.tail = _tail(told.ranking.latency, self.service)
         self.note = told.notes[row.given.service]
         self.at, self.left = scale.at(row.factor), scale.at(low)
@@ -253,7 +253,7 @@ def _figures(told: ToldRanking, ranked: Iterable[_Ranked], unranked: Iterable[Ra
         Column("service", lambda row: told.labels[row.service], left=True),
         Column("tier", lambda row: written(row.tier, str)),
         Column(column_name(told.ranking.metric, "the best"), lambda row: against.get(row.service, NOTHING)),
-        Column("detectable from", lambda row: seen_words(row) or NOTHING),
+        Column("unnoticed below", lambda row: seen_words(row) or NOTHING),
         Column("requests/s", lambda row: rate_words(row)[0] or NOTHING),
         Column("requests/s, interval", lambda row: rate_words(row)[1] or NOTHING),
         Column("CPU µs per request", lambda row: estimate_words(row.cpu_us)[0] or NOTHING),

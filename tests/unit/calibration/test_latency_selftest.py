@@ -91,7 +91,7 @@ def test_a_tenth_more_is_missed_and_what_all_requests_take_is_not(truth: float, 
 
 
 def test_a_stall_of_the_client_has_to_be_called_in_every_round(records: list[Record]) -> None:
-    late = (Cause("not the asked load", "the client was late by 90 ms (p99)"),)
+    late = (Cause("load not as requested", "the client was late by 90 ms (p99)"),)
     stalled = [
         replace(one, level=Level.read("r501"), valid=False, causes=late) for one in records if one.scenario == "exact"
     ]

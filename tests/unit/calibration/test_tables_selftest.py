@@ -31,11 +31,11 @@ def run(folder: Path, *lines: dict[str, Any]) -> str:
 
 
 GOOD = (
-    contrast(0, 0, "not enough data", 0.004),
+    contrast(0, 0, "no winner", 0.004),
     contrast(0, 20, "slower", -0.05),
     contrast(40, 20, "faster", 0.05),
     contrast(0, 40, "slower", -0.09),
-    contrast(0, 12, "not enough data", -0.03),
+    contrast(0, 12, "no winner", -0.03),
 )
 
 
@@ -52,7 +52,7 @@ def test_what_is_called_right_holds(tmp_path: Path) -> None:
         contrast(0, 0, "faster", 0.03),
         contrast(0, 20, "faster", 0.03),
         contrast(40, 20, "slower", -0.03),
-        contrast(0, 40, "no difference shown", -0.01),
+        contrast(0, 40, "equal", -0.01),
     ],
     ids=["equals differ", "wrong sign", "wrong sign, the other way round", "a real difference denied"],
 )
@@ -70,7 +70,7 @@ def test_many_tables_with_a_false_word_miss_the_promise(tmp_path: Path) -> None:
 
 
 def test_what_is_not_called_misses_the_promise(tmp_path: Path) -> None:
-    text, holds = tables([run(tmp_path, *GOOD, contrast(0, 20, "not enough data", -0.05))])
+    text, holds = tables([run(tmp_path, *GOOD, contrast(0, 20, "no winner", -0.05))])
     assert not holds
     assert "| MISSED |" in text
     assert judge_verb(["tables", str(tmp_path)]) == 1

@@ -50,16 +50,16 @@ def result(scenario: str, rates: Mapping[str, Sequence[float]], verdict: str, no
 
 
 RIGHT = (
-    result("alone-20", {FIRST: [47.0, 50.0], SECOND: [46.0]}, "not enough data"),
-    result("at-least-20", {FIRST: [720.0, 741.0], SECOND: [800.0]}, "no difference shown"),
-    result("bursts-800", {FIRST: [788.0], SECOND: [790.0]}, "no difference shown"),
+    result("alone-20", {FIRST: [47.0, 50.0], SECOND: [46.0]}, "no winner"),
+    result("at-least-20", {FIRST: [720.0, 741.0], SECOND: [800.0]}, "equal"),
+    result("bursts-800", {FIRST: [788.0], SECOND: [790.0]}, "equal"),
     result("busy-against-idle", {FIRST: [1600.0], SECOND: [390.0]}, "slower"),
     result("idle-against-busy", {FIRST: [120.0], SECOND: [390.0]}, "faster"),
     result("database-against-busy", {FIRST: [430.0], SECOND: [120.0]}, "slower"),
     result("busy-against-database", {FIRST: [430.0], SECOND: [120.0]}, "faster", a=SECOND),
-    result("coin", {FIRST: [2500.0], SECOND: [2400.0]}, "not enough data"),
+    result("coin", {FIRST: [2500.0], SECOND: [2400.0]}, "no winner"),
     result("nagle", {FIRST: [400.0], SECOND: [5000.0]}, "faster", IDLE),
-    result("own-bind", {FIRST: [9000.0, 10000.0], SECOND: [9100.0, 9300.0]}, "not enough data"),
+    result("own-bind", {FIRST: [9000.0, 10000.0], SECOND: [9100.0, 9300.0]}, "no winner"),
 )
 
 
@@ -72,26 +72,26 @@ def test_what_is_true_holds() -> None:
 
 
 LIES = {
-    "one window above what can be": result("alone-20", {FIRST: [47.0, 51.2], SECOND: [46.0]}, "not enough data"),
+    "one window above what can be": result("alone-20", {FIRST: [47.0, 51.2], SECOND: [46.0]}, "no winner"),
     "its speed above what can be": result(
-        "alone-20", {FIRST: [47.0], SECOND: [46.0]}, "not enough data", changes={"speed": 51.2}
+        "alone-20", {FIRST: [47.0], SECOND: [46.0]}, "no winner", changes={"speed": 51.2}
     ),
-    "too few": result("alone-20", {FIRST: [38.0], SECOND: [46.0]}, "not enough data"),
+    "too few": result("alone-20", {FIRST: [38.0], SECOND: [46.0]}, "no winner"),
     "called within the bias of turns": result("alone-20", {FIRST: [47.0], SECOND: [46.0]}, "slower"),
-    "16 at once above 800/s": result("at-least-20", {FIRST: [801.0], SECOND: [740.0]}, "no difference shown"),
-    "16 at once below 90 %": result("at-least-20", {FIRST: [640.0], SECOND: [740.0]}, "no difference shown"),
-    "a late body above": result("body-late-90", {FIRST: [145.6], SECOND: [140.0]}, "no difference shown"),
+    "16 at once above 800/s": result("at-least-20", {FIRST: [801.0], SECOND: [740.0]}, "equal"),
+    "16 at once below 90 %": result("at-least-20", {FIRST: [640.0], SECOND: [740.0]}, "equal"),
+    "a late body above": result("body-late-90", {FIRST: [145.6], SECOND: [140.0]}, "equal"),
     "bursts called": result("bursts-800", {FIRST: [788.0], SECOND: [790.0]}, "faster"),
     "the idle one called faster": result("busy-against-idle", {FIRST: [1600.0], SECOND: [390.0]}, "faster"),
-    "nobody called": result("idle-against-busy", {FIRST: [120.0], SECOND: [390.0]}, "not enough data"),
+    "nobody called": result("idle-against-busy", {FIRST: [120.0], SECOND: [390.0]}, "no winner"),
     "busy faster than it can be": result("idle-against-busy", {FIRST: [126.0], SECOND: [390.0]}, "faster"),
     "called by its own CPU alone": result("busy-against-database", {FIRST: [430.0], SECOND: [120.0]}, "faster"),
-    "denied": result("database-against-busy", {FIRST: [430.0], SECOND: [120.0]}, "no difference shown"),
+    "denied": result("database-against-busy", {FIRST: [430.0], SECOND: [120.0]}, "equal"),
     "no remark on the idle one": result("nagle", {FIRST: [400.0], SECOND: [5000.0]}, "faster"),
     "the idle one ranks above": result("nagle", {FIRST: [400.0], SECOND: [5000.0]}, "slower", IDLE),
-    "less than by its own bind": result("own-bind", {FIRST: [9000.0], SECOND: [8500.0]}, "not enough data"),
-    "nothing beside its own bind": result("own-bind", {SECOND: [8500.0]}, "not enough data"),
-    "a service without windows": result("coin", {FIRST: [2500.0]}, "not enough data"),
+    "less than by its own bind": result("own-bind", {FIRST: [9000.0], SECOND: [8500.0]}, "no winner"),
+    "nothing beside its own bind": result("own-bind", {SECOND: [8500.0]}, "no winner"),
+    "a service without windows": result("coin", {FIRST: [2500.0]}, "no winner"),
 }
 
 
@@ -108,14 +108,14 @@ def test_windows_with_more_than_can_be_are_named() -> None:
     assert "r01-b1-1-" in text
     assert text.index("51.2 requests/s, ranked as 51.2/s") < text.index("47.0 requests/s, ranked as 51.2/s")
     assert "51.2 requests/s, ranked as 51.2/s, where 50.0/s can be" in text
-    many = result("alone-20", {FIRST: [51.2] * 25, SECOND: [46.0]}, "not enough data")
+    many = result("alone-20", {FIRST: [51.2] * 25, SECOND: [46.0]}, "no winner")
     text, _ = report([many])
     assert text.count("where 50.0/s can be") == 20
     assert text.endswith("- and 5 more windows")
 
 
 def test_the_speed_of_what_a_clock_gives_may_be_above_its_rate_and_its_requests_may_not() -> None:
-    word = lines("not enough data")
+    word = lines("no winner")
     caught_up, impossible = (
         table_of([window(role, rate, "bursts-800", speed=880.0) for role in NAMES], word) for rate in (786.0, 801.0)
     )
@@ -129,7 +129,7 @@ def test_each_truth_can_be_missed() -> None:
 
 @pytest.mark.parametrize(("false", "tables", "few"), [(1, 20, True), (5, 60, True), (8, 60, False), (2, 2, False)])
 def test_false_words_by_chance_are_counted_over_all_tables(false: int, tables: int, few: bool) -> None:
-    right, wrong = (table_of([window(r, 2500.0) for r in NAMES], lines(word)) for word in ("not enough data", "faster"))
+    right, wrong = (table_of([window(r, 2500.0) for r in NAMES], lines(word)) for word in ("no winner", "faster"))
     found = Result(KNOWN["one-coin"], (*[wrong] * false, *[right] * (tables - false)))
     assert found.false == false and found.holds
     text, holds = report([found])
@@ -159,7 +159,7 @@ def test_what_the_gate_refuses_is_looked_at_all_the_same() -> None:
     assert Result(KNOWN["alone-20"], (table_of([refused], []),)).impossible == 1
 
 
-def a_run(folder: Path, *names: str, verdict: str = "not enough data") -> tuple[str, ComparedRun]:
+def a_run(folder: Path, *names: str, verdict: str = "no winner") -> tuple[str, ComparedRun]:
     folder.mkdir()
     (folder / "run.json").write_text("{}")
     planned = [table(NAMES.values(), rounds=6, scenario=name) for name in names]

@@ -14,9 +14,9 @@ from calibration.widths import half_width, widths
 
 def test_the_half_widths_are_those_of_all_differences(tmp_path: Path) -> None:
     table = {"kind": "contrast", "scenario": "json", "tool": "wrk", "level": "c16"}
-    ends = [(0.9, 1.1, "not enough data"), (1.99, 2.01, "faster"), (0.99, 1.01, "no difference shown")]
+    ends = [(0.9, 1.1, "no winner"), (1.99, 2.01, "faster"), (0.99, 1.01, "equal")]
     lines = [table | {"interval": [low - 1, high - 1], "verdict": word} for low, high, word in ends]
-    lines += [table | {"interval": None, "verdict": "not enough data"}, {"kind": "service"}]
+    lines += [table | {"interval": None, "verdict": "no winner"}, {"kind": "service"}]
     (tmp_path / "verdicts.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     text, holds = widths([str(tmp_path)])
     assert holds and text.splitlines()[-1].split("|")[2:-1] == [

@@ -21,7 +21,7 @@ from driver.failure import Failure, Interrupted
 from driver.messages import MessageError
 from driver.origin import is_from_here, note, note_origin
 from driver.planning import matrix
-from driver.planning.matrix import Request, check_machines, need_results, read_request, repeat
+from driver.planning.matrix import Request, check_machines, need_results, read_request, refuse_typos, repeat
 from driver.planning.own_app import prepare_own_app
 from driver.planning.packages import _build_packages, prepare_packages
 from driver.planning.tools import words_of_build
@@ -42,6 +42,15 @@ def test_the_selection_is_what_no_other_option_is() -> None:
     assert read_request(["--dry-run"]).verb == "commands"
     names = read_request(["--list", "stacks"])
     assert (names.verb, names.names, names.selection) == ("names", "stacks", [])
+
+
+@pytest.mark.parametrize(
+    ("typo", "meant"), [("--hlep", "--help"), ("--stak=aiohttp", "--stack"), ("--rouns", "--rounds")]
+)
+def test_a_mistyped_option_is_refused_before_any_set_up(typo: str, meant: str) -> None:
+    with pytest.raises(Failure, match=rf"unknown option '{typo.partition('=')[0]}'; did you mean {meant}\?"):
+        refuse_typos(["--preset", "quick", typo, "3"])
+    refuse_typos(["--flags", "uvicorn: --http h11", "--package=a==1", "--list", "stacks"])
 
 
 def test_a_source_is_found_again_from_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

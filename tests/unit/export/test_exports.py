@@ -116,7 +116,7 @@ def test_differences_that_were_not_called_have_the_one_that_would_have_been(tmp_
     lines = [json.loads(line) for line in (run / "verdicts.jsonl").read_text().splitlines()]
     (contrast,) = (line for line in lines if line["kind"] == "contrast")
     (second,) = (line for line in lines if line.get("rank") == 2)
-    assert contrast["verdict"] in ("no difference shown", "not enough data")
+    assert contrast["verdict"] in ("equal", "no winner")
     assert contrast["smallest_visible"] == second["smallest_visible"] > 0
     rows = list(csv.DictReader(io.StringIO(exported("csv", run).decode())))
     of_second = [row for row in rows if row["mode"] == "turns" and row["service"] == second["service"]]
@@ -133,7 +133,7 @@ def test_a_verdict_against_the_best_is_turned_where_the_best_is_second(tmp_path:
     lines = [
         {"kind": "service", **table, "service": "b", "rank": 1},
         {"kind": "contrast", **table, "a": "a", "b": "b", "verdict": "faster", "smallest_visible": None},
-        {"kind": "contrast", **table, "a": "b", "b": "c", "verdict": "no difference shown", "smallest_visible": 0.02},
+        {"kind": "contrast", **table, "a": "b", "b": "c", "verdict": "equal", "smallest_visible": 0.02},
         {"kind": "contrast", **table, "a": "a", "b": "c", "verdict": "faster", "smallest_visible": None},
     ]
     write_run(tmp_path, [])
@@ -141,7 +141,7 @@ def test_a_verdict_against_the_best_is_turned_where_the_best_is_second(tmp_path:
     (tmp_path / "verdicts.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines) + "no JSON\n")
     assert against_best(read_run(str(tmp_path))) == {
         ("json", "wrk", "c16", "a"): AgainstBest("slower"),
-        ("json", "wrk", "c16", "c"): AgainstBest("no difference shown", 0.02),
+        ("json", "wrk", "c16", "c"): AgainstBest("equal", 0.02),
     }
 
 

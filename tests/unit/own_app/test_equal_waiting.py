@@ -99,7 +99,7 @@ def test_every_pool_of_threads_has_the_same_number_and_every_row_says_what_can_w
         if name in pools:
             assert str(total) in words, name
         elif MATRIX.servers[name].concurrent:
-            assert words == "connections", name
+            assert words == "no limit", name
         else:
             assert words == f"{workers} (= workers)", name
 

@@ -198,7 +198,7 @@ def test_comment_on_a_bad_day(folder: Path, capsys: pytest.CaptureFixture[str]) 
         (releases(), "lost", 0),
         (releases()[::-1], "lost", 1),
         (releases((5, 4)), "lost", 0),
-        (releases((5, 4)), "not-enough-data", 1),
+        (releases((5, 4)), "no-winner", 1),
         ([event(lost=1)], "lost", 1),
         ([event()], "lost", 0),
         ([event(happened=False)], "invalid", 1),

@@ -43,7 +43,7 @@ def test_rows_say_what_they_are_against_the_best() -> None:
 
 
 def test_a_row_without_a_called_difference_says_what_would_have_been_called() -> None:
-    beside = ("c against b: no difference shown; detectable from 2.4 %.",)
+    beside = ("c against b: equal; detectable from 2.4 %.",)
     told = changed(two_tables()[1], 1, {"smallest_visible": 0.021})
     (found,) = rankings_of([replace(told, beside=beside)])
     assert [row.seen for row in places(found)][:3] == ["", "detectable from 2.1 %", ""]

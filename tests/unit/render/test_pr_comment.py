@@ -49,8 +49,8 @@ def verdict(
         verdict=word,
         difference=difference,
         interval=(difference - 0.01, difference + 0.01) if rounds >= 4 else None,
-        smallest_visible=0.04 if word in ("not enough data", "no difference shown") else None,
-        more_rounds=3 if word == "not enough data" else None,
+        smallest_visible=0.04 if word in ("no winner", "equal") else None,
+        more_rounds=3 if word == "no winner" else None,
     )
     looks = (4, 6, 8, 12)
     look = max((look for look in looks if look <= rounds), default=None)
@@ -68,15 +68,15 @@ def test_a_comment_of_all_kinds() -> None:
     """Problems come first, ties are folded, and missing verdicts are not hidden."""
     absent = {"svc-9": "failed verification: not ok 3 echo"}
     found = [
-        verdict("no difference shown", 0.001, head="svc-1"),
+        verdict("equal", 0.001, head="svc-1"),
         verdict("faster", 0.1, head="svc-2"),
         verdict("slower", -0.03, head="svc-3", note="2 of 8 windows left out: errors"),
-        verdict("not enough data", -0.2, head="svc-4"),
-        verdict("not enough data", -0.02, head="svc-5", rounds=3),
-        verdict("not enough data", head="svc-6", rounds=0),
+        verdict("no winner", -0.2, head="svc-4"),
+        verdict("no winner", -0.02, head="svc-5", rounds=3),
+        verdict("no winner", head="svc-6", rounds=0),
         verdict("invalid", head="svc-7", note="errors: 40 of 400"),
         verdict("slower", -0.3, head="svc-8"),
-        replace(verdict("not enough data", head="svc-9", note=absent["svc-9"], rounds=0), failed=("svc-9",)),
+        replace(verdict("no winner", head="svc-9", note=absent["svc-9"], rounds=0), failed=("svc-9",)),
     ]
     policies = [Policy("slower", 5), Policy("slower"), Policy("invalid")]
     made = verdict_comment("a-run", found, policies, absent)
@@ -95,20 +95,20 @@ def test_a_comment_of_all_kinds() -> None:
         ("slower:0.5%", "slower", -0.021, 1),
         # However large the estimate: the data does not support the verdict `slower`.
         ("slower", "faster", -0.5, 0),
-        ("slower", "no difference shown", -0.5, 0),
-        ("slower", "not enough data", -0.5, 0),
+        ("slower", "equal", -0.5, 0),
+        ("slower", "no winner", -0.5, 0),
         ("slower", "invalid", -0.5, 0),
         ("invalid", "invalid", -0.5, 1),
-        ("invalid", "not enough data", -0.5, 0),
+        ("invalid", "no winner", -0.5, 0),
         ("invalid", "slower", -0.5, 0),
-        ("not-enough-data", "not enough data", -0.5, 1),
-        ("not-enough-data", "invalid", -0.5, 0),
+        ("no-winner", "no winner", -0.5, 1),
+        ("no-winner", "invalid", -0.5, 0),
     ],
 )
 def test_what_violates_a_policy(policy: str, word: str, difference: float, violations: int) -> None:
     text, found = comment(verdict(word, difference), policies=(policy,))
     assert found == violations
-    unknown = word in ("invalid", "not enough data")
+    unknown = word in ("invalid", "no winner")
     assert ("; 1 comparison has no verdict and was not checked." in text) == (unknown and policy == "slower")
     assert ("whether these services differ is unknown" in text) == unknown
 
@@ -174,7 +174,7 @@ def of_latency(word: str, ratio: float, **how: Any) -> list[Comparison]:
 def test_a_regression_of_p99_is_a_change_like_others() -> None:
     slower = of_latency("slower", 2.0)
     assert [str(row.metric) for row in slower] == ["CPU per request", "p50", "p99"]
-    text, violations = comment(*slower, policies=["slower:50%", "not-enough-data"])
+    text, violations = comment(*slower, policies=["slower:50%", "no-winner"])
     assert violations == 1
     (line,) = [line for line in text.splitlines() if "p99" in line]
     assert "`json vegeta 1,800/s, p99` | slower | has a p99 " in line and "| 6 |" in line
@@ -185,18 +185,18 @@ def test_a_regression_of_p99_is_a_change_like_others() -> None:
 
 
 def test_a_p99_without_a_verdict_breaks_no_policy_on_missing_data() -> None:
-    rows = of_latency("not enough data", 1.0, spread=0.5)
-    assert comment(*rows[1:], policies=["not-enough-data", "invalid", "slower"])[1] == 0
+    rows = of_latency("no winner", 1.0, spread=0.5)
+    assert comment(*rows[1:], policies=["no-winner", "invalid", "slower"])[1] == 0
 
 
 def test_a_missing_p99_says_why() -> None:
     left = {service_of("gunicorn-sync-flask"): "left out: 49 requests/s"}
-    rows = of_latency("not enough data", 1.0, rates={"left_out": left})
+    rows = of_latency("no winner", 1.0, rates={"left_out": left})
     assert "left out: 49 requests/s" in comment(*rows)[0]
 
 
 def test_hostile_words_are_spans_of_code() -> None:
-    text, _ = comment(*(verdict(word, -0.1, note=HOSTILE, head=HOSTILE) for word in ("not enough data", "invalid")))
+    text, _ = comment(*(verdict(word, -0.1, note=HOSTILE, head=HOSTILE) for word in ("no winner", "invalid")))
     rows = [line for line in text.splitlines() if line.startswith("| `")]
     assert len(rows) == 2
     outside = re.sub(r"`[^`]*`", "", text)
@@ -209,11 +209,11 @@ def test_hostile_words_are_spans_of_code() -> None:
 
 def test_a_comment_always_fits() -> None:
     wide = "\U0001f40d" * 300
-    found = [verdict(word, -0.1, note=wide, head=wide) for word in ("slower", "no difference shown") * 2000]
+    found = [verdict(word, -0.1, note=wide, head=wide) for word in ("slower", "equal") * 2000]
     text, violations = comment(*found, policies=("slower",))
     assert len(text.encode()) <= MOST_BYTES
     assert violations == 2000
-    assert "4000 comparisons: 2000 slower, 2000 no difference shown" in text
+    assert "4000 comparisons: 2000 slower, 2000 equal" in text
     assert "more comparisons: see the run's report." in text
     assert "failed, 2000 violations" in text
 
@@ -244,7 +244,7 @@ def test_every_other_service_is_compared_with_the_first(tmp_path: Path, capsys: 
 
 def test_a_run_that_was_cut_says_so_and_fails_where_that_is_asked(tmp_path: Path, capsys: Capture) -> None:
     folder = in_turns(tmp_path / "a-run", {"aiohttp": 4000, "tornado": 3200}, rounds=2)
-    text, status = told(folder, capsys, "not-enough-data")
+    text, status = told(folder, capsys, "no-winner")
     assert status == 1 and "2 of the 4 rounds needed for the first verdicts" in text
     assert told(folder, capsys, "slower", "invalid")[1] == 0
 

@@ -112,12 +112,12 @@ def test_text_of_a_service_moves_no_cursor(answer: Answer) -> None:
     assert "⟨U+001B⟩[2J gone" in shown
 
 
-def test_nothing_is_called_tied_before_the_first_look(answer: Answer) -> None:
+def test_nothing_is_called_equal_before_the_first_look(answer: Answer) -> None:
     report, told = answer
     rows = tuple(replace(row, tier=None) for row in told[1].ranking.rows)
     early = replace(told[1], ranking=replace(told[1].ranking, look=None, rows=rows), sentences=("Not enough data.",))
-    assert "tied" not in terminal(report, [early])
-    assert "tied" in terminal(report, [told[1]])
+    assert "equal (" not in terminal(report, [early])
+    assert "equal (" in terminal(report, [told[1]])
 
 
 def test_build_prints_it_unless_quiet(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -134,4 +134,4 @@ def test_a_service_that_is_measured_alone_has_its_figures(tmp_path: Path) -> Non
     words = re.sub(r"\s+", " ", text)
     assert "json, measured alone" in words and "service tool level requests/s CPU/request p50 p99" in words
     assert re.search(r"aiohttp\S* wrk c16 4,000 ", words), text
-    assert "more rounds" not in words and "tied" not in words
+    assert "more rounds" not in words and "equal (" not in words

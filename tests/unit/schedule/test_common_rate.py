@@ -110,7 +110,7 @@ def null_record(**changes: Any) -> Record:
 def test_what_the_client_can_send_is_half_of_what_the_null_server_shows() -> None:
     assert client_most([null_record()]) == 5000
     # Other programs made it late, but it needed the same CPU time.
-    assert client_most([null_record(causes=[Cause("not the asked load", "late by 3 ms")])]) == 5000
+    assert client_most([null_record(causes=[Cause("load not as requested", "late by 3 ms")])]) == 5000
     # If the tool could not send the rate, what it did send is its limit.
     assert client_most([null_record(goodput=900.0, loadgen_busy_ratio=1.0)]) == 450
     assert client_most([null_record(loadgen_busy_ratio=None)]) is None

@@ -11,7 +11,7 @@ from simulate_latency import HOSTS, called_pairs, false_tables
 
 from bench.analysis.cells.latency import Distribution, due_percentile
 from bench.stats.table_quantiles import differences_of, family_level, merged_interval
-from bench.stats.table_verdicts import FASTER, NO_DIFFERENCE, NOT_ENOUGH, SLOWER
+from bench.stats.table_verdicts import EQUAL, FASTER, NO_WINNER, SLOWER
 
 LEVEL = family_level(1)
 CLEAR = {
@@ -65,7 +65,7 @@ def test_less_than_six_rounds_have_no_verdict() -> None:
 
 
 def test_what_the_merged_percentiles_do_not_show_is_not_called() -> None:
-    for ratio, word in ((1.2, SLOWER), (1.03, NOT_ENOUGH), (0.5, NOT_ENOUGH)):
+    for ratio, word in ((1.2, SLOWER), (1.03, NO_WINNER), (0.5, NO_WINNER)):
         found = differences_of(CLEAR, {"a": 0.005, "b": 0.005 * ratio}, LEVEL)
         assert found["b", "a"].word == word
 
@@ -73,7 +73,7 @@ def test_what_the_merged_percentiles_do_not_show_is_not_called() -> None:
 def test_less_than_what_a_tool_may_be_wrong_by_is_no_difference() -> None:
     alike = {"a": CLEAR["a"], "b": {turn: value * 1.03 for turn, value in CLEAR["a"].items()}}
     alike["b"][3] *= 1.002
-    assert differences_of(alike, {"a": 0.005, "b": 0.00515}, LEVEL)["b", "a"].word == NO_DIFFERENCE
+    assert differences_of(alike, {"a": 0.005, "b": 0.00515}, LEVEL)["b", "a"].word == EQUAL
 
 
 def test_interval_is_around_the_merged_value() -> None:

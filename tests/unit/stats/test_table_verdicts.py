@@ -14,9 +14,9 @@ from bench.stats.estimates import Interval
 from bench.stats.table_family import _quantiles, half_widths, look_levels, projected_rounds
 from bench.stats.table_fit import Observation, TableFit, fit_table
 from bench.stats.table_verdicts import (
+    EQUAL,
     FASTER,
-    NO_DIFFERENCE,
-    NOT_ENOUGH,
+    NO_WINNER,
     SLOWER,
     RankedService,
     differences,
@@ -73,7 +73,7 @@ def test_swapping_two_services_only_turns_the_sign() -> None:
     for i, j in combinations(fit.services, 2):
         assert (family[i, j].low, family[i, j].high) == (-family[j, i].high, -family[j, i].low)
         one, other = found[i, j], found[j, i]
-        assert {one.word, other.word} in ({FASTER, SLOWER}, {NO_DIFFERENCE}, {NOT_ENOUGH})
+        assert {one.word, other.word} in ({FASTER, SLOWER}, {EQUAL}, {NO_WINNER})
         assert one.estimate == -other.estimate and one.more_rounds == other.more_rounds
 
 
@@ -98,23 +98,23 @@ def test_words_follow_their_intervals() -> None:
     assert found["s03", "s00"].word == FASTER and found["s00", "s03"].word == SLOWER
     same = found["s00", "s01"]
     alone = fit.contrast("s00", "s01")
-    assert same.word == NO_DIFFERENCE and alone is not None
+    assert same.word == EQUAL and alone is not None
     assert same.interval == alone.interval(LEVEL) and same.half_width > (same.interval.high - same.interval.low) / 2
-    assert all(one.more_rounds == 0 for one in found.values() if one.word != NOT_ENOUGH)
-    assert settled(found, fit) == all(one.word != NOT_ENOUGH for one in found.values())
+    assert all(one.more_rounds == 0 for one in found.values() if one.word != NO_WINNER)
+    assert settled(found, fit) == all(one.word != NO_WINNER for one in found.values())
 
 
 def test_a_small_difference_is_none_however_sure() -> None:
     fit = fitted([0.0, 0.015, 0.3], 0.001)
     assert family_intervals(fit, LEVEL)["s01", "s00"].low > 0
-    assert differences(fit, LEVEL)["s01", "s00"].word == NO_DIFFERENCE
+    assert differences(fit, LEVEL)["s01", "s00"].word == EQUAL
     assert differences(fit, LEVEL, least=0.01)["s01", "s00"].word == FASTER
-    assert differences(fit, LEVEL, margin=0.01)["s01", "s00"].word == NOT_ENOUGH
+    assert differences(fit, LEVEL, margin=0.01)["s01", "s00"].word == NO_WINNER
 
 
 def test_what_is_open_says_how_many_rounds_it_needs() -> None:
     found = differences(fitted([0.0, 0.03, 0.03], 0.05), LEVEL)["s01", "s00"]
-    assert found.word == NOT_ENOUGH
+    assert found.word == NO_WINNER
     called = 8 * (found.half_width / abs(found.estimate)) ** 2
     assert 1 <= found.more_rounds <= max(1, math.ceil(called) - 8)
     assert found.detectable > found.half_width
@@ -175,7 +175,7 @@ def test_a_service_with_a_single_round_has_no_rank_and_hides_no_other() -> None:
 def test_one_round_decides_nothing() -> None:
     fit = fitted([0.0, 0.5, 1.0], 0.01, rounds=1)
     found = differences(fit, LEVEL)
-    assert {one.word for one in found.values()} == {NOT_ENOUGH}
+    assert {one.word for one in found.values()} == {NO_WINNER}
     assert all(one.more_rounds == math.inf == one.detectable for one in found.values())
     assert [row.tier for row in ranked(fit)] == [1, 1, 1]
 

@@ -107,7 +107,7 @@ def test_what_left_on_time_is_valid(tmp_path: Path) -> None:
 def test_what_left_late_is_not_the_asked_load(tmp_path: Path) -> None:
     record = judged(tmp_path, attack(lambda number: 30 if number % 50 == 1 else 0, lambda _: 2.0))
     (cause,) = record.causes
-    assert cause.cause == "not the asked load"
+    assert cause.cause == "load not as requested"
     assert (
         "the client was late by 30 ms (p99), 30 ms at most, 2.00% of requests by more than 1 ms, 5 in flight at once"
         in cause.detail
@@ -131,7 +131,7 @@ def test_lag_counts_by_what_it_does_to_the_percentiles(
     late_ms: float, took_ms: float, one_in: int, found: bool, tmp_path: Path
 ) -> None:
     late = attack(lambda number: late_ms if number and number % one_in == 0 else 0, lambda _: took_ms)
-    assert ([cause.cause for cause in judged(tmp_path, late).causes] == ["not the asked load"]) == found
+    assert ([cause.cause for cause in judged(tmp_path, late).causes] == ["load not as requested"]) == found
 
 
 def test_a_load_that_falls_behind_is_found_by_its_end(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_workers_that_are_all_in_use_are_told_apart(tmp_path: Path) -> None:
     assert judged(tmp_path / "enough", open_ones, 210).valid
     (cause,) = judged(tmp_path / "short", open_ones, 200).causes
     assert (cause.cause, cause.detail) == (
-        "not the asked load",
+        "load not as requested",
         "all 200 of vegeta's workers were in use: requests that were due then were not sent",
     )
 

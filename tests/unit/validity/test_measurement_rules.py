@@ -58,9 +58,9 @@ def test_errors_are_one_in_a_thousand_at_most(line: dict[str, Any], share: float
         (WRK | {"connections": 6, "duration_s": 3.0}, "wrk/timeouts", 12, "errors: 12 of 12 attempts"),
         (WRK | {"connections": 4, "duration_s": 1.0}, "wrk/zero-requests-hang", 0, "errors: none of"),
         (WRK | {"connections": 8, "duration_s": 2.0}, "wrk/hang-every-4th", None, "arithmetic: "),
-        (WRK | {"connections": 4, "duration_s": 10.0}, "wrk/sigint-mid-run", None, "not the asked load: "),
-        (HEY | {"connections": 4, "count": 10**6}, "hey/sigint-mid-run", None, "not the asked load: "),
-        (AB | {"connections": 4, "count": 10**5}, "ab/sigint-mid-run", None, "not the asked load: "),
+        (WRK | {"connections": 4, "duration_s": 10.0}, "wrk/sigint-mid-run", None, "load not as requested: "),
+        (HEY | {"connections": 4, "count": 10**6}, "hey/sigint-mid-run", None, "load not as requested: "),
+        (AB | {"connections": 4, "count": 10**5}, "ab/sigint-mid-run", None, "load not as requested: "),
     ],
 )
 def test_real_outputs_have_their_causes(
@@ -102,19 +102,19 @@ def test_vegeta_names_the_fault_in_its_errors(tmp_path: Path) -> None:
 @pytest.mark.parametrize("seconds, found", [(4.95, False), (4.8, True), (5.4, False), (5.6, True)])
 def test_the_duration_is_the_asked_one(seconds: float, found: bool, tmp_path: Path) -> None:
     record = judged(tmp_path, WRK, output_of(WRK | {"duration_s": seconds}, 4000).replace("Running 6s", "Running 5s"))
-    assert ("not the asked load" in causes(record)) == found
+    assert ("load not as requested" in causes(record)) == found
 
 
 def test_hey_rounds_a_count_to_its_connections(tmp_path: Path) -> None:
     record = judged(tmp_path, COUNTED, sample("hey/rounding-n205-c50"))
-    assert causes(record) == ["not the asked load"]
+    assert causes(record) == ["load not as requested"]
     assert record.causes[0].detail == "200 requests instead of 205 (hey sends 4 on each of 50 connections)"
     assert judged(tmp_path, COUNTED | {"count": 200}, sample("hey/rounding-n205-c50")).valid
 
 
 def test_wrk_gives_each_thread_the_quotient(tmp_path: Path) -> None:
     odd = WRK | {"connections": 65, "threads": 2}
-    assert causes(judged(tmp_path, odd, output_of(odd, 4000))) == ["not the asked load"]
+    assert causes(judged(tmp_path, odd, output_of(odd, 4000))) == ["load not as requested"]
     even = WRK | {"threads": 2}
     assert judged(tmp_path, even, output_of(even, 4000)).valid
 
@@ -122,20 +122,20 @@ def test_wrk_gives_each_thread_the_quotient(tmp_path: Path) -> None:
 @pytest.mark.parametrize("line", [WRK, AB], ids=["wrk", "ab"])
 def test_the_connections_are_the_asked_ones(line: dict[str, Any], tmp_path: Path) -> None:
     text = output_of(line, 4000)
-    assert causes(judged(tmp_path, line | {"connections": line["connections"] - 1}, text)) == ["not the asked load"]
+    assert causes(judged(tmp_path, line | {"connections": line["connections"] - 1}, text)) == ["load not as requested"]
 
 
 @pytest.mark.parametrize("sent, found", [(497, False), (493, True), (503, False), (507, True)])
 def test_an_open_loop_sends_what_was_asked(sent: float, found: bool, tmp_path: Path) -> None:
     record = judged(tmp_path, VEGETA, output_of(VEGETA, sent))
-    assert causes(record) == (["not the asked load"] if found else [])
+    assert causes(record) == (["load not as requested"] if found else [])
     assert record.sent_rate == pytest.approx(sent, rel=1e-3)
 
 
 @pytest.mark.parametrize("rps, found", [(3000, False), (8050, False), (8200, True)])
 def test_the_rate_of_a_closed_loop_is_a_ceiling(rps: float, found: bool, tmp_path: Path) -> None:
     line = entry(tool="hey", level="c100r8000")
-    assert causes(judged(tmp_path, line, output_of(line, rps))) == (["not the asked load"] if found else [])
+    assert causes(judged(tmp_path, line, output_of(line, rps))) == (["load not as requested"] if found else [])
 
 
 @pytest.mark.parametrize("opened, found", [(3896, False), (3895, True), (64, True), (None, False)])
@@ -144,7 +144,7 @@ def test_a_service_that_keeps_connections_is_not_measured_as_one_that_closes_the
 ) -> None:
     line = entry(level="c64close", duration_s=1.0, keepalive=False)
     record = judged(tmp_path, line, output_of(line, 4000), tool={"opened": opened})
-    assert causes(record) == (["not the asked load"] if found else [])
+    assert causes(record) == (["load not as requested"] if found else [])
     if found:
         words = "connections opened for 4000 requests: the service does not close them, although wrk asks for it"
         assert record.causes[0].detail == f"{opened} {words}"

@@ -14,7 +14,7 @@ from golden import Said, cases, same_as
 from bench.analysis.events import EventCell, event_table
 from bench.records.event import Ended, EventRecord, Fate, Point
 from bench.run.facts import RunFacts, run_facts_of
-from bench.stats.event_counts import NOT_ENOUGH
+from bench.stats.table_verdicts import NO_WINNER
 from bench.words.event_cells import cell_words
 from bench.words.events import MOST_SENTENCES, ToldEvents, tell_events
 
@@ -292,7 +292,7 @@ def findings_of_events() -> Said:
         "alone": rounds_of(event("a", lost=5)),
         "alone, in unequal windows": [event("a", round=1, lost=5), event("a", round=2, sent=600)],
         "alone, in nearly equal windows": [event("a", round=1, lost=5), event("a", round=2, lost=2, sent=1040)],
-        "not enough data": rounds_of(event("a", lost=5), event("b", lost=2), event("c")),
+        "no winner": rounds_of(event("a", lost=5), event("b", lost=2), event("c")),
         "many lose": rounds_of(
             *(
                 event(name, "rolling", "behind nginx", lost=lost)
@@ -509,11 +509,11 @@ def test_a_service_that_takes_longer_does_not_lose_less() -> None:
     slow = rounds_of(event("granian", sent=2000, lost=200), rounds=10)
     (row,) = event_table([*quick, *slow]).rows
     (one,) = row.contrasts
-    assert one.verdict == NOT_ENOUGH and one.p == 1.0
+    assert one.verdict == NO_WINNER and one.p == 1.0
     assert row.cells[one.a].counts_in(20.0) == row.cells[one.b].counts_in(20.0)
     (row,) = event_table([*quick, *(replace(record, window_s=10.0, rate=200.0) for record in slow)]).rows
     # With windows of equal length and twice as many requests, it does lose a smaller share.
-    assert row.contrasts[0].verdict != NOT_ENOUGH
+    assert row.contrasts[0].verdict != NO_WINNER
 
 
 def test_a_service_that_never_came_back_lost_what_a_longer_window_would_have_sent() -> None:

@@ -38,7 +38,7 @@ from bench.words.runs import Now, Then, since_then
 from bench.words.setup import machines_words, package_facts
 
 GOLDEN = Path(__file__).with_name("golden")
-NO_VERDICT = "not enough data"
+NO_VERDICT = "no winner"
 
 
 def expected(folder: Path) -> Said:

@@ -101,7 +101,7 @@ def order() -> Said:
 
 def unsure(found: Ranking, *pairs: str) -> Ranking:
     """The ranking, without a verdict on these pairs."""
-    wide: dict[str, Any] = {"verdict": "not enough data", "interval": (-0.3, 0.2), "smallest_visible": 0.4}
+    wide: dict[str, Any] = {"verdict": "no winner", "interval": (-0.3, 0.2), "smallest_visible": 0.4}
     contrasts = (replace(one, **wide) if one.a + one.b in pairs else one for one in found.contrasts)
     return replace(found, contrasts=tuple(contrasts))
 
@@ -261,7 +261,7 @@ def ladders() -> Said:
     """Releases of one package."""
     speeds = {"27.0.1": 950.0, "9.0": 1000.0, "22.0.0": 1001.0, "23.0.0": 900.0}
     found, places = rungs({"1": 100, "2": 100.1, "3": 200})
-    contrasts = tuple(replace(one, verdict="not enough data") if one.b == "2" else one for one in found.contrasts)
+    contrasts = tuple(replace(one, verdict="no winner") if one.b == "2" else one for one in found.contrasts)
     return {
         "steps by CPU time": sentences_of(*rungs(speeds)),
         "steps by requests": sentences_of(*rungs({"1": 100, "2": 101, "3": 200}, GOODPUT)),

@@ -90,7 +90,7 @@ async function loadSources() {
   return text ? inflate(text).catch(() => null) : null;
 }
 
-/** The sentence on two services, given by their places in a ranking, and whether they are tied; null without one. */
+/** The sentence on two services, given by their places in a ranking, and whether neither is the winner; null without one. */
 function pairOf(ranking, one, other) {
   const found = pairs?.[JUDGED.indexOf(ranking)];
   if (!found || one === other) return null;
@@ -98,7 +98,7 @@ function pairOf(ranking, one, other) {
   const at = i * found.count - (i * (i + 1)) / 2 + j - i - 1;
   if (j >= found.count || found.words[at] === null) return null;
   const names = [ranking.labels[i], ranking.labels[j]];
-  return { tied: found.tied[at] === "t", words: filled(found.words[at], names) };
+  return { open: found.open[at] === "o", words: filled(found.words[at], names) };
 }
 
 /** A text of the report with its placeholders filled in. */

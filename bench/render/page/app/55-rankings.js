@@ -100,7 +100,7 @@ function tellThese(one) {
   }
 }
 
-/** Which of these places of a ranking is best, what is tied with it, and which is last. */
+/** Which of these places of a ranking is best, what may be, too, and which is last. */
 function orderWords(ranking, places) {
   const all = places.filter((place) => place < ranking.ranked);
   // Figures with a known cause lead no sentence.
@@ -111,11 +111,11 @@ function orderWords(ranking, places) {
   const [best, ...rest] = ranked;
   const last = ranked[ranked.length - 1];
   const name = (place) => ranking.labels[place];
-  const apart = rest.findIndex((place) => pairOf(ranking, best, place)?.tied === false);
-  const tied = (apart < 0 ? rest : rest.slice(0, apart)).map(name);
+  const apart = rest.findIndex((place) => pairOf(ranking, best, place)?.open === false);
+  const open = (apart < 0 ? rest : rest.slice(0, apart)).map(name);
   const pair = pairOf(ranking, best, last)?.words;
-  if (rest.length === 1 || tied.length === rest.length) return pair ? [`${pair}.`] : [];
-  const others = tied.length > 4 ? `${tied.slice(0, 4).join(", ")} and ${tied.length - 4} more` : tied.join(", ");
-  const first = said(tied.length ? "tied" : "best", { best: name(best), others });
+  if (rest.length === 1 || open.length === rest.length) return pair ? [`${pair}.`] : [];
+  const others = open.length > 4 ? `${open.slice(0, 4).join(", ")} and ${open.length - 4} more` : open.join(", ");
+  const first = said(open.length ? "open" : "best", { best: name(best), others });
   return [first, ...(pair ? [said("last", { last: name(last), pair })] : [])];
 }

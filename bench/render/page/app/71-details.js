@@ -44,7 +44,7 @@ function cellDetails(cell) {
       ["settings", cell.settings],
       ["start command", service.command && make("code", {}, service.command)],
       ["elsewhere, in the app's folder", service.elsewhere && make("code", {}, service.elsewhere)],
-      ["can wait at once", service.waits],
+      ["requests at once", service.waits],
       ["own default", service.own_default],
       ["app", service.entry ?? service.app],
       ["versions", [...(service.versions ?? []), service.python_build ?? service.missing?.python_build].join(", ")],

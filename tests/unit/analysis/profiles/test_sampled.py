@@ -125,7 +125,7 @@ def test_of_a_large_table_the_sides_of_the_called_contrasts_nearest_its_top_are_
     assert first.verdict in ("faster", "slower") and service_of("aiohttp") in (first.a, first.b)
     few = replace(ranking, rows=ranking.rows[:3])
     assert sampled_services(few) == [row.service for row in ranking.rows[:3]]
-    open_ones = tuple(replace(one, verdict="not enough data") for one in ranking.contrasts)
+    open_ones = tuple(replace(one, verdict="no winner") for one in ranking.contrasts)
     assert sampled_services(replace(ranking, contrasts=open_ones)) == chosen
 
 

@@ -31,11 +31,11 @@ def contrast(verdict: str, difference: float, low: float = -0.5, high: float = 0
         ("slower", -0.201, -0.3, "bad"),
         ("slower", -0.199, -0.3, "good"),
         ("slower", -0.03, -0.05, "good"),
-        ("no difference shown", -0.01, -0.02, "good"),
+        ("equal", -0.01, -0.02, "good"),
         ("faster", 0.3, 0.2, "good"),
-        ("not enough data", -0.01, -0.19, "good"),
-        ("not enough data", -0.01, -0.21, "skip"),
-        ("not enough data", 0.1, -1.0, "skip"),
+        ("no winner", -0.01, -0.19, "good"),
+        ("no winner", -0.01, -0.21, "skip"),
+        ("no winner", 0.1, -1.0, "skip"),
     ],
 )
 def test_a_commit_is_bad_from_half_of_the_whole_difference_on(
@@ -48,7 +48,7 @@ def test_a_commit_is_bad_from_half_of_the_whole_difference_on(
 
 
 def test_a_slowdown_too_small_to_be_called_is_bad_if_all_of_its_interval_is_beyond_the_half() -> None:
-    found = contrast("no difference shown", -0.019, -0.025, -0.013)
+    found = contrast("equal", -0.019, -0.025, -0.013)
     assert commit_verdict(found, False, -0.021) == "bad"
     assert commit_verdict(found, False, -0.04) == "skip"
 
@@ -57,17 +57,17 @@ def test_without_a_figure_a_commit_is_skipped_unless_it_is_the_good_one_that_has
     assert commit_words(Metric.CPU, None, "head: build failed", WHOLE) == "skip: head: build failed"
     assert commit_words(Metric.CPU, contrast("slower", -0.4), "head: errors", WHOLE) == "skip: head: errors"
     assert commit_words(Metric.CPU, None, "good: build failed", WHOLE, good_failed=True) == "abort: good: build failed"
-    assert commit_words(Metric.CPU, None, "", WHOLE) == "skip: not enough data"
+    assert commit_words(Metric.CPU, None, "", WHOLE) == "skip: no winner"
 
 
-@pytest.mark.parametrize("verdict", ["faster", "no difference shown", "not enough data"])
+@pytest.mark.parametrize("verdict", ["faster", "equal", "no winner"])
 def test_what_is_not_slower_is_not_bisected(verdict: str) -> None:
     assert whole_difference(Metric.CPU, contrast("slower", -0.4), "") == -0.4
     with pytest.raises(UserError, match=rf"nothing to bisect: .*: {verdict}: .*1.0 %"):
         whole_difference(Metric.CPU, contrast(verdict, -0.01), "")
     with pytest.raises(UserError, match="cannot be compared: bad: build failed"):
         whole_difference(Metric.CPU, contrast("slower", -0.4), "bad: build failed")
-    with pytest.raises(UserError, match=r"nothing to bisect: .*: not enough data$"):
+    with pytest.raises(UserError, match=r"nothing to bisect: .*: no winner$"):
         whole_difference(Metric.CPU, None, "")
 
 

@@ -36,7 +36,7 @@ from bench.records.record import Cause, Record
 from bench.run.facts import PlannedTable
 from bench.stats.estimates import Interval
 from bench.stats.table_fit import TableFit
-from bench.stats.table_verdicts import FASTER, NO_DIFFERENCE, NOT_ENOUGH, SLOWER, Difference, differences
+from bench.stats.table_verdicts import EQUAL, FASTER, NO_WINNER, SLOWER, Difference, differences
 from bench.tools.levels import Level
 
 FIVE = {"gunicorn-gevent-flask": 1900, "gunicorn-sync-flask": 1000, "uvicorn-asgi": 5400, "aiohttp": 5380}
@@ -82,7 +82,7 @@ def test_five_services_have_their_order_their_tiers_and_their_differences() -> N
     assert len(verdicts) == 10
     assert verdicts["gunicorn-gevent-flask", "gunicorn-sync-flask"] == "slower"
     assert verdicts["gunicorn-gevent-flask", "uvicorn-asgi"] == "faster"
-    tie = next(one for one in found.contrasts if one.verdict == "no difference shown")
+    tie = next(one for one in found.contrasts if one.verdict == "equal")
     assert tie.interval is not None and -0.03 < tie.interval[0] < tie.interval[1] < 0.03
     tied = next(row for row in found.rows if row.rank == 2)
     assert tied.smallest_visible == tie.smallest_visible and found.rows[0].smallest_visible is None
@@ -97,13 +97,13 @@ def test_twice_the_same_service_is_never_told_apart() -> None:
         for seed in range(20)
         for verdict in verdicts_of(ranking_of({"aiohttp": 5000, "tornado": 5000}, 8, seed=seed)).values()
     ]
-    assert len(words) == 20 and set(words) == {"no difference shown"}
+    assert len(words) == 20 and set(words) == {"equal"}
 
 
 def test_noise_alone_is_no_difference_and_hides_no_figure() -> None:
     for seed in range(10):
         found = ranking_of(dict.fromkeys(FIVE, 4000), 12, spread=0.25, noise=0.2, seed=seed)
-        assert set(verdicts_of(found).values()) == {"not enough data"}
+        assert set(verdicts_of(found).values()) == {"no winner"}
         assert {row.tier for row in found.rows} == {1}
         assert all(row.goodput and row.cpu_us and row.rank for row in found.rows)
         assert all(one.smallest_visible and one.smallest_visible > 0.1 for one in found.contrasts)
@@ -151,7 +151,7 @@ def test_noise_of_the_host_is_no_cause_and_the_load_generators_limit_makes_reque
     waiting = ranking_of(FIVE, 8, waits=True, changes={"aiohttp": {"causes": BOUND}})
     assert rows_of(waiting)["aiohttp"].rank and rows_of(waiting)["aiohttp"].lower_bound
     verdicts = verdicts_of(waiting)
-    assert verdicts["uvicorn-asgi", "aiohttp"] == NOT_ENOUGH and verdicts["gunicorn-sync-flask", "aiohttp"] == FASTER
+    assert verdicts["uvicorn-asgi", "aiohttp"] == NO_WINNER and verdicts["gunicorn-sync-flask", "aiohttp"] == FASTER
 
 
 @pytest.mark.parametrize("changes", [{"waits": True}, {"changes": {"tornado": {"cpu_s": None}}}])
@@ -185,7 +185,7 @@ def test_before_the_first_look_there_are_figures_and_no_verdict() -> None:
         told = told_of(FIVE, rounds)
         found = told.ranking
         assert (found.look, found.settled, found.rounds) == (None, False, rounds)
-        assert set(verdicts_of(found).values()) == {"not enough data"}
+        assert set(verdicts_of(found).values()) == {"no winner"}
         assert all(row.goodput and row.cpu_us and row.rank and row.tier is None for row in found.rows)
         assert all(row.interval is None for row in found.rows)
         words = "round" if rounds == 1 else "rounds"
@@ -368,7 +368,7 @@ def test_a_speed_that_the_load_generator_limits_is_a_lower_bound() -> None:
     assert words == {
         ("aiohttp", "tornado"): FASTER,
         ("aiohttp", "uvicorn-asgi"): FASTER,
-        ("tornado", "uvicorn-asgi"): NOT_ENOUGH,
+        ("tornado", "uvicorn-asgi"): NO_WINNER,
     }
     row = rows_of(found)["tornado"]
     assert row.lower_bound and row.remarks == (ByLoadgen(12, 12, "as made up"),)
@@ -388,7 +388,7 @@ def test_what_an_idle_service_may_have_lost_to_other_programs_is_in_its_interval
         return found
 
     (contrast,) = called(0.13).contrasts
-    assert contrast.verdict == NOT_ENOUGH and contrast.interval is not None and contrast.smallest_visible is not None
+    assert contrast.verdict == NO_WINNER and contrast.interval is not None and contrast.smallest_visible is not None
     assert contrast.interval[0] < 0 < contrast.interval[1] and contrast.smallest_visible > 0.08
     assert called(0.13).credit == pytest.approx(0.08, abs=0.005)
     # A busy server has certainly lost the CPU time that others took.
@@ -430,9 +430,9 @@ def test_a_difference_that_only_the_credit_makes_is_not_called() -> None:
     called = Difference("a", "b", FASTER, 0.05, Interval(0.03, 0.07, 0.95), 0.02, 0.0, 0.03)
     assert without_credit(called, 0.0, 0.02).word == FASTER
     # What was served differs by less than counts as a difference, and by no more than noise.
-    assert without_credit(called, 0.035, 0.0).word == NOT_ENOUGH
+    assert without_credit(called, 0.035, 0.0).word == NO_WINNER
     small = replace(called, interval=Interval(0.045, 0.055, 0.95))
-    assert without_credit(small, 0.04, 0.0).word == NOT_ENOUGH
+    assert without_credit(small, 0.04, 0.0).word == NO_WINNER
 
 
 def test_the_first_tier_ends_where_a_service_is_shown_to_be_slower() -> None:
@@ -485,23 +485,23 @@ def test_a_service_beside_other_programs_is_not_said_to_wait(foreign: float, nam
     assert rows_of(found)["tornado"].remarks == ()
 
 
-ALIKE = Difference("a", "b", NO_DIFFERENCE, 0.0, Interval(-0.02, 0.02, 0.95), 0.03, 0.0, 0.05)
+ALIKE = Difference("a", "b", EQUAL, 0.0, Interval(-0.02, 0.02, 0.95), 0.03, 0.0, 0.05)
 """Its own interval is within 2 %, the simultaneous one within 3 %."""
 
 
 def test_no_difference_is_shown_only_if_it_holds_without_the_credit_too() -> None:
     told = [without_credit(ALIKE, credit, 0.0) for credit in (0.0, 0.005, 0.02)]
-    assert [one.word for one in told] == [NO_DIFFERENCE, NO_DIFFERENCE, NOT_ENOUGH]
+    assert [one.word for one in told] == [EQUAL, EQUAL, NO_WINNER]
     # Without a verdict it has the simultaneous interval, like every other pair.
     assert (told[-1].interval.low, told[-1].interval.high) == (pytest.approx(-0.05), pytest.approx(0.03))
 
 
 def test_how_much_faster_a_lower_bound_could_be_is_open() -> None:
     open_above = as_lower_bound(ALIKE, {"a"})
-    assert (open_above.word, open_above.interval.high) == (NOT_ENOUGH, math.inf)
+    assert (open_above.word, open_above.interval.high) == (NO_WINNER, math.inf)
     assert as_lower_bound(ALIKE, {"b"}).interval.low == -math.inf and as_lower_bound(ALIKE, {"c"}) == ALIKE
     faster = replace(ALIKE, word=FASTER, interval=Interval(0.1, 0.2, 0.95))
-    assert as_lower_bound(faster, {"a"}) == faster and as_lower_bound(faster, {"b"}).word == NOT_ENOUGH
+    assert as_lower_bound(faster, {"a"}) == faster and as_lower_bound(faster, {"b"}).word == NO_WINNER
 
 
 def test_at_a_rate_only_cpu_time_can_differ() -> None:
@@ -512,7 +512,7 @@ def test_at_a_rate_only_cpu_time_can_differ() -> None:
         for one in measured(dict.fromkeys(names, 500), 8, changes={"tornado": {"cpu_s": None}})
     ]
     (found,) = judge_tables(facts_of(table(map(service_of, names))), records)
-    assert found.metric is Metric.CPU and not any(one.verdict == NO_DIFFERENCE for one in found.contrasts)
+    assert found.metric is Metric.CPU and not any(one.verdict == EQUAL for one in found.contrasts)
 
 
 def test_the_cheapest_are_those_that_are_tied_with_the_first() -> None:
@@ -577,7 +577,7 @@ def test_requests_per_second_that_say_the_opposite_take_a_verdict_by_cpu_time_aw
     # It waits for something: it needs a tenth of the CPU time, and serves a tenth.
     records = measured({"aiohttp": 4000, "tornado": 400}, 8, noise=0.01, changes={"tornado": {"cpu_s": 2.5e-5}})
     (found,) = judge_tables(facts_of(table(map(service_of, ("aiohttp", "tornado")))), records)
-    assert (found.metric, found.contrasts[0].verdict) == (Metric.CPU, NOT_ENOUGH)
+    assert (found.metric, found.contrasts[0].verdict) == (Metric.CPU, NO_WINNER)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from bench.run.facts import RunFacts
 from bench.tools.levels import Level
 
 COSTS_US = {"uvicorn-asgi": 100.0, "aiohttp": 101.0, "gunicorn-sync-flask": 300.0}
-LATE = Cause("not the asked load", "late by 9 ms")
+LATE = Cause("load not as requested", "late by 9 ms")
 
 
 def windows(level: str, rounds: Sequence[int], **changes: Any) -> list[Record]:

@@ -199,8 +199,8 @@ def test_lines_of_verdicts_name_rate_and_reason() -> None:
     assert len(pairs) == 3 and {one["verdict"] for one in pairs} <= {
         "faster",
         "slower",
-        "no difference shown",
-        "not enough data",
+        "equal",
+        "no winner",
     }
     assert json.dumps(lines)
 
