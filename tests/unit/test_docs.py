@@ -121,7 +121,39 @@ def test_what_decides_across_modules_is_a_short_table() -> None:
 
 
 def test_the_readme_is_short() -> None:
-    assert len((ROOT / "README.md").read_text().splitlines()) <= 120
+    text = (ROOT / "README.md").read_text()
+    assert len(text.splitlines()) <= 70 and len(text.split()) <= 700
+
+
+def test_the_figures_of_the_readme_are_in_the_reports_that_it_names() -> None:
+    text = (ROOT / "README.md").read_text()
+    found = re.findall(r"^- \*\*.+:\*\* ((?:.+\n)+?.*)\[.+\]\((results/published/.+/report\.md)\)", text, re.MULTILINE)
+    assert len(found) == 3
+    for words, report in found:
+        figures = re.findall(r"\d[\d,.]*(?: %| times| ms)", words) + re.findall(r"none of [\d,]+\d", words)
+        assert figures and not [figure for figure in figures if figure not in (ROOT / report).read_text()], report
+
+
+@pytest.mark.parametrize(("page", "run"), [("start", "shop-fastapi"), ("read-a-result", "quick")])
+def test_what_a_page_quotes_of_a_run_is_in_its_report(page: str, run: str) -> None:
+    text = (ROOT / f"docs/{page}.md").read_text()
+    report = (ROOT / f"results/published/{run}/report.md").read_text()
+    quotes = [re.sub(r"\n?> ", " ", quote).strip() for quote in re.findall(r"(?:^> .+\n)+", text, re.MULTILINE)]
+    assert quotes and not [quote for quote in quotes if quote not in report]
+    rows = [_cells(line) for line in text.splitlines() if re.match(r"\| \d \| ", line)]
+    theirs = [_cells(line) for line in report.splitlines() if line.startswith("| ")]
+    assert len(rows) >= 4
+    for row in rows:
+        assert any(row[1] in other and all(_begins(cell, other) for cell in row) for other in theirs), row
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def _begins(cell: str, cells: list[str]) -> bool:
+    """Whether one of these cells begins with this one, such as a mean without its interval."""
+    return any(other == cell or other.startswith(f"{cell} ") for other in cells)
 
 
 def test_what_is_not_there_is_found() -> None:
