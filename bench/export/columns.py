@@ -156,8 +156,9 @@ def rows(run: str, records: Iterable[Record], verdicts: Mapping[Key, AgainstBest
 
 
 def table() -> str:
-    """The columns as a Markdown table, for docs/exports.md."""
-    lines = ((f"`{c.name}`", c.type, c.field.unit, c.field.text) for c in COLUMNS)
+    """The columns that are no fields of a record (the schema has these), as a Markdown table for docs/exports.md."""
+    fields = {*FIELDS, *(_part(name, key) for name, keys in PARTS.items() for key in keys)}
+    lines = ((f"`{c.name}`", c.type, c.field.unit, c.field.text) for c in COLUMNS if c.name not in fields)
     return markdown_table(("column", "type", "unit", "description"), lines) + "\n"
 
 

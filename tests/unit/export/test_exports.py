@@ -184,7 +184,7 @@ def _read(text: str | None, kind: str) -> Any:
 def test_the_line_in_the_docs_answers_its_question(
     a_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (question,) = re.findall(r'^duckdb -c "(.*run.parquet.*)"', DOC.read_text(), re.MULTILINE)
+    (question,) = re.findall(r'^duckdb -c "([^"]*run\.parquet[^"]*)"', DOC.read_text(), re.MULTILINE)
     monkeypatch.chdir(tmp_path)
     Path("run.parquet").write_bytes(exported("parquet", a_run))
     with duckdb.connect() as database:
@@ -283,9 +283,13 @@ def test_benchstat_reads_it(a_run: Path, tmp_path: Path) -> None:
 
 
 def test_the_documented_columns_are_complete() -> None:
+    """The schema has the fields of a record, and the page the columns that are none."""
     text = DOC.read_text()
     made = re.sub(r"(?s)(<!-- from .*? -->\n\n).*?(\n?<!-- end -->)", rf"\1{re.escape(table())}\2", text)
     same_as(DOC, made.replace("\\", ""))
+    fields = json.loads((ROOT / "docs/records.schema.json").read_text())["properties"]
+    parts = {column.name for column in COLUMNS if re.match(r"(latency|lag)_.+_s$", column.name)}
+    assert {column.name for column in COLUMNS} <= {*fields, *parts, *re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)}
 
 
 @pytest.mark.parametrize(

@@ -146,7 +146,7 @@ def test_exports_have_a_row_for_each_event(folder: Path) -> None:
 def test_the_question_in_the_docs_finds_the_figures_of_an_event(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (question,) = re.findall(r'^duckdb -c "(.*events.parquet.*)"', DOC.read_text(), re.MULTILINE)
+    (question,) = re.findall(r'^duckdb -c "([^"]*events\.parquet[^"]*)"', DOC.read_text(), re.MULTILINE)
     after = {"a": (0.3, 0.5, 0.4), "b": (31.0, None, 30.0)}
     records = [
         event(name, "killed", round=number, extras={"restored_s": restored_s})
