@@ -183,10 +183,13 @@ def as_json(message: Any) -> dict[str, Any]:
 
 def facts_of(run: Mapping[str, Any]) -> tuple[dict[str, Service], OwnApp | None]:
     """The services of a run and a user's own app, from its run.json; MessageError if that is malformed."""
-    services, app = run.get("services"), run.get("own_app")
-    if not isinstance(services, dict):
+    entries, app = run.get("services"), run.get("own_app")
+    if not isinstance(entries, dict):
         raise MessageError(f"{RUN_JSON} has no services; start a new run")
-    return {name: message(Service, entry) for name, entry in services.items()}, message(OwnApp, app) if app else None
+    services = {name: message(Service, entry) for name, entry in entries.items()}
+    if lacking := [name for name, service in services.items() if not (service.image or service.url)]:
+        raise MessageError(f"{RUN_JSON}: {lacking[0]} has no image; start a new run")
+    return services, message(OwnApp, app) if app else None
 
 
 def step_of(data: Mapping[str, Any]) -> Step:

@@ -151,12 +151,20 @@ def test_an_archive_that_is_cut_is_one_line_and_leaves_nothing() -> None:
     assert list(Path("results/.published").iterdir()) == []
 
 
-@pytest.mark.parametrize("file", ["plan.jsonl", "run.json"])
-def test_a_run_whose_plan_was_edited_does_not_go_on(file: str, capsys: Capture) -> None:
+@pytest.mark.parametrize(
+    ("file", "services"),
+    [
+        ("plan.jsonl", {}),
+        ("run.json", {"x]=1); touch pwned; y=([z": None}),
+        ("run.json", {"a": {}}),
+        ("run.json", None),
+    ],
+)
+def test_a_run_whose_plan_was_edited_does_not_go_on(file: str, services: object, capsys: Capture) -> None:
     folder = Path("results/a-run")
     facts = json.loads((folder / "run.json").read_text())
     if file == "run.json":
-        (folder / file).write_text(json.dumps(facts | {"services": {"x]=1); touch pwned; y=([z": None}}))
+        (folder / file).write_text(json.dumps(facts | {"services": services}))
     else:
         (folder / "run.json").write_text(json.dumps(facts | {"sha256": {"plan.jsonl": "0" * 64}}))
     assert main(["resume", "--run=a-run"]) == 2
