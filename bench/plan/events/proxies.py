@@ -69,7 +69,7 @@ PROXIES: Mapping[str, Kind] = MappingProxyType(
 IDLE_OF_PROXIES: Mapping[str, float] = MappingProxyType(
     {"nginx": 60.0, "AWS Application Load Balancer": 60.0, "Caddy": 120.0, "Envoy": 3600.0}
 )
-"""Default seconds after which proxies close an idle connection to a server (sources in docs/events.md).
+"""Default seconds after which proxies close an idle connection to a server (sources in docs/deploying.md).
 
 A server that closes it sooner may do so while a request is on its way.
 """
