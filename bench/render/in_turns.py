@@ -366,7 +366,7 @@ def _waiting(told: ToldRanking) -> Iterator[str]:
     yield (
         "Requests at once: how many can be blocked (on I/O) at the same time. N threads: the size of the pool,"
         " the same for all; = workers: one per worker, not configurable. Own default: per"
-        " worker, without this project's flags (docs/catalogue.md has the sources)."
+        " worker, without this project's flags (sources: services/servers)."
     )
     connections = told.ranking.level.connections
     most = max((found.total or 0 for found in told.waits.values() if found.threads), default=0)

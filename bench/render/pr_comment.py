@@ -324,7 +324,7 @@ def verdict_comment(
     head = [f"### {plural(len(every), 'comparison')}: {by_kind}", "", f"Run {code(run)}: {sides}, measured in turns."]
     unknown = len(rows[INVALID]) + len(rows[NO_WINNER])
     if unknown:
-        head += ["`invalid` and `no winner` are not verdicts: whether these services differ is unknown."]
+        head += ["`invalid`: a side has no figure. `no winner`: the data do not decide."]
     lost = dict.fromkeys(name for row in every for name in row.failed)
     head += [f"Not measured: {code(name)}, {code(absent[name])}." for name in [*lost][: MOST_ROWS[0]]]
     violations = {policy: sum(violated_by(policy, row) for row in every) for policy in policies}
@@ -334,7 +334,7 @@ def verdict_comment(
     def body(most: int) -> list[str]:
         folded = _table(COLUMNS, same, most, where)
         if folded:
-            folded = ["", f"<details><summary>{len(same)} with {EQUAL}</summary>", *folded, "", "</details>"]
+            folded = ["", f"<details><summary>{len(same)} {EQUAL}</summary>", *folded, "", "</details>"]
         return [*head, *_table(COLUMNS, first, most, where), *folded]
 
     foot = [_policy_line(policy, count, unknown) for policy, count in violations.items()]
