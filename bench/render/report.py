@@ -40,6 +40,7 @@ from bench.words.events import ToldEvents
 from bench.words.own_app import elsewhere, own_app_answers, own_app_choices
 from bench.words.setup import (
     already_running,
+    condition_words,
     machines_words,
     package_facts,
     side_by_side,
@@ -72,7 +73,7 @@ class Report:
         stacks = {name: one.stack for name, one in facts.services.items()}
         sampled = [*zip(told, profiles, strict=True)] if profiles else []
         unknown = dict.fromkeys(one.missing["command"] for one in services.values() if "command" in one.missing)
-        self.title = facts.name
+        self.title, self.condition = facts.name, condition_words(facts)
         self.source, self.findings, self.reference = source, findings, reference
         self.judged = any(one.look is not None for one in rankings)
         self.facts = [

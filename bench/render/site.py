@@ -22,6 +22,7 @@ from bench.run.facts import RunFacts
 from bench.words.conclusions import ToldRanking
 from bench.words.events import ToldEvents
 from bench.words.names import level_words, wait_words
+from bench.words.setup import day_of, machine_words
 
 ANSWERS = "answers.json"
 """Beside a published run: its title and its answers."""
@@ -29,7 +30,6 @@ STYLES = ("page/style.css", "site.css")
 EVENTS = "What is lost at a deploy, a crash or an overload?"
 MOST_FINDINGS = 5
 """Of a run of events; its page has all."""
-_STARTED = re.compile(r"(\d{4})(\d\d)(\d\d)-\d{6}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +64,7 @@ class PublishedRun:
     @property
     def date(self) -> str:
         """The day in ISO 8601 format; empty if unknown."""
-        found = _STARTED.match(self.started)
-        return "-".join(found.groups()) if found else ""
+        return day_of(self.started)
 
     @property
     def family(self) -> str:
@@ -129,13 +128,6 @@ def published_run(name: str, facts: RunFacts, said: Mapping[str, Any], checked: 
         answers=tuple(Answer(**one) for one in said["answers"]),
         checked=checked,
     )
-
-
-def machine_words(facts: RunFacts) -> str:
-    """`AMD EPYC, 2 cores`."""
-    cpu = str(facts.host.get("cpu") or "CPU unknown").replace("(R)", "").replace("(TM)", "").removesuffix(" Processor")
-    cores = facts.host.get("cpus")
-    return f"{cpu}, {plural(cores, 'core')}" if isinstance(cores, int) else cpu
 
 
 def _answer(told: ToldRanking, facts: RunFacts, requests: str, own: str) -> Answer | None:

@@ -61,6 +61,7 @@ def terminal(report: Report, told: Sequence[ToldRanking], width: int = WIDTH, co
 
 
 def _answer(report: Report, told: Sequence[ToldRanking], width: int) -> Iterator[RenderableType]:
+    yield _text(report.condition, "dim")
     if report.events:
         yield from _events(report.events, width)
     for request, answer in report.own_app:

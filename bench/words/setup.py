@@ -2,14 +2,51 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 from bench.analysis.services import pairs_of
+from bench.core.formats import capital, listed, plural
 from bench.matrix.packages import normalised, versions_in
+from bench.plan.cpus import server_cpus
 from bench.plan.running import NO_CONTAINER, OWNED
 from bench.run.facts import Lanes, Machines, RunFacts, RunService
 from bench.run.reader import Run, ServiceFacts
 from bench.words.own_app import request_words
+
+_STARTED = re.compile(r"(\d{4})(\d\d)(\d\d)-\d{6}")
+
+
+def condition_words(facts: RunFacts) -> str:
+    """What every figure holds for: `One worker on one CPU of AMD EPYC, 2 cores; Python 3.13; 2026-11-28.`."""
+    ours = [service for service in facts.services.values() if not service.url]
+    workers = facts.knobs.get("WORKERS", "")
+    varied = any("WORKERS" in service.settings for service in ours)
+    count = server_cpus(facts.knobs)
+    who = "" if varied or not workers.isdecimal() or not ours else _counted(int(workers), "worker")
+    where = "" if count is None or not ours else _counted(count, "CPU")
+    on = " on ".join(filter(None, (who, where)))
+    pythons = sorted({service.python for service in ours if service.python}, key=lambda name: (len(name), name))
+    python = f"Python {listed(pythons)}" if pythons else ""
+    machine = f"{on} of {machine_words(facts)}" if on else machine_words(facts)
+    return capital("; ".join(filter(None, (machine, python, day_of(facts.run))))) + "."
+
+
+def _counted(count: int, word: str) -> str:
+    return f"one {word}" if count == 1 else plural(count, word)
+
+
+def machine_words(facts: RunFacts) -> str:
+    """`AMD EPYC, 2 cores`."""
+    cpu = str(facts.host.get("cpu") or "CPU unknown").replace("(R)", "").replace("(TM)", "").removesuffix(" Processor")
+    cores = facts.host.get("cpus")
+    return f"{cpu}, {plural(cores, 'core')}" if isinstance(cores, int) else cpu
+
+
+def day_of(run: str) -> str:
+    """The UTC day on which a run of this name began, in ISO 8601 format; empty if unknown."""
+    found = _STARTED.match(run)
+    return "-".join(found.groups()) if found else ""
 
 
 def machines_words(machines: Machines) -> str:

@@ -62,9 +62,8 @@ def test_answer_of_the_quick_preset(answer: Answer) -> None:
 def test_what_to_run_can_be_pasted_from_the_terminal() -> None:
     facts, told, services = own_app_run(app="a_package.with_a_long_name.application:application")
     chosen = own_app_choices(facts, [told], services)
-    report = cast(
-        Report, SimpleNamespace(events=None, own_app=(), own_app_choices=chosen, conclusions=(), knees=(), advice=())
-    )
+    empty = {"events": None, "own_app": (), "conclusions": (), "knees": (), "advice": (), "condition": "Here."}
+    report = cast(Report, SimpleNamespace(own_app_choices=chosen, **empty))
     text = terminal(report, [told])
     same_as(GOLDEN / "terminal-own-app.txt", text)
     pasted = text.replace("\\\n", "")
