@@ -96,12 +96,16 @@ def run_facts(
         "skipped": as_plain(plan.skips),
         **({"pairs": [list(pair) for pair in plan.pairs]} if plan.pairs else {}),
         **({"refs": plan.refs} if plan.refs else {}),
-        **({"defaults": defaults_facts(plan.services, settings)} if plan.events else {}),
+        **({"defaults": defaults_facts(plan.services, settings)} if plan.events or _own(plan) else {}),
     }
 
 
+def _own(plan: Plan) -> bool:
+    return any(service.framework.own for service in plan.services)
+
+
 def defaults_facts(services: Iterable[Service], settings: Mapping[str, str]) -> dict[str, dict[str, dict[str, Any]]]:
-    """For each service, its server's documented defaults that affect events, and the values given instead."""
+    """For each service, its server's documented defaults that affect events and deploys, and the values given instead."""
     return {
         s.name: {
             kind: {"value": default.value, "source": default.source, "given": started_with(s, kind.upper(), settings)}

@@ -15,11 +15,13 @@ from bench.core.formats import listed, megabytes, number
 from bench.matrix.flags import FLAGS, NONE
 from bench.matrix.packages import normalised
 from bench.matrix.start_command import Waits
+from bench.plan.cpus import server_cpus
 from bench.run.facts import AppFacts, RunFacts, RunService
 from bench.run.reader import ServiceFacts
 from bench.stats.table_verdicts import MARGIN
 from bench.words.changes import change_of
 from bench.words.conclusions import ToldRanking
+from bench.words.deployment import Deployment, label_of
 from bench.words.names import setting_words
 from bench.words.order import open_words
 from bench.words.picture import rate_words
@@ -176,6 +178,8 @@ class Choice:
     more: tuple[str, ...]
     knob: str
     other_numbers: str
+    deployment: Deployment | None = None
+    """How to deploy it; None without a command."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +261,24 @@ def _choice(facts: RunFacts, told: ToldRanking, services: Services, row: RankedR
     words = choice_words(facts, name)
     if waits:
         words += f"; requests at once: {waits_words(waits)}"
-    return Choice(f"{words}.", tuple(commands), tuple(more), *_other_numbers(facts, app, service, waits))
+    deployment = _deployment(facts, row, commands[-1]) if commands else None
+    return Choice(f"{words}.", tuple(commands), tuple(more), *_other_numbers(facts, app, service, waits), deployment)
+
+
+def _deployment(facts: RunFacts, row: RankedRow, command: str) -> Deployment:
+    app, service = facts.own_app or AppFacts(), facts.service(row.service)
+    paths = [target.request.partition(" ")[2] for target in app.targets if target.request.startswith("GET /")]
+    options = dict(zip(app.options, app.options[1:], strict=False))
+    return Deployment(
+        name=label_of(posixpath.basename(app.folder) or app.name),
+        command=command,
+        workers=service.settings.get("WORKERS") or facts.workers,
+        cpus=server_cpus(facts.knobs),
+        memory_bytes=row.memory_loaded_bytes,
+        path=next(iter(paths), "/"),
+        env_file=options.get("--env-file", ""),
+        grace=str(facts.defaults.get(row.service, {}).get("graceful", {}).get("value") or ""),
+    )
 
 
 def elsewhere(app: AppFacts, service: RunService, known: ServiceFacts) -> str | None:
