@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from bench.matrix.knobs import Reads
 from bench.matrix.model import Service
-from bench.plan.event import BEFORE_S, ENDED, NO_CASE, POOL, RESTORED, SWAPPED, Event, EventCase, Kind, easy
+from bench.plan.event import BEFORE_S, ENDED, NO_CASE, POOL, RESTORED, SWAPPED, Event, EventCase, Kind, Question, easy
 from driver.messages import Action
 
 IDLE = 16
@@ -48,7 +48,7 @@ def _struck(name: str, signal: str, most_s: float) -> Kind:
     """A signal to one of the workers, from which the server should recover."""
     action = Action(BEFORE_S, "signal", signal, "worker")
     event = easy(name, NO_CASE, most_s, actions=(action,), until=RESTORED, new_every=NEW_EVERY, apart_s=ONE_APART_S)
-    return Kind(f"SIG{signal} to one of four workers", "delay-50", (event,))
+    return Kind(f"SIG{signal} to one of four workers", "delay-50", (event,), question=Question.CRASH)
 
 
 PROCESSES: Mapping[str, Kind] = MappingProxyType(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from bench.plan.event import AROUND_S, BEFORE_S, OPENED_S, POOL, ROLLED, SWEPT, Event, EventCase, Kind, easy
+from bench.plan.event import AROUND_S, BEFORE_S, OPENED_S, POOL, ROLLED, SWEPT, Event, EventCase, Kind, Question, easy
 from driver.messages import Action
 
 PROXIES_BY_CASE = (("nginx", "nginx"), ("HAProxy", "haproxy"))
@@ -63,6 +63,7 @@ PROXIES: Mapping[str, Kind] = MappingProxyType(
                 )
                 for most_s in WATCHED_S
             ),
+            question=Question.IDLE,
         ),
     }
 )

@@ -20,7 +20,7 @@ from bench.analysis.profiles.sampled import Profile
 from bench.records.record import Record
 from bench.render.in_turns import WHY_NOTE
 from bench.render.page.data import page_data, pairs_data, sources_data
-from bench.render.page.events import event_parts
+from bench.render.page.events import event_parts, heat_map
 from bench.render.page.rankings import rankings_of
 from bench.render.page.windows import WindowDetails, compressed, parts
 from bench.render.report import Report
@@ -68,6 +68,7 @@ def html(
         answers=rankings_of(tables),
         flames=flames,
         event_parts=events,
+        heat=heat_map(report.events) if report.events else {},
         run=data["name"],
         data=json_block(data),
         pairs=_packed(pairs_data(tables)) if tables else "",

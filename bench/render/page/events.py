@@ -1,13 +1,16 @@
-"""A run's events for the page: each cell with its counts by round, and the timeline that it opens to."""
+"""A run's events for the page: a heat map, and each cell with its counts by round and the timeline that it opens to."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
-from bench.analysis.events import EventCell, EventRow
-from bench.core.formats import NOTHING, megabytes, milliseconds
+from bench.analysis.events import EventCell, EventRow, Kind
+from bench.core.formats import NOTHING, megabytes, milliseconds, size
+from bench.core.groups import grouped
+from bench.plan.events import EVENTS
 from bench.records.event import EventRecord, Fate
 from bench.render.page.windows import compressed
 from bench.render.text import rounded
@@ -17,6 +20,75 @@ from bench.words.events import ToldEvents, ToldRow
 
 MOST_BYTES = 1_500_000
 """The most that all timelines of a page may take; beyond it, each cell only has that of its worst round."""
+
+
+SEVERE = (0.001, 0.01, 0.1)
+"""Shares of lost requests from which a cell of the heat map is a shade darker."""
+GONE = len(SEVERE) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class HeatCell:
+    """One figure of an event on a service: `severity` from 0 to GONE, None without a count; `part`: what it opens to."""
+
+    text: str
+    severity: int | None
+    words: str
+    part: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class HeatRow:
+    """An event, with a cell for each service."""
+
+    name: str
+    load: str
+    differ: str
+    cells: tuple[HeatCell, ...]
+
+
+def heat_map(told: ToldEvents) -> dict[str, list[HeatRow]]:
+    """The rows by the question that their event answers, in the order of the events."""
+    count = len(told.table.services)
+    rows = (
+        (
+            row.row.event,
+            HeatRow(
+                row.name,
+                row.load,
+                row.differ,
+                tuple(
+                    _heat_cell(told, row, name, count * place + column)
+                    for column, name in enumerate(told.table.services)
+                ),
+            ),
+        )
+        for place, row in enumerate(told.rows)
+    )
+    groups = grouped(rows, lambda pair: str(EVENTS[pair[0]].question) if pair[0] in EVENTS else "Other events")
+    return {question: [row for _, row in pairs] for question, pairs in groups.items()}
+
+
+def _heat_cell(told: ToldEvents, row: ToldRow, name: str, part: int) -> HeatCell:
+    cell, words = row.row.cells.get(name), row.cells[name]
+    if cell is None:
+        return HeatCell(NOTHING, None, words.head, None)
+    text, severity = _figure(cell, words.head, words.mark)
+    return HeatCell(text, severity, f"{told.labels[name]}, {row.name}: {words.line()}", part)
+
+
+def _figure(cell: EventCell, head: str, mark: str) -> tuple[str, int | None]:
+    """The share of requests that were lost, or the word or share that stands for an event that is not about losses."""
+    if cell.kind is not Kind.COUNTED:
+        return ("n/a" if cell.kind is Kind.CANNOT else "?"), None
+    if cell.gone:
+        return "gone", GONE
+    if not head.startswith("lost "):
+        return " ".join(head.split()[:2]) if head[0].isdigit() else head.split()[0], 2 if mark == "bad" else 0
+    if not cell.lost:
+        return "0", 0
+    share = cell.lost / cell.sent
+    return (size(share) if share >= SEVERE[0] else "< 0.1 %"), 1 + sum(share >= least for least in SEVERE)
 
 
 def event_parts(told: ToldEvents) -> list[str]:
