@@ -324,7 +324,7 @@ def verdict_comment(
     head = [f"### {plural(len(every), 'comparison')}: {by_kind}", "", f"Run {code(run)}: {sides}, measured in turns."]
     unknown = len(rows[INVALID]) + len(rows[NO_WINNER])
     if unknown:
-        head += ["`invalid`: a side has no figure. `no winner`: the data do not decide."]
+        head += ["`invalid` and `no winner`: whether these services differ is unknown."]
     lost = dict.fromkeys(name for row in every for name in row.failed)
     head += [f"Not measured: {code(name)}, {code(absent[name])}." for name in [*lost][: MOST_ROWS[0]]]
     violations = {policy: sum(violated_by(policy, row) for row in every) for policy in policies}

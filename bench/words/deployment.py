@@ -1,4 +1,4 @@
-"""How to deploy a measured choice: a Compose service and a Kubernetes Deployment, with the CPUs and memory of the run."""
+"""A measured choice as a Compose service and as a Kubernetes Deployment, with the CPUs and memory of the run."""
 
 from __future__ import annotations
 

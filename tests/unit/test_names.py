@@ -14,7 +14,9 @@ VAGUE = frozenset({"one", "found", "told", "own", "every", "rest"})
 LINES = 3
 PACKAGES = ("bench/*", "calibration", "driver/*")
 SCOPES = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef
-FOLDERS = sorted(path for pattern in PACKAGES for path in ROOT.glob(pattern) if path.is_dir() and any(path.glob("*.py")))
+FOLDERS = sorted(
+    path for pattern in PACKAGES for path in ROOT.glob(pattern) if path.is_dir() and any(path.glob("*.py"))
+)
 
 
 def vague_names(source: str) -> Iterator[tuple[int, str]]:

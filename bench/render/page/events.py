@@ -29,7 +29,7 @@ GONE = len(SEVERE) + 1
 
 @dataclass(frozen=True, slots=True)
 class HeatCell:
-    """One figure of an event on a service: `severity` from 0 to GONE, None without a count; `part`: what it opens to."""
+    """One figure of an event on a service. `severity`: 0 to GONE, None without a count; `part`: what it opens to."""
 
     text: str
     severity: int | None
@@ -84,7 +84,7 @@ def _figure(cell: EventCell, head: str, mark: str) -> tuple[str, int | None]:
     if cell.gone:
         return "gone", GONE
     if not head.startswith("lost "):
-        return " ".join(head.split()[:2]) if head[0].isdigit() else head.split()[0], 2 if mark == "bad" else 0
+        return " ".join(head.split()[:2]) if head[0].isdigit() else head.split(maxsplit=1)[0], 2 if mark == "bad" else 0
     if not cell.lost:
         return "0", 0
     share = cell.lost / cell.sent

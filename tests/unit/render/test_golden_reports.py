@@ -88,11 +88,11 @@ def test_each_row_of_ones_own_app_says_what_can_wait() -> None:
     facts, told, services = own_app_run()
     [found] = own_app_tables(facts, [told], {}, services)
     rows = {row[1]: dict(zip(found.columns, row, strict=True)) for row in found.rows}
-    assert {name: row["can wait at once"] for name, row in rows.items()} == {
+    assert {name: row["requests at once"] for name, row in rows.items()} == {
         "granian-wsgi": "2 workers x 8 threads = 16",
         "waitress": "2 workers x 8 threads = 16",
         "gunicorn-sync": "2 (= workers)",
-        "gunicorn-gevent": "connections",
+        "gunicorn-gevent": "no limit",
     }
     assert [row["own default"] for row in rows.values()] == [
         "512 threads",
@@ -100,7 +100,7 @@ def test_each_row_of_ones_own_app_says_what_can_wait() -> None:
         "1 request",
         "1,000 connections",
     ]
-    assert any("Can wait at once" in note for note in found.notes)
+    assert any("Requests at once" in note for note in found.notes)
 
 
 HOSTILE = "</script><script>window.hit=1</script> `x` [a](b) \u202e"

@@ -73,7 +73,10 @@ def test_eight_servers_under_every_event_are_a_heat_map_that_fits(whole: Path, o
         assert max(table.locator("tr").evaluate_all("rows => rows.slice(1).map((row) => row.offsetHeight)")) <= 40
     box.evaluate("one => one.scrollTo(500, 300)")
     place = box.bounding_box()
-    name, head = table.locator("tbody th[scope=row]").nth(20).bounding_box(), table.locator("thead th").nth(5).bounding_box()
+    name, head = (
+        table.locator("tbody th[scope=row]").nth(20).bounding_box(),
+        table.locator("thead th").nth(5).bounding_box(),
+    )
     assert place and name and head
     # The event and server of a cell stay visible.
     assert abs(name["x"] - place["x"]) < 2 and abs(head["y"] - place["y"]) < 2
@@ -194,7 +197,7 @@ def test_what_never_came_back_and_what_cannot_be_done_open_too(made: Path, opene
 
 def test_without_scripts_the_table_is_whole(made: Path, opened: Opened) -> None:
     page = opened(made, java_script_enabled=False)
-    assert "never came back" in page.locator("table.heat").inner_text()
+    assert "gone" in page.locator("table.heat").inner_text()
     assert page.locator("table.events button").count() == 0
 
 

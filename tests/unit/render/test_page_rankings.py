@@ -43,12 +43,12 @@ def test_rows_say_what_they_are_against_the_best() -> None:
 
 
 def test_a_row_without_a_called_difference_says_what_would_have_been_called() -> None:
-    beside = ("c against b: equal; detectable from 2.4 %.",)
+    beside = ("c against b: equal; differences below 2.4 % would go unnoticed.",)
     told = changed(two_tables()[1], 1, {"smallest_visible": 0.021})
     (found,) = rankings_of([replace(told, beside=beside)])
-    assert [row.seen for row in places(found)][:3] == ["", "detectable from 2.1 %", ""]
+    assert [row.seen for row in places(found)][:3] == ["", "below 2.1 % unnoticed", ""]
     figures = found.figures
-    assert figures.rows[1][figures.columns.index("detectable from")] == "2.1 %" and figures.notes == beside
+    assert figures.rows[1][figures.columns.index("unnoticed below")] == "2.1 %" and figures.notes == beside
 
 
 def test_the_question_is_that_of_the_load() -> None:

@@ -54,9 +54,9 @@ def test_a_deployment_waits_before_sigterm_and_is_killed_after_the_servers_own_l
     ],
 )
 def test_grace(grace: str, seconds: int) -> None:
-    assert Deployment(name="a", command="a", workers="1", cpus=None, memory_bytes=None, path="/", grace=grace).grace_s == (
-        seconds
-    )
+    assert Deployment(
+        name="a", command="a", workers="1", cpus=None, memory_bytes=None, path="/", grace=grace
+    ).grace_s == (seconds)
 
 
 def test_what_is_unknown_is_left_out() -> None:
