@@ -322,7 +322,8 @@ def own_app_tables(
         return NOTHING if facts.service(row.service).url else facts.workers
 
     def default(row: RankedRow) -> str:
-        return facts.service(row.service).notes.get("default") or NOTHING
+        found = facts.service(row.service).notes.get("default") or NOTHING
+        return "no limit" if found == "connections" else found  # as earlier runs say it
 
     columns: list[Column[RankedRow]] = [
         Column("tier", lambda row: str(row.tier or NOTHING), left=True),
