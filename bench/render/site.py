@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from markupsafe import Markup
@@ -158,8 +159,8 @@ def _of_events(events: ToldEvents, title: str) -> Iterator[Answer]:
         yield Answer(EVENTS, title, "", sentence, services, waits=False)
 
 
-def front_page(runs: Iterable[PublishedRun]) -> str:
-    """index.html of the site."""
+def front_page(runs: Iterable[PublishedRun], pages: Mapping[str, Sequence[str]] = MappingProxyType({})) -> str:
+    """index.html of the site. `pages`: the names of its other pages by their folder."""
     every = sorted(runs, key=lambda run: run.started, reverse=True)
     aside = {run.family for run in every if run.checked or not run.answers}
     others = grouped((run for run in every if run.family in aside), lambda run: run.family)
@@ -168,6 +169,7 @@ def front_page(runs: Iterable[PublishedRun]) -> str:
         topics=topics([run for run in every if run.family not in aside]),
         others=sorted(others.values(), key=lambda family: (not family[0].checked, family[0].family)),
         runs=len(every),
+        pages=pages,
         style=Markup(style),  # the project's own files
     )
 

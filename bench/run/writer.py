@@ -105,7 +105,7 @@ def _own(plan: Plan) -> bool:
 
 
 def defaults_facts(services: Iterable[Service], settings: Mapping[str, str]) -> dict[str, dict[str, dict[str, Any]]]:
-    """For each service, its server's documented defaults that decide what a deploy loses, and the values given instead."""
+    """For each service, its server's documented defaults that decide what a deploy loses, and what was given."""
     return {
         s.name: {
             kind: {"value": default.value, "source": default.source, "given": started_with(s, kind.upper(), settings)}
