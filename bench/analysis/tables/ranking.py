@@ -344,30 +344,30 @@ class Ranking(Compared):
 
 
 def contrasts_of(
-    services: Iterable[str], found: Mapping[tuple[str, str], Difference], judged: bool = True
+    services: Iterable[str], differences: Mapping[tuple[str, str], Difference], judged: bool = True
 ) -> tuple[Contrast, ...]:
     """Every pair once, in the order of the plan; if they are not `judged` yet, there is not enough data for any."""
-    pairs = (found[b, a] for a, b in combinations(services, 2) if (b, a) in found)
-    return tuple(_contrast(one, judged) for one in pairs)
+    pairs = (differences[b, a] for a, b in combinations(services, 2) if (b, a) in differences)
+    return tuple(_contrast(difference, judged) for difference in pairs)
 
 
-def _contrast(one: Difference, judged: bool) -> Contrast:
+def _contrast(difference: Difference, judged: bool) -> Contrast:
     return Contrast(
-        a=one.j,
-        b=one.i,
-        verdict=one.word if judged else NO_WINNER,
-        difference=ratio(one.estimate),
-        interval=finite((ratio(one.interval.low), ratio(one.interval.high))) if judged else None,
-        smallest_visible=smallest_visible(one, judged),
-        more_rounds=int(one.more_rounds) if judged and 0 < one.more_rounds < math.inf else None,
+        a=difference.j,
+        b=difference.i,
+        verdict=difference.word if judged else NO_WINNER,
+        difference=ratio(difference.estimate),
+        interval=finite((ratio(difference.interval.low), ratio(difference.interval.high))) if judged else None,
+        smallest_visible=smallest_visible(difference, judged),
+        more_rounds=int(difference.more_rounds) if judged and 0 < difference.more_rounds < math.inf else None,
     )
 
 
-def smallest_visible(one: Difference | None, judged: bool) -> float | None:
+def smallest_visible(difference: Difference | None, judged: bool) -> float | None:
     """The smallest detectable difference, as a ratio - 1; None if the pair is called."""
-    if one is None or (judged and one.word in (FASTER, SLOWER)):
+    if difference is None or (judged and difference.word in (FASTER, SLOWER)):
         return None
-    seen = ratio(one.detectable)
+    seen = ratio(difference.detectable)
     return seen if math.isfinite(seen) else None
 
 
