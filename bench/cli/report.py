@@ -75,8 +75,8 @@ def _build(folder: Path) -> tuple[Run, Report, Sequence[ToldRanking]]:
         judged = judge_run(folder, lambda raw: windows.append(window_details_of(raw)))
         source, services, records, rankings = judged.source, judged.services, judged.records, judged.rankings
         latencies = merged_latencies(source.path, [record for record in records if record.mode in ("solo", "rate")])
-        profiles = [profiles_of(source, services, told.ranking) for told in rankings]
-        why = [explanations(told.ranking, own, records) for told, own in zip(rankings, profiles, strict=True)]
+        profiles = [profiles_of(source, services, text.ranking) for text in rankings]
+        why = [explanations(text.ranking, own, records) for text, own in zip(rankings, profiles, strict=True)]
         findings = findings_of(records, source.facts, services)
         report = Report(
             source, services, findings, rankings, latencies, profiles=profiles, why=why, events=judged.events
@@ -100,13 +100,13 @@ def _build(folder: Path) -> tuple[Run, Report, Sequence[ToldRanking]]:
 
 def publish_verb(argv: Sequence[str]) -> int:
     """`publish [NAME...]`: from the archives of these published runs, or of all, make what stands beside them."""
-    every = published_runs()
+    runs = published_runs()
     for name in argv:
-        if name not in every:
-            raise unknown("published run", name, every)
+        if name not in runs:
+            raise unknown("published run", name, runs)
     presets = {name: preset.title for name, preset in load_matrix().presets.items()}
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
-        for _ in pool.map(partial(_publish, presets), argv or every):
+        for _ in pool.map(partial(_publish, presets), argv or runs):
             pass
     return 0
 

@@ -62,16 +62,16 @@ def find_judged(name: str, needs: str = "plan.jsonl") -> Path:
     return folder
 
 
-def verdict_lines(told: ToldRanking) -> Iterator[dict[str, Any]]:
+def verdict_lines(text: ToldRanking) -> Iterator[dict[str, Any]]:
     """The lines of verdicts.jsonl on a table: its services, then contrasts, then latency."""
-    ranking = told.ranking
+    ranking = text.ranking
     table: dict[str, Any] = dict(zip(("scenario", "tool", "level"), map(str, ranking.table), strict=True))
     table |= {"judge": str(ranking.metric), "rounds": ranking.rounds, "confidence": ranking.confidence}
     for row in ranking.rows:
         figures = asdict(row)
         del figures["remarks"]
-        words = {"service": row.service, "label": told.labels[row.service]}
-        last = {"note": told.notes[row.service], "smallest_visible": figures.pop("smallest_visible")}
+        words = {"service": row.service, "label": text.labels[row.service]}
+        last = {"note": text.notes[row.service], "smallest_visible": figures.pop("smallest_visible")}
         yield {"kind": "service", **table, **words, **figures, **last, "settled": ranking.settled}
     for contrast in ranking.contrasts:
         yield {"kind": "contrast", **table, **asdict(contrast), "settled": ranking.settled}
@@ -79,9 +79,9 @@ def verdict_lines(told: ToldRanking) -> Iterator[dict[str, Any]]:
         yield from _latency_lines({"scenario": ranking.scenario, "table": f"{ranking.tool} {ranking.level}"}, latency)
 
 
-def event_lines(told: ToldEvents | None) -> Iterator[dict[str, Any]]:
+def event_lines(events: ToldEvents | None) -> Iterator[dict[str, Any]]:
     """The lines of verdicts.jsonl on events: the cells of each row, then what is compared."""
-    for row in told.rows if told else ():
+    for row in events.rows if events else ():
         place = {"event": row.row.event, "case": row.row.case.text}
         for name, cell in row.row.cells.items():
             words = {"kind_of_cell": cell.kind, "words": row.cells[name].line(), "reason": cell.reason or None}
@@ -94,27 +94,28 @@ def _event_figures(cell: EventCell) -> dict[str, Any]:
     """A cell's totals over its rounds, and the event's own figures in each round."""
     if not cell.counted:
         return {"rounds": 0}
-    found: dict[str, Any] = {"rounds": len(cell.counted), "lost": cell.lost, "sent": cell.sent}
-    found |= {"longest_gap_s": cell.gap_s, "never_back": cell.gone, "not_as_before": cell.disturbed}
+    figures: dict[str, Any] = {"rounds": len(cell.counted), "lost": cell.lost, "sent": cell.sent}
+    figures |= {"longest_gap_s": cell.gap_s, "never_back": cell.gone, "not_as_before": cell.disturbed}
     if cell.growth:
-        found["growth"] = asdict(cell.growth)
+        figures["growth"] = asdict(cell.growth)
     if cell.figures("worst_share"):
-        found["p_even"] = cell.p_even
+        figures["p_even"] = cell.p_even
     names = dict.fromkeys(name for record in cell.counted for name in record.extras)
-    return found | {"figures": {name: [record.extras.get(name) for record in cell.counted] for name in names}}
+    return figures | {"figures": {name: [record.extras.get(name) for record in cell.counted] for name in names}}
 
 
-def _latency_lines(table: Mapping[str, Any], found: TableLatency) -> Iterator[dict[str, Any]]:
+def _latency_lines(table: Mapping[str, Any], latency: TableLatency) -> Iterator[dict[str, Any]]:
     """A line for each service and percentile, in seconds, then one for each contrast of the percentile."""
-    for one in found.percentiles:
-        load = {**table, "tool": found.tool, "level": found.level.text, "rate": found.rate, "judge": str(one.metric)}
-        load |= {"confidence": found.confidence}
-        for service in one.ordered:
-            figures = {**asdict(one.figures[service]), "missing": None, "at_most": None}
-            yield {"kind": "latency", **load, "service": service, "rounds": found.rounds[service], **figures}
-        for service, why in one.missing.items():
+    for percentile in latency.percentiles:
+        load = {**table, "tool": latency.tool, "level": latency.level.text, "rate": latency.rate}
+        load |= {"judge": str(percentile.metric), "confidence": latency.confidence}
+        for service in percentile.ordered:
+            figures = {**asdict(percentile.figures[service]), "missing": None, "at_most": None}
+            yield {"kind": "latency", **load, "service": service, "rounds": latency.rounds[service], **figures}
+        for service, why in percentile.missing.items():
             none: dict[str, Any] = dict.fromkeys(("mean", "low", "high"))
-            none |= {"rounds": found.rounds.get(service, 0), "missing": why, "at_most": one.at_most.get(service)}
+            at_most = percentile.at_most.get(service)
+            none |= {"rounds": latency.rounds.get(service, 0), "missing": why, "at_most": at_most}
             yield {"kind": "latency", **load, "service": service, **none}
-        for contrast in one.contrasts:
+        for contrast in percentile.contrasts:
             yield {"kind": "latency-contrast", **load, **asdict(contrast)}

@@ -192,17 +192,17 @@ DEFAULTS: Mapping[str, str] = {
 WITHOUT_KNOB = frozenset({"silent", "respawn"})
 
 
-def _defaults(found: Mapping[str, Defaults], labels: Mapping[str, str]) -> Iterable[ToldDefault]:
+def _defaults(defaults: Mapping[str, Defaults], labels: Mapping[str, str]) -> Iterable[ToldDefault]:
     """A row for each kind and default, with the services that share it."""
     for kind, what in DEFAULTS.items():
-        entries = [(name, found.get(name, {}).get(kind, {})) for name in labels]
+        entries = [(name, defaults.get(name, {}).get(kind, {})) for name in labels]
         rows = grouped(entries, lambda one: tuple(one[1].get(key) for key in ("value", "given", "source")))
-        for (value, given, source), own in rows.items():
+        for (value, given, source), group in rows.items():
             if value:
                 started = f"{given}" if kind == "backlog" else f"{given} s"
                 same = given is None or started == value.replace(",", "")
                 words = NOTHING if kind in WITHOUT_KNOB else "its default" if same else started
-                yield ToldDefault(what, listed([labels[name] for name, _ in own]), value, words, str(source))
+                yield ToldDefault(what, listed([labels[name] for name, _ in group]), value, words, str(source))
 
 
 def _reasons(table: EventTable) -> Iterable[tuple[EventRecord, str]]:

@@ -110,21 +110,23 @@ def package_facts(facts: RunFacts, services: Mapping[str, ServiceFacts]) -> Iter
     for base, head in pairs_of(facts):
         had, package = (facts.service(name).package for name in (base, head))
         if package and {base, head} <= services.keys():
-            own = {normalised(name) for name, _ in (*versions_in(str(package)), *versions_in(str(had)))}
-            words = _otherwise(base, services[base].packages, services[head].packages, own)
+            compared = {normalised(name) for name, _ in (*versions_in(str(package)), *versions_in(str(had)))}
+            words = _otherwise(base, services[base].packages, services[head].packages, compared)
             if words:
                 days = {"": services[head].dependencies_as_of, f"{base}: ": services[base].dependencies_as_of}
-                told = "; ".join(f"{whose}as of {day}" for whose, day in days.items() if day)
-                when = f" ({told})" if told else ""
+                dates = "; ".join(f"{whose}as of {day}" for whose, day in days.items() if day)
+                when = f" ({dates})" if dates else ""
                 yield f"{head} also differs from {base} in dependencies{when}: {', '.join(words)}"
 
 
-def _otherwise(base: str, one: Mapping[str, str], other: Mapping[str, str], own: set[str]) -> list[str]:
-    """What differs, besides the packages that are compared; empty if the packages of one are unknown."""
-    if not one or not other:
+def _otherwise(
+    base: str, base_packages: Mapping[str, str], head_packages: Mapping[str, str], compared: set[str]
+) -> list[str]:
+    """What differs, besides the packages `compared`; empty if the packages of one are unknown."""
+    if not base_packages or not head_packages:
         return []
     return [
-        f"{key} {other.get(key, 'none')} ({base}: {one.get(key, 'none')})"
-        for key in sorted({*one, *other} - own)
-        if one.get(key) != other.get(key)
+        f"{key} {head_packages.get(key, 'none')} ({base}: {base_packages.get(key, 'none')})"
+        for key in sorted({*base_packages, *head_packages} - compared)
+        if base_packages.get(key) != head_packages.get(key)
     ]
