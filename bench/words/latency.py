@@ -17,7 +17,7 @@ def latency_sentences(found: TableLatency, labels: Mapping[str, str]) -> Iterato
         yield f"No latency: {found.reason or 'no common rate was decided'}."
         return
     lead = f"At {rate_words(found, labels)}"
-    told = next((one for metric in (Metric.P99, Metric.P50) if (one := found.of(metric))), None)
+    told = found.tail
     bounds = [*_bounds([one for one in found.percentiles if one.metric in (Metric.P99, told and told.metric)], labels)]
     if told is None:
         yield f"{lead}: {'; '.join(bounds) or f'not enough data for latency{_why_none(found)}'}."
