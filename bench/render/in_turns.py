@@ -12,21 +12,20 @@ from bench.analysis.profiles.why import CostDifference, Why
 from bench.analysis.published import Beside, ReferenceComparison, published_beside
 from bench.analysis.tables.grid import Grid
 from bench.analysis.tables.ladder import Ladder
-from bench.analysis.tables.ranking import Contrast, Figure, Metric, Percentile, RankedRow, Ranking
+from bench.analysis.tables.ranking import Contrast, Metric, RankedRow, Ranking
 from bench.core.formats import NOTHING, megabytes, number, plural, size
+from bench.render.columns import CPU, MEMORY, REQUESTS, TIER, latency_columns, ranking_columns
 from bench.render.ladder_picture import LadderPicture, ladder_picture
 from bench.render.table import Column, Table, table_of, written
 from bench.run.facts import RunFacts
 from bench.run.reader import ServiceFacts
 from bench.stats.table_verdicts import NO_WINNER
-from bench.words.changes import change, change_of, column_name
+from bench.words.changes import change_of, column_name
 from bench.words.conclusions import ToldRanking, systematic_words
 from bench.words.grid import line_words
-from bench.words.latency import in_milliseconds, spread, standing
 from bench.words.latency import notes as latency_notes
 from bench.words.names import knob_words, loaded_words, scenario_words, setting_words
 from bench.words.own_app import request_words, server_words
-from bench.words.picture import estimate_words, rate_words, seen_words
 from bench.words.remarks import SIGNS, waits_words
 
 # Rankings: from the best service to the worst, with tiers.
@@ -35,62 +34,17 @@ from bench.words.remarks import SIGNS, waits_words
 def ranking_table(told: ToldRanking) -> Table:
     """A row for each service."""
     ranking = told.ranking
-    columns: list[Column[RankedRow]] = [
-        Column("tier", lambda row: str(row.tier or NOTHING), left=True),
-        Column("service", lambda row: told.name(row.service), left=True),
-        Column(column_name(ranking.metric, "the best"), partial(_from_the_best, ranking)),
-        Column("unnoticed below", lambda row: seen_words(row) or NOTHING, optional=True),
-        Column("requests/s", _rate),
-        Column("CPU per request", lambda row: written(row.cpu_us, _microseconds)),
-        Column("memory under load", lambda row: written(row.memory_loaded_bytes, megabytes)),
-        *latency_columns(ranking),
-        Column("remarks", lambda row: told.notes[row.service] or NOTHING, left=True, optional=True),
-    ]
+    columns = [one.in_report() for one in ranking_columns(told, told.name) if one.report]
     title = f"{_load(ranking)}: {ranking.metric}, {plural(ranking.rounds, 'round')}"
     latency = [words for one in ranking.latencies for words in latency_notes(one, told.labels)]
     notes = (*_undecided(ranking), *systematic_words(ranking), *told.beside, *latency)
     return table_of(title, columns, ranking.rows, notes)
 
 
-def latency_columns(ranking: Ranking) -> Iterator[Column[RankedRow]]:
-    """A column for each percentile of latency that any of the services has, at each common rate."""
-    for latency in ranking.latencies:
-        at = f" at {latency.rate:,.0f}/s" if len(ranking.latencies) > 1 else ""
-        for one in latency.percentiles:
-            yield Column(f"{one.metric}{at}", partial(_percentile, one))
-
-
-def _percentile(found: Percentile, row: RankedRow) -> str:
-    """`2.10 (1.80 to 2.60) ms, lowest?`."""
-    figure = found.figures.get(row.service)
-    if figure is None:
-        bound = in_milliseconds(found, row.service)
-        return NOTHING if bound == NOTHING else f"{bound} ms"
-    span, where = spread(figure), standing(found, row.service)
-    return f"{number(1000 * figure.mean)}{f' ({span})' * bool(span)} ms{f', {where}' * bool(where)}"
-
-
 def _load(ranking: Ranking) -> str:
     usual = f"{ranking.tool} {ranking.level}"
     load = loaded_words(ranking, usual)
     return f"{scenario_words(ranking.scenario, ranking.wait)}{'' if load == usual else ','} {load}"
-
-
-def _from_the_best(ranking: Ranking, row: RankedRow) -> str:
-    if row.difference is None or row.rank == 1:
-        return NOTHING if row.difference is None else "best" if ranking.look is not None else "first"
-    return change(ranking.metric, row.difference, row.interval).column()
-
-
-def _rate(row: RankedRow) -> str:
-    """`5,120 (5,100 to 5,140)`."""
-    mean, span = rate_words(row)
-    return f"{mean} ({span})" if span else mean
-
-
-def _microseconds(found: Figure) -> str:
-    mean, span = estimate_words(found)
-    return f"{mean} ({span}) µs" if span else f"{mean} µs"
 
 
 def _undecided(ranking: Ranking) -> Iterator[str]:
@@ -238,8 +192,8 @@ def _ladder(told: ToldRanking, ladder: Ladder) -> tuple[Table, LadderPicture]:
     title = f"{_load(ranking)}: {ladder.stack} by release of {ladder.package}"
     columns: list[Column[_Release]] = [
         Column("release", lambda one: one.version, left=True),
-        Column("requests/s", lambda one: _rate(one.row)),
-        Column("CPU per request", lambda one: written(one.row.cpu_us, _microseconds)),
+        Column(REQUESTS.name, lambda one: REQUESTS.whole(one.row)),
+        Column(CPU.name, lambda one: CPU.whole(one.row)),
         Column(column_name(ranking.metric, "the one above"), lambda one: written(one.step, changed)),
         Column("verdict", lambda one: one.step.verdict if one.step else NOTHING, left=True),
         Column("remarks", lambda one: told.notes[one.row.service] or NOTHING, left=True, optional=True),
@@ -326,16 +280,16 @@ def own_app_tables(
         return "no limit" if found == "connections" else found  # as earlier runs say it
 
     columns: list[Column[RankedRow]] = [
-        Column("tier", lambda row: str(row.tier or NOTHING), left=True),
+        TIER.in_report(),
         Column("server", lambda row: server_words(facts, row.service), left=True),
         Column("requests at once", lambda row: waits.get(row.service, NOTHING), left=True, optional=True),
         *([] if waits else [Column("workers", workers, left=True)]),
         Column("own default", default, left=True, optional=True),
-        Column("requests/s", lambda row: rate_words(row)[0]),
+        Column(REQUESTS.name, REQUESTS.text),
         Column("requests/s per core", lambda row: written(_cpu_us(row), lambda cpu_us: number(1e6 / cpu_us))),
         Column("CPU seconds per million requests", lambda row: written(_cpu_us(row), number)),
         Column("idle memory", lambda row: written(idle_bytes.get(row.service), megabytes)),
-        Column("memory under load", lambda row: written(row.memory_loaded_bytes, megabytes)),
+        MEMORY.in_report(),
         Column("start-up", lambda row: written(starts.get(row.service), lambda start_s: f"{number(start_s)} s")),
     ]
     notes = []
@@ -352,7 +306,7 @@ def own_app_tables(
     return [
         table_of(
             request_words(app, one.ranking.scenario),
-            [*columns, *latency_columns(one.ranking)],
+            [*columns, *(column.in_report() for column in latency_columns(one.ranking))],
             one.ranking.rows,
             [*_waiting(one), *notes],
         )

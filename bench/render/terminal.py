@@ -5,28 +5,23 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from bench.analysis.tables.ranking import Percentile, RankedRow, Ranking
-from bench.core.formats import NOTHING, number, plural
+from bench.core.formats import NOTHING, plural
 from bench.core.groups import grouped
 from bench.matrix.start_command import in_lines
+from bench.render.columns import ranking_columns
 from bench.render.in_turns import grid_table
 from bench.render.report import Report
-from bench.render.table import Column, written
 from bench.render.table import Table as Figures
 from bench.render.text import visible
-from bench.words.changes import change, column_name
 from bench.words.conclusions import ToldRanking
 from bench.words.events import ToldEvents
-from bench.words.latency import in_milliseconds
 from bench.words.names import loaded_words, scenario_words
-from bench.words.picture import estimate_words, rate_words
 
 WIDTH = 80
 NARROWEST = 60
@@ -164,16 +159,7 @@ def _table(told: ToldRanking) -> Iterator[RenderableType]:
         return
     percentiles = ranking.latency.percentiles if ranking.latency else ()
     # Short names, so that names of services stay whole beside two percentiles.
-    columns: list[Column[RankedRow]] = [
-        Column("tier", lambda row: str(row.tier or NOTHING), left=True),
-        Column("service", lambda row: told.name(row.service), left=True),
-        Column(column_name(ranking.metric, "best, %").replace(" ", "\n", 1), partial(_of_best, ranking)),
-        Column("req.\n/s", lambda row: rate_words(row)[0]),
-        Column("µs CPU\n/req.", lambda row: estimate_words(row.cpu_us)[0]),
-        Column("mem.\nMB", lambda row: written(row.memory_loaded_bytes, lambda size: number(size / 1e6))),
-        *([Column("at\nonce", partial(_waiting, told))] if told.waits else []),
-        *(Column(f"{one.metric}\nms", partial(_percentile, one)) for one in percentiles),
-    ]
+    columns = [one.on_terminal() for one in ranking_columns(told, told.name) if one.short]
     # Less space, so that the additional columns fit.
     table = _plain_table(1 if told.waits or percentiles else 2)
     for column in columns:
@@ -224,26 +210,3 @@ def _figures(found: Figures, space: int = 2, *, wraps: bool = False) -> Table:
     for row in found.rows:
         table.add_row(*map(_text, row))
     return table
-
-
-def _waiting(told: ToldRanking, row: RankedRow) -> str:
-    """How many requests can wait at once: a number, or all."""
-    found = told.waits.get(row.service)
-    return NOTHING if found is None else "all" if found.total is None else str(found.total)
-
-
-def _percentile(found: Percentile, row: RankedRow) -> str:
-    return in_milliseconds(found, row.service).replace(" ", "")
-
-
-def _of_best(ranking: Ranking, row: RankedRow) -> str:
-    """`-56 (-65 to -45)`, in percent; with the verdict instead of the estimate in the best's tier."""
-    if row.difference is None:
-        return NOTHING
-    if row.rank == 1:
-        return "best"
-    found = change(ranking.metric, row.difference, row.interval)
-    # Before the first look there are no verdicts, and no tiers.
-    gap = ranking.ahead(row.service, ranking.rows[0].service) if row.tier == 1 else None
-    words = f"{gap.verdict} {found.span()}" if gap else found.column()
-    return words.replace(" %", "").rstrip()

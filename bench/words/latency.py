@@ -17,7 +17,7 @@ def latency_sentences(latency: TableLatency, labels: Mapping[str, str]) -> Itera
         yield f"No latency: {latency.reason or 'no common rate was decided'}."
         return
     lead = f"At {rate_words(latency, labels)}"
-    highest = next((one for metric in (Metric.P99, Metric.P50) if (one := latency.of(metric))), None)
+    highest = latency.tail
     metrics = (Metric.P99, highest and highest.metric)
     bounds = [*_bounds([one for one in latency.percentiles if one.metric in metrics], labels)]
     if highest is None:

@@ -268,6 +268,11 @@ class TableLatency:
         """A percentile, if any service has it."""
         return next((one for one in self.percentiles if one.metric is metric and one.figures), None)
 
+    @property
+    def tail(self) -> Percentile | None:
+        """Its p99, or p50 if no service has a p99."""
+        return self.of(Metric.P99) or self.of(Metric.P50)
+
 
 @dataclass(frozen=True, slots=True)
 class Cheapest:
@@ -336,6 +341,11 @@ class Ranking(Compared):
     def latency(self) -> TableLatency | None:
         """At half of the slowest service's speed if possible, else at the first rate."""
         return next((one for one in self.latencies if one.share == HALF), next(iter(self.latencies), None))
+
+    @property
+    def tail(self) -> Percentile | None:
+        """The percentile that the table's rows have."""
+        return self.latency.tail if self.latency else None
 
     @property
     def table(self) -> LoadKey:

@@ -7,26 +7,24 @@ it as a list. Pure: rankings in, words and numbers for rankings.html.jinja out.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import accumulate, groupby
 
-from bench.analysis.tables.ranking import Metric, Percentile, RankedRow, Ranking, TableLatency
-from bench.core.formats import NOTHING, milliseconds, number
+from bench.analysis.tables.ranking import Metric, Percentile, RankedRow
+from bench.core.formats import milliseconds
+from bench.render.columns import ranking_columns
 from bench.render.in_turns import grid_columns, grid_figures, grid_title
-from bench.render.table import Column, Table, table_of, written
+from bench.render.table import Table, table_of
 from bench.words.changes import Change, change, column_name
 from bench.words.conclusions import ToldRanking
-from bench.words.latency import in_milliseconds, spread, standing
+from bench.words.latency import in_milliseconds, standing
 from bench.words.latency import notes as latency_notes
 from bench.words.picture import (
     caption_words,
     certainty_words,
-    estimate_words,
     load_words,
     question_words,
-    rate_words,
     requests_words,
     seen_words,
 )
@@ -89,13 +87,12 @@ class Answer:
         ]
         self.certainty = certainty_words(told)
         self.latency = [words for one in ranking.latencies for words in latency_notes(one, told.labels)]
-        tailed = _tailed(ranking.latency)
-        self.tail = str(tailed.metric) if tailed else ""
+        self.tail = str(ranking.tail.metric) if ranking.tail else ""
         self.grid_of = grid_figures(told, told.grid) if told.grid else []
         self.grid_title, self.grid_columns = (
             (grid_title(told, told.grid), grid_columns(told.grid)) if told.grid else ("", [])
         )
-        self.figures = _figures(told, ranked, unranked)
+        self.figures = _figures(told)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,20 +137,15 @@ class Place:
         self.rate = requests_words(row.given)
         seen = seen_words(row.given)
         self.seen = f"below {seen} unnoticed" if seen else ""
-        self.tail = _tail(told.ranking.latency, self.service)
+        self.tail = _tail(told.ranking.tail, self.service)
         self.note = told.notes[row.given.service]
         self.at, self.left = scale.at(row.factor), scale.at(low)
         self.width = round(scale.at(high) - self.left, 2)
         self.beyond, self.below = high > scale.high * 1.0001, low < scale.low * 0.9999
 
 
-def _tailed(latency: TableLatency | None) -> Percentile | None:
-    return (latency.of(Metric.P99) or latency.of(Metric.P50)) if latency else None
-
-
-def _tail(latency: TableLatency | None, service: str) -> tuple[str, str, str] | None:
-    """Its p99, or p50 if no service has a p99, as (name, value, standing); None if it has none."""
-    found = _tailed(latency)
+def _tail(found: Percentile | None, service: str) -> tuple[str, str, str] | None:
+    """Its percentile as (name, value, standing); None if it has none."""
     figure = found.figures.get(service) if found else None
     if found and service in found.at_most:
         return str(found.metric), f"{in_milliseconds(found, service)} ms", ""
@@ -246,41 +238,9 @@ def _shown(tiers: Sequence[Tier]) -> int:
     return max(1, sum(count <= FIRST_ROWS for count in rows))
 
 
-def _figures(told: ToldRanking, ranked: Iterable[_Ranked], unranked: Iterable[RankedRow]) -> Table:
+def _figures(told: ToldRanking) -> Table:
     """Every figure of the table as text, the alternative to the picture; notes have pairs without the best."""
-    against = {row.given.service: " ".join(filter(None, (row.against[0], row.interval))) for row in ranked}
-    columns: list[Column[RankedRow]] = [
-        Column("service", lambda row: told.labels[row.service], left=True),
-        Column("tier", lambda row: written(row.tier, str)),
-        Column(column_name(told.ranking.metric, "the best"), lambda row: against.get(row.service, NOTHING)),
-        Column("unnoticed below", lambda row: seen_words(row) or NOTHING),
-        Column("requests/s", lambda row: rate_words(row)[0] or NOTHING),
-        Column("requests/s, interval", lambda row: rate_words(row)[1] or NOTHING),
-        Column("CPU µs per request", lambda row: estimate_words(row.cpu_us)[0] or NOTHING),
-        Column("CPU, interval", lambda row: estimate_words(row.cpu_us)[1] or NOTHING),
-        Column("memory under load, MB", lambda row: written(row.memory_loaded_bytes, lambda size: number(size / 1e6))),
-        *_latency_columns(told.ranking),
-        Column("windows", lambda row: str(row.windows)),
-        Column("left out", lambda row: str(row.left_out)),
-        Column("note", lambda row: told.notes[row.service], left=True),
-    ]
-    rows = [*(row.given for row in ranked), *unranked]
-    return table_of(f"All figures of {load_words(told.ranking)}", columns, rows, told.beside)
-
-
-def _latency_columns(ranking: Ranking) -> Iterator[Column[RankedRow]]:
-    """Each percentile, with the interval of the one that the picture shows."""
-    tailed = _tailed(ranking.latency)
-    for latency in ranking.latencies:
-        at = f" at {latency.rate:,.0f}/s" if len(ranking.latencies) > 1 else ""
-        for one in latency.percentiles:
-            yield Column(f"{one.metric}{at}, ms", partial(_of, one, 0))
-            if one is tailed:
-                yield Column(f"{one.metric}{at}, interval", partial(_of, one, 1), optional=True)
-
-
-def _of(found: Percentile, part: int, row: RankedRow) -> str:
-    figure = found.figures.get(row.service)
-    if part == 0 or figure is None:
-        return in_milliseconds(found, row.service) if part == 0 else NOTHING
-    return spread(figure)
+    tier, service, *others = (one for one in ranking_columns(told, told.labels.__getitem__) if one.page)
+    # The page's tables begin with the service; columns that are aligned left are wider.
+    columns = [column for one in (service, replace(tier, left=False), *others) for column in one.on_page()]
+    return table_of(f"All figures of {load_words(told.ranking)}", columns, told.ranking.rows, told.beside)
