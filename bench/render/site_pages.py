@@ -154,7 +154,7 @@ def framework_page(framework: Framework, places: Iterable[Placing]) -> str:
         groups.append((load, chosen[0], sorted(chosen, key=lambda one: one.rank)))
     return _page(
         name=framework_words(framework.name),
-        lead=f"Interface: {', '.join(framework.interfaces)}. Its servers, the best first; places are those of the table.",
+        lead=f"Interface: {', '.join(framework.interfaces)}. Its servers, best first; places are those of the table.",
         source=framework.pool.source if framework.pool else "",
         start="",
         defaults=[],
