@@ -15,6 +15,7 @@ from bench.stats.event_counts import LEAST_S, NOT_ENOUGH, TOO_SHORT
 from bench.words.event_cells import CellWords, cell_words, growth_of, seconds_of, span
 from bench.words.event_findings import finding_sentences
 from bench.words.event_losses import counted_in, differ_words
+from bench.words.event_settings import DEFAULTS, settings_sentences
 from bench.words.names import labels_of
 from bench.words.remarks import aside_words
 
@@ -64,6 +65,8 @@ class ToldEvents:
     defaults: tuple[ToldDefault, ...] = ()
     aside: tuple[str, ...] = ()
     """A sentence on the services whose figures have a known cause."""
+    settings: tuple[str, ...] = ()
+    """What decides the losses, by the servers' documentation."""
 
     @property
     def findings(self) -> tuple[str, ...]:
@@ -114,6 +117,7 @@ def tell_events(records: Sequence[EventRecord], facts: RunFacts) -> ToldEvents |
         (*_by_text(_reasons(table), labels),),
         (*_defaults(facts.defaults, labels),),
         tuple(aside_words({name: facts.service(name).caveats for name in services}, labels, "Keep in mind")),
+        tuple(settings_sentences(table, facts.defaults, labels)),
     )
 
 
@@ -180,15 +184,6 @@ def _by_text(found: Iterable[tuple[EventRecord, str]], labels: Mapping[str, str]
         yield listed(list(dict.fromkeys(labels[record.service] for record, _ in own))), event, text
 
 
-DEFAULTS: Mapping[str, str] = {
-    "graceful": "time for requests in flight at a stop or reload (GRACEFUL)",
-    "timeout": "timeout for a hung worker (TIMEOUT)",
-    "keepalive": "keep-alive timeout (KEEPALIVE)",
-    "backlog": "listen backlog (BACKLOG)",
-    "silent": "timeout for a client that sends nothing",
-    "respawn": "whether a killed worker is replaced",
-}
-"""Each kind of default in words, with the knob that sets it."""
 WITHOUT_KNOB = frozenset({"silent", "respawn"})
 
 
