@@ -170,8 +170,8 @@ def framework_page(framework: Framework, places: Iterable[Placing]) -> str:
 def addresses(matrix: Matrix) -> dict[str, list[str]]:
     """The names of all pages by their folder."""
     return {
-        SERVERS: sorted(matrix.servers),
         FRAMEWORKS: sorted(name for name, one in matrix.frameworks.items() if not one.selftest),
+        SERVERS: sorted(matrix.servers),
     }
 
 
