@@ -14,39 +14,34 @@ from bench.words.conclusions import ToldRanking
 from bench.words.latency import in_milliseconds, spread, standing
 from bench.words.picture import estimate_words, rate_words, seen_words
 
-Text = Callable[[RankedRow], str]
 
-
-def _nothing(row: RankedRow) -> str:
-    return ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class RankingColumn:
-    """What is shown of each row: its `text`, and as far as known an `interval` and a `remark`.
+    """`of` gives what is shown of a row: a text, and if there are any its interval and a remark on it.
 
-    The terminal shows columns with a `short` name, with `brief` instead of the text if there is one. `apart`: the page
-    shows the interval.
+    Columns with a `name` are on the page, with the interval if `apart`, and unless excluded in the report; those with a
+    `short` name are on the terminal, with the text `brief` if there is one.
     """
 
     name: str
-    text: Text
+    of: Callable[[RankedRow], tuple[str, ...]]
     unit: str = ""
-    interval: Text = _nothing
-    remark: Text = _nothing
     short: str = ""
-    brief: Text | None = None
+    brief: Callable[[RankedRow], str] | None = None
     left: bool = False
     optional: bool = False
     report: bool = True
-    page: bool = True
     apart: bool = True
 
     def whole(self, row: RankedRow) -> str:
         """`2.10 (1.80 to 2.60) ms, lowest?`."""
-        text, interval, remark = self.text(row), self.interval(row), self.remark(row)
+        text, interval, remark, *_ = *self.of(row), "", ""
         unit = f" {self.unit}" if self.unit and text != NOTHING else ""
         return f"{text}{f' ({interval})' * bool(interval)}{unit}{f', {remark}' * bool(remark)}"
+
+    def text(self, row: RankedRow) -> str:
+        """`2.10`."""
+        return self.of(row)[0]
 
     def in_report(self) -> Column[RankedRow]:
         """All in one cell."""
@@ -56,96 +51,67 @@ class RankingColumn:
         """The unit in the name, and the interval in a column of its own."""
         yield Column(f"{self.name}, {self.unit}" if self.unit else self.name, self.text, self.left, self.optional)
         if self.apart:
-            yield Column(f"{self.name}, interval", lambda row: self.interval(row) or NOTHING, optional=True)
+            yield Column(f"{self.name}, interval", lambda row: (*self.of(row), "")[1] or NOTHING, optional=True)
 
     def on_terminal(self) -> Column[RankedRow]:
-        """The text alone, of a figure without spaces: `≤5.80`."""
-        tight: Text = self.text if self.left else lambda row: self.text(row).replace(" ", "")
-        return Column(self.short, self.brief or tight, self.left)
+        """The text alone, in as few characters as possible."""
+        return Column(self.short, self.brief or (lambda row: self.text(row).replace("≤ ", "≤")), self.left)
 
 
-TIER = RankingColumn(name="tier", text=lambda row: written(row.tier, str), short="tier", left=True)
-REQUESTS = RankingColumn(
-    name="requests/s",
-    text=lambda row: rate_words(row)[0],
-    interval=lambda row: rate_words(row)[1],
-    short="req.\n/s",
-)
-CPU = RankingColumn(
-    name="CPU per request",
-    text=lambda row: estimate_words(row.cpu_us)[0],
-    unit="µs",
-    interval=lambda row: estimate_words(row.cpu_us)[1],
-    short="µs CPU\n/req.",
-)
-MEMORY = RankingColumn(
-    name="memory under load",
-    text=lambda row: written(row.memory_loaded_bytes, lambda size: number(size / 1e6)),
-    unit="MB",
-    short="mem.\nMB",
-)
+TIER = RankingColumn("tier", lambda row: (written(row.tier, str),), short="tier", left=True)
+REQUESTS = RankingColumn("requests/s", rate_words, short="req.\n/s")
+CPU = RankingColumn("CPU per request", lambda row: estimate_words(row.cpu_us), "µs", "µs CPU\n/req.")
+MEMORY = RankingColumn("memory under load", lambda row: (_megabytes(row),), "MB", "mem.\nMB")
 
 
 def ranking_columns(words: ToldRanking, name: Callable[[str], str]) -> Iterator[RankingColumn]:
     """From left to right; `name` gives that of a service."""
     ranking = words.ranking
     yield TIER
-    yield RankingColumn(name="service", text=lambda row: name(row.service), short="service", left=True)
+    yield RankingColumn("service", lambda row: (name(row.service),), short="service", left=True)
     yield RankingColumn(
-        name=column_name(ranking.metric, "the best"),
-        text=lambda row: _against_best(ranking, row),
+        column_name(ranking.metric, "the best"),
+        lambda row: (_against_best(ranking, row),),
         short=column_name(ranking.metric, "best, %").replace(" ", "\n", 1),
-        brief=partial(_brief_against_best, ranking),
+        brief=lambda row: _against_best(ranking, row, verdict=True).replace(" %", ""),
     )
-    yield RankingColumn(name="unnoticed below", text=lambda row: seen_words(row) or NOTHING, optional=True)
+    yield RankingColumn("unnoticed below", lambda row: (seen_words(row) or NOTHING,), optional=True)
     yield from (REQUESTS, CPU, MEMORY)
     if words.waits:
-        text = partial(_at_once, words)
-        yield RankingColumn(name="requests at once", text=text, short="at\nonce", report=False, page=False)
+        yield RankingColumn("", lambda row: (_at_once(words, row),), short="at\nonce", report=False)
     yield from latency_columns(ranking)
-    yield RankingColumn(name="windows", text=lambda row: str(row.windows), report=False)
-    yield RankingColumn(name="left out", text=lambda row: str(row.left_out), report=False)
-    yield RankingColumn(name="remarks", text=lambda row: words.notes[row.service] or NOTHING, left=True, optional=True)
+    yield RankingColumn("windows", lambda row: (str(row.windows),), report=False)
+    yield RankingColumn("left out", lambda row: (str(row.left_out),), report=False)
+    yield RankingColumn("remarks", lambda row: (words.notes[row.service] or NOTHING,), left=True, optional=True)
 
 
 def latency_columns(ranking: Ranking) -> Iterator[RankingColumn]:
-    """Each percentile of latency that any of the services has, at each common rate; the terminal has one rate."""
+    """Each percentile of latency that any of the services has, at each common rate; on the terminal at one."""
     for latency in ranking.latencies:
         at = f" at {latency.rate:,.0f}/s" if len(ranking.latencies) > 1 else ""
         for one in latency.percentiles:
-            yield _percentile(one, at, first=latency is ranking.latency, apart=one is ranking.tail)
+            short = f"{one.metric}\nms" if latency is ranking.latency else ""
+            latency_of = partial(_percentile, one)
+            yield RankingColumn(f"{one.metric}{at}", latency_of, "ms", short, apart=one is ranking.tail)
 
 
-def _percentile(percentile: Percentile, at: str, *, first: bool, apart: bool) -> RankingColumn:
-    def interval(row: RankedRow) -> str:
-        figure = percentile.figures.get(row.service)
-        return spread(figure) if figure else ""
-
-    return RankingColumn(
-        name=f"{percentile.metric}{at}",
-        text=lambda row: in_milliseconds(percentile, row.service),
-        unit="ms",
-        interval=interval,
-        remark=lambda row: standing(percentile, row.service),
-        short=f"{percentile.metric}\nms" if first else "",
-        apart=apart,
-    )
+def _megabytes(row: RankedRow) -> str:
+    return written(row.memory_loaded_bytes, lambda size: number(size / 1e6))
 
 
-def _against_best(ranking: Ranking, row: RankedRow) -> str:
+def _percentile(percentile: Percentile, row: RankedRow) -> tuple[str, str, str]:
+    service, figure = row.service, percentile.figures.get(row.service)
+    return in_milliseconds(percentile, service), spread(figure) if figure else "", standing(percentile, service)
+
+
+def _against_best(ranking: Ranking, row: RankedRow, *, verdict: bool = False) -> str:
+    """`-56 % (-65 to -45 %)`; with `verdict`, that instead of the estimate in the best's tier."""
     if row.difference is None or row.rank == 1:
         return NOTHING if row.difference is None else "best" if ranking.look is not None else "first"
-    return change(ranking.metric, row.difference, row.interval).column()
-
-
-def _brief_against_best(ranking: Ranking, row: RankedRow) -> str:
-    """`-56 (-65 to -45)`, in percent; with the verdict instead of the estimate in the best's tier."""
-    words = _against_best(ranking, row)
+    difference = change(ranking.metric, row.difference, row.interval)
     # Before the first look there are no verdicts, and no tiers.
-    gap = ranking.ahead(row.service, ranking.rows[0].service) if row.tier == 1 else None
-    if gap and row.difference is not None:
-        words = f"{gap.verdict} {change(ranking.metric, row.difference, row.interval).span()}".rstrip()
-    return words.replace(" %", "")
+    gap = ranking.ahead(row.service, ranking.rows[0].service) if verdict and row.tier == 1 else None
+    return f"{gap.verdict} {difference.span()}".rstrip() if gap else difference.column()
 
 
 def _at_once(words: ToldRanking, row: RankedRow) -> str:

@@ -240,7 +240,7 @@ def _shown(tiers: Sequence[Tier]) -> int:
 
 def _figures(told: ToldRanking) -> Table:
     """Every figure of the table as text, the alternative to the picture; notes have pairs without the best."""
-    tier, service, *others = (one for one in ranking_columns(told, told.labels.__getitem__) if one.page)
+    tier, service, *others = (one for one in ranking_columns(told, told.labels.__getitem__) if one.name)
     # The page's tables begin with the service; columns that are aligned left are wider.
     columns = [column for one in (service, replace(tier, left=False), *others) for column in one.on_page()]
     return table_of(f"All figures of {load_words(told.ranking)}", columns, told.ranking.rows, told.beside)
