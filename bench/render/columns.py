@@ -10,7 +10,7 @@ from bench.analysis.tables.ranking import Percentile, RankedRow, Ranking
 from bench.core.formats import NOTHING, number
 from bench.render.table import Column, written
 from bench.words.changes import change, column_name
-from bench.words.conclusions import ToldRanking
+from bench.words.conclusions import RankingText
 from bench.words.latency import in_milliseconds, spread, standing
 from bench.words.picture import estimate_words, rate_words, seen_words
 
@@ -86,9 +86,9 @@ MEMORY = RankingColumn(
 )
 
 
-def ranking_columns(words: ToldRanking, name: Callable[[str], str]) -> Iterator[RankingColumn]:
+def ranking_columns(text: RankingText, name: Callable[[str], str]) -> Iterator[RankingColumn]:
     """From left to right; `name` gives that of a service."""
-    ranking = words.ranking
+    ranking = text.ranking
     yield TIER
     yield RankingColumn(name="service", text=lambda row: name(row.service), short="service", left=True)
     yield RankingColumn(
@@ -99,13 +99,14 @@ def ranking_columns(words: ToldRanking, name: Callable[[str], str]) -> Iterator[
     )
     yield RankingColumn(name="unnoticed below", text=lambda row: seen_words(row) or NOTHING, optional=True)
     yield from (REQUESTS, CPU, MEMORY)
-    if words.waits:
-        text = partial(_at_once, words)
-        yield RankingColumn(name="requests at once", text=text, short="at\nonce", report=False, page=False)
+    if text.waits:
+        yield RankingColumn(
+            name="requests at once", text=partial(_at_once, text), short="at\nonce", report=False, page=False
+        )
     yield from latency_columns(ranking)
     yield RankingColumn(name="windows", text=lambda row: str(row.windows), report=False)
     yield RankingColumn(name="left out", text=lambda row: str(row.left_out), report=False)
-    yield RankingColumn(name="remarks", text=lambda row: words.notes[row.service] or NOTHING, left=True, optional=True)
+    yield RankingColumn(name="remarks", text=lambda row: text.notes[row.service] or NOTHING, left=True, optional=True)
 
 
 def latency_columns(ranking: Ranking) -> Iterator[RankingColumn]:
@@ -148,7 +149,7 @@ def _brief_against_best(ranking: Ranking, row: RankedRow) -> str:
     return words.replace(" %", "")
 
 
-def _at_once(words: ToldRanking, row: RankedRow) -> str:
+def _at_once(text: RankingText, row: RankedRow) -> str:
     """How many requests can wait at once: a number, or all."""
-    found = words.waits.get(row.service)
-    return NOTHING if found is None else "all" if found.total is None else str(found.total)
+    waits = text.waits.get(row.service)
+    return NOTHING if waits is None else "all" if waits.total is None else str(waits.total)
