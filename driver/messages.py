@@ -121,7 +121,7 @@ class Action:
 
 
 @dataclass(frozen=True)
-class Doings:
+class EventScript:
     """An event: what happens to a service while it is loaded.
 
     The load ends `settle_s` after the driver has seen `until`: workers `swapped` or `restored`, the service `ended`, or
@@ -157,7 +157,7 @@ class Step:
     held: bool = False
     host_network: bool = False
     knee: bool = False
-    events: Mapping[str, Doings] = field(default_factory=dict)
+    events: Mapping[str, EventScript] = field(default_factory=dict)
     copies: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -234,12 +234,12 @@ def _service(entry: Mapping[str, Any]) -> Service:
 def step_of(data: Mapping[str, Any]) -> Step:
     """The Step in an object of `as_json`; MessageError if it is malformed."""
     step = message(Step, data)
-    return replace(step, events={name: _doings(event) for name, event in step.events.items()})
+    return replace(step, events={name: _event_script(event) for name, event in step.events.items()})
 
 
-def _doings(data: Any) -> Doings:
-    doings = message(Doings, data)
-    return replace(doings, actions=tuple(message(Action, one) for one in doings.actions))
+def _event_script(data: Any) -> EventScript:
+    script = message(EventScript, data)
+    return replace(script, actions=tuple(message(Action, one) for one in script.actions))
 
 
 def read(path: Path) -> Mapping[str, Any] | None:

@@ -99,7 +99,7 @@ class Sign(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class PublishedRatio:
     """A service relative to the base: ratios of requests/s there and here (None: unknown), and the verdict here."""
 
     service: str
@@ -120,7 +120,7 @@ class Published:
 
     base: str
     load: str
-    rows: tuple[Beside, ...]
+    rows: tuple[PublishedRatio, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ def published_beside(
     for figure, goodput in others:
         row, there = rows[figure.name], goodput / base_there
         gap = ranking.ahead(row.service, base.service)
-        ratios.append(Beside(row.service, there, _here(row, base), gap, _sign(there, gap)))
+        ratios.append(PublishedRatio(row.service, there, _here(row, base), gap, _sign(there, gap)))
     return Published(base.service, ", ".join(dict.fromkeys(str(level) for level in levels if level)), tuple(ratios))
 
 

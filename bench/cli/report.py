@@ -46,7 +46,7 @@ from bench.run.facts import read_run_facts, run_facts_of
 from bench.run.folder import PUBLISHED, find_run, published_runs
 from bench.run.published import PACKED, SUMS, sums_of
 from bench.run.reader import Run, read_run
-from bench.words.conclusions import ToldRanking
+from bench.words.conclusions import RankingText
 
 
 def build_verb(argv: Sequence[str]) -> int:
@@ -68,7 +68,7 @@ def build_verb(argv: Sequence[str]) -> int:
     return 0
 
 
-def _build(folder: Path) -> tuple[Run, Report, Sequence[ToldRanking]]:
+def _build(folder: Path) -> tuple[Run, Report, Sequence[RankingText]]:
     """Write the files that are made from a run's raw files."""
     windows: list[WindowDetails] = []
     try:

@@ -21,8 +21,8 @@ from bench.records.record import Record, dump
 from bench.run.folder import UNPACKED, find_run
 from bench.run.reader import Run, ServiceFacts, read_run, read_service
 from bench.validity.run_records import Seen, reviewed, service_names
-from bench.words.conclusions import ToldRanking, tell
-from bench.words.events import ToldEvents, tell_events
+from bench.words.conclusions import RankingText, describe_rankings
+from bench.words.events import EventsText, describe_events
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,8 @@ class JudgedRun:
     source: Run
     services: Mapping[str, ServiceFacts]
     records: Sequence[Record]
-    rankings: Sequence[ToldRanking]
-    events: ToldEvents | None
+    rankings: Sequence[RankingText]
+    events: EventsText | None
 
 
 def judge_run(folder: Path, seen: Seen | None = None) -> JudgedRun:
@@ -43,12 +43,12 @@ def judge_run(folder: Path, seen: Seen | None = None) -> JudgedRun:
     records = reviewed(source, services, seen)
     absent = {name: ": ".join(facts.failure) for name, facts in services.items() if facts.failure}
     loaded = read_at_common_rates(source.path, source.facts, records)
-    rankings = tell(judge_tables(source.facts, records, absent, loaded), source.facts, records, services)
+    rankings = describe_rankings(judge_tables(source.facts, records, absent, loaded), source.facts, records, services)
     write_file(folder / "records.jsonl", "".join(dump(records)))
     if made := event_records(source):
         write_file(folder / EVENTS, "".join(dump_events(made)))
     lines = [line for ranking in rankings for line in verdict_lines(ranking)]
-    events = tell_events(read_events(folder), source.facts)
+    events = describe_events(read_events(folder), source.facts)
     lines += event_lines(events)
     write_file(folder / "verdicts.jsonl", "".join(f"{json.dumps(line)}\n" for line in lines))
     return JudgedRun(source, services, records, rankings, events)
@@ -62,7 +62,7 @@ def find_judged(name: str, needs: str = "plan.jsonl") -> Path:
     return folder
 
 
-def verdict_lines(text: ToldRanking) -> Iterator[dict[str, Any]]:
+def verdict_lines(text: RankingText) -> Iterator[dict[str, Any]]:
     """The lines of verdicts.jsonl on a table: its services, then contrasts, then latency."""
     ranking = text.ranking
     table: dict[str, Any] = dict(zip(("scenario", "tool", "level"), map(str, ranking.table), strict=True))
@@ -79,7 +79,7 @@ def verdict_lines(text: ToldRanking) -> Iterator[dict[str, Any]]:
         yield from _latency_lines({"scenario": ranking.scenario, "table": f"{ranking.tool} {ranking.level}"}, latency)
 
 
-def event_lines(events: ToldEvents | None) -> Iterator[dict[str, Any]]:
+def event_lines(events: EventsText | None) -> Iterator[dict[str, Any]]:
     """The lines of verdicts.jsonl on events: the cells of each row, then what is compared."""
     for row in events.rows if events else ():
         place = {"event": row.row.event, "case": row.row.case.text}

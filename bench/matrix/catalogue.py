@@ -63,10 +63,10 @@ def versions(matrix: Matrix, kind: str, name: str) -> str:
 
 def _servers(matrix: Matrix) -> Iterator[Sequence[str]]:
     for server in matrix.servers.values():
-        own = versions(matrix, "server", server.name)
+        server_versions = versions(matrix, "server", server.name)
         hosts = ", ".join(INTERFACES.get(i, f"{i} apps") for i in server.serves)
         model = f"{server.model}; development server" if server.development else server.model
-        version, notes = own or versions(matrix, "framework", server.name), server.notes or Notes("", "")
+        version, notes = server_versions or versions(matrix, "framework", server.name), server.notes or Notes("", "")
         at_once = "no limit" if notes.default == NO_LIMIT else notes.default
         defects = (STALL if notes.stall else "", f"{STALL} with several workers" if notes.stall_of_several else "")
         changes = "; ".join(filter(None, (notes.adds, notes.sets, *defects)))

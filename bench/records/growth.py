@@ -9,7 +9,7 @@ from statistics import median
 
 from bench.core.files import items, mapping
 from bench.plan.event import WORKERS
-from bench.records.event import BODY, OPEN, Fate, Point
+from bench.records.event import BODY, OPEN, Fate, GrowthSample
 from bench.records.event_needs import Figures
 from bench.records.event_window import Row, Window, percentile
 from bench.tools import parse
@@ -58,16 +58,16 @@ def _fates(output: str) -> Counter[Fate] | None:
     return Counter({fate: count for fate, count in fates.items() if count})
 
 
-def points(window: Window) -> list[Point]:
+def points(window: Window) -> list[GrowthSample]:
     """Growth samples: the median memory in each part, or the file descriptors after each reload."""
     if window.event.repeats:
         counts = [items(one)[1] for one in items(window.told.get("descriptors"))]
-        return [Point(float(number), float(count)) for number, count in enumerate(counts) if isinstance(count, int)]
+        return [GrowthSample(float(at), float(count)) for at, count in enumerate(counts) if isinstance(count, int)]
     samples, done = [], 0
     for part in parts_of(window):
         sizes = [size for at, size in window.memory if part.begin <= at <= part.end]
         if sizes and part.answered:
-            samples.append(Point(done + part.answered / 2, float(median(sizes))))
+            samples.append(GrowthSample(done + part.answered / 2, float(median(sizes))))
         done += part.answered
     return samples
 

@@ -10,7 +10,7 @@ from bench.analysis.tables.ranking import Percentile, RankedRow, Ranking
 from bench.core.formats import NOTHING, number
 from bench.render.table import Column, written
 from bench.words.changes import change, column_name
-from bench.words.conclusions import ToldRanking
+from bench.words.conclusions import RankingText
 from bench.words.latency import in_milliseconds, spread, standing
 from bench.words.picture import estimate_words, rate_words, seen_words
 
@@ -64,7 +64,7 @@ CPU = RankingColumn("CPU per request", lambda row: estimate_words(row.cpu_us), "
 MEMORY = RankingColumn("memory under load", lambda row: (_megabytes(row),), "MB", "mem.\nMB")
 
 
-def ranking_columns(words: ToldRanking, name: Callable[[str], str]) -> Iterator[RankingColumn]:
+def ranking_columns(words: RankingText, name: Callable[[str], str]) -> Iterator[RankingColumn]:
     """From left to right; `name` gives that of a service."""
     ranking = words.ranking
     yield TIER
@@ -89,10 +89,10 @@ def latency_columns(ranking: Ranking) -> Iterator[RankingColumn]:
     """Each percentile of latency that any of the services has, at each common rate; on the terminal at one."""
     for latency in ranking.latencies:
         at = f" at {latency.rate:,.0f}/s" if len(ranking.latencies) > 1 else ""
-        for one in latency.percentiles:
-            short = f"{one.metric}\nms" if latency is ranking.latency else ""
-            latency_of = partial(_percentile, one)
-            yield RankingColumn(f"{one.metric}{at}", latency_of, "ms", short, apart=one is ranking.tail)
+        for percentile in latency.percentiles:
+            short = f"{percentile.metric}\nms" if latency is ranking.latency else ""
+            latency_of = partial(_percentile, percentile)
+            yield RankingColumn(f"{percentile.metric}{at}", latency_of, "ms", short, apart=percentile is ranking.tail)
 
 
 def _megabytes(row: RankedRow) -> str:
@@ -114,7 +114,7 @@ def _against_best(ranking: Ranking, row: RankedRow, *, verdict: bool = False) ->
     return f"{gap.verdict} {difference.span()}".rstrip() if gap else difference.column()
 
 
-def _at_once(words: ToldRanking, row: RankedRow) -> str:
+def _at_once(words: RankingText, row: RankedRow) -> str:
     """How many requests can wait at once: a number, or all."""
     found = words.waits.get(row.service)
     return NOTHING if found is None else "all" if found.total is None else str(found.total)

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from bench.analysis.profiles.sampled import Profile
 from bench.analysis.profiles.why import CostDifference, Why
-from bench.analysis.published import Beside, ReferenceComparison, published_beside
+from bench.analysis.published import PublishedRatio, ReferenceComparison, published_beside
 from bench.analysis.tables.grid import Grid
 from bench.analysis.tables.ladder import Ladder
 from bench.analysis.tables.ranking import Contrast, Metric, RankedRow, Ranking
@@ -21,7 +21,7 @@ from bench.run.facts import RunFacts
 from bench.run.reader import ServiceFacts
 from bench.stats.table_verdicts import NO_WINNER
 from bench.words.changes import change_of, column_name
-from bench.words.conclusions import ToldRanking, systematic_words
+from bench.words.conclusions import RankingText, systematic_words
 from bench.words.grid import line_words
 from bench.words.latency import notes as latency_notes
 from bench.words.names import knob_words, loaded_words, scenario_words, setting_words
@@ -31,13 +31,13 @@ from bench.words.remarks import SIGNS, waits_words
 # Rankings: from the best service to the worst, with tiers.
 
 
-def ranking_table(told: ToldRanking) -> Table:
+def ranking_table(text: RankingText) -> Table:
     """A row for each service."""
-    ranking = told.ranking
-    columns = [one.in_report() for one in ranking_columns(told, told.name) if one.report]
+    ranking = text.ranking
+    columns = [one.in_report() for one in ranking_columns(text, text.name) if one.report]
     title = f"{_load(ranking)}: {ranking.metric}, {plural(ranking.rounds, 'round')}"
-    latency = [words for one in ranking.latencies for words in latency_notes(one, told.labels)]
-    notes = (*_undecided(ranking), *systematic_words(ranking), *told.beside, *latency)
+    latency = [words for one in ranking.latencies for words in latency_notes(one, text.labels)]
+    notes = (*_undecided(ranking), *systematic_words(ranking), *text.beside, *latency)
     return table_of(title, columns, ranking.rows, notes)
 
 
@@ -84,11 +84,11 @@ MAYBE = "best?"
 """Marks a figure that may be the best, too."""
 
 
-def grid_figures(told: ToldRanking, grid: Grid) -> list[GridFigures]:
+def grid_figures(text: RankingText, grid: Grid) -> list[GridFigures]:
     """Requests/s, CPU and memory of its services."""
-    ranking = told.ranking
+    ranking = text.ranking
     rows = {row.service: row for row in ranking.rows}
-    own = [rows[name] for name in grid.services]
+    ranked_rows = [rows[name] for name in grid.services]
     kinds: list[tuple[str, Callable[[RankedRow], float | None], Callable[[float], str]]] = [
         ("requests/s", lambda row: row.goodput.mean if row.goodput else None, number),
         ("CPU per request", lambda row: row.cpu_us.mean if row.cpu_us else None, lambda value: f"{number(value)} µs"),
@@ -96,7 +96,7 @@ def grid_figures(told: ToldRanking, grid: Grid) -> list[GridFigures]:
     ]
 
     def cells(name: str, of: Callable[[RankedRow], float | None], write: Callable[[float], str]) -> GridFigures | None:
-        known = {row.service: value for row in own if (value := of(row)) is not None}
+        known = {row.service: value for row in ranked_rows if (value := of(row)) is not None}
         if not known:
             return None
         marks = _marks(ranking, name, known)
@@ -105,8 +105,8 @@ def grid_figures(told: ToldRanking, grid: Grid) -> list[GridFigures]:
             if service is None:
                 return None
             value = known.get(service)
-            text = NOTHING if value is None else write(value)
-            return GridCell(service, text, (value or 0) / (max(known.values()) or 1), marks.get(service, ""))
+            words = NOTHING if value is None else write(value)
+            return GridCell(service, words, (value or 0) / (max(known.values()) or 1), marks.get(service, ""))
 
         lines = ((line_words(grid, row), tuple(cell(row.services.get(at)) for at in grid.columns)) for row in grid.rows)
         return GridFigures(name, tuple(lines))
@@ -128,9 +128,9 @@ def _marks(ranking: Ranking, name: str, known: Mapping[str, float]) -> dict[str,
     return {service: MAYBE if place else "best" for place, service in enumerate(front)}
 
 
-def grid_title(told: ToldRanking, grid: Grid) -> str:
+def grid_title(text: RankingText, grid: Grid) -> str:
     """`json wrk c16: by workers and threads`."""
-    return f"{_load(told.ranking)}: by {knob_words(grid.across)} and {knob_words(grid.down)}"
+    return f"{_load(text.ranking)}: by {knob_words(grid.across)} and {knob_words(grid.down)}"
 
 
 def grid_columns(grid: Grid) -> list[str]:
@@ -138,7 +138,7 @@ def grid_columns(grid: Grid) -> list[str]:
     return [setting_words({grid.across: value}) for value in grid.columns]
 
 
-def grid_table(told: ToldRanking, grid: Grid) -> Table:
+def grid_table(text: RankingText, grid: Grid) -> Table:
     """All kinds of figures in one table."""
     columns: list[Column[tuple[str, str, tuple[GridCell | None, ...]]]] = [
         Column("", lambda row: row[0], left=True),
@@ -147,10 +147,10 @@ def grid_table(told: ToldRanking, grid: Grid) -> Table:
     ]
     rows = [
         ("" if place else found.name, name, cells)
-        for found in grid_figures(told, grid)
+        for found in grid_figures(text, grid)
         for place, (name, cells) in enumerate(found.rows)
     ]
-    return table_of(grid_title(told, grid), columns, rows)
+    return table_of(grid_title(text, grid), columns, rows)
 
 
 def _grid_text(at: int, row: tuple[str, str, tuple[GridCell | None, ...]]) -> str:
@@ -170,13 +170,13 @@ class _Release:
     step: Contrast | None
 
 
-def ladder_tables(rankings: Iterable[ToldRanking]) -> list[tuple[Table, LadderPicture]]:
+def ladder_tables(rankings: Iterable[RankingText]) -> list[tuple[Table, LadderPicture]]:
     """A table and a picture for each ladder of each ranking."""
-    return [_ladder(told, ladder) for told in rankings for ladder in told.ladders]
+    return [_ladder(text, ladder) for text in rankings for ladder in text.ladders]
 
 
-def _ladder(told: ToldRanking, ladder: Ladder) -> tuple[Table, LadderPicture]:
-    ranking = told.ranking
+def _ladder(text: RankingText, ladder: Ladder) -> tuple[Table, LadderPicture]:
+    ranking = text.ranking
     rows = {row.service: row for row in ranking.rows}
     releases: list[_Release] = []
     before: str | None = None
@@ -196,7 +196,7 @@ def _ladder(told: ToldRanking, ladder: Ladder) -> tuple[Table, LadderPicture]:
         Column(CPU.name, lambda one: CPU.whole(one.row)),
         Column(column_name(ranking.metric, "the one above"), lambda one: written(one.step, changed)),
         Column("verdict", lambda one: one.step.verdict if one.step else NOTHING, left=True),
-        Column("remarks", lambda one: told.notes[one.row.service] or NOTHING, left=True, optional=True),
+        Column("remarks", lambda one: text.notes[one.row.service] or NOTHING, left=True, optional=True),
     ]
     return table_of(title, columns, releases), _ladder_picture(title, ranking, releases)
 
@@ -224,14 +224,14 @@ def _ladder_picture(title: str, ranking: Ranking, releases: Iterable[_Release]) 
 
 
 def published_table(
-    rankings: Iterable[ToldRanking], reference: ReferenceComparison | None, stacks: Mapping[str, str]
+    rankings: Iterable[RankingText], reference: ReferenceComparison | None, stacks: Mapping[str, str]
 ) -> list[Table]:
     """One table of all rankings that repeat a published question; empty if none does."""
     rows = []
-    for told in rankings:
-        if reference and (found := published_beside(told.ranking, reference, stacks)) is not None:
-            load = str(told.ranking.table) + (f" (published: {found.load})" if found.load else "")
-            rows += [(load, f"{told.labels[row.service]} to {told.labels[found.base]}", row) for row in found.rows]
+    for text in rankings:
+        if reference and (found := published_beside(text.ranking, reference, stacks)) is not None:
+            load = str(text.ranking.table) + (f" (published: {found.load})" if found.load else "")
+            rows += [(load, f"{text.labels[row.service]} to {text.labels[found.base]}", row) for row in found.rows]
     if not rows or reference is None:
         return []
 
@@ -239,7 +239,7 @@ def published_table(
         bounds = f" ({1 + gap.interval[0]:.3f} to {1 + gap.interval[1]:.3f})" if gap.interval else ""
         return f"{1 + gap.difference:.3f}{bounds}"
 
-    columns: list[Column[tuple[str, str, Beside]]] = [
+    columns: list[Column[tuple[str, str, PublishedRatio]]] = [
         Column("load", lambda row: row[0], left=True),
         Column("service", lambda row: row[1], left=True),
         Column("published", lambda row: f"{row[2].published:.3f}"),
@@ -261,7 +261,7 @@ def published_table(
 
 def own_app_tables(
     facts: RunFacts,
-    told: Sequence[ToldRanking],
+    rankings: Sequence[RankingText],
     idle_bytes: Mapping[str, int | None],
     services: Mapping[str, ServiceFacts],
 ) -> list[Table]:
@@ -270,7 +270,7 @@ def own_app_tables(
     if not app:
         return []
     starts = {name: service.start_s for name, service in services.items()}
-    waits = {name: waits_words(found) for one in told for name, found in one.waits.items()}
+    waits = {name: waits_words(found) for text in rankings for name, found in text.waits.items()}
 
     def workers(row: RankedRow) -> str:
         return NOTHING if facts.service(row.service).url else facts.workers
@@ -305,26 +305,26 @@ def own_app_tables(
         notes.append(f"The cost is that of the server's CPU time alone, at {app.cpu_hour_price:g} per CPU hour.")
     return [
         table_of(
-            request_words(app, one.ranking.scenario),
-            [*columns, *(column.in_report() for column in latency_columns(one.ranking))],
-            one.ranking.rows,
-            [*_waiting(one), *notes],
+            request_words(app, text.ranking.scenario),
+            [*columns, *(column.in_report() for column in latency_columns(text.ranking))],
+            text.ranking.rows,
+            [*_waiting(text), *notes],
         )
-        for one in told
+        for text in rankings
     ]
 
 
-def _waiting(told: ToldRanking) -> Iterator[str]:
+def _waiting(text: RankingText) -> Iterator[str]:
     """What the column on waiting means, and how many connections of the load have to queue."""
-    if not told.waits:
+    if not text.waits:
         return
     yield (
         "Requests at once: how many can be blocked (on I/O) at the same time. N threads: the size of the pool,"
         " the same for all; = workers: one per worker, not configurable. Own default: per"
         " worker, without this project's flags (sources: services/servers)."
     )
-    connections = told.ranking.level.connections
-    most = max((found.total or 0 for found in told.waits.values() if found.threads), default=0)
+    connections = text.ranking.level.connections
+    most = max((found.total or 0 for found in text.waits.values() if found.threads), default=0)
     if connections and 0 < most < connections:
         queued = connections - most
         line = f"on a server with {plural(most, 'thread')}, {queued} {'has' if queued == 1 else 'have'} to queue"
@@ -358,9 +358,9 @@ class Reason:
     early: bool
 
 
-def reasons(told: ToldRanking, found: Iterable[Why]) -> list[Reason]:
+def reasons(text: RankingText, found: Iterable[Why]) -> list[Reason]:
     """All comparisons of a table."""
-    return [_reason(told, one, early=place < FIRST) for place, one in enumerate(found)]
+    return [_reason(text, one, early=place < FIRST) for place, one in enumerate(found)]
 
 
 def not_sampled(ranking: Ranking, profiles: Sequence[Profile]) -> list[str]:
@@ -377,9 +377,9 @@ def not_sampled(ranking: Ranking, profiles: Sequence[Profile]) -> list[str]:
     return lines
 
 
-def _reason(told: ToldRanking, why: Why, *, early: bool) -> Reason:
-    base, head = told.name(why.contrast.a), told.name(why.contrast.b)
-    title = f"{told.ranking.table}: {head} beside {base} ({why.contrast.verdict})"
+def _reason(text: RankingText, why: Why, *, early: bool) -> Reason:
+    base, head = text.name(why.contrast.a), text.name(why.contrast.b)
+    title = f"{text.ranking.table}: {head} beside {base} ({why.contrast.verdict})"
     if why.missing:
         return Reason(title, None, (f"Nothing is compared: {why.missing}.",), early)
     words = (*_words(why, base, head),)

@@ -117,7 +117,7 @@ def newest(found: Iterable[Placing]) -> list[Placing]:
 
 def server_page(server: Server, start: str, places: Iterable[Placing], events: Iterable[Happened]) -> str:
     """The page of a server: how it is started and why, its defaults, known issues, tables, releases and events."""
-    own = newest(one for one in places if one.server == server.name)
+    of_server = newest(one for one in places if one.server == server.name)
     happened = sorted((one for one in events if one.server == server.name), key=lambda one: one.day)
     last = {(one.event, one.service): one for one in happened}
     notes = server.notes
@@ -136,8 +136,8 @@ def server_page(server: Server, start: str, places: Iterable[Placing], events: I
         defaults=[(DEFAULTS[kind], one.value, one.source) for kind, one in server.defaults.items()],
         reload=server.reload,
         issues=[(name, text) for name, text in issues.items() if text],
-        groups=_by_run(one for one in own if not one.package),
-        releases=_by_run(one for one in own if one.package),
+        groups=_by_run(one for one in of_server if not one.package),
+        releases=_by_run(one for one in of_server if one.package),
         events=sorted(last.values(), key=lambda one: one.event),
         kind=SERVERS,
     )
@@ -145,9 +145,9 @@ def server_page(server: Server, start: str, places: Iterable[Placing], events: I
 
 def framework_page(framework: Framework, places: Iterable[Placing]) -> str:
     """The page of a framework: under each load, its servers in the newest run that has the most of them."""
-    own = [one for one in places if one.framework == framework.name and not one.package]
+    of_framework = [one for one in places if one.framework == framework.name and not one.package]
     groups = []
-    for load, found in grouped(own, lambda one: one.load).items():
+    for load, found in grouped(of_framework, lambda one: one.load).items():
         runs = grouped(found, lambda one: one.run).values()
         most = max(map(len, runs))
         chosen = max((run for run in runs if 2 * len(run) >= most), key=lambda run: (run[0].day, len(run)))

@@ -13,7 +13,7 @@ from bench.plan.event import Event
 from bench.plan.measurement import Measurement
 from bench.run.folder import read_addresses
 from bench.schedule.steps import Step
-from driver.messages import Doings, as_json
+from driver.messages import EventScript, as_json
 from driver.messages import Step as HostStep
 
 PORT = 8080
@@ -49,13 +49,13 @@ def host_step(step: Step) -> HostStep:
         held=step.held,
         host_network=step.first.host_network,
         knee=any(line.knee_p99_s is not None for line in step.lines),
-        events={line.container: doings_of(line.event) for line in step.lines if line.event},
+        events={line.container: script_of(line.event) for line in step.lines if line.event},
     )
 
 
-def doings_of(event: Event) -> Doings:
+def script_of(event: Event) -> EventScript:
     """What the driver does during an event's load."""
-    return Doings(
+    return EventScript(
         event.actions,
         event.until,
         event.settle_s,

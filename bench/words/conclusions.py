@@ -27,7 +27,7 @@ from bench.run.facts import Caveats, RunFacts
 from bench.run.reader import ServiceFacts
 from bench.stats.table_verdicts import NO_WINNER
 from bench.words.answers import ref_question, ref_sentences, sentences
-from bench.words.knees import told_knees
+from bench.words.knees import describe_knees
 from bench.words.latency import latency_sentences
 from bench.words.names import Question, labels_of, level_words, loaded_words, question, scenario_words, table_question
 from bench.words.order import ceiling_words
@@ -50,7 +50,7 @@ GENERAL = frozenset({ONE_CPU})
 
 
 @dataclass(frozen=True, slots=True)
-class ToldRanking:
+class RankingText:
     """A ranking in words; `labels` and `notes` are by service.
 
     `sentences` begins with the one on the whole table. `beside`: for pairs without a verdict, the difference that would
@@ -76,18 +76,20 @@ class ToldRanking:
         return service if "," in label else label
 
 
-def tell(
+def describe_rankings(
     rankings: Iterable[Ranking],
     facts: RunFacts,
     records: Iterable[Record],
     services: Mapping[str, ServiceFacts] | None = None,
-) -> tuple[ToldRanking, ...]:
+) -> tuple[RankingText, ...]:
     """The rankings of a run in words; pure."""
     places, pairs = places_of(facts, records), pairs_of(facts) if facts.refs else ()
     reference, knobs = reference_results().get(facts.published), facts.knobs
     caveats = {name: service.caveats for name, service in facts.services.items()}
     waits = waits_of(facts, services or {})
-    texts = tuple(told_ranking(one, places, reference, knobs, pairs, caveats=caveats, waits=waits) for one in rankings)
+    texts = tuple(
+        describe_ranking(one, places, reference, knobs, pairs, caveats=caveats, waits=waits) for one in rankings
+    )
     texts = tuple(
         replace(one, sentences=(*one.sentences, *lacking_words(one.labels, places, services or {}))) for one in texts
     )
@@ -98,7 +100,7 @@ def tell(
     return (*texts[:1], *others)
 
 
-def told_ranking(
+def describe_ranking(
     ranking: Ranking,
     places: Places,
     reference: ReferenceComparison | None = None,
@@ -107,7 +109,7 @@ def told_ranking(
     *,
     caveats: Mapping[str, Caveats] = MappingProxyType({}),
     waits: Mapping[str, Waits] | None = None,
-) -> ToldRanking:
+) -> RankingText:
     """One ranking in words. `places`: the coordinates of services; `pairs`: the services of two refs."""
     services = [row.service for row in ranking.rows]
     labels = labels_of(services, places)
@@ -130,7 +132,7 @@ def told_ranking(
     beside = published_beside(ranking, reference, {name: place.stack for name, place in places.items()})
     table_sentences += [published_sentence(beside, labels)] if beside else []
     table_sentences += map(along_sentence, along_axes(ranking, reference, places))
-    made = ToldRanking(
+    made = RankingText(
         ranking=ranking,
         question=ref_question(pairs, places) or table_question(services, places),
         sentences=tuple(table_sentences),
@@ -218,7 +220,7 @@ class Conclusion:
 
 
 def conclusions(
-    rankings: Sequence[ToldRanking], findings: Findings, knees: Iterable[Conclusion]
+    rankings: Sequence[RankingText], findings: Findings, knees: Iterable[Conclusion]
 ) -> tuple[Conclusion, ...]:
     """A conclusion for every table, then those of the `knees`; without tables, also the open questions."""
     found = (*map(_of_table, rankings), *knees)
@@ -229,11 +231,11 @@ def knee_conclusions(findings: Findings) -> tuple[Conclusion, ...]:
     """The result of each knee search."""
     return tuple(
         Conclusion(asked, where, first, True, more=tuple(more))
-        for asked, where, (first, *more) in told_knees(findings.knees, findings.places, findings.waits)
+        for asked, where, (first, *more) in describe_knees(findings.knees, findings.places, findings.waits)
     )
 
 
-def _of_table(text: ToldRanking) -> Conclusion:
+def _of_table(text: RankingText) -> Conclusion:
     scenario, tool, level = text.ranking.table
     decided = any(one.verdict != NO_WINNER for one in text.ranking.contrasts)
     load, means = f"{tool} {level}", level_words(level)

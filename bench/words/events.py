@@ -27,7 +27,7 @@ MOST_ACROSS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class ToldDefault:
+class DefaultText:
     """What servers do without a flag, and the value that these services were given instead."""
 
     what: str
@@ -38,7 +38,7 @@ class ToldDefault:
 
 
 @dataclass(frozen=True, slots=True)
-class ToldRow:
+class EventRowText:
     """A row in words; `load`: its rate and the client's timeout; `differ`: whether its services differ."""
 
     row: EventRow
@@ -49,20 +49,20 @@ class ToldRow:
 
 
 @dataclass(frozen=True, slots=True)
-class ToldEvents:
+class EventsText:
     """The events of a run in words; `documented` is (services, event, what their documentation says)."""
 
     table: EventTable
     title: str
     labels: Mapping[str, str]
-    rows: tuple[ToldRow, ...]
+    rows: tuple[EventRowText, ...]
     sentences: tuple[str, ...]
     """Findings, the most important first."""
     advice: tuple[str, ...]
     documented: tuple[tuple[str, str, str], ...]
     cannot: tuple[tuple[str, str, str], ...]
     """(services, event, why they have no counts)."""
-    defaults: tuple[ToldDefault, ...] = ()
+    defaults: tuple[DefaultText, ...] = ()
     aside: tuple[str, ...] = ()
     """A sentence on the services whose figures have a known cause."""
     settings: tuple[str, ...] = ()
@@ -94,7 +94,7 @@ class ToldEvents:
         return sum(len(cell.counted) for cell in self.table.cells)
 
 
-def tell_events(records: Sequence[EventRecord], facts: RunFacts) -> ToldEvents | None:
+def describe_events(records: Sequence[EventRecord], facts: RunFacts) -> EventsText | None:
     """The events of a run in words; None in a run without any. Pure."""
     if not records:
         return None
@@ -106,7 +106,7 @@ def tell_events(records: Sequence[EventRecord], facts: RunFacts) -> ToldEvents |
     short = labels_of(services, places) if len(services) > 1 else {name: one.stack for name, one in places.items()}
     labels = {name: short.get(name, name) for name in services}
     labels[NULL] = "null (nginx)"
-    return ToldEvents(
+    return EventsText(
         table,
         _title(table),
         labels,
@@ -133,8 +133,8 @@ def _title(table: EventTable) -> str:
     return f"Lost requests: {', '.join(words)}"
 
 
-def _row(row: EventRow, table: EventTable, labels: Mapping[str, str]) -> ToldRow:
-    return ToldRow(
+def _row(row: EventRow, table: EventTable, labels: Mapping[str, str]) -> EventRowText:
+    return EventRowText(
         row,
         row.name,
         _load(row),
@@ -187,7 +187,7 @@ def _by_text(found: Iterable[tuple[EventRecord, str]], labels: Mapping[str, str]
 WITHOUT_KNOB = frozenset({"silent", "respawn"})
 
 
-def _defaults(defaults: Mapping[str, Defaults], labels: Mapping[str, str]) -> Iterable[ToldDefault]:
+def _defaults(defaults: Mapping[str, Defaults], labels: Mapping[str, str]) -> Iterable[DefaultText]:
     """A row for each kind and default, with the services that share it."""
     for kind, what in DEFAULTS.items():
         entries = [(name, defaults.get(name, {}).get(kind, {})) for name in labels]
@@ -197,7 +197,7 @@ def _defaults(defaults: Mapping[str, Defaults], labels: Mapping[str, str]) -> It
                 started = f"{given}" if kind == "backlog" else f"{given} s"
                 same = given is None or started == value.replace(",", "")
                 words = NOTHING if kind in WITHOUT_KNOB else "its default" if same else started
-                yield ToldDefault(what, listed([labels[name] for name, _ in group]), value, words, str(source))
+                yield DefaultText(what, listed([labels[name] for name, _ in group]), value, words, str(source))
 
 
 def _reasons(table: EventTable) -> Iterable[tuple[EventRecord, str]]:

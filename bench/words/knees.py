@@ -52,7 +52,7 @@ def _apart(known: Sequence[Knee], labels: Mapping[str, str]) -> Iterator[str]:
         yield f"No winner {'between' if len(left) == 1 else 'among'} {names}: {why}."
 
 
-def told_knees(
+def describe_knees(
     searches: Knees, places: Places, waits: Mapping[str, Wait | None]
 ) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """(question, load, sentences) of each search of a run."""

@@ -20,7 +20,7 @@ from bench.run.facts import AppFacts, RunFacts, RunService
 from bench.run.reader import ServiceFacts
 from bench.stats.table_verdicts import MARGIN
 from bench.words.changes import change_of
-from bench.words.conclusions import ToldRanking
+from bench.words.conclusions import RankingText
 from bench.words.deployment import Deployment, label_of
 from bench.words.names import setting_words
 from bench.words.order import open_words
@@ -192,7 +192,7 @@ class Choices:
 
 
 def own_app_choices(
-    facts: RunFacts, rankings: Iterable[ToldRanking], services: Services, *, events: bool = False
+    facts: RunFacts, rankings: Iterable[RankingText], services: Services, *, events: bool = False
 ) -> list[Choices]:
     """For each ranking that names a best server; empty for a run of the matrix, or without notes on its servers.
 
@@ -205,7 +205,7 @@ def own_app_choices(
     return [replace(one, notes=(*one.notes, aside)) for one in choices if one]
 
 
-def _choices(facts: RunFacts, text: ToldRanking, services: Services) -> Choices | None:
+def _choices(facts: RunFacts, text: RankingText, services: Services) -> Choices | None:
     ranking = text.ranking
     ranked = [row for row in ranking.rows if row.rank is not None]
     ours = [row for row in ranked if not facts.service(row.service).url]
@@ -241,7 +241,7 @@ def _compared_with(facts: RunFacts, ranked: Sequence[RankedRow], best: RankedRow
     return next(iter([*now, *usual, *others[::-1]]), None)
 
 
-def _choice(facts: RunFacts, text: ToldRanking, services: Services, row: RankedRow, base: RankedRow | None) -> Choice:
+def _choice(facts: RunFacts, text: RankingText, services: Services, row: RankedRow, base: RankedRow | None) -> Choice:
     app, name, service = facts.own_app or AppFacts(), row.service, facts.service(row.service)
     known, waits = services.get(name), text.waits.get(name)
     commands, more = [], [f"{_costs(row)}."]

@@ -21,7 +21,7 @@ from driver.engines.dependencies import VERBS
 from driver.engines.engine import Engine
 from driver.engines.local import LocalDocker
 from driver.files import save, save_json, text_of
-from driver.messages import BEGUN, ENOUGH, GONE, PROXY_ASKED, PROXY_TOLD, Action, Doings
+from driver.messages import BEGUN, ENOUGH, GONE, PROXY_ASKED, PROXY_TOLD, Action, EventScript
 from driver.processes import Processes
 from driver.steps.rolling import swap
 
@@ -99,7 +99,7 @@ class Dependencies:
 
 
 @contextmanager
-def acting(dependencies: Dependencies, service: str, event: Doings, folder: Path) -> Iterator[None]:
+def acting(dependencies: Dependencies, service: str, event: EventScript, folder: Path) -> Iterator[None]:
     """While this is open, the service's event takes place; `dependencies` is shared by services side by side."""
     watch = _Watch(dependencies, service, event, folder)
     dependencies.enter()
@@ -146,7 +146,7 @@ class _Record:
 class _Watch:
     """One event; it runs in a thread during the load."""
 
-    def __init__(self, dependencies: Dependencies, service: str, event: Doings, folder: Path) -> None:
+    def __init__(self, dependencies: Dependencies, service: str, event: EventScript, folder: Path) -> None:
         self.dependencies, self.engine = dependencies, dependencies.engine
         self.service, self.event, self.folder = service, event, folder
         self.over, self.record = threading.Event(), _Record(event.until)

@@ -32,7 +32,7 @@ from bench.plan.measurement import planned_of
 from bench.records.event import EventRecord
 from bench.records.make_event import event_record
 from bench.run.reader import read_raw
-from bench.schedule.step_file import doings_of, load_of
+from bench.schedule.step_file import load_of, script_of
 from calibration.events import Check, Known, checks
 from driver.engines.engine import Container, End, Engine
 from driver.processes import Processes, all_pids, processes_of
@@ -150,7 +150,7 @@ def under_event(root: Path, event: Event, engine: Engine, asked: tuple[int, str,
     facts: dict[str, Any] = {"rate": RATE / 0.3, "told": engine.processes("a").workers}
     facts |= {"expected": base64.b64encode(body).decode()}
     (task.folder / "capacity.json").write_text(json.dumps(facts))
-    with acting(Dependencies(engine), "a", doings_of(event), task.folder):
+    with acting(Dependencies(engine), "a", script_of(event), task.folder):
         run_event(task)
     (task.folder / "meta.json").write_text(json.dumps({"id": planned.id, "outcome": "measured", "detail": ""}))
     return event_record(str(root), planned, read_raw(str(root), planned))

@@ -31,6 +31,6 @@ def test_nothing_is_the_best_before_the_first_look() -> None:
 
 
 def test_the_page_has_every_column_of_the_report() -> None:
-    told = changed(two_tables()[0], 1, {"smallest_visible": 0.021})
-    report, page = ranking_table(told).columns, rankings_of([told])[0].figures.columns
+    text = changed(two_tables()[0], 1, {"smallest_visible": 0.021})
+    report, page = ranking_table(text).columns, rankings_of([text])[0].figures.columns
     assert {name.partition(",")[0] for name in page} == {*report, "windows", "left out"}

@@ -12,7 +12,7 @@ from page_browser import Opened, built
 from playwright.sync_api import Locator, Page, expect
 
 from bench.plan.events import EVENTS
-from bench.records.event import EventRecord, Point
+from bench.records.event import EventRecord, GrowthSample
 
 pytest_plugins = ["page_fixtures"]
 
@@ -168,10 +168,10 @@ def facts(found: Locator) -> dict[str, str]:
 
 
 def test_a_cell_of_growth_opens_to_what_was_held(tmp_path: Path, opened: Opened) -> None:
-    def memory(case: str, points: tuple[Point, ...], **extras: int) -> EventRecord:
+    def memory(case: str, points: tuple[GrowthSample, ...], **extras: int) -> EventRecord:
         return event("uvicorn", "memory", case, timeline=(), points=points, extras=extras)
 
-    files = tuple(Point(part, 40 + 2 * part) for part in range(21))
+    files = tuple(GrowthSample(part, 40 + 2 * part) for part in range(21))
     records = [memory("requests", GROWN, requests=1_000_000, parts_s=130), memory("20 reloads", files, reloads=20)]
     page = opened(built(write_events(tmp_path / "growth", records)))
     page.get_by_role("button", name="grows 98 KB per 1,000 requests").click()

@@ -61,8 +61,8 @@ def test_an_event_without_the_fields_of_today_has_their_defaults(tmp_path: Path)
     line = planned_of(SOLO.as_dict() | of_event | {"event": EVENT | {"of_tomorrow": 1}})
     (load,) = written(tmp_path, [line]).values()
     assert load.planned.event == Event(name="reload", phases=(Phase(0.3, 5.0),)) and load.after_s == 1.0
-    (doings,) = host_part(tmp_path).events.values()
-    assert (doings.most_s, doings.actions, doings.containers) == (5.0, (), 1)
+    (script,) = host_part(tmp_path).events.values()
+    assert (script.most_s, script.actions, script.containers) == (5.0, (), 1)
 
 
 def test_a_service_under_two_cases_at_once_has_two_containers(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_a_service_under_two_cases_at_once_has_two_containers(tmp_path: Path) ->
     ]
     host = host_part(tmp_path)
     assert (host.services, host.copies) == (("svc-a", "svc-a-copy-2"), {"svc-a-copy-2": "svc-a"})
-    assert {name: dict(doings.environment) for name, doings in host.events.items()} == {
+    assert {name: dict(script.environment) for name, script in host.events.items()} == {
         "svc-a": {},
         "svc-a-copy-2": {"BOOT_S": "2"},
     }
