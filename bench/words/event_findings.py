@@ -11,7 +11,8 @@ from types import MappingProxyType
 from bench.analysis.events import NOT_OF_LOSSES, EventCell, EventRow, EventTable, Kind
 from bench.core.formats import MOST_NAMES, capital, listed, milliseconds, number, plural
 from bench.core.groups import grouped
-from bench.plan.event import SLOWER_S
+from bench.plan.event import SLOWER_S, Question
+from bench.plan.events import EVENTS
 from bench.plan.events.dependencies import AFTER_S
 from bench.plan.events.growth import RELOADS
 from bench.plan.events.processes import NEVER
@@ -53,6 +54,7 @@ OTHERWISE = frozenset({"overload", "slow", "idle-close", "exhausted"})
 DOCKER_S = 10.0
 """How long after SIGTERM Docker kills a container that is still running."""
 QUICK_S = 1.0
+SEVERAL = "Several events"
 Named = Mapping[str, EventCell]
 """Cells by the label of their service."""
 
@@ -66,16 +68,23 @@ class Finding:
     words: str
 
 
-def finding_sentences(table: EventTable, labels: Labels) -> list[str]:
+def ordered_findings(table: EventTable, labels: Labels) -> list[Finding]:
     """What goes wrong, then the rest: the first finding of each event and weight, then the second ones, and so on."""
     findings, seen = [*_findings(table, labels)], Counter[tuple[str, int]]()
     places = []
-    for one in findings:
-        key = one.event, one.weight
-        places.append((one.weight >= OPEN, seen[key], one.weight))
+    for finding in findings:
+        key = finding.event, finding.weight
+        places.append((finding.weight >= OPEN, seen[key], finding.weight))
         seen[key] += 1
     order = sorted(range(len(findings)), key=lambda place: (places[place], place))
-    return [findings[place].words for place in order]
+    return [findings[place] for place in order]
+
+
+def by_question(findings: Iterable[Finding]) -> dict[str, tuple[str, ...]]:
+    """The sentences by the question that their event answers; those on several events come first."""
+    groups = grouped(findings, lambda one: str(EVENTS[one.event].question) if one.event in EVENTS else SEVERAL)
+    order = (SEVERAL, *Question)
+    return {str(name): tuple(one.words for one in groups[name]) for name in order if name in groups}
 
 
 def _findings(table: EventTable, labels: Labels) -> Iterator[Finding]:

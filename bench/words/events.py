@@ -13,7 +13,7 @@ from bench.records.event import EventRecord
 from bench.run.facts import Defaults, RunFacts
 from bench.stats.event_counts import LEAST_S, NOT_ENOUGH, TOO_SHORT
 from bench.words.event_cells import CellWords, cell_words, growth_of, seconds_of, span
-from bench.words.event_findings import finding_sentences
+from bench.words.event_findings import Finding, by_question, ordered_findings
 from bench.words.event_losses import counted_in, differ_words
 from bench.words.event_settings import DEFAULTS, settings_sentences
 from bench.words.names import labels_of
@@ -56,8 +56,8 @@ class EventsText:
     title: str
     labels: Mapping[str, str]
     rows: tuple[EventRowText, ...]
-    sentences: tuple[str, ...]
-    """Findings, the most important first."""
+    all_findings: tuple[Finding, ...]
+    """The most important first."""
     advice: tuple[str, ...]
     documented: tuple[tuple[str, str, str], ...]
     cannot: tuple[tuple[str, str, str], ...]
@@ -67,6 +67,16 @@ class EventsText:
     """A sentence on the services whose figures have a known cause."""
     settings: tuple[str, ...] = ()
     """What decides the losses, by the servers' documentation."""
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """All findings in words."""
+        return tuple(finding.words for finding in self.all_findings)
+
+    @property
+    def questions(self) -> Mapping[str, tuple[str, ...]]:
+        """The findings by the question that they answer."""
+        return by_question(self.all_findings)
 
     @property
     def findings(self) -> tuple[str, ...]:
@@ -111,7 +121,7 @@ def describe_events(records: Sequence[EventRecord], facts: RunFacts) -> EventsTe
         _title(table),
         labels,
         tuple(_row(row, table, labels) for row in table.rows),
-        (*finding_sentences(table, labels),),
+        (*ordered_findings(table, labels),),
         (*_advice(table), *_growth_advice(table, labels)),
         (*_by_text(((one, one.documented) for one in records), labels),),
         (*_by_text(_reasons(table), labels),),

@@ -14,6 +14,7 @@ from bench.plan.events import EVENTS
 from bench.records.event import EventRecord, Fate
 from bench.render.page.windows import compressed
 from bench.render.text import rounded
+from bench.stats.event_counts import NOT_ENOUGH, TOO_SHORT
 from bench.stats.table_verdicts import NO_WINNER
 from bench.words.event_cells import FATES, seconds_words
 from bench.words.events import EventRowText, EventsText
@@ -25,6 +26,8 @@ MOST_BYTES = 1_500_000
 SEVERE = (0.001, 0.01, 0.1)
 """Shares of lost requests from which a cell of the heat map is a shade darker."""
 GONE = len(SEVERE) + 1
+UNDECIDED = (NOT_ENOUGH, TOO_SHORT, "unknown")
+"""Begins of the words of a cell that say nothing on the service."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +86,8 @@ def _figure(cell: EventCell, head: str, mark: str) -> tuple[str, int | None]:
         return ("n/a" if cell.kind is Kind.CANNOT else "?"), None
     if cell.gone:
         return "gone", GONE
+    if head.startswith(UNDECIDED):
+        return "?", None
     if not head.startswith("lost "):
         return " ".join(head.split()[:2]) if head[0].isdigit() else head.split(maxsplit=1)[0], 2 if mark == "bad" else 0
     if not cell.lost:
