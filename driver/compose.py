@@ -26,7 +26,7 @@ TOOLS_MEMORY = "4g"
 
 def run_compose(run: Run, *words: str, context: str = "", files: Sequence[Path] = (), **options: Any) -> Done:
     """Runs Compose on the run's resolved file and `files` only. `options` are those of `docker`."""
-    env_file = run.host.own_app.env_file if run.host.own_app else ""
+    env_file = run.own_app.env_file if run.own_app else ""
     more = ["--env-file", env_file] if env_file else []
     argv = ["compose", "--project-name", run.project, *_files([run.lane_folder / FILE, *files]), *more, *words]
     return docker(*argv, context=context, env=environment(run), **options)
@@ -49,10 +49,10 @@ def resolved(run: Run, form: str = "yaml") -> str:
         files.append(own)
     built = [service.build for service in run.services.values() if service.build]
     # With targets, the load generator is on the host's network, and must reach the other services from there.
-    env = {**environment(run), "WITHOUT_HOST": "false" if run.host.targets else "true", "RUN_FOLDER": str(run.folder)}
+    env = {**environment(run), "WITHOUT_HOST": "false" if run.targets else "true", "RUN_FOLDER": str(run.folder)}
     env["UPSTREAM_TOKEN"] = token_hex(16)
     words = ["--project-name", run.project, *_files(files), "--profile", "*", "config", "--format", form]
-    return project_compose(run, *words, *run.dependencies, "null", *run.host.containers, *built, env=env).out
+    return project_compose(run, *words, *run.dependencies, "null", *run.containers, *built, env=env).out
 
 
 def need_compose(run: Run) -> None:
@@ -69,7 +69,7 @@ def save_compose(run: Run, text: str) -> None:
 
 def environment(run: Run) -> dict[str, str]:
     """The run's settings, without the variables of the user's environment file: Compose must take those from there."""
-    own = run.host.own_app.variables if run.host.own_app else ()
+    own = run.own_app.variables if run.own_app else ()
     return {name: value for name, value in {**run.settings, **engine_environment()}.items() if name not in own}
 
 

@@ -1,7 +1,7 @@
-"""Messages between driver and planner: three JSON files in the run's folder, each with a type and a version.
+"""Messages between driver and planner: three JSON files in the run's folder, each with a version.
 
-`run.json`        the run, of which `Host` has what the driver needs (from the planner)
-`step.json`       what to measure next: `host` is for the driver, the loads are for the load generator
+`run.json`        the run (from the planner), of which the driver reads the services and a user's own app
+`step.json`       what to measure next: `host` is for the driver, `planned` has the step's lines of plan.jsonl
 `finished.json`   how that step went, as seen by the host (from the driver to the planner)
 """
 
@@ -48,52 +48,40 @@ class MessageError(Exception):
 
 @dataclass(frozen=True)
 class Service:
-    """A service under test, in run.json.
-
-    `build`: the Compose service that builds its image. `url`: only for a target, a server that already runs outside
-    this project's containers.
-    """
+    """A service under test, in run.json; `url`: of a target, which already runs outside this project's containers."""
 
     image: str = ""
-    build: str = ""
-    base: str = ""
+    built_as: str = ""
+    base_image: str = ""
     framework: str = ""
     settings: str = ""
+    package: str = ""
     concurrent: bool = True
     routes: tuple[str, ...] = ()
-    url: str | None = None
+    url: str = ""
+
+    @property
+    def build(self) -> str:
+        """The Compose service that builds its image."""
+        return self.built_as or self.image.rpartition("/")[2]
 
 
 @dataclass(frozen=True)
 class OwnApp:
-    """A user's own app: `variables` are the names in its environment file; `writes`: whether a request is no GET."""
+    """A user's own app, in run.json: `variables` are the names in its environment file."""
 
     app: str
     env_file: str = ""
     before: str = ""
     variables: tuple[str, ...] = ()
-    writes: bool = False
+    services: tuple[str, ...] = ()
+    targets: tuple[Mapping[str, Any], ...] = ()
     folder: str = ""
 
-
-@dataclass(frozen=True)
-class Host:
-    """What the host needs to know about a run. `source_images` are removed with the run."""
-
-    services: Mapping[str, Service]
-    dependencies: tuple[str, ...]
-    source_images: tuple[str, ...] = ()
-    own_app: OwnApp | None = None
-
     @property
-    def containers(self) -> tuple[str, ...]:
-        """The services that the run starts."""
-        return tuple(name for name, service in self.services.items() if service.url is None)
-
-    @property
-    def targets(self) -> tuple[str, ...]:
-        """The servers that already run (--target)."""
-        return tuple(name for name, service in self.services.items() if service.url is not None)
+    def writes(self) -> bool:
+        """Whether one of its requests may change data."""
+        return any(not target["request"].startswith(("GET ", "HEAD ")) for target in self.targets)
 
 
 @dataclass(frozen=True)
@@ -146,8 +134,8 @@ class Step:
 
     `dir` and `folders` (of its measurements) are below the run's folder. `held`: the services take turns, and their
     loads are stopped in between; otherwise it is one service alone, or each is under an event. `host_network`: the load
-    generator is on the host's network. `knee`: the step needs knees found in earlier steps. `events`: by service.
-    `copies`: the names in `services` that are a further container of a service of the run, which they map to.
+    generator is on the host's network. `events`: by service. `copies`: the names in `services` that are a further
+    container of a service of the run, which they map to.
     """
 
     id: str
@@ -156,7 +144,6 @@ class Step:
     folders: tuple[str, ...]
     held: bool = False
     host_network: bool = False
-    knee: bool = False
     events: Mapping[str, EventScript] = field(default_factory=dict)
     copies: Mapping[str, str] = field(default_factory=dict)
 
@@ -194,52 +181,27 @@ def as_json(message: Any) -> dict[str, Any]:
     return {"schema": SCHEMA, **asdict(message)}
 
 
-def host_of(facts: Mapping[str, Any]) -> Host:
-    """The Host of a run, from its run.json; MessageError if that is malformed."""
-    try:
-        services, app = facts["services"], facts.get("own_app")
-        # A user's own service of the same name takes the place of ours.
-        own = app["services"] if app else ()
-        return Host(
-            {name: _service(entry) for name, entry in services.items()},
-            (*(name for name in DEPENDENCIES if name not in own), *(f"own-{name}" for name in own)),
-            # Images with a package built from source have a local version ("+...").
-            tuple(dict.fromkeys(entry["image"] for entry in services.values() if "+" in (entry.get("package") or ""))),
-            _own_app(app) if app else None,
-        )
-    except (KeyError, TypeError, AttributeError) as error:
-        raise MessageError(f"{RUN_JSON}: {error!r}; start a new run") from error
-
-
-def _own_app(entry: Mapping[str, Any]) -> OwnApp:
-    writes = any(not target["request"].startswith(("GET ", "HEAD ")) for target in entry["targets"])
-    variables = tuple(entry["variables"])
-    return OwnApp(entry["app"], entry["env_file"], entry["before"], variables, writes, entry.get("folder", ""))
-
-
-def _service(entry: Mapping[str, Any]) -> Service:
-    if entry.get("url"):
-        return Service(url=entry["url"])
-    return Service(
-        image=entry["image"],
-        build=entry.get("built_as") or entry["image"].rpartition("/")[2],
-        base=entry["base_image"],
-        framework=entry["framework"],
-        settings=entry.get("settings") or "",
-        concurrent=entry["concurrent"],
-        routes=tuple(entry["routes"]),
-    )
+def facts_of(run: Mapping[str, Any]) -> tuple[dict[str, Service], OwnApp | None]:
+    """The services of a run and a user's own app, from its run.json; MessageError if that is malformed."""
+    services, app = run.get("services"), run.get("own_app")
+    if not isinstance(services, dict):
+        raise MessageError(f"{RUN_JSON} has no services; start a new run")
+    return {name: message(Service, entry) for name, entry in services.items()}, message(OwnApp, app) if app else None
 
 
 def step_of(data: Mapping[str, Any]) -> Step:
-    """The Step in an object of `as_json`; MessageError if it is malformed."""
-    step = message(Step, data)
-    return replace(step, events={name: _event_script(event) for name, event in step.events.items()})
+    """The Step in the content of step.json; MessageError if it is malformed."""
+    step, planned = message(Step, data.get("host")), data.get("planned", ())
+    under_events = ((name, line["event"]) for name, line in zip(step.services, planned) if line.get("event"))
+    return replace(step, events={name: doings_of(event) for name, event in under_events})
 
 
-def _event_script(data: Any) -> EventScript:
-    script = message(EventScript, data)
-    return replace(script, actions=tuple(message(Action, one) for one in script.actions))
+def doings_of(event: Mapping[str, Any]) -> EventScript:
+    """What the driver does during an event, given as in a line of plan.jsonl."""
+    actions = tuple(message(Action, action) for action in event.get("actions", ()))
+    seconds = sum(phase["seconds"] for phase in event["phases"])
+    containers = 2 if event.get("proxy") else 1
+    return replace(message(EventScript, event), actions=actions, most_s=seconds, containers=containers)
 
 
 def read(path: Path) -> Mapping[str, Any] | None:
@@ -260,12 +222,17 @@ def read(path: Path) -> Mapping[str, Any] | None:
 
 
 def message(kind: type[Message], data: Any) -> Message:
-    """`data` as a dataclass; MessageError if it is malformed. Lists become tuples; keys without a field are ignored."""
+    """`data` as a dataclass; MessageError if it is malformed.
+
+    Lists become tuples; keys without a field are ignored, and so is null: the field has its default.
+    """
     if not isinstance(data, Mapping):
         raise MessageError(f"{kind.__name__}: {data!r} is not an object")
     known = {one.name for one in fields(cast(Any, kind))}
     values: dict[str, Any] = {
-        key: tuple(value) if isinstance(value, list) else value for key, value in data.items() if key in known
+        key: tuple(value) if isinstance(value, list) else value
+        for key, value in data.items()
+        if key in known and value is not None
     }
     try:
         return kind(**values)

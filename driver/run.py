@@ -10,7 +10,7 @@ from pathlib import Path
 
 from driver.failure import USER, Failure
 from driver.files import text_of
-from driver.messages import RUN_JSON, Host, Service, host_of, read
+from driver.messages import DEPENDENCIES, RUN_JSON, OwnApp, Service, facts_of, read
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = "com.docker.compose.project"
@@ -21,14 +21,17 @@ PROJECT = "com.docker.compose.project"
 class Run:
     """`settings`: the environment, overridden by the run's knobs.env.
 
-    `lane`: the number of a pair of nodes, in a run on several; each lane has its own folder and Compose project.
+    `dependencies`: services that run as long as the run: load generator, database, upstream, and own-NAME of a user's
+    app. `lane`: the number of a pair of nodes, in a run on several; each lane has its own folder and Compose project.
     """
 
     root: Path
     name: str
     project: str
     settings: Mapping[str, str]
-    host: Host
+    services: Mapping[str, Service]
+    own_app: OwnApp | None = None
+    dependencies: tuple[str, ...] = DEPENDENCIES
     lane: int = 1
 
     @property
@@ -42,14 +45,19 @@ class Run:
         return self.folder if self.lane == 1 else self.folder / "lanes" / str(self.lane)
 
     @property
-    def services(self) -> Mapping[str, Service]:
-        """All services by name."""
-        return self.host.services
+    def containers(self) -> tuple[str, ...]:
+        """The services that the run starts."""
+        return tuple(name for name, service in self.services.items() if not service.url)
 
     @property
-    def dependencies(self) -> tuple[str, ...]:
-        """Services that run as long as the run: load generator, database, upstream, and own-NAME of a user's app."""
-        return self.host.dependencies
+    def targets(self) -> tuple[str, ...]:
+        """The servers that already run (--target)."""
+        return tuple(name for name, service in self.services.items() if service.url)
+
+    @property
+    def source_images(self) -> tuple[str, ...]:
+        """The images that are removed with the run: those with a package built from source (version `...+...`)."""
+        return tuple(dict.fromkeys(service.image for service in self.services.values() if "+" in service.package))
 
     @property
     def own_services(self) -> tuple[str, ...]:
@@ -93,4 +101,8 @@ def open_run(name: str, root: Path | None = None) -> Run:
     # Run names contain the time, so two clones may have runs of the same name; the checksum of the path differs.
     project = os.environ.get("BENCH_PROJECT") or f"bench-{name}-{zlib.crc32(str(folder).encode())}"
     knobs = (line.split("=", 1) for line in (text_of(folder / "knobs.env") or "").splitlines() if "=" in line)
-    return Run(root, name, project, {**os.environ, **dict(knobs)}, host_of(facts))
+    services, own_app = facts_of(facts)
+    own = own_app.services if own_app else ()
+    # A user's own service of the same name takes the place of ours.
+    dependencies = (*(name for name in DEPENDENCIES if name not in own), *(f"own-{name}" for name in own))
+    return Run(root, name, project, {**os.environ, **dict(knobs)}, services, own_app, dependencies)

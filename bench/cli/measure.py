@@ -65,14 +65,14 @@ def _do(verb: str, run: str, name: str = "") -> None:
         from bench.load.failures import command_line
 
         print(command_line(verbs.command(task)))
-    elif step.loads.held:
-        from bench.load import in_turns
-
-        (in_turns.wait_for_all if verb == "prepare" else in_turns.load_windows)(step)
-    elif step.loads.events:
+    elif task.planned.event:
         from bench.load import side_by_side
 
         (side_by_side.wait_for_all if verb == "prepare" else side_by_side.load_events)(step)
+    elif task.planned.in_block:
+        from bench.load import in_turns
+
+        (in_turns.wait_for_all if verb == "prepare" else in_turns.load_windows)(step)
     elif verb == "prepare":
         verbs.prepare_alone(step, partial(print, flush=True))
     else:

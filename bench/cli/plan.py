@@ -42,11 +42,10 @@ from bench.plan.refs import MINUTES, REFS, Refs, read_refs
 from bench.plan.selection import ONLY_NAMED, Selection, select_pythons
 from bench.plan.variants import Variant
 from bench.run.facts import read_run_facts
-from bench.run.folder import make_folder, read_addresses, whole_or_gone
+from bench.run.folder import make_folder, whole_or_gone
 from bench.run.provenance import provenance
 from bench.run.reader import read_run
 from bench.run.writer import routes_to_verify, run_facts, service_facts, write_run
-from bench.schedule.step_file import load_of
 from bench.schedule.steps import steps_of
 from bench.tools import OPEN_LOOP
 from bench.words.advice import WantedRun, expectations
@@ -165,7 +164,7 @@ def commands_verb(argv: Sequence[str]) -> int:
                     print(f"{line.id}  {line.service}  {line.tool} at {line.share:.0%} of the slowest service's speed")
                     continue
                 try:
-                    words = command_line(command(task_of(str(run), load_of(line, read_addresses(run)))))
+                    words = command_line(command(task_of(str(run), line)))
                 except Failed as failure:
                     raise UserError(str(failure)) from failure
                 print(f"{line.id}  {line.service}  {words}")

@@ -22,7 +22,7 @@ from bench.run.folder import RESULTS, UNPACKED, find_run, in_results
 from bench.run.provenance import harness_hash
 from bench.run.reader import Run, read_run, read_service
 from bench.words.runs import Layers, Now, Then, since_then
-from driver.messages import MOST_TEXT, RUN_JSON, MessageError, host_of
+from driver.messages import MOST_TEXT, RUN_JSON, MessageError, facts_of
 
 MACHINE = frozenset(
     {"BENCH_REGISTRY", "BENCH_SUBNET", "COMPOSE_SERVICES", "SELECTION"}
@@ -196,6 +196,6 @@ def resume_verb(argv: Sequence[str]) -> int:
 def _edited(source: Run) -> Iterator[str]:
     yield from source.changed
     try:
-        host_of(as_object(read_bytes(f"{source.path}/run.json") or b"") or {})
+        facts_of(as_object(read_bytes(f"{source.path}/run.json") or b"") or {})
     except MessageError:
         yield RUN_JSON

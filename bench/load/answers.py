@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bench.core.programs import guarded, memory_file, run_joined
 from bench.load.failures import NO_ANSWER, TOOL_FAILED, WRONG_ANSWER, Failed, shortened
-from bench.load.task import Say, Task, command_of, pinned
+from bench.load.task import LONGEST_S, Say, Task, command_of, pinned
 from bench.tools import TOOLS
 from bench.tools.tool import Load
 
@@ -53,12 +53,12 @@ def ask(task: Task, body: int | None = None) -> Answer:
     words += ["--globoff", "--path-as-is", "--http1.1", "--insecure"]
     words += ["--output", "/dev/null" if body is None else f"/dev/fd/{body}"]
     words += ["--write-out", "%{stderr}\n%{http_code} %{time_total}"]
-    words += ["--head"] if load.request.method == "HEAD" else ["--request", load.request.method]
-    words += [word for line in load.request.headers for word in ("-H", line)]
-    if load.request.method != "HEAD" and text:
+    words += ["--head"] if load.method == "HEAD" else ["--request", load.method]
+    words += [word for line in load.headers for word in ("-H", line)]
+    if load.method != "HEAD" and text:
         words += ["--data-raw", text]
-    elif load.request.method != "HEAD" and load.request.body_file:
-        words += ["--data-binary", f"@{load.request.body_file}"]
+    elif load.method != "HEAD" and load.body_file:
+        words += ["--data-binary", f"@{load.body_file}"]
     try:
         done = run_joined([*words, load.url], () if body is None else (body,))
     except OSError as error:
@@ -153,21 +153,14 @@ def _warm_up(task: Task, say: Say, body: int | None) -> float:
 
 
 def _warm_up_load(task: Task, body: int | None) -> Load:
-    request = task.load.request
-    return pinned(
-        Load(
-            url=task.load.url,
-            request=request if body is None else replace(request, body_file=f"/dev/fd/{body}"),
-            connections=min(WARM_UP_CONNECTIONS, task.load.connections or WARM_UP_CONNECTIONS),
-            timeout_s=float(longest_s()),
-            keepalive=task.load.keepalive,
-        )
-    )
+    load, connections = pinned(task.load), min(WARM_UP_CONNECTIONS, task.load.connections or WARM_UP_CONNECTIONS)
+    load = replace(load, connections=connections, count=None, rate=None, threads=1, timeout_s=float(longest_s()))
+    return load if body is None else replace(load, body_file=f"/dev/fd/{body}")
 
 
 def _warmed(task: Task, load: Load, seconds: float, body: int | None) -> str:
     """Run one warm-up and return the tool's output."""
-    mixed = load.request.targets > 1
+    mixed = load.targets > 1
     # wrk only takes whole seconds.
     timed = replace(load, duration_s=math.ceil(seconds) if mixed else seconds)
     command = command_of(TOOLS["wrk" if mixed else WARM_UP], timed)
@@ -183,8 +176,6 @@ LEAST_QUIET_S, MOST_QUIET_S = 0.02, 0.5
 """Bounds of the time after which a service that has neither worked nor responded is considered idle."""
 SLOW_BODY_S = 0.005
 """If the body ends this long after the headers, it was sent separately."""
-LONGEST_S = 15.0
-"""The timeout if the plan has none."""
 LONGEST_BODY = 64 << 20
 """The maximum number of bytes read from a body, over a hundred times that of any route of the contract."""
 

@@ -93,7 +93,7 @@ def asked_of(task: Task) -> str:
     """The key of a capacity: the request, and the environment variables that affect the capacity."""
     event = task.event
     given = [f"{name}={value}" for name, value in sorted(event.environment.items()) if name not in NOT_OF_CAPACITY]
-    return " ".join((task.load.request.method, urlsplit(task.load.url).path, urlsplit(task.load.url).query, *given))
+    return " ".join((task.load.method, urlsplit(task.load.url).path, urlsplit(task.load.url).query, *given))
 
 
 def find_capacity(task: Task) -> Capacity:
@@ -155,7 +155,7 @@ def run_event(task: Task, beside: int = 0) -> None:
     facts: dict[str, Any] = {"limits": limits(), "sysctls": sysctls(), "before": counters()}
     # The hostname of the unpinned load resolves to all containers of the service; the pinned load has one address.
     with proxied(event, asked, urlsplit(task.load.url).hostname or "", folder) as (asked, proxy):
-        time.sleep(task.entry.after_s)
+        time.sleep(task.planned.after_s)
         t0_ns = time.monotonic_ns() + round(SPARE_S * 1e9)
         client = _client(asked, event, max(WORKERS, len(items(found.get("told")))), rates, t0_ns)
         gc.disable()
@@ -165,7 +165,7 @@ def run_event(task: Task, beside: int = 0) -> None:
         if event.parts:
             facts |= load_in_parts(pinned(task.load), event, capacity, client, t0_ns)
         elif by_vegeta:
-            client.log += load_by_vegeta(pinned(task.load), event, rates, t0_ns, task.planned.redirects)
+            client.log += load_by_vegeta(pinned(task.load), event, rates, t0_ns)
         elif event.idle_most_s:
             asyncio.run(idle_load(client, event, rates[0][0], t0_ns))
         else:
@@ -203,9 +203,7 @@ def _client(asked: Asked, event: Event, workers: int, rates: Sequence[tuple[floa
     return Balanced(asked, workers, t0_ns + round(seconds * 1e9))
 
 
-def load_by_vegeta(
-    asked: Load, event: Event, rates: Sequence[tuple[float, float]], t0_ns: int, redirects: Sequence[int] = ()
-) -> list[Request]:
+def load_by_vegeta(asked: Load, event: Event, rates: Sequence[tuple[float, float]], t0_ns: int) -> list[Request]:
     """The same load at rates too high for Python: one attack per phase, started while the previous one drains."""
     attacks, begin_ns = [], t0_ns
     with ExitStack() as stack:
@@ -225,7 +223,7 @@ def load_by_vegeta(
                 raise Failed(TOOL_FAILED, f"vegeta ended with status {process.returncode}")
             results.seek(0)
             done = subprocess.run(["vegeta", "encode", "-to", "csv"], stdin=results, capture_output=True, check=True)
-            log += attempts(done.stdout.decode(errors="replace").splitlines(), at_ns, rate, redirects)
+            log += attempts(done.stdout.decode(errors="replace").splitlines(), at_ns, rate, asked.redirects)
     return log
 
 
@@ -377,8 +375,8 @@ async def _at(t0_ns: int, at_s: float) -> None:
 def _asked(task: Task, event: Event, expected: bytes | None) -> Asked:
     url = urlsplit(task.load.url)
     body = b""
-    if task.load.request.body_file:
-        body = (task.planned.body or "").encode() or Path(task.load.request.body_file).read_bytes()
+    if task.load.body_file:
+        body = (task.planned.body or "").encode() or Path(task.load.body_file).read_bytes()
     return Asked(
         host=url.hostname or "",
         port=url.port or 80,
@@ -405,9 +403,9 @@ def _slow_head(task: Task, event: Event) -> bytes:
 
 
 def _head(task: Task, event: Event, path: str, body: bytes, method: str = "") -> bytes:
-    method = method or task.load.request.method
+    method = method or task.load.method
     lines = [f"{method} {path} HTTP/1.1", f"Host: {task.planned.service}:8080", "User-Agent: bench"]
-    lines += [line for line in task.load.request.headers if not line.lower().startswith("host:")]
+    lines += [line for line in task.load.headers if not line.lower().startswith("host:")]
     lines += [f"Content-Length: {len(body)}"] if body else []
     lines += [] if event.pool else ["Connection: close"]
     return "\r\n".join((*lines, "", "")).encode() + body

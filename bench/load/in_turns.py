@@ -18,6 +18,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from bench.core.files import as_object, check_room, mapping, read_bytes
 from bench.core.groups import grouped
@@ -38,7 +39,6 @@ from bench.plan.measurement import Measurement
 from bench.plan.running import NO_COUNTERS
 from bench.records.counters import clock_step_s, is_clock_step, whole
 from bench.run.facts import read_run_facts
-from bench.run.folder import host_and_port, read_addresses
 from bench.run.retries import CLOCK, LATE, RETRIES, SPOILED, set_aside
 from bench.tools import TOOLS
 from bench.tools.levels import Level, LoadKey
@@ -79,7 +79,6 @@ def retries_of(run: Path) -> Retries:
 
 
 CONTAINERS = "containers.json"
-PORT = 8080
 ENOUGH_PER_CONNECTION, ENOUGH, MOST_LONGER = 4, 1.5 * LEAST_SUCCESSES, 4.0
 """A window aims at this many responses per connection, and in all: more than it needs to count. Slow services are
 loaded longer to reach it, up to `MOST_LONGER` times the planned duration."""
@@ -108,8 +107,7 @@ class WindowLoad:
 
 def windows_of(step: Step) -> list[list[Measurement]]:
     """The measurements of each window of the step, in the order of the plan."""
-    planned = [load.planned for load in step.loads.loads.values()]
-    return [*grouped(planned, lambda one: (one.load, one.window)).values()]
+    return [*grouped(step.planned.values(), lambda one: (one.load, one.window)).values()]
 
 
 def wait_for_all(step: Step) -> None:
@@ -176,21 +174,21 @@ def _loads(step: Step, measurements: Sequence[Measurement], versions: dict[str, 
 
     `versions` caches the versions of tools.
     """
-    found, addresses = [], read_addresses(step.run)
+    found = []
     for one in measurements:
-        host, port = host_and_port(addresses[one.service], PORT) if one.service in addresses else one.reached_at(PORT)
-        if (address := address_of(host)) is None:
-            step.note(one.service, NO_ANSWER, f"{one.service} no longer has an address")
-            continue
         try:
             task = step.task(one.id)
+            url = urlsplit(task.load.url)
+            if (address := address_of(host := url.hostname or "")) is None:
+                step.note(one.service, NO_ANSWER, f"{one.service} no longer has an address")
+                continue
             argv = command_of(task.tool, at_address(task.load, host, address)).argv
         except Failed as failure:
             step.note(one.service, failure.status, f"measure: {failure}")
             continue
         if one.tool not in versions:
             versions[one.tool] = task.tool.version()
-        found.append(WindowLoad(one, versions[one.tool], argv, (address, port)))
+        found.append(WindowLoad(one, versions[one.tool], argv, (address, url.port or 80)))
     return found
 
 

@@ -25,7 +25,7 @@ from bench.load.failures import TOOL_FAILED, Failed
 from bench.load.kernel_counters import ports_waiting
 from bench.load.knee_search import LONGEST_S, SearchStep, first_rate, next_search_step, trial_seconds, trial_workers
 from bench.load.save import last_words, publish, run_tool, save_reports
-from bench.load.task import Task, pinned
+from bench.load.task import Task, deadline_of, pinned
 from bench.load.turns import Turns, is_spoiled
 from bench.records.knee import CLIENT, REQUESTS, Trial, is_positive, trial_of
 from bench.run.facts import read_run_facts
@@ -175,10 +175,10 @@ def next_trial(task: Task, first: int | None = None) -> Task | None:
         found_in, knee = earlier
         step = SearchStep(knee.rate, trial_seconds(knee.rate, limit_s), done=True, ended_by=knee.ended_by)
     else:
-        step = next_search_step(trials, limit_s, first, task.entry.knee_ceiling)
+        step = next_search_step(trials, limit_s, first, task.knee_ceiling)
     if not step.done:
         return at_rate(task, step.rate, step.seconds, trial_workers(step.rate, step.seconds, limit_s))
-    seconds = max(step.seconds, math.ceil(task.entry.duration_s or 0.0))
+    seconds = max(step.seconds, math.ceil(task.planned.duration_s or 0.0))
     facts: dict[str, Any] = {"schema": 1, "p99_s": limit_s, "share": share, "rate": step.rate, "seconds": seconds}
     facts |= {"reason": step.reason, "found_in": found_in, "ended_by": step.ended_by}
     facts["trials"] = [
@@ -193,7 +193,7 @@ def next_trial(task: Task, first: int | None = None) -> Task | None:
 def at_rate(task: Task, rate: float, seconds: float, most_workers: int | None = None) -> Task:
     """The task at a rate and duration; its deadline is adjusted to the duration."""
     load = replace(task.load, rate=rate, duration_s=seconds, most_workers=most_workers)
-    return replace(task, load=load, deadline_s=seconds + task.entry.deadline_s - (task.entry.duration_s or 0.0))
+    return replace(task, load=load, deadline_s=deadline_of(load))
 
 
 def at_knee(task: Task) -> Task:
@@ -205,8 +205,8 @@ def at_knee(task: Task) -> Task:
 
 def first_trial(task: Task) -> Task:
     """The first trial of a search, without side effects: in a folder that does not exist, no trials are found."""
-    search = replace(task.entry, planned=replace(task.planned, knee_share=None))
-    trial = next_trial(replace(task, entry=search, folder=Path("/none/round/step/scenario/level/w1/service")))
+    search = replace(task.planned, knee_share=None)
+    trial = next_trial(replace(task, planned=search, folder=Path("/none/round/step/scenario/level/w1/service")))
     if trial is None:
         raise Failed(TOOL_FAILED, "the search for a knee has no first trial")
     return replace(trial, folder=task.folder)

@@ -60,7 +60,7 @@ def load_events(step: Step) -> None:
 
 def _left(step: Step) -> list[Task]:
     """The loads of services that have not failed."""
-    return [step.task(name) for name, load in step.loads.loads.items() if not step.status(load.planned.container)]
+    return [step.task(name) for name, planned in step.planned.items() if not step.status(planned.container)]
 
 
 def _run(step: Step, task: Task, beside: int) -> None:

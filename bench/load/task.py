@@ -1,12 +1,14 @@
 """A step in the load generator: step.json, which `bench next` writes, its loads, and the status of each service.
 
+step.json has the driver's part of the step (driver/messages.py), and for the load generator the step's lines of the
+plan, and what is only known when it begins.
+
 A service's output and the exit status of its last verb are kept in the step's folder, in services/SERVICE.txt and
 SERVICE.status, so that a failure only affects that service.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
@@ -15,16 +17,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar
 
-from bench.core.errors import UserError
-from bench.core.files import as_object, mapping, read_bytes, write_file
+from bench.core.files import as_object, mapping, read_bytes
 from bench.core.typed import read_as
 from bench.load.failures import WRONG_USAGE, Failed, explained
 from bench.plan.event import Event
-from bench.plan.measurement import Measurement
+from bench.plan.measurement import Measurement, step_folder
 from bench.tools import SOCKETS, TOOLS
-from bench.tools.tool import CannotError, Command, Load, Request, Tool
+from bench.tools.tool import CannotError, Command, Load, Tool
 from bench.tools.vegeta import CONNECTIONS
 
 FILE, SCHEMA = "step.json", 1
@@ -37,83 +39,12 @@ COUNT_DEADLINE_S = 600
 """Seconds that a load with a fixed number of requests may take."""
 ENDLESS_S = 3600
 """The duration with which a tool in turns is started; it is stopped after its last turn."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepLoad:
-    """One load: its measurement in the plan, and what is only known when its step begins.
-
-    `url` has the address at which the service is reached. `knee_ceiling`: the highest rate, in requests/s, in a search
-    for a knee; above it, the tool's own p99 is too near the limit.
-    """
-
-    planned: Measurement
-    url: str
-    knee_ceiling: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.planned.timeout_s is None:
-            raise UserError(f"{self.planned.id} of the plan has no timeout_s")
-
-    @property
-    def duration_s(self) -> float | None:
-        """How long the tool sends requests; None if the plan sets their number."""
-        return ENDLESS_S if self.planned.held else self.planned.duration_s
-
-    @property
-    def deadline_s(self) -> float:
-        """When the tool is killed, from its start."""
-        # An open loop also waits for the requests that open its connections, and for those that settle the service.
-        waits_s = (3 if self.planned.open_loop else 1) * (self.planned.timeout_s or 0)
-        return self.duration_s + waits_s + GRACE_S if self.duration_s else COUNT_DEADLINE_S
-
-    @property
-    def after_s(self) -> float:
-        """Delay of its start, relative to that of the step."""
-        event, slot = self.planned.event, self.planned.slot
-        return event.apart_s * (slot - 1) if event and slot else 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class StepLoads:
-    """The loads of a step by measurement id.
-
-    `dir` is the step's folder, relative to the run's. `held`: the loads are stopped during each other's turns.
-    """
-
-    loads: Mapping[str, StepLoad]
-    dir: str = ""
-    held: bool = False
-
-    @property
-    def events(self) -> bool:
-        """Whether the step's services are under events."""
-        return any(load.planned.event for load in self.loads.values())
-
-
-def write_loads(folder: Path, loads: Mapping[str, StepLoad], host: Mapping[str, Any]) -> None:
-    """Write step.json into the folder of a run or a lane; `host` is the driver's part of it."""
-    entries = {
-        name: {"planned": load.planned.as_dict(), "url": load.url, "knee_ceiling": load.knee_ceiling}
-        for name, load in loads.items()
-    }
-    write_file(folder / FILE, json.dumps({"schema": SCHEMA, "host": host, "loads": entries}) + "\n")
-
-
-def read_loads(folder: str) -> StepLoads:
-    """The loads in a folder's step.json; Failed if the file is missing or incomplete."""
-    file = f"{folder}/{FILE}"
-    if (data := read_bytes(file)) is None:
-        raise Failed(WRONG_USAGE, f"no readable step file at {file}")
-    step = as_object(data) or {}
-    if step.get("schema") != SCHEMA:
-        raise Failed(WRONG_USAGE, f"{file} is not a step of schema {SCHEMA}")
-    try:
-        loads = {name: read_as(StepLoad, load, f"load {name}") for name, load in mapping(step.get("loads")).items()}
-    except (ValueError, UserError) as problem:
-        raise Failed(WRONG_USAGE, f"{file}: {problem}; start a new run") from None
-    host = mapping(step.get("host"))
-    return StepLoads(loads, str(host.get("dir")), host.get("held") is True)
+LONGEST_S = 15.0
+"""The timeout if the plan has none."""
+PORT = 8080
+"""The port of every container."""
+NAMES: Mapping[str, str] = MappingProxyType({})
+"""The addresses of a run whose services are all reached by name."""
 
 
 UNEXPECTED = 1
@@ -127,21 +58,18 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A load of a step; its files go to `folder`, and the tool is killed after `deadline_s` seconds.
+    """A measurement's load; its files go to `folder`, and the tool is killed after `deadline_s` seconds.
 
-    A search for a knee replaces load, folder and deadline, but keeps the entry.
+    A search for a knee replaces load, folder and deadline. It goes up to `knee_ceiling` requests/s: above that, the
+    tool's own p99 is too near the limit.
     """
 
-    entry: StepLoad
+    planned: Measurement
     tool: Tool
     load: Load
     folder: Path
     deadline_s: float
-
-    @property
-    def planned(self) -> Measurement:
-        """The measurement in the plan."""
-        return self.entry.planned
+    knee_ceiling: float | None = None
 
     @property
     def event(self) -> Event:
@@ -161,45 +89,49 @@ class Task:
             (self.folder / BODY).write_bytes(self.planned.body.encode())
 
 
-def task_of(run: str, entry: StepLoad) -> Task:
-    """The task for an entry of a run's step.json."""
-    planned = entry.planned
+def task_of(
+    run: str, planned: Measurement, addresses: Mapping[str, str] = NAMES, knee_ceiling: float | None = None
+) -> Task:
+    """The load of a measurement of a run; `addresses` has the services that are not reached by name."""
     tool = SOCKETS if planned.event else TOOLS.get(planned.tool)
     if tool is None:
         raise Failed(WRONG_USAGE, f"unknown tool '{planned.tool}' in {run}/{FILE}")
-    folder = f"{run}/{planned.dir}"
+    at = addresses.get(planned.service, f"{planned.container}:{PORT}")
     load = Load(
-        url=entry.url,
-        request=_request(run, folder, planned),
+        url=(planned.url or f"{HTTP}{at}") + planned.path,
+        method=planned.method,
+        **_content(run, planned),
+        redirects=planned.redirects,
         connections=planned.connections,
         count=planned.count,
         rate=planned.rate,
-        duration_s=entry.duration_s,
-        timeout_s=planned.timeout_s or 0,
+        duration_s=ENDLESS_S if planned.held else planned.duration_s,
+        timeout_s=planned.timeout_s or LONGEST_S,
         threads=planned.threads,
         keepalive=planned.keepalive,
         # At a share of what a table's connections reach, no more are in use at once, on average.
         most_connections=max(CONNECTIONS, planned.table.level.connections or 0) if planned.share_of else None,
         latency_s=planned.knee_p99_s or 0.0,
     )
-    return Task(entry, tool, load, Path(folder), entry.deadline_s)
+    return Task(planned, tool, load, Path(f"{run}/{planned.dir}"), deadline_of(load), knee_ceiling)
 
 
-def _request(run: str, folder: str, planned: Measurement) -> Request:
-    """The request; for a user's own app, headers and body come from its folder of requests."""
-    body = f"{folder}/{BODY}" if planned.body else None
+def _content(run: str, planned: Measurement) -> dict[str, Any]:
+    """Headers and body of the request; for a user's own app, those of its folder of requests."""
+    body = f"{run}/{planned.dir}/{BODY}" if planned.body else None
     if not planned.requests:
-        return Request(method=planned.method, headers=("Content-Type: application/json",) * bool(body), body_file=body)
+        return {"headers": ("Content-Type: application/json",) * bool(body), "body_file": body}
     requests = f"{run}/{planned.requests}"
-    headers = Path(requests, "headers").read_text().splitlines()
-    first = f"{requests}/body-1"
-    return Request(
-        method=planned.method,
-        headers=tuple(line.strip() for line in headers),
-        body_file=first if os.path.exists(first) else body,
-        requests=requests,
-        targets=planned.targets or 0,
-    )
+    headers = tuple(line.strip() for line in Path(requests, "headers").read_text().splitlines())
+    body = first if os.path.exists(first := f"{requests}/body-1") else body
+    return {"headers": headers, "body_file": body, "requests": requests, "targets": planned.targets or 0}
+
+
+def deadline_of(load: Load) -> float:
+    """When the load's tool is killed, in seconds from its start."""
+    # An open loop also waits for the requests that open its connections, and for those that settle the service.
+    waits_s = (3 if load.open_loop else 1) * load.timeout_s
+    return load.duration_s + waits_s + GRACE_S if load.duration_s else COUNT_DEADLINE_S
 
 
 def command_of(tool: Tool, load: Load) -> Command:
@@ -235,22 +167,25 @@ def at_address(load: Load, host: str, address: str) -> Load:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The step in RUN/step.json."""
+    """The step in RUN/step.json: its measurements by id, and what `task_of` needs besides them."""
 
     run: Path
-    loads: StepLoads
+    planned: Mapping[str, Measurement]
+    addresses: Mapping[str, str] = NAMES
+    knee_ceiling: float | None = None
 
     def task(self, name: str = "") -> Task:
-        """A load by name, by default the first; Failed if there is none."""
-        name = name or next(iter(self.loads.loads), "")
-        if name not in self.loads.loads:
+        """A load by its measurement's id, by default the first; Failed if there is none."""
+        name = name or next(iter(self.planned), "")
+        if name not in self.planned:
             raise Failed(WRONG_USAGE, f"{self.run}/{FILE} has no load {name}")
-        return task_of(str(self.run), self.loads.loads[name])
+        return task_of(str(self.run), self.planned[name], self.addresses, self.knee_ceiling)
 
     @property
     def services(self) -> Path:
         """The folder with the output and status of each service."""
-        return self.run / self.loads.dir / "services"
+        first = next(iter(self.planned.values()))
+        return self.run / step_folder(first.dir) / "services"
 
     def status(self, service: str) -> int:
         """The exit status of the service's last verb; unless 0, the service has failed and is not loaded again."""
@@ -297,9 +232,20 @@ class Step:
         at_once(do, measurements)
 
 
-def read_step(run: str) -> Step:
-    """Read the step in RUN/step.json; Failed if there is none."""
-    return Step(Path(run), read_loads(run))
+def read_step(folder: str) -> Step:
+    """Read the step.json in the folder of a run or a lane; Failed if it is missing or incomplete."""
+    file = f"{folder}/{FILE}"
+    if (data := read_bytes(file)) is None:
+        raise Failed(WRONG_USAGE, f"no readable step file at {file}")
+    step = as_object(data) or {}
+    if step.get("schema") != SCHEMA:
+        raise Failed(WRONG_USAGE, f"{file} is not a step of schema {SCHEMA}")
+    try:
+        planned = read_as(tuple[Measurement, ...], step.get("planned"), "planned")
+    except ValueError as problem:
+        raise Failed(WRONG_USAGE, f"{file}: {problem}; start a new run") from None
+    measurements = {one.id: one for one in planned}
+    return Step(Path(folder), measurements, mapping(step.get("addresses")), step.get("knee_ceiling"))
 
 
 def at_once(do: Callable[[T], object], several: Iterable[T]) -> None:

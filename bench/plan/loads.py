@@ -65,7 +65,7 @@ def _cells(
         for tool in load.tools:
             refusals = []
             for level in levels:
-                cause = refusal(tool, level, route.method, route.targets, redirects=bool(route.redirects))
+                cause = refusal(tool, level, route.method, route.targets, route.redirects)
                 if cause is None:
                     yield PlannedCell(
                         service, route, scenario, path, tool, level, load.alone or not service.takes_turns
@@ -79,8 +79,7 @@ def _cells(
 def _common_rates(route: Route, levels: Iterable[Level]) -> list[Level]:
     """The levels that are shares of the slowest speed or knee, if the open-loop tool can generate them."""
     shares = [level for level in levels if (level.share or level.knee_share) is not None]
-    redirects = bool(route.redirects)
-    return [one for one in shares if not refusal(OPEN_LOOP, one, route.method, route.targets, redirects=redirects)]
+    return [one for one in shares if not refusal(OPEN_LOOP, one, route.method, route.targets, route.redirects)]
 
 
 def _check_knees(cells: Iterable[PlannedCell]) -> None:

@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Annotated, Any
-from urllib.parse import urlsplit
 
 from msgspec import Meta
 
@@ -120,12 +119,10 @@ class Measurement:
         """Whether it is the status of a right response: 2xx, or that of a redirect that is expected."""
         return status // 100 == 2 or status in self.redirects
 
-    def reached_at(self, port: int) -> tuple[str, int]:
-        """The host and port of its service; `port` is the one of every container."""
-        if self.url is None:
-            return self.service, port
-        url = urlsplit(self.url)
-        return url.hostname or "", url.port or 80
+    @property
+    def after_s(self) -> float:
+        """Delay of its load, relative to the first of its step."""
+        return self.event.apart_s * (self.slot - 1) if self.event and self.slot else 0.0
 
     @property
     def container(self) -> str:

@@ -14,7 +14,7 @@ from bench.core.errors import UserError
 from bench.core.files import write_file
 from bench.core.typed import decoded, encoded
 from bench.load.task import FILE as STEP
-from bench.load.task import read_loads
+from bench.load.task import read_step
 from bench.run import retries
 from bench.run.folder import lane_folders
 from bench.run.reader import Run, read_run
@@ -160,7 +160,7 @@ def _as_loaded(at: Path, step: Step) -> Step:
     """The step as it was loaded: maybe only a part of the planned block."""
     if not (at / STEP).exists():
         return step
-    loaded = Step(tuple(load.planned for load in read_loads(str(at)).loads.values()))
+    loaded = Step(tuple(read_step(str(at)).planned.values()))
     return loaded if loaded.id == step.id else step
 
 

@@ -19,17 +19,7 @@ from bench.tools.reading import (
     scaled,
     unreadable,
 )
-from bench.tools.tool import (
-    Asked,
-    CannotError,
-    Command,
-    Load,
-    Tool,
-    check_duration_or_count,
-    header_options,
-    printed,
-    whole,
-)
+from bench.tools.tool import CannotError, Command, Load, Tool, check_duration_or_count, header_options, printed, whole
 
 METHODS = ("GET", "HEAD", "POST", "PUT")
 _START = "Server Software:"
@@ -83,13 +73,13 @@ class Ab(Tool):
     told_status = 1
     uncounted = ("connect",)
 
-    def refusal(self, asked: Asked) -> str | None:
+    def refusal(self, load: Load) -> str | None:
         """Also refuse what only a user's own app has: HTTP methods for which ab has no option, and redirects."""
-        if (cause := super().refusal(asked)) or not asked.targets:
+        if (cause := super().refusal(load)) or not load.targets:
             return cause
-        if asked.method not in METHODS:
-            return f"ab cannot send {asked.method}"
-        return "ab counts redirects as errors" if asked.redirects else None
+        if load.method not in METHODS:
+            return f"ab cannot send {load.method}"
+        return "ab counts redirects as errors" if load.redirects else None
 
     def version(self) -> str:
         """The version in its banner."""
@@ -100,14 +90,13 @@ class Ab(Tool):
         if load.rate is not None:
             raise CannotError("keep to a rate")
         check_duration_or_count(load)
-        timeout, request = whole("timeout", load.timeout_s), load.request
-        words = ["ab", "-q", "-l", "-r", "-s", timeout, "-c", str(load.connections)]
+        words = ["ab", "-q", "-l", "-r", "-s", whole("timeout", load.timeout_s), "-c", str(load.connections)]
         words += ["-k"] if load.keepalive else []
-        body = request.body_file or "/dev/null"
+        body = load.body_file or "/dev/null"
         options = {"GET": [], "HEAD": ["-i"], "POST": ["-p", body], "PUT": ["-u", body]}
-        if request.method not in options:
-            raise CannotError(f"send {request.method}: GET, HEAD, POST and PUT only")
-        words += [*options[request.method], *header_options(load)]
+        if load.method not in options:
+            raise CannotError(f"send {load.method}: GET, HEAD, POST and PUT only")
+        words += [*options[load.method], *header_options(load)]
         if load.duration_s is not None:
             # -t also sets a count of 50000; a later -n overrides it.
             words += ["-t", whole("duration", load.duration_s), "-n", "10000000"]

@@ -72,17 +72,16 @@ class Hey(Tool):
     def command(self, load: Load) -> Command:
         """The rate option of hey is per connection, hence the division."""
         check_duration_or_count(load)
-        timeout, request = whole("timeout", load.timeout_s), load.request
-        words = ["hey", "-c", str(load.connections), "-t", timeout, "-disable-redirects"]
+        words = ["hey", "-c", str(load.connections), "-t", whole("timeout", load.timeout_s), "-disable-redirects"]
         words += ["-n", str(load.count)] if load.duration_s is None else ["-z", f"{plain(load.duration_s)}s"]
         if load.rate is not None and load.connections:
             words += ["-q", plain(load.rate / load.connections)]
         words += [] if load.keepalive else ["-disable-keepalive"]
-        words += [] if request.method == "GET" else ["-m", request.method]
+        words += [] if load.method == "GET" else ["-m", load.method]
         # Go's client ignores the header Host.
-        hosts = [line.partition(":")[2].strip() for line in request.headers if line.lower().startswith("host:")]
+        hosts = [line.partition(":")[2].strip() for line in load.headers if line.lower().startswith("host:")]
         words += ["-host", hosts[-1]] if hosts else []
-        words += [*header_options(load), *(["-D", request.body_file] if request.body_file else [])]
+        words += [*header_options(load), *(["-D", load.body_file] if load.body_file else [])]
         return Command((*words, load.url))
 
     def parse(self, data: bytes) -> Parsed:

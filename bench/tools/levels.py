@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from bench.core.errors import UserError, unknown
 from bench.core.typed import TextValue, read_text
 from bench.tools import OPEN_LOOP, TOOLS
-from bench.tools.tool import Asked
+from bench.tools.tool import Load
 
 LEVEL = re.compile(
     r"(?:c([1-9]\d{0,5}))?(?:n([1-9]\d{0,8}))?(?:r([1-9]\d{0,6}))?(?:t([1-9]\d{1,4}))?(close)?\Z", re.ASCII
@@ -140,16 +140,10 @@ def beside(rate: Level, table: Level) -> Level:
     return Level(rate.text.removesuffix(CLOSE) + CLOSE * table.closes, share=rate.share, closes=table.closes)
 
 
-def refusal(tool: str, level: Level, method: str, targets: int = 0, *, redirects: bool = False) -> str | None:
-    """Why `tool` cannot generate this load; None if it can.
-
-    `targets`: how many different requests of a user's own app it must send; 0: one request of the contract.
-    `redirects`: whether some of its right responses are redirects.
-    """
+def refusal(tool: str, level: Level, method: str, targets: int = 0, redirects: tuple[int, ...] = ()) -> str | None:
+    """Why `tool` cannot generate this load; None if it can. See `Load` for `targets` and `redirects`."""
     if level.share is not None and tool != OPEN_LOOP:
         return f"common rates are loaded by {OPEN_LOOP}"
-    rate, count = level.rate is not None, level.count is not None
-    asked = Asked(
-        open_loop=level.open_loop, rate=rate, count=count, method=method, targets=targets, redirects=redirects
-    )
-    return TOOLS[tool].refusal(asked)
+    connections, count, rate = level.connections, level.count, level.rate
+    load = Load(method=method, targets=targets, redirects=redirects, connections=connections, count=count, rate=rate)
+    return TOOLS[tool].refusal(load)

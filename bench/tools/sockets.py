@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 
 from bench.tools.parsed import Parsed, absent
-from bench.tools.tool import Asked, CannotError, Command, Load, Tool
+from bench.tools.tool import CannotError, Command, Load, Tool
 
 REQUESTS, CAPACITY, SLOW, EVENTS = "requests.tsv.gz", "capacity.json", "slow.tsv", "events.json"
 """Raw files: one line per request; the service's capacity; slow connections; the actions of the driver."""
@@ -22,7 +22,7 @@ class Sockets(Tool):
     results = REQUESTS
     more_files = (CAPACITY, SLOW, EVENTS, PROXY)
 
-    def refusal(self, asked: Asked) -> str | None:
+    def refusal(self, load: Load) -> str | None:
         """Always refused: only events use it."""
         return "sockets makes the load of events alone (--event)"
 

@@ -19,42 +19,41 @@ MOST_LINE = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """A request, without the address.
-
-    `headers` are lines, `body_file` is a path. For a user's own app these are those of its first request, `requests` is
-    the folder with all of its requests, and `targets` is their number.
-    """
-
-    method: str = "GET"
-    headers: tuple[str, ...] = ()
-    body_file: str | None = None
-    requests: str | None = None
-    targets: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
     """A request, sent repeatedly. Times are in seconds, `rate` is in requests/s; None means not set by the level.
+
+    `headers` are lines, `body_file` is a path, `redirects` are statuses of right responses besides 2xx. For a user's
+    own app these are those of its first request, `requests` is the folder with all of its requests, and `targets` is
+    their number (0 for a request of the contract). A load that is being planned has neither `url` nor `timeout_s` yet.
 
     Of an open loop: `most_workers` limits the requests in flight, `most_connections` the connections. `latency_s`: the
     highest latency (p99) at which it still has to keep its rate. `leads_in`: whether it may send requests before those
     that count.
     """
 
-    url: str
-    request: Request
+    url: str = ""
+    method: str = "GET"
+    headers: tuple[str, ...] = ()
+    body_file: str | None = None
+    requests: str | None = None
+    targets: int = 0
+    redirects: tuple[int, ...] = ()
     connections: int | None = None
     count: int | None = None
     rate: float | None = None
     duration_s: float | None = None
-    timeout_s: float
+    timeout_s: float = 0.0
     threads: int = 1
     keepalive: bool = True
     most_workers: int | None = None
     most_connections: int | None = None
     latency_s: float = 0.0
     leads_in: bool = True
+
+    @property
+    def open_loop(self) -> bool:
+        """Whether requests are sent at a fixed rate, however slow the responses are."""
+        return self.connections is None
 
     @property
     def most_bytes(self) -> int:
@@ -68,22 +67,6 @@ class Command:
 
     argv: tuple[str, ...]
     stdin: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """A load as known when planning.
-
-    Of a user's own app: `targets` is the number of its requests (0 for one of the contract), and `redirects` whether
-    some of its right responses are redirects.
-    """
-
-    open_loop: bool
-    rate: bool
-    count: bool
-    method: str
-    targets: int
-    redirects: bool = False
 
 
 class CannotError(Exception):
@@ -137,14 +120,14 @@ class Tool(Protocol):
         """How precisely it prints this duration, in seconds."""
         return self.duration_digit_s
 
-    def refusal(self, asked: Asked) -> str | None:
-        """The reason why it cannot generate this load; None if it can."""
-        if asked.open_loop:
+    def refusal(self, load: Load) -> str | None:
+        """The reason why it cannot generate this planned load; None if it can."""
+        if load.open_loop:
             return f"{self.name} is closed loop: it takes connections (c64)"
-        if asked.rate and not self.limits_rate:
+        if load.rate and not self.limits_rate:
             return f"{self.name} cannot limit its rate"
-        if asked.targets > 1 and not self.mixes_targets:
-            return f"{self.name} sends one request again and again: it cannot mix {asked.targets} targets"
+        if load.targets > 1 and not self.mixes_targets:
+            return f"{self.name} sends one request again and again: it cannot mix {load.targets} targets"
         return None
 
     def version(self) -> str:
@@ -226,7 +209,7 @@ def check_duration_or_count(load: Load) -> None:
 def header_options(load: Load) -> list[str]:
     """The header options of ab and hey, which have a separate option for the content type."""
     words = []
-    for line in load.request.headers:
+    for line in load.headers:
         name, _, value = line.partition(":")
         words += ["-T", value.strip()] if name.lower() == "content-type" else ["-H", line]
     return words

@@ -31,7 +31,7 @@ from bench.tools.reading import (
     read_report,
     scaled,
 )
-from bench.tools.tool import OUTPUT, Asked, CannotError, Command, Load, Tool, printed, temporary, whole
+from bench.tools.tool import OUTPUT, CannotError, Command, Load, Tool, printed, temporary, whole
 
 RESULTS, REPORT, LAG, LATENCIES = "results.bin", "output.json", "lag.json", "latencies.json"
 REPORTED_S = 600.0
@@ -100,9 +100,9 @@ class Vegeta(Tool):
     leads_in = True
     all_have_status = True
 
-    def refusal(self, asked: Asked) -> str | None:
+    def refusal(self, load: Load) -> str | None:
         """It only takes rates."""
-        return None if asked.open_loop else "vegeta is open loop: it takes rates (r500, knee:p99=50ms)"
+        return None if load.open_loop else "vegeta is open loop: it takes rates (r500, knee:p99=50ms)"
 
     def version(self) -> str:
         """The version it was built with."""
@@ -110,22 +110,22 @@ class Vegeta(Tool):
 
     def command(self, load: Load) -> Command:
         """Targets are passed on standard input."""
-        rate, request = whole("rate", load.rate), load.request
+        rate = whole("rate", load.rate)
         if load.duration_s is None or load.count is not None:
             raise CannotError("stop at a count: a rate and a duration only")
         words = ["vegeta-attack", "-rate", rate, "-duration", f"{plain(load.duration_s)}s"]
         words += ["-settle", f"{plain(settle_s(load))}s", "-open", str(opened(load))]
         words += ["-max-connections", str(connections(load)), "-max-workers", str(workers(load))]
         words += ["-timeout", f"{plain(load.timeout_s)}s", *([] if load.keepalive else ["-keepalive=false"])]
-        if request.requests:
+        if load.requests:
             url = urlsplit(load.url)
             origin = f"{url.scheme}://{url.netloc}"
-            targets = Path(request.requests, "targets.txt").read_text()
+            targets = Path(load.requests, "targets.txt").read_text()
             here = re.sub(r"^([A-Z]* )http://ORIGIN/", lambda line: f"{line[1]}{origin}/", targets, flags=re.MULTILINE)
             return Command(tuple(words), here.rstrip("\n"))
-        if request.body_file:
-            words += ["-body", request.body_file]
-        return Command(tuple(words), f"{request.method} {load.url}")
+        if load.body_file:
+            words += ["-body", load.body_file]
+        return Command(tuple(words), f"{load.method} {load.url}")
 
     def lead_requests(self, load: Load) -> int:
         """One on each connection that is opened, then those of the time in which the service settles."""

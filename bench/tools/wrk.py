@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from bench.core.files import as_object
 from bench.tools.parsed import Parsed, absent
 from bench.tools.reading import COUNT, DECIMAL, PERCENTILES, Cursor, Draft, lines_of, read_report, scaled, unreadable
-from bench.tools.tool import Asked, CannotError, Command, Load, Tool, printed, whole
+from bench.tools.tool import CannotError, Command, Load, Tool, printed, whole
 
 _TIME = DECIMAL + "(us|ms|s|m|h)"
 _SIGNED = r"(-?[0-9]{1,18})"
@@ -55,13 +55,13 @@ class Wrk(Tool):
         unit_s = next((size for size in (3600, 60) if duration_s >= 0.845 * size), 1)
         return self.duration_digit_s * unit_s
 
-    def refusal(self, asked: Asked) -> str | None:
+    def refusal(self, load: Load) -> str | None:
         """It takes no count, and without a script it only sends GET."""
-        if cause := super().refusal(asked):
+        if cause := super().refusal(load):
             return cause
-        if asked.count:
+        if load.count:
             return "wrk runs for a time, not for a number of requests"
-        return "wrk cannot send a body without a Lua script" if not asked.targets and asked.method != "GET" else None
+        return "wrk cannot send a body without a Lua script" if not load.targets and load.method != "GET" else None
 
     def version(self) -> str:
         """The version in its usage text, which it prints with exit status 1."""
@@ -69,9 +69,8 @@ class Wrk(Tool):
 
     def command(self, load: Load) -> Command:
         """All numbers are whole. Threads must divide the connections, because wrk silently drops the remainder."""
-        request = load.request
-        if not request.requests and (request.method != "GET" or request.body_file):
-            raise CannotError(f"send {request.method} without a Lua script")
+        if not load.requests and (load.method != "GET" or load.body_file):
+            raise CannotError(f"send {load.method} without a Lua script")
         if load.count is not None or load.rate is not None:
             raise CannotError("stop at a count or keep to a rate")
         connections, threads = whole("connections", load.connections), whole("threads", load.threads)
@@ -80,7 +79,7 @@ class Wrk(Tool):
             raise CannotError(f"share {connections} connections evenly between {threads} threads")
         words = ["wrk", "-t", threads, "-c", connections, "-d", f"{duration}s", "--timeout", f"{timeout}s", "--latency"]
         words += [] if load.keepalive else ["-H", "Connection: close"]
-        words += ["-s", f"{request.requests}/requests.lua"] if request.requests else []
+        words += ["-s", f"{load.requests}/requests.lua"] if load.requests else []
         return Command((*words, load.url))
 
     def cpus(self, threads: int, cpus: int) -> int:

@@ -196,10 +196,10 @@ class LocalDocker(Engine):
 
     def look(self, services: Sequence[str]) -> Mapping[str, State]:
         found = {name: one.state for name, one in self.facts(self._ours(services)).items()}
-        return {**found, **{name: State(running=True) for name in services if name in self.run.host.targets}}
+        return {**found, **{name: State(running=True) for name in services if name in self.run.targets}}
 
     def state_lines(self, service: str, state: State | None = None) -> str:
-        if service in self.run.host.targets:
+        if service in self.run.targets:
             return TARGET_STATE
         lines = self.read("counters", service)
         if role_of(service) != "server":
@@ -347,7 +347,7 @@ class LocalDocker(Engine):
         return docker("exec", self.run.container(self._loadgen), *words, log=log, timeout=LONGEST_S, check=False)
 
     def log(self, service: str) -> str:
-        if service in self.run.host.targets:
+        if service in self.run.targets:
             return ""
         with tempfile.TemporaryDirectory() as folder:
             # Writing both streams into one file keeps their order.
@@ -359,7 +359,7 @@ class LocalDocker(Engine):
         for name in self._fixed:
             docker("rm", "--force", self.run.container(name, CONTAINERS), context=self.context_of(name), check=False)
         self._fixed.clear()
-        if self._loadgen != LOADGEN or any(name in self.run.host.targets for name in services):
+        if self._loadgen != LOADGEN or any(name in self.run.targets for name in services):
             self._from_host_network()
 
     def check(self, step_failed: bool = False) -> None:
@@ -495,7 +495,7 @@ class LocalDocker(Engine):
         return facts
 
     def _ours(self, services: Iterable[str]) -> list[str]:
-        return [name for name in services if name not in self.run.host.targets]
+        return [name for name in services if name not in self.run.targets]
 
     def _by_context(self, services: Iterable[str]) -> dict[str, list[str]]:
         by_context: dict[str, list[str]] = {}

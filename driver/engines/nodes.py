@@ -39,8 +39,7 @@ class Nodes(LocalDocker):
         self.on_swarm = several(run) == "swarm"
         # Without a swarm, services are verified on the machine of the database: the load generator cannot reach that.
         more = () if self.on_swarm or CHECKER in run.dependencies else (CHECKER,)
-        host = replace(run.host, dependencies=(*run.dependencies, *more))
-        super().__init__(replace(run, settings=settings, host=host))
+        super().__init__(replace(run, settings=settings, dependencies=(*run.dependencies, *more)))
         self.nodes = nodes_of(run)
 
     @property

@@ -64,7 +64,7 @@ def save_provenance(run: Run, service: str) -> None:
     for asked, part in zip(ASKED, answers):
         save(folder / f"{asked}.txt", part.removesuffix("\n") + "\n")
     save(folder / "image.json", docker("image", "inspect", image).out)
-    save(folder / "base.json", describe_base(facts.base, image))
+    save(folder / "base.json", describe_base(facts.base_image, image))
     save(folder / "image.id", f"{image_id}\n")
 
 

@@ -25,7 +25,7 @@ def remove_run(run: Run) -> None:
     """
     # If the engine does not answer, nothing can be done.
     with suppress(DockerError):
-        if run.host.targets:
+        if run.targets:
             stop_host_loadgen(run)
         if not text_of(run.folder / FILE):
             return
@@ -42,8 +42,8 @@ def remove_run(run: Run) -> None:
                 return
             if not left:
                 break
-        if run.host.source_images:
-            docker("image", "rm", *run.host.source_images, check=False)
+        if run.source_images:
+            docker("image", "rm", *run.source_images, check=False)
         if left:
             warn(f"{run.name}: some of its containers and networks are left: {' '.join(words[-300:].split())}")
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from driver.docker import CONFINED, DockerError, Done, client, docker, end, or_failure, reach, spawn
 from driver.failure import RUN, warn
 from driver.files import save
-from driver.messages import STEP, read, step_of
+from driver.messages import STEP, read
 from driver.nodes.node import ADDRESSES, Node
 from driver.run import Run
 
@@ -108,9 +108,9 @@ def inputs(run: Run, folder: str) -> bytes:
 
 def _inputs(run: Run, folder: str) -> Iterator[tuple[Path, str]]:
     here, lane_folder = run.folder, run.lane_folder
-    step = read(lane_folder / STEP)
+    planned = (read(lane_folder / STEP) or {}).get("planned", ())
     # Another pair of nodes may have searched for the knee.
-    knees = sorted(here.glob("raw/r*/**/knee.json")) if step and step_of(step["host"]).knee else []
+    knees = sorted(here.glob("raw/r*/**/knee.json")) if any(line.get("knee_p99_s") for line in planned) else []
     of_run = [here / "run.json", here / "plan.jsonl", here / ADDRESSES, *knees]
     said = [*here.glob(f"{folder}/services/*.status"), *here.glob(f"{folder}/services/*.txt")]
     again = [path for path in here.glob("raw/**/*.spoiled-*") if path.is_dir()]

@@ -76,7 +76,7 @@ def ready_nodes(run: Run) -> None:
     if not several(run):
         return
     engine = Nodes(run)
-    services = {run.services[name].image for name in run.host.containers if not run.failed(name)}
+    services = {run.services[name].image for name in run.containers if not run.failed(name)}
     images = sorted({*IMAGES, *services})
     if engine.on_swarm:
         swarm = read_swarm()

@@ -11,7 +11,7 @@ from driver.compose import FILE, setting
 from driver.docker import docker
 from driver.failure import USER, Failure, say
 from driver.files import save_json, text_of
-from driver.messages import Host, OwnApp
+from driver.messages import OwnApp, message
 from driver.planning.app_build import AppBuild
 from driver.planning.tools import bench
 from driver.run import Run
@@ -30,11 +30,10 @@ def imported_interface(built: AppBuild, label: str, python: str) -> str:
     by Compose alone; unlike them, it has no network.
     """
     root, out = built.root, built.out
-    given = json.loads((out / "app.json").read_text())
-    app = OwnApp(given["app"], given["env_file"], variables=tuple(given["variables"]))
+    app = message(OwnApp, json.loads((out / "app.json").read_text()))
     project = f"bench-planning-{os.getpid()}"
     settings = {**os.environ, **{name: setting(root, name) for name in SETTINGS}}
-    run = Run(root, out.name, project, settings, Host({}, (), own_app=app))
+    run = Run(root, out.name, project, settings, {}, app)
     image, log, mark = f"{project}-app", out / "import.txt", token_hex(8)
     say(f"the source of {app.app} does not show its interface: importing it on Python {python}")
     image_words = ("--build-arg", "APP_BASE=bare", "--label", "bench.image=service", "--load", "--tag", image)

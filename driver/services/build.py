@@ -41,7 +41,7 @@ def main(argv: list[str]) -> int:
     check_targets(engine)
     build_own_services(run)
     images = images_to_build(engine)
-    if run.host.own_app and not is_recorded(run):
+    if run.own_app and not is_recorded(run):
         if images and not _build_alone(engine, images.pop(0)):
             build_images(engine, images)
             images = []
@@ -62,15 +62,15 @@ def ask_again(engine: Engine) -> None:
 def images_to_build(engine: Engine) -> list[str]:
     """The images that are not there, once their base images are. Services that differ only in settings share one."""
     run = engine.run
-    bases = {run.services[service].base for service in run.host.containers}
+    bases = {run.services[service].base_image for service in run.containers}
     lacks = missing_bases(run.root, bases) if bases else set()
     wanted, there = [], set()
-    for service in run.host.containers:
+    for service in run.containers:
         facts = run.services[service]
         if run.failed(service):
             continue
-        if facts.base in lacks:
-            leave_out(engine, service, "base", facts.base)
+        if facts.base_image in lacks:
+            leave_out(engine, service, "base", facts.base_image)
             continue
         wanted.append(facts.build)
         if _restored(run, service):
@@ -122,7 +122,7 @@ def _build_alone(engine: Engine, build: str) -> bool:
     log = run.service_folder(build) / "build.log"
     if not _build(run, [build], log):
         return True
-    for service in run.host.containers:
+    for service in run.containers:
         if run.services[service].build == build:
             if service != build:
                 save(run.service_folder(service) / "build.log", text_of(log) or "")

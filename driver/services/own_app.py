@@ -55,11 +55,11 @@ def is_recorded(run: Run) -> bool:
 
 def try_own_app(engine: Engine) -> None:
     """Imports the app and runs --before, in the first image and once dependencies are up."""
-    run, app, built = engine.run, engine.run.host.own_app, _built(engine.run)
+    run, app, built = engine.run, engine.run.own_app, _built(engine.run)
     if not app:
         return
     if not built:
-        why = json.loads((run.service_folder(run.host.containers[0]) / "failure.json").read_text())["detail"]
+        why = json.loads((run.service_folder(run.containers[0]) / "failure.json").read_text())["detail"]
         raise Failure(USER, f"no server could be built with {app.app}: {why}")
     await_own_services(run)
     import_own_app(engine, app, built[0])
@@ -70,16 +70,16 @@ def try_own_app(engine: Engine) -> None:
 
 def ready_own_app(engine: Engine) -> None:
     """Records the app's answers, once it was tried and all images are built."""
-    if engine.run.host.own_app:
+    if engine.run.own_app:
         if is_recorded(engine.run):
             renew_own_services(engine)
         else:
-            record_answers(engine, engine.run.host.own_app, _built(engine.run))
+            record_answers(engine, engine.run.own_app, _built(engine.run))
 
 
 def renew_own_services(engine: Engine) -> None:
     """Replaces the user's services and their volumes by new ones, and runs --before again: what they held is gone."""
-    run, app, built = engine.run, engine.run.host.own_app, _built(engine.run)
+    run, app, built = engine.run, engine.run.own_app, _built(engine.run)
     if app and built and (run.own_services or app.before):
         if run.own_services:
             docker("rm", "--force", "--volumes", *map(run.container, run.own_services), check=False)
@@ -92,7 +92,7 @@ def renew_own_services(engine: Engine) -> None:
 
 
 def _built(run: Run) -> list[str]:
-    return [service for service in run.host.containers if not run.failed(service)]
+    return [service for service in run.containers if not run.failed(service)]
 
 
 def await_own_services(run: Run) -> None:
@@ -203,7 +203,7 @@ def refuse(engine: Engine, words: str, log: Path, *, answered: bool = False) -> 
 
     `answered`: the words are about a response, to which the log's last line need not belong.
     """
-    folder, app = f"results/{engine.run.name}", engine.run.host.own_app
+    folder, app = f"results/{engine.run.name}", engine.run.own_app
     traced, last = print_trace(
         engine.bench("own-trace", f"{folder}/app", f"{folder}/{log.relative_to(engine.run.folder)}").out
     )

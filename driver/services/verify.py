@@ -50,7 +50,7 @@ def main(argv: list[str]) -> int:
     run = open_run(options.run)
     engine = engine_of(run)
     # The start-up time of a user's own app is measured here, so nothing else may run at the same time.
-    jobs = options.jobs or (1 if run.host.own_app else jobs_at_a_time())
+    jobs = options.jobs or (1 if run.own_app else jobs_at_a_time())
     verify_services(engine, jobs, options.contract)
     if not options.contract:
         leave_out_equal_sides(engine)
@@ -95,8 +95,8 @@ def verify_services(engine: Engine, jobs: int, contract: bool) -> None:
     `contract`: nothing is measured afterwards; checks sockets and shutdown too, and skips what only figures need.
     """
     run = engine.run
-    crowd = len(run.host.containers) > 1 and jobs > 1
-    asked = [service for service in run.host.containers if not run.failed(service)]
+    crowd = len(run.containers) > 1 and jobs > 1
+    asked = [service for service in run.containers if not run.failed(service)]
     together(lambda service: verify_service(engine, service, crowd, contract), asked, jobs)
     _revive_and_ask_again(engine, asked)
     for _ in range(TRIES):
@@ -137,13 +137,13 @@ def verify_service(engine: Engine, service: str, crowd: bool, contract: bool) ->
             save_end(engine, service)
             leave_out(engine, service, "answer", patience(run.settings))
     else:
-        if run.host.own_app:
+        if run.own_app:
             save(folder / "started.txt", f"{found.started_ns.get(service) or ''} {time_ns()}\n")
         if not contract:
             save_idle(engine, service)
             save(folder / "limits.txt", engine.limits(service))
             save_running(engine, service)
-        if run.host.own_app:
+        if run.own_app:
             check_own_answers(engine, service)
         else:
             check_contract(engine, service, crowd)
@@ -178,7 +178,7 @@ def save_idle(engine: Engine, service: str) -> None:
         if now <= was * 1.01:
             break
         sleep(0.2)
-    if engine.run.host.own_app:
+    if engine.run.own_app:
         lines += engine.in_service(service, ("sh", "-c", FOLDER)).out
     save(engine.run.service_folder(service) / "idle.txt", lines)
 
@@ -256,10 +256,10 @@ def check_shutdown(engine: Engine, service: str) -> int:
 def check_targets(engine: Engine) -> None:
     """Before the build, checks that targets answer; in a resumed run, that they answer as when it began."""
     run = engine.run
-    if not run.host.targets:
+    if not run.targets:
         return
     with engine.on_host_network():
-        for service in run.host.targets:
+        for service in run.targets:
             log = run.service_folder(service) / "verify.txt"
             done = engine.in_loadgen(["python3", "-m", "bench", "target-answers", run.name, service], log=log)
             if done.status == USER:
@@ -271,9 +271,9 @@ def check_targets(engine: Engine) -> None:
 def verify_targets(engine: Engine) -> None:
     """In a run of a user's own app, targets must give the same answers as the app."""
     run = engine.run
-    if not (run.host.own_app and run.host.targets):
+    if not (run.own_app and run.targets):
         return
     with engine.on_host_network():
-        for service in run.host.targets:
+        for service in run.targets:
             if not run.failed(service):
                 check_own_answers(engine, service)

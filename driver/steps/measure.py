@@ -70,7 +70,7 @@ def measure_step(
 
 def restore(engine: Engine) -> None:
     """Has what the last loads wrote undone, so that each step begins with the same data."""
-    own, app = engine.run.own_services, engine.run.host.own_app
+    own, app = engine.run.own_services, engine.run.own_app
     if own and app and app.writes:
         renew_own_services(engine)
     # Also looks up the processes of what is new.
@@ -86,7 +86,7 @@ def read_step(run: Run) -> Step:
     data = read(file)
     if data is None:
         raise Failure(USER, f"{file} is missing: nothing is to be measured")
-    return step_of(data.get("host") or {})
+    return step_of(data)
 
 
 @dataclass
@@ -106,7 +106,7 @@ class _Measuring:
             for folder in step.folders:
                 cannot(engine, self.run.folder / folder)
             return Finished(step.id, begin_ns, end_ns=time_ns(), statuses={"run": 0})
-        ours = any(service not in self.run.host.targets for service in step.services)
+        ours = any(service not in self.run.targets for service in step.services)
         # The load generator is new too: connections of the last load in TIME_WAIT would use up its ports.
         self.started = engine.start(step, loadgen=ours)
         self._check_images()

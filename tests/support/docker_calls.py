@@ -10,7 +10,7 @@ import pytest
 
 from driver import docker as module
 from driver.docker import DockerError, Done
-from driver.messages import Host, Service, Step
+from driver.messages import Service, Step
 from driver.run import Run
 
 Answer = Callable[[str], Done]
@@ -89,10 +89,9 @@ SETTINGS = {"SERVER_CPUS": "0", "LOADGEN_CPUS": "1", "NOFILE": "1024", "BENCH_SU
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
     """A run with services a and b, and a target named there."""
-    services = {name: Service(image=f"bench/{name}", base="base", settings="A=1 B=2") for name in ("a", "b")}
+    services = {name: Service(image=f"bench/{name}", base_image="base", settings="A=1 B=2") for name in ("a", "b")}
     services["there"] = Service(url="http://127.0.0.1:8000")
-    host = Host(services, ("loadgen", "postgres", "upstream"))
-    return Run(tmp_path, "r", "p", SETTINGS, host)
+    return Run(tmp_path, "r", "p", SETTINGS, services)
 
 
 def step_with(*services: str, **facts: Any) -> Step:

@@ -32,9 +32,9 @@ from bench.plan.measurement import planned_of
 from bench.records.event import EventRecord
 from bench.records.make_event import event_record
 from bench.run.reader import read_raw
-from bench.schedule.step_file import load_of, script_of
 from calibration.events import Check, Known, checks
 from driver.engines.engine import Container, End, Engine
+from driver.messages import doings_of
 from driver.processes import Processes, all_pids, processes_of
 from driver.steps.events import Dependencies, acting
 
@@ -145,12 +145,12 @@ def under_event(root: Path, event: Event, engine: Engine, asked: tuple[int, str,
     line |= {"dir": f"raw/r01/0001/delay-50/sockets-{event.level}/w1/{line['service']}", "connections": None}
     planned = planned_of(json.loads(json.dumps(line)))
     loaded = replace(planned, url=f"http://127.0.0.1:{port}", path=path, timeout_s=event.timeout_s)
-    task = task_of(str(root), load_of(loaded))
+    task = task_of(str(root), loaded)
     task.folder.mkdir(parents=True)
     facts: dict[str, Any] = {"rate": RATE / 0.3, "told": engine.processes("a").workers}
     facts |= {"expected": base64.b64encode(body).decode()}
     (task.folder / "capacity.json").write_text(json.dumps(facts))
-    with acting(Dependencies(engine), "a", script_of(event), task.folder):
+    with acting(Dependencies(engine), "a", doings_of(as_plain(event)), task.folder):
         run_event(task)
     (task.folder / "meta.json").write_text(json.dumps({"id": planned.id, "outcome": "measured", "detail": ""}))
     return event_record(str(root), planned, read_raw(str(root), planned))

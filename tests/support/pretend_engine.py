@@ -10,7 +10,7 @@ from typing import Any
 
 from driver.docker import DockerError, Done
 from driver.engines.engine import Engine, Started, State
-from driver.messages import Host, OwnApp, Service, Step
+from driver.messages import OwnApp, Service, Step
 from driver.run import Run
 
 
@@ -19,13 +19,13 @@ def made_run(
 ) -> Run:
     """A run of these services, and of `targets`."""
     known = {
-        name: Service(image=f"bench/{name}", build=name, base="python:3.13-slim", framework="flask", routes=("json",))
+        name: Service(image=f"bench/{name}", base_image="python:3.13-slim", framework="flask", routes=("json",))
         for name in services
     }
     known |= {name: Service(url="http://127.0.0.1:8000") for name in targets}
     own = ("own-redis",) if own_app else ()
     settings = {"READY_TIMEOUT": "3"}
-    run = Run(root, "a-run", "bench-a-run", settings, Host(known, ("loadgen", *own), own_app=own_app, **more))
+    run = Run(root, "a-run", "bench-a-run", settings, known, own_app, ("loadgen", *own), **more)
     for name in known:
         run.service_folder(name).mkdir(parents=True)
     return run

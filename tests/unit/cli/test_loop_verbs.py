@@ -6,6 +6,7 @@ import json
 import socket
 import threading
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,8 @@ from bench.load import far_counters
 from bench.own_app.app import write_app
 from bench.own_app.trace import BEGIN
 from bench.schedule.build_log import build_error
-from driver.messages import Host, OwnApp, Service, host_of
+from driver.messages import Service
+from driver.run import open_run
 
 NAME = "aiohttp-py313-debian"
 
@@ -198,27 +200,26 @@ def test_why_requirements_cannot_be_locked(tmp_path: Path, capsys: Capture) -> N
     assert capsys.readouterr().out == ""
 
 
-def test_the_driver_reads_the_services_as_they_are() -> None:
+def test_the_driver_reads_the_services_as_they_are(tmp_path: Path) -> None:
     facts = {"image": "bench/it's $HOME", "base_image": "python:3.13", "concurrent": True, "routes": ["json", "db-raw"]}
     facts["framework"] = "flask"
     varied = facts | {"concurrent": False, "image": "bench/svc-c", "settings": "WORKERS=2 THREADS=1"}
     running = {"url": "http://127.0.0.1:8000/"}
     own = {"app": "main:app", "folder": "/it's", "env_file": "", "before": "", "variables": ["KEY"]}
+    own["services"] = ["postgres"]
     own["targets"] = [{"request": "GET /"}, {"request": "POST /orders"}]
     services = {"svc-a": facts, "svc-b": varied, "there": running}
-    assert host_of({"services": services, "own_app": own | {"services": ["postgres"]}}) == Host(
-        {
-            "svc-a": Service("bench/it's $HOME", "it's $HOME", "python:3.13", "flask", routes=("json", "db-raw")),
-            "svc-b": Service(
-                *("bench/svc-c", "svc-c", "python:3.13", "flask", "WORKERS=2 THREADS=1"),
-                concurrent=False,
-                routes=("json", "db-raw"),
-            ),
-            "there": Service(url="http://127.0.0.1:8000/"),
-        },
-        ("loadgen", "upstream", "own-postgres"),
-        own_app=OwnApp("main:app", variables=("KEY",), writes=True, folder="/it's"),
-    )
+    (tmp_path / "results/a-run").mkdir(parents=True)
+    content = {"schema": 1, "services": services, "own_app": own}
+    (tmp_path / "results/a-run/run.json").write_text(json.dumps(content))
+    run = open_run("a-run", tmp_path)
+    first = Service("bench/it's $HOME", "", "python:3.13", "flask", routes=("json", "db-raw"))
+    second = replace(first, image="bench/svc-c", settings="WORKERS=2 THREADS=1", concurrent=False)
+    assert run.services == {"svc-a": first, "svc-b": second, "there": Service(url="http://127.0.0.1:8000/")}
+    assert (first.build, run.containers, run.targets) == ("it's $HOME", ("svc-a", "svc-b"), ("there",))
+    assert run.dependencies == ("loadgen", "upstream", "own-postgres")
+    app = run.own_app
+    assert app and (app.app, app.variables, app.writes, app.folder) == ("main:app", ("KEY",), True, "/it's")
 
 
 def test_counters_of_listed_containers_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:

@@ -61,8 +61,8 @@ def test_where_a_batch_does_not_build_each_is_built_by_itself(tmp_path: Path, mo
 def shared(root: Path) -> Run:
     """Two services that differ only in settings, and another one."""
     run = made_run(root, "app-1", "app-8", "other")
-    services = {n: replace(s, build="app-1", image="bench/app") if n != "other" else s for n, s in run.services.items()}
-    return replace(run, host=replace(run.host, services=services))
+    of_app = {name: replace(run.services[name], built_as="app-1", image="bench/app") for name in ("app-1", "app-8")}
+    return replace(run, services={**run.services, **of_app})
 
 
 def test_shared_image_is_built_once_and_fails_all_services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,7 +96,7 @@ def test_resumed_run_does_not_build_failed_services(tmp_path: Path, monkeypatch:
 
 def test_missing_base_fails_its_services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Capture) -> None:
     run = made_run(tmp_path, "a", "b")
-    run = replace(run, host=replace(run.host, services={**run.services, "b": replace(run.services["b"], base="x:1")}))
+    run = replace(run, services={**run.services, "b": replace(run.services["b"], base_image="x:1")})
     builds, failures = built(run, monkeypatch, missing="echo x:1")
     assert (builds, failures) == (["a"], ["service-failed a-run b base x:1"])
     assert capfd.readouterr().err.startswith("some are had\n")
@@ -197,7 +197,7 @@ def test_app_is_tried_in_the_first_image(tmp_path: Path, monkeypatch: pytest.Mon
         *before,
     ]
     # Without such services, the volume with what the command has changed is new all the same.
-    engine.run = replace(engine.run, host=replace(engine.run.host, dependencies=("loadgen",)))
+    engine.run = replace(engine.run, dependencies=("loadgen",))
     assert begun(engine, monkeypatch) == [f"{builds}b c d", *volumes, *before]
 
 
@@ -237,7 +237,8 @@ def test_services_of_an_app_that_writes_are_new_before_each_step(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, writes: bool, revived: int, times: int
 ) -> None:
     calls = pretend_docker(tmp_path, monkeypatch)
-    engine = engine_with(tmp_path, app=replace(APP, writes=writes))
+    requests = ("GET /", "POST /orders") if writes else ("GET /", "HEAD /")
+    engine = engine_with(tmp_path, app=replace(APP, targets=tuple({"request": request} for request in requests)))
     engine.revived = [("own-redis",)] * revived
     restore(engine)
     told = calls.read_text()

@@ -25,7 +25,7 @@ from driver.run import Run
 
 def test_a_user_s_own_app_has_its_values_from_its_file_alone(run: Run, docker: Docker) -> None:
     own = OwnApp("main:app", "/shop/.env", variables=("NOFILE", "NOT_SET"))
-    ours = replace(run, host=replace(run.host, own_app=own))
+    ours = replace(run, own_app=own)
     run_compose(ours, "up", context="far", files=[Path("more.yml")])
     files = f"--file {run.folder}/compose.yml --file more.yml --env-file /shop/.env"
     assert docker.calls[-1] == f"--context far compose --project-name p {files} up"
@@ -37,8 +37,8 @@ def test_a_user_s_own_app_has_its_values_from_its_file_alone(run: Run, docker: D
 
 
 def test_the_runs_own_file_is_resolved_once_with_what_it_starts_and_builds(run: Run, docker: Docker) -> None:
-    services = {"a": Service(build="a-build"), "there": Service(url="http://127.0.0.1:8000")}
-    here = replace(run, host=replace(run.host, services=services))
+    services = {"a": Service(built_as="a-build"), "there": Service(url="http://127.0.0.1:8000")}
+    here = replace(run, services=services)
     (run.root / ".env").touch()
     (run.folder / "app").mkdir(parents=True)
     (run.folder / "app/services.json").write_text("{}\n")
@@ -53,7 +53,7 @@ def test_the_runs_own_file_is_resolved_once_with_what_it_starts_and_builds(run: 
     )
     assert (docker.envs[0] or {})["WITHOUT_HOST"] == "false"
     assert (docker.envs[0] or {})["RUN_FOLDER"] == str(run.folder)
-    resolved(replace(run, host=replace(run.host, services={})), "json")
+    resolved(replace(run, services={}), "json")
     assert (docker.envs[1] or {})["WITHOUT_HOST"] == "true"
     assert docker.calls[1].endswith("config --format json loadgen postgres upstream null")
     assert (run.folder / "compose.yml").read_text() == "services: {}\n" and is_noted(run.root, "services: {}\n")

@@ -16,6 +16,7 @@ from pretend_engine import PretendEngine, made_run
 from waiting import until
 
 from bench.core.typed import as_plain
+from bench.plan.event import EventCase, easy
 from bench.plan.events import EVENTS as EVENTS_OF_PLAN
 from bench.records.event import Ended
 from bench.records.make_event import event_records
@@ -26,6 +27,7 @@ from driver.processes import Processes, all_pids, processes_of
 from driver.steps.events import EVENTS, Dependencies, acting
 
 NO_IMAGE = "no such image: aiohttp-py313-debian"
+HUP = Action(3.0, "signal", "HUP", "main")
 RELOAD = EventScript((Action(0.0, "signal", "HUP", "main"),), "swapped")
 LOOKS = 10
 """If a signal has no effect, the load ends after the processes were checked this often."""
@@ -181,12 +183,19 @@ def test_a_load_that_never_begins_leaves_nothing_done(tmp_path: Path) -> None:
     assert engine.sent == [] and json.loads((folder / EVENTS).read_text())["actions"] == []
 
 
-def test_a_step_and_its_message_say_the_same() -> None:
-    event = EventScript((Action(3.0, "signal", "HUP", "main"),), "swapped", 4.0, 40.0, {"BOOT_S": "2"})
-    folders = ("raw/r01/e1/a", "raw/r01/e1/b")
-    step = Step("r01-e1", "raw/r01/e1", ("a", "b"), folders, events={"a": event, "b": EventScript()})
-    assert step_of(json.loads(json.dumps(as_json(step)))) == step
-    assert not step_of(as_json(replace(step, events={}))).events
+def test_a_step_has_the_events_of_its_lines() -> None:
+    step = Step("r01-e1", "raw/r01/e1", ("a", "b"), ("raw/r01/e1/a", "raw/r01/e1/b"))
+    first = easy("reload", EventCase("boot 2 s"), 40.0, until="swapped", actions=(HUP,), environment={"BOOT_S": "2"})
+    second = easy("rolling", EventCase("behind nginx"), 30.0, proxy="nginx", repeats=3)
+    message = {"host": as_json(step), "planned": [{"event": as_plain(event)} for event in (first, second)]}
+    assert step_of(json.loads(json.dumps(message))) == replace(
+        step,
+        events={
+            "a": EventScript((HUP,), "swapped", 4.0, 40.0, {"TELL_PID": "1", "BOOT_S": "2"}),
+            "b": EventScript((), "", 4.0, 30.0, {"TELL_PID": "1"}, repeats=3, containers=2),
+        },
+    )
+    assert step_of({"host": as_json(step), "planned": [{}, {}]}) == step
 
 
 def make_proc(root: Path, *processes: tuple[int, int, str, str, str]) -> Path:

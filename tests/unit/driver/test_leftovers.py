@@ -33,7 +33,8 @@ def quick(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_end_of_a_run_takes_away_its_own_and_nothing_else(docker: Docker, run: Run) -> None:
-    remove_run(replace(run, host=replace(run.host, source_images=("bench/made",))))
+    made = {name: replace(run.services[name], image="bench/made", package="flask==3.1+gabcdef0") for name in "ab"}
+    remove_run(replace(run, services={**run.services, **made}))
     only = "--quiet --filter label=com.docker.compose.project=p"
     assert docker.calls == [
         "rm --force --volumes p-loadgen-host-1",
@@ -46,7 +47,7 @@ def test_the_end_of_a_run_takes_away_its_own_and_nothing_else(docker: Docker, ru
 
 def test_a_run_that_has_started_nothing_asks_for_nothing(docker: Docker, run: Run) -> None:
     (run.folder / "compose.yml").unlink()
-    remove_run(replace(run, host=replace(run.host, services={})))
+    remove_run(replace(run, services={}))
     assert docker.calls == []
 
 

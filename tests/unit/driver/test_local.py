@@ -234,7 +234,7 @@ def test_the_last_words_of_a_container_and_its_limits(engine: LocalDocker, docke
 def test_running_processes_are_saved_unless_too_large(engine: LocalDocker, docker: Docker) -> None:
     found = engine.run.service_folder("a") / "running.json"
     services = {**engine.run.services, "b": replace(engine.run.services["b"], settings="")}
-    engine.run = replace(engine.run, host=replace(engine.run.host, services=services))
+    engine.run = replace(engine.run, services=services)
     save_running(engine, "b")
     assert not docker.calls
     docker.says("exec p-a-1", "{}\n")
@@ -362,9 +362,8 @@ def test_a_database_without_rows_ends_the_run_with_its_last_words(engine: LocalD
 
 def test_a_user_s_own_database_is_not_waited_for_here(engine: LocalDocker, docker: Docker) -> None:
     docker.says(READY, status=1)
-    host = replace(engine.run.host, dependencies=("loadgen", "own-postgres"))
     docker.runs("p-own-postgres-1")
-    LocalDocker(replace(engine.run, host=host)).start_dependencies()
+    LocalDocker(replace(engine.run, dependencies=("loadgen", "own-postgres"))).start_dependencies()
     assert not docker.asked(READY)
 
 
@@ -417,7 +416,7 @@ def test_the_database_is_restored_or_a_new_one(engine: LocalDocker, docker: Dock
     docker.says("exec p-postgres-1 /usr/local/bin/restore", status=1)
     engine.restore()
     assert docker.asked(COMPOSE)[0].endswith("--force-recreate --timeout 0 postgres")
-    without = replace(engine.run, host=replace(engine.run.host, dependencies=("loadgen", "own-postgres")))
+    without = replace(engine.run, dependencies=("loadgen", "own-postgres"))
     docker.calls.clear()
     LocalDocker(without).restore()
     assert not docker.calls

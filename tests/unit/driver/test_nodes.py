@@ -38,10 +38,11 @@ def pair(number: int) -> list[Node]:
     ]
 
 
-def write_step(run: Run, **facts: Any) -> None:
+def write_step(run: Run, **planned: Any) -> None:
     run.lane_folder.mkdir(parents=True, exist_ok=True)
-    step = {"id": f"step-{run.lane}", "dir": "raw/r01/a", "services": ("a",), "folders": ("raw/r01/a/w",), **facts}
-    (run.lane_folder / STEP).write_text(json.dumps({"schema": 1, "host": as_json(Step(**step)), "loads": {}}))
+    step = Step(f"step-{run.lane}", "raw/r01/a", services=("a",), folders=("raw/r01/a/w",))
+    message = {"schema": 1, "host": as_json(step), "planned": [planned]}
+    (run.lane_folder / STEP).write_text(json.dumps(message))
 
 
 @pytest.fixture
@@ -198,7 +199,7 @@ def test_inputs_of_a_lane_with_knees_if_needed(run: Run) -> None:
     sent = ["raw/r01/b", "step.json", "containers.json", "run.json", "plan.jsonl"]
     rest = ["raw/r01/b/services/a.txt", "raw/r01/c.spoiled-1"]
     assert names(loadgen.inputs(lane, "raw/r01/b")) == [*sent, *rest]
-    write_step(lane, knee=True)
+    write_step(lane, knee_p99_s=0.05)
     assert names(loadgen.inputs(lane, "raw/r01/b")) == [*sent, knee, *rest]
     with tarfile.open(fileobj=io.BytesIO(loadgen.inputs(lane, "raw/r01/b"))) as tar:
         step = tar.extractfile("step.json")

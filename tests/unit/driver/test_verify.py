@@ -77,7 +77,7 @@ def test_equal_sides_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert verify.main(["a-run"]) == 0
     assert engine.calls("equal-sides") == []
     services = {name: replace(one, settings="WORKERS=2") for name, one in engine.run.services.items()}
-    engine.run = replace(engine.run, host=replace(engine.run.host, services=services))
+    engine.run = replace(engine.run, services=services)
     engine.said["equal-sides a-run"] = Done(0, "b: equal sides: WORKERS=2\n", "")
     assert verify.main(["a-run"]) == 0
     assert engine.calls()[-1] == "equal-sides a-run"
@@ -88,8 +88,7 @@ def test_what_a_killed_verifier_told_the_upstream_is_forgotten(tmp_path: Path, c
     engine = PretendEngine(made_run(tmp_path, "a"))
     verify.forget_modes(engine)
     assert engine.calls() == []
-    host = replace(engine.run.host, dependencies=("loadgen", "upstream"))
-    engine = PretendEngine(replace(engine.run, host=host))
+    engine = PretendEngine(replace(engine.run, dependencies=("loadgen", "upstream")))
     verify.forget_modes(engine)
     (call,) = engine.calls()
     assert call == "http://upstream:8081/mode/ok" and not capfd.readouterr().err

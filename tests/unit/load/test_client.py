@@ -28,7 +28,6 @@ from bench.plan.event import Phase
 from bench.plan.events import EVENTS
 from bench.records.event import KEPT, Fate
 from bench.tools.tool import Load
-from bench.tools.tool import Request as ToolRequest
 
 HELLO = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-Worker: 7\r\n\r\nhello"
 SERVED = 40
@@ -383,7 +382,7 @@ HTTPServer(("127.0.0.1", {{port}}), Dying).serve_forever()
         event = replace(EVENTS["overload"].cases[0], phases=(Phase(1.0, 2.0),), timeout_s=HANGS_S)
         rates, t0_ns = [(50.0, 2.0)], time.monotonic_ns() + 10**8
         if by_vegeta:
-            load = Load(url=f"http://127.0.0.1:{port}/", request=ToolRequest(), timeout_s=HANGS_S, keepalive=False)
+            load = Load(url=f"http://127.0.0.1:{port}/", timeout_s=HANGS_S, keepalive=False)
             log = load_by_vegeta(load, event, rates, t0_ns)
         else:
             client = Client(asked(port))

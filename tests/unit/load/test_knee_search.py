@@ -33,7 +33,6 @@ from bench.load.knee_search import (
 from bench.load.task import Task, task_of
 from bench.plan.measurement import planned_of
 from bench.records.knee import CLIENT, REQUESTS, Trial, trial_of
-from bench.schedule.step_file import load_of
 from bench.tools import parse
 from bench.tools.send_lag import Attack, lag_facts, most_in_flight, quantile, read_lag
 from bench.tools.vegeta import Vegeta
@@ -314,8 +313,7 @@ def cell(folder: Path, number: int = 1, service: str = "svc", level: str = LEVEL
 
 def task(folder: Path, duration_s: float = 5, timeout_s: float = 2, share: float | None = None) -> Task:
     line = entry(tool="vegeta", level=LEVEL, timeout_s=timeout_s, path="/json", duration_s=duration_s, dir="x")
-    load = load_of(planned_of(line | {"knee_share": share}))
-    return replace(task_of(str(folder), load), folder=folder)
+    return replace(task_of(str(folder), planned_of(line | {"knee_share": share})), folder=folder)
 
 
 def step_of(folder: Path, *options: float) -> str:

@@ -16,7 +16,6 @@ from bench.load.failures import Failed
 from bench.load.task import Task, pinned, task_of
 from bench.load.verbs import command, prepare
 from bench.plan.measurement import planned_of
-from bench.schedule.step_file import load_of
 
 PLANNED = planned_of(entry(timeout_s=2, path="/json", dir="raw/cell", warmup_s=0.2))
 
@@ -40,7 +39,7 @@ def answer(error: str, status: int, body: str = "") -> str:
 
 
 def task(folder: Path, **changes: Any) -> Task:
-    return task_of(str(folder), load_of(replace(PLANNED, **changes)))
+    return task_of(str(folder), replace(PLANNED, **changes))
 
 
 def said(act: Callable[..., None], one: Task) -> list[str]:

@@ -21,7 +21,6 @@ from bench.load.save import run_and_save, tool_json
 from bench.load.sockets import Traffic
 from bench.load.task import Task, at_address, task_of
 from bench.plan.measurement import planned_of
-from bench.schedule.step_file import load_of
 from bench.tools.tool import Command
 from bench.tools.wrk import Wrk
 
@@ -36,7 +35,7 @@ def task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Tas
 
     def made(script: str) -> Task:
         monkeypatch.setattr(Wrk, "command", lambda *_: Command(("sh", "-c", script), "read é"))
-        return task_of(str(tmp_path), load_of(PLANNED))
+        return task_of(str(tmp_path), PLANNED)
 
     return made
 

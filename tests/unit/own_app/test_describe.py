@@ -25,7 +25,7 @@ from bench.own_app.targets import DEFAULT, Target
 from bench.plan.measurement import planned_of
 from bench.plan.order import measurements
 from bench.plan.refs import REFS
-from driver.messages import CHANGES, host_of
+from driver.messages import CHANGES, facts_of
 
 FLASK = "from flask import Flask\napp = Flask(__name__)\n"
 
@@ -233,7 +233,7 @@ def test_the_lines_of_an_app_name_its_requests_and_a_run_has_them_for_every_tool
     services = (run / "services.yml").read_text()
     assert "target: own-app" in services and json.dumps(given.folder) in services
     assert f"{run}/app/locks/py313" in services
-    own_app = host_of(facts).own_app
+    _, own_app = facts_of(facts)
     assert own_app and own_app.app == "main:app"
     # Reports have no path of the machine.
     assert build_verb(["--quiet", str(run)]) == 0

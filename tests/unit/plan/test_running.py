@@ -18,6 +18,7 @@ from make_plans import MATRIX, told
 
 from bench.cli.arguments import parse_selection
 from bench.core.errors import UserError
+from bench.load.task import task_of
 from bench.matrix.knobs import parse_knob
 from bench.matrix.settings import read_settings
 from bench.own_app.app import with_own_app
@@ -30,9 +31,9 @@ from bench.plan.order import measurements
 from bench.plan.running import OWNED, parse_running
 from bench.plan.selection import Selection
 from bench.run.writer import routes_to_verify, run_facts, service_facts, write_run
-from bench.schedule.step_file import host_step, load_of
+from bench.schedule.step_file import host_step
 from bench.schedule.steps import Step
-from driver.messages import RUN_JSON, host_of, read
+from driver.messages import RUN_JSON, facts_of, read
 
 HERE = "http://127.0.0.1:8000"
 NAME = "target-127.0.0.1-8000"
@@ -218,9 +219,8 @@ def test_the_runs_files_name_it_and_ask_docker_for_nothing_of_it(tmp_path: Path)
     facts["services"] = service_facts(MATRIX, settings, made.services, routes_to_verify(made))
     lines = measurements(made, 1)
     write_run(tmp_path, MATRIX, made.services, lines, facts)
-    host = host_of(read(tmp_path / RUN_JSON) or {})
-    assert (host.containers, host.targets) == (("uvicorn-asgi-py313-debian",), (NAME,))
-    assert host.services[NAME].url == HERE
+    services, _ = facts_of(read(tmp_path / RUN_JSON) or {})
+    assert {name: service.url for name, service in services.items()} == {"uvicorn-asgi-py313-debian": "", NAME: HERE}
     assert NAME not in (tmp_path / "services.yml").read_text()
     entry = json.loads((tmp_path / "run.json").read_text())["services"][NAME]
     assert (entry["url"], entry["owned"], "image" in entry) == (HERE, False, False)
@@ -230,10 +230,9 @@ def test_a_line_of_the_plan_keeps_where_it_is_and_the_load_goes_there(tmp_path: 
     lines = [line for line in measurements(plan(f"{HERE}/x"), 1) if line.url]
     kept = planned_of(json.loads(lines[0].to_line()))
     assert kept == lines[0]
-    assert kept.reached_at(8080) == ("127.0.0.1", 8000)
     assert host_step(Step((kept,))).host_network
-    assert load_of(kept).url == f"{HERE}/x"
+    assert task_of(str(tmp_path), kept).load.url == f"{HERE}/x"
     (other,) = [line for line in measurements(plan(stacks=("aiohttp",)), 1) if line.mode == "solo"][:1]
-    assert other.reached_at(8080) == ("aiohttp-py313-debian", 8080)
+    assert task_of(str(tmp_path), other).load.url == f"http://aiohttp-py313-debian:8080{other.path}"
     assert not {"url", "host_network"} & other.as_dict().keys()
     assert not host_step(Step((other,))).host_network

@@ -22,7 +22,8 @@ from bench.plan.measurement import measurement_of
 from bench.plan.order import measurements
 from bench.plan.selection import Selection
 from bench.run.writer import defaults_facts, service_facts, write_run
-from driver.messages import host_of
+from driver.messages import facts_of
+from driver.run import Run
 
 GOLDEN = Path(__file__).with_name("golden")
 SERVICE = next(s for s in MATRIX.services if s.name == "uvicorn-asgi-py313-debian")
@@ -160,8 +161,10 @@ def test_the_load_of_a_quota_is_two_turns() -> None:
 def test_images_of_a_source_go_with_the_run() -> None:
     made = plan(wheels=wheels("2.0+gabcdef0", "2.0", kind="folder"))
     facts = service_facts(MATRIX, {"PYTHON_IMAGE": "python"}, made.services, {name: [] for name in names(made)})
-    assert host_of({"services": facts}).source_images == ("bench/uvicorn-asgi-2-0-gabcdef0-py313-debian",)
-    assert host_of({"services": {name: facts[name] for name in names(made)[1:]}}).source_images == ()
+    services, _ = facts_of({"services": facts})
+    run = Run(Path(), "a-run", "p", {}, services)
+    assert run.source_images == ("bench/uvicorn-asgi-2-0-gabcdef0-py313-debian",)
+    assert replace(run, services={name: services[name] for name in names(made)[1:]}).source_images == ()
 
 
 def test_an_equal_rebuild_of_the_locked_version_is_compared() -> None:
@@ -206,7 +209,7 @@ def test_the_loop_knows_whose_image_a_service_runs_and_its_settings() -> None:
     routes = {service.name: ["json"] for service in made.services}
     facts = service_facts(MATRIX, {"PYTHON_IMAGE": "python"}, made.services, routes)
     assert [facts[s.name]["concurrent"] for s in made.services] == [False, True]
-    services = host_of({"services": facts}).services
+    services, _ = facts_of({"services": facts})
     name = "gunicorn-gthread-flask-py313-debian"
     assert [services[f"{name}-threads{n}"].build for n in (1, 8)] == [name, name]
     assert services[f"{name}-threads1"].settings == "THREADS=1"

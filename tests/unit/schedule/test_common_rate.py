@@ -14,7 +14,7 @@ from make_run import entry, write_run
 from turns_runs import record
 
 from bench.analysis.tables.observations import TableRecords, by_table
-from bench.load.task import read_loads
+from bench.load.task import read_step
 from bench.records.record import Cause, Record
 from bench.run.common_rates import CommonRates, common_rates
 from bench.run.facts import run_facts_of
@@ -137,7 +137,7 @@ def a_run(folder: Path) -> tuple[Path, list[list[dict[str, Any]]]]:
 
 
 def loaded(folder: Path) -> dict[str, Any]:
-    lines = [load.planned for load in read_loads(str(folder)).loads.values()]
+    lines = [*read_step(str(folder)).planned.values()]
     return {line.service: line.rate for line in lines if line.mode == "rate"}
 
 
@@ -183,8 +183,7 @@ def test_a_search_for_a_knee_is_told_what_the_client_can_send(
     run = write_run(tmp_path, [first, knee])
 
     def told() -> float | None:
-        (load,) = read_loads(str(run)).loads.values()
-        return load.knee_ceiling
+        return read_step(str(run)).knee_ceiling
 
     assert ask(run, capsys, 0, "--begin")[0] == 0 and told() is None
     finish(run, [first], [1000.0])

@@ -12,7 +12,7 @@ from loop_runs import step_of, write_finished, write_services
 from profiled_run import STACKS_OF, first_of, write_profile, write_profiled
 
 from bench.__main__ import main
-from bench.load.task import read_loads
+from bench.load.task import read_step
 from bench.plan.profile import STACKS, UNDER_WAY
 
 AIOHTTP, TORNADO = (f"raw/profiles/{stack}-py313-debian-json-wrk-c16" for stack in ("aiohttp", "tornado"))
@@ -49,8 +49,8 @@ def test_each_service_of_a_table_is_loaded_once_more_and_its_folder_is_whole_or_
         "sampling aiohttp-py313-debian json wrk c16",
     ]
     assert (step_of(folder)["held"], step_of(folder)["dir"]) == (False, f"{AIOHTTP}{UNDER_WAY}")
-    (load,) = read_loads(str(folder)).loads.values()
-    assert (load.duration_s, load.planned.count) == (10, None)
+    (planned,) = read_step(str(folder)).planned.values()
+    assert (planned.duration_s, planned.count) == (10, None)
     finish(folder, "aiohttp")
     assert ask(folder) == 0
     assert json.loads((window(folder, AIOHTTP) / "meta.json").read_text())["outcome"] == "measured"

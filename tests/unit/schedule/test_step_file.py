@@ -17,11 +17,12 @@ from bench.core.errors import UserError
 from bench.core.formats import plain
 from bench.load.failures import Failed
 from bench.load.task import FILE as STEP
-from bench.load.task import StepLoad, read_loads, read_step
+from bench.load.task import Step as Loaded
+from bench.load.task import read_step, task_of
 from bench.plan.event import Event, Phase, event_of
 from bench.plan.measurement import Measurement, planned_of
-from bench.schedule.step_file import host_step, load_of, write_step
-from bench.schedule.steps import Step, steps_of
+from bench.schedule.step_file import write_step
+from bench.schedule.steps import steps_of
 from bench.tools.levels import Level
 from driver.messages import Step as HostStep
 from driver.messages import read, step_of
@@ -32,16 +33,16 @@ HOSTILE = ("", "'", "a'b\"c", "$(touch pwned)", "a\nb\n", "\\n", "\x01\x02\x7f\x
 """Texts that JSON has to escape, and a command for a shell."""
 
 
-def written(folder: Path, lines: Iterable[Measurement]) -> Mapping[str, StepLoad]:
-    """The loads as the load generator reads them."""
+def written(folder: Path, lines: Iterable[Measurement]) -> Loaded:
+    """The step as the load generator reads it."""
     (step,) = steps_of(lines)
     write_step(folder, step)
-    return read_loads(str(folder)).loads
+    return read_step(str(folder))
 
 
 def host_part(folder: Path) -> HostStep:
     """The step as the driver reads it."""
-    return step_of((read(folder / STEP) or {})["host"])
+    return step_of(read(folder / STEP) or {})
 
 
 EVENT: dict[str, Any] = {"name": "reload", "phases": [{"share": 0.3, "seconds": 5.0}]}
@@ -59,17 +60,18 @@ def test_an_event_without_the_fields_of_today_has_their_defaults(tmp_path: Path)
     """Fields missing in an earlier version's plan get that version's behaviour; those of a later one are ignored."""
     of_event = {"mode": "event", "unit": "r01-e1", "block": 1, "slot": 3}
     line = planned_of(SOLO.as_dict() | of_event | {"event": EVENT | {"of_tomorrow": 1}})
-    (load,) = written(tmp_path, [line]).values()
-    assert load.planned.event == Event(name="reload", phases=(Phase(0.3, 5.0),)) and load.after_s == 1.0
-    (script,) = host_part(tmp_path).events.values()
-    assert (script.most_s, script.actions, script.containers) == (5.0, (), 1)
+    (planned,) = written(tmp_path, [line]).planned.values()
+    assert planned.event == Event(name="reload", phases=(Phase(0.3, 5.0),)) and planned.after_s == 1.0
+    (doings,) = host_part(tmp_path).events.values()
+    assert (doings.most_s, doings.actions, doings.containers) == (5.0, (), 1)
 
 
 def test_a_service_under_two_cases_at_once_has_two_containers(tmp_path: Path) -> None:
     first = replace(SOLO, id="r01-e1-1", unit="r01-e1", slot=1, mode="event", event=event_of(EVENT))
     second = replace(first, id="r01-e1-2", slot=2, copy=2, event=event_of(EVENT | {"environment": {"BOOT_S": "2"}}))
-    loads = written(tmp_path, [first, second])
-    assert [(load.planned.service, load.planned.container, load.url) for load in loads.values()] == [
+    step = written(tmp_path, [first, second])
+    tasks = map(step.task, step.planned)
+    assert [(task.planned.service, task.planned.container, task.load.url) for task in tasks] == [
         ("svc-a", "svc-a", "http://svc-a:8080/json"),
         ("svc-a", "svc-a-copy-2", "http://svc-a-copy-2:8080/json"),
     ]
@@ -90,17 +92,17 @@ def test_an_event_of_another_version_is_refused_in_one_line(event: str, tmp_path
     assert "\n" not in str(refused.value)
     written(tmp_path, [replace(SOLO, event=event_of(EVENT))])
     told = json.loads((tmp_path / STEP).read_text())
-    told["loads"]["r01-0003"]["planned"]["event"] = value
+    told["planned"][0]["event"] = value
     (tmp_path / STEP).write_text(json.dumps(told))
     with pytest.raises(Failed) as failed:
-        read_loads(str(tmp_path))
+        read_step(str(tmp_path))
     assert words in str(failed.value) and "\n" not in str(failed.value)
 
 
 def test_a_solo_step(tmp_path: Path) -> None:
-    (load,) = written(tmp_path, [SOLO]).values()
-    assert load == StepLoad(planned=SOLO, url="http://svc-a:8080/json")
-    assert (load.duration_s, load.deadline_s, load.after_s) == (5, 17, 0)
+    task = written(tmp_path, [SOLO]).task()
+    assert (task.planned, task.load.url) == (SOLO, "http://svc-a:8080/json")
+    assert (task.load.duration_s, task.deadline_s, task.planned.after_s) == (5, 17, 0)
     assert host_part(tmp_path) == HostStep("r01-0003", "raw/r01/0003", ("svc-a",), (SOLO.dir,))
 
 
@@ -108,8 +110,9 @@ def test_a_block(tmp_path: Path) -> None:
     """Two windows of two services."""
     lines = [*map(planned_of, block(1, ("aiohttp", "tornado"), windows=2))]
     names = ("aiohttp-py313-debian", "tornado-py313-debian")
-    loads = written(tmp_path, lines)
-    assert [(name, load.planned.id, load.url, load.duration_s) for name, load in loads.items()] == [
+    step = written(tmp_path, lines)
+    tasks = {name: step.task(name) for name in step.planned}
+    assert [(name, task.planned.id, task.load.url, task.load.duration_s) for name, task in tasks.items()] == [
         (f"r01-b1-json-wrk-c16-w{window}-{slot}",) * 2 + (f"http://{name}:8080/json", 3600)
         for window in (1, 2)
         for slot, name in enumerate(names, 1)
@@ -118,21 +121,17 @@ def test_a_block(tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path)) == ["step.json"]
 
 
-def test_a_level_that_needs_the_knees_found_before_says_so() -> None:
-    assert host_step(Step((replace(SOLO, knee_p99_s=0.05),))).knee
-
-
 @pytest.mark.parametrize("value", HOSTILE)
 def test_any_text_comes_back_as_it_is(value: str, tmp_path: Path) -> None:
     keys = ("id", "service", "method", "path", "body", "tool", "dir", "scenario", "level")
     texts: dict[str, Any] = {key: f"{value}{key}{value}" for key in keys} | {"body": value, "method": value or "GET"}
     texts |= {"level": Level.read(texts["level"])}
     line = replace(SOLO, **texts)
-    (load,), step = written(tmp_path, [line]).values(), host_part(tmp_path)
+    loaded, step = written(tmp_path, [line]), host_part(tmp_path)
     assert (step.id, step.folders, step.services) == (line.id, (line.dir,), (line.service,))
-    assert load == load_of(line)
-    assert load.planned.body == value
-    assert load.url == f"http://{line.service}:8080{line.path}"
+    assert loaded.planned == {line.id: line}
+    load = task_of(str(tmp_path), replace(line, tool="wrk")).load
+    assert (load.method, load.url) == (line.method, f"http://{line.service}:8080{line.path}")
     assert sorted(os.listdir(tmp_path)) == ["step.json"]
 
 
@@ -152,13 +151,13 @@ def test_numbers_are_written_as_tools_take_them(value: str | float | None, text:
     ],
 )
 def test_deadlines(change: Mapping[str, Any], expected: float) -> None:
-    assert load_of(replace(SOLO, **change)).deadline_s == expected
+    assert task_of("results/a-run", replace(SOLO, **change)).deadline_s == expected
 
 
 def test_on_two_machines_a_service_is_asked_at_its_port(tmp_path: Path) -> None:
     (tmp_path / "addresses.tsv").write_text(f"{SOLO.service}\t198.18.83.1:21003\n")
-    assert written(tmp_path, [SOLO])["r01-0003"].url == f"http://198.18.83.1:21003{SOLO.path}"
-    assert written(tmp_path, [replace(SOLO, service="another")])["r01-0003"].url == "http://another:8080/json"
+    assert written(tmp_path, [SOLO]).task().load.url == f"http://198.18.83.1:21003{SOLO.path}"
+    assert written(tmp_path, [replace(SOLO, service="another")]).task().load.url == "http://another:8080/json"
 
 
 def test_what_is_no_step_is_one_line_and_wrong_usage(tmp_path: Path) -> None:
@@ -172,16 +171,14 @@ def test_what_is_no_step_is_one_line_and_wrong_usage(tmp_path: Path) -> None:
     whole = json.loads((tmp_path / STEP).read_text())
 
     def with_planned(**changed: Any) -> dict[str, Any]:
-        load = whole["loads"]["r01-0003"]
-        return {"loads": {"r01-0003": load | {"planned": load["planned"] | changed}}}
+        return {"planned": [whole["planned"][0] | changed]}
 
     for change, words in (
         ({"schema": 2}, "is not a step of schema 1"),
-        ({"loads": {}}, "has no load "),
-        ({"loads": {"r01-0003": {}}}, "load r01-0003: missing key 'planned'"),
-        (with_planned(rate="fast"), "load r01-0003.planned.rate: expected"),
-        (with_planned(timeout_s=None), "r01-0003 of the plan has no timeout_s"),
-        (with_planned(connections=True), "load r01-0003.planned.connections: expected"),
+        ({"planned": []}, "has no load "),
+        ({"planned": [{}]}, r"planned\[0\]: missing key 'id'"),
+        (with_planned(rate="fast"), r"planned\[0\].rate: expected"),
+        (with_planned(connections=True), r"planned\[0\].connections: expected"),
     ):
         (tmp_path / STEP).write_text(json.dumps(whole | change))
         refused(words)

@@ -12,7 +12,7 @@ from loop_runs import NAMES, RATES, STACKS, a_run, ask, begun, block, finish_blo
 from make_run import mark_measured
 
 from bench.__main__ import main
-from bench.load.task import read_loads
+from bench.load.task import read_step
 from bench.run.reader import RUNNING_ANSWERS, read_run
 
 UNBORN = {"outcome": "did not start", "detail": "no image"}
@@ -102,7 +102,7 @@ def test_windows_in_turns_that_a_service_missed_are_loaded_again_with_all_of_the
     )
     # It passes: there is no failure.json.
     assert ask(folder, capsys, 0, "--begin")[0] == 0
-    assert len(read_loads(str(folder)).loads) == len(lines)
+    assert len(read_step(str(folder)).planned) == len(lines)
     first = folder / lines[0]["dir"]
     kept = first.parent.with_name(f"{first.parent.name}.incomplete-1") / first.name
     assert (kept / "meta.json").exists() and not first.exists(), "what was measured first stays, beside it"

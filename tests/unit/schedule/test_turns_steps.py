@@ -27,7 +27,7 @@ from loop_runs import (
     write_window,
 )
 
-from bench.load.task import read_loads
+from bench.load.task import read_step
 from bench.records.record import Record
 from bench.run.reader import read_run
 from bench.schedule import journal
@@ -45,7 +45,7 @@ def meta_of(folder: Path, line: dict[str, Any]) -> dict[str, Any] | None:
 
 def loaded(folder: Path) -> list[str]:
     """The measurements of the step to be loaded next."""
-    return [*read_loads(str(folder)).loads]
+    return [*read_step(str(folder)).planned]
 
 
 def test_a_block_is_one_step_of_all_its_services_and_tables() -> None:

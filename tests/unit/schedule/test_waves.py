@@ -9,7 +9,7 @@ from typing import Any
 from captured import Capture
 from loop_runs import ask, begun, block, finish, finish_block, null, solo, step_id, steps
 
-from bench.load.task import read_loads
+from bench.load.task import read_step
 from bench.run.folder import lane_folder
 from bench.schedule.steps import Step, dealt, next_wave
 
@@ -90,7 +90,7 @@ def test_each_lane_has_a_step_file_and_what_all_have_made_is_recorded(tmp_path: 
         ids = {lane: step_id(lane_folder(folder, lane)) for lane in (1, 2)}
         assert set(ids.values()) == {f"r{number:02}-b1", f"r{number:02}-b2"}
         for lane, id_ in sorted(ids.items(), reverse=True):
-            assert len(read_loads(str(lane_folder(folder, lane))).loads) == 2
+            assert len(read_step(str(lane_folder(folder, lane))).planned) == 2
             end_lane(folder, lane, plans[id_], f"node-{lane}")
         status, said = ask(folder, capsys, 10 * number)
         seen += said

@@ -14,14 +14,13 @@ from programs import Pretend
 
 from bench.tools import TOOLS, parse
 from bench.tools.parsed import Errors, Parsed
-from bench.tools.tool import Asked, CannotError, Load, Request
+from bench.tools.tool import CannotError, Load
 from bench.tools.vegeta import connections, opened, settle_s, workers
 
-CLOSED = Load(url="https://a:443/x", request=Request(), connections=8, duration_s=5, timeout_s=10)
+CLOSED = Load(url="https://a:443/x", connections=8, duration_s=5, timeout_s=10)
 OPEN = replace(CLOSED, connections=None, rate=50)
-POST = Request(method="POST", headers=("Content-Type: application/json",), body_file="/body")
-OWN = Request(headers=("X-A: 1", "content-type: text/x"), requests="app/load/s", targets=2)
-HOST = Request(headers=("Host: b",))
+POST: Mapping[str, Any] = {"method": "POST", "headers": ("Content-Type: application/json",), "body_file": "/body"}
+OWN: Mapping[str, Any] = {"headers": ("X-A: 1", "content-type: text/x"), "requests": "app/load/s", "targets": 2}
 
 URL = CLOSED.url
 WRK = "wrk -t 1 -c 8 -d 5s --timeout 10s --latency"
@@ -41,21 +40,21 @@ def words(tool: str, load: Load) -> str:
     [
         ("wrk", CLOSED, f"{WRK} {URL}"),
         ("wrk", replace(CLOSED, keepalive=False), f"{WRK} -H Connection: close {URL}"),
-        ("wrk", replace(CLOSED, request=OWN), f"{WRK} -s app/load/s/requests.lua {URL}"),
+        ("wrk", replace(CLOSED, **OWN), f"{WRK} -s app/load/s/requests.lua {URL}"),
         ("ab", CLOSED, f"{AB} {AB_TIME} {URL}"),
         ("ab", replace(CLOSED, duration_s=None, count=80), f"{AB} -n 80 {URL}"),
-        ("ab", replace(CLOSED, request=POST), f"{AB} -p /body -T application/json {AB_TIME} {URL}"),
-        ("ab", replace(CLOSED, request=replace(OWN, method="PUT")), f"{AB} -u /dev/null {OWN_HEADERS} {AB_TIME} {URL}"),
-        ("ab", replace(CLOSED, request=Request(method="HEAD")), f"{AB} -i {AB_TIME} {URL}"),
+        ("ab", replace(CLOSED, **POST), f"{AB} -p /body -T application/json {AB_TIME} {URL}"),
+        ("ab", replace(CLOSED, **OWN, method="PUT"), f"{AB} -u /dev/null {OWN_HEADERS} {AB_TIME} {URL}"),
+        ("ab", replace(CLOSED, method="HEAD"), f"{AB} -i {AB_TIME} {URL}"),
         ("hey", CLOSED, f"{HEY} -z 5s {URL}"),
         ("hey", replace(CLOSED, rate=20, duration_s=0.5), f"{HEY} -z 0.5s -q 2.5 {URL}"),
         ("hey", replace(CLOSED, duration_s=None, count=80, keepalive=False), f"{HEY} -n 80 -disable-keepalive {URL}"),
-        ("hey", replace(CLOSED, request=HOST), f"{HEY} -z 5s -host b -H Host: b {URL}"),
-        ("hey", replace(CLOSED, request=POST), f"{HEY} -z 5s -m POST -T application/json -D /body {URL}"),
+        ("hey", replace(CLOSED, headers=("Host: b",)), f"{HEY} -z 5s -host b -H Host: b {URL}"),
+        ("hey", replace(CLOSED, **POST), f"{HEY} -z 5s -m POST -T application/json -D /body {URL}"),
         ("vegeta", replace(OPEN, most_workers=7), f"{VEGETA} < GET {URL}"),
         (
             "vegeta",
-            replace(OPEN, most_workers=7, keepalive=False, request=POST),
+            replace(OPEN, most_workers=7, keepalive=False, **POST),
             f"{VEGETA} -keepalive=false -body /body < POST {URL}".replace("-open 3", "-open 0"),
         ),
     ],
@@ -66,7 +65,7 @@ def test_the_command_line(tool: str, load: Load, expected: str) -> None:
 
 def test_vegeta_sends_the_requests_of_an_app_to_where_it_is(tmp_path: Path) -> None:
     (tmp_path / "targets.txt").write_text("GET http://ORIGIN/a\nX: http://ORIGIN/\n\nPUT http://ORIGIN/b\n@body-2\n")
-    load = replace(OPEN, request=replace(OWN, requests=str(tmp_path)))
+    load = replace(OPEN, **{**OWN, "requests": str(tmp_path)})
     for origin in ("http://a:80", "https://a:443"):
         command = TOOLS["vegeta"].command(replace(load, url=f"{origin}/x"))
         assert command.stdin == f"GET {origin}/a\nX: http://ORIGIN/\n\nPUT {origin}/b\n@body-2"
@@ -75,7 +74,7 @@ def test_vegeta_sends_the_requests_of_an_app_to_where_it_is(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("tool", "load", "cause"),
     [
-        ("wrk", replace(CLOSED, request=POST), "send POST without a Lua script"),
+        ("wrk", replace(CLOSED, **POST), "send POST without a Lua script"),
         ("wrk", replace(CLOSED, count=5), "stop at a count or keep to a rate"),
         ("wrk", replace(CLOSED, rate=5), "stop at a count or keep to a rate"),
         ("wrk", replace(CLOSED, duration_s=0.5), "take a duration of '0.5': whole numbers from 1 only"),
@@ -84,7 +83,7 @@ def test_vegeta_sends_the_requests_of_an_app_to_where_it_is(tmp_path: Path) -> N
         ("ab", replace(CLOSED, rate=5), "keep to a rate"),
         ("ab", replace(CLOSED, count=5), "do both or neither of a duration and a count"),
         ("ab", replace(CLOSED, duration_s=None, count=5), "make 5 requests on 8 connections: at least one for each"),
-        ("ab", replace(CLOSED, request=Request(method="PATCH")), "send PATCH: GET, HEAD, POST and PUT only"),
+        ("ab", replace(CLOSED, method="PATCH"), "send PATCH: GET, HEAD, POST and PUT only"),
         ("ab", replace(CLOSED, duration_s=1.5), "take a duration of '1.5': whole numbers from 1 only"),
         ("hey", replace(CLOSED, duration_s=None), "do both or neither of a duration and a count"),
         ("hey", replace(CLOSED, connections=None), "take a connections of '': whole numbers from 1 only"),
@@ -100,26 +99,25 @@ def test_what_a_tool_cannot_do(tool: str, load: Load, cause: str) -> None:
 
 
 KNOWN = ("wrk", "ab", "hey", "vegeta")
-PLAIN: Mapping[str, Any] = {"open_loop": False, "rate": False, "count": False, "method": "GET", "targets": 0}
 
 
 @pytest.mark.parametrize(
     ("change", "able"),
     [
         ({}, {"wrk", "ab", "hey"}),
-        ({"open_loop": True, "rate": True}, {"vegeta"}),
-        ({"rate": True}, {"hey"}),
-        ({"rate": True, "method": "POST"}, {"hey"}),
-        ({"count": True}, {"ab", "hey"}),
+        ({"connections": None, "rate": 5}, {"vegeta"}),
+        ({"rate": 5}, {"hey"}),
+        ({"rate": 5, "method": "POST"}, {"hey"}),
+        ({"count": 80}, {"ab", "hey"}),
         ({"method": "POST"}, {"ab", "hey"}),
         ({"method": "PATCH", "targets": 1}, {"wrk", "hey"}),
         ({"targets": 2}, {"wrk"}),
-        ({"targets": 1, "redirects": True}, {"wrk", "hey"}),
-        ({"targets": 1, "redirects": True, "open_loop": True, "rate": True}, {"vegeta"}),
+        ({"targets": 1, "redirects": (302,)}, {"wrk", "hey"}),
+        ({"targets": 1, "redirects": (302,), "connections": None, "rate": 5}, {"vegeta"}),
     ],
 )
 def test_what_a_plan_may_ask_for(change: Mapping[str, Any], able: set[str]) -> None:
-    assert {name for name in KNOWN if TOOLS[name].refusal(Asked(**{**PLAIN, **change})) is None} == able
+    assert {name for name in KNOWN if TOOLS[name].refusal(Load(**{"connections": 8} | change)) is None} == able
 
 
 @pytest.mark.parametrize(
@@ -187,8 +185,7 @@ def test_every_tool_leaves_what_is_parsed() -> None:
 @pytest.mark.parametrize("keepalive", [True, False])
 def test_its_command_line_says_whether_connections_are_kept(keepalive: bool) -> None:
     for tool in map(TOOLS.__getitem__, KNOWN):
-        asked = Asked(open_loop=True, rate=True, count=False, method="GET", targets=0)
-        load = replace(CLOSED if tool.refusal(asked) else OPEN, keepalive=keepalive)
+        load = replace(CLOSED if tool.refusal(OPEN) else OPEN, keepalive=keepalive)
         assert tool.keeps_alive(tool.command(load).argv) == keepalive
 
 
