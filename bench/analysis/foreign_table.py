@@ -108,7 +108,8 @@ def remarks(rows: Sequence[Row], connections: float | None = None, wait_s: float
     """
     for row in rows:
         at_once = row.figures.get("connections", connections)
-        yield from (Remark(True, f"{row.name}: {words}") for words in _impossible(row.figures, at_once, wait_s))
+        found = _impossible(row.figures, at_once, wait_s)
+        yield from (Remark(impossible, f"{row.name}: {words}") for impossible, words in found)
     for row in rows:
         errors, rate = row.figures.get("errors"), row.figures.get("rate")
         if errors and rate and errors > MOST_ERRORS * rate:
@@ -117,28 +118,31 @@ def remarks(rows: Sequence[Row], connections: float | None = None, wait_s: float
     yield from _of_the_order(rows)
 
 
-def _impossible(figures: Mapping[str, float], at_once: float | None, wait_s: float) -> Iterator[str]:
+def _impossible(figures: Mapping[str, float], at_once: float | None, wait_s: float) -> Iterator[tuple[bool, str]]:
     rate, mean = figures.get("rate"), figures.get("mean")
     if rate and at_once and mean is not None:
         by_little = at_once / rate
         law = f"{at_once:,.0f} connections at {number(rate)} requests/s take {number(1000 * by_little)} ms each"
         if mean > by_little * (1 + LITTLE):
-            yield f"{law} (Little's law), but its mean latency is {number(1000 * mean)} ms"
+            yield True, f"{law} (Little's law), but its mean latency is {number(1000 * mean)} ms"
         elif mean < by_little * (1 - LITTLE):
-            yield f"{law} (Little's law), but its mean latency is only {number(1000 * mean)} ms: the client was waiting"
+            yield (
+                False,
+                f"{law} (Little's law), its mean latency is only {number(1000 * mean)} ms: the client was the limit",
+            )
     if rate and at_once and wait_s and rate > at_once / wait_s * (1 + VARIES):
         most = number(at_once / wait_s)
         allowed = f"{at_once:,.0f} connections allow {most} with a wait of {wait_s * 1000:g} ms"
-        yield f"{number(rate)} requests/s, but {allowed}"
+        yield True, f"{number(rate)} requests/s, but {allowed}"
     shortest = min((figures[key] for key in ("mean", "p50") if key in figures), default=None)
     if wait_s and shortest is not None and shortest < wait_s * (1 - VARIES):
-        yield f"a latency of {number(1000 * shortest)} ms is shorter than the wait of {wait_s * 1000:g} ms"
+        yield True, f"a latency of {number(1000 * shortest)} ms is shorter than the wait of {wait_s * 1000:g} ms"
     known = [(key, figures[key]) for key in PERCENTILES if key in figures]
     for (low, below), (high, above) in pairwise(known):
         if below > above:
-            yield f"{low} ({number(1000 * below)} ms) is above {high} ({number(1000 * above)} ms)"
+            yield True, f"{low} ({number(1000 * below)} ms) is above {high} ({number(1000 * above)} ms)"
     if mean is not None and mean > figures.get("max", mean):
-        yield f"its mean latency ({number(1000 * mean)} ms) is above its maximum"
+        yield True, f"its mean latency ({number(1000 * mean)} ms) is above its maximum"
 
 
 def _of_the_order(rows: Sequence[Row]) -> Iterator[Remark]:

@@ -25,12 +25,12 @@ def audit_table_verb(argv: Sequence[str]) -> int:
     if len(text) > MOST:
         raise UserError(f"a table has at most {MOST >> 20} MiB")
     rows = read_table(text, options.unit)
-    told = [*remarks(rows, options.connections, (options.wait or 0.0) / 1000)]
-    for remark in told:
+    doubts = [*remarks(rows, options.connections, (options.wait or 0.0) / 1000)]
+    for remark in doubts:
         print(f"{'cannot be' if remark.impossible else 'doubt'}: {remark.words}.")
-    if not told:
+    if not doubts:
         print(f"Nothing in these {len(rows)} rows contradicts itself. That does not make them right.")
-    return int(any(remark.impossible for remark in told))
+    return int(any(remark.impossible for remark in doubts))
 
 
 def _positive(text: str) -> float:
