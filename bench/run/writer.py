@@ -168,12 +168,12 @@ def _notes(service: Service, settings: Mapping[str, str], own_locks: Mapping[str
     notes = service.server.notes
     if notes is None:
         return {}
-    found = {name: text for name, text in asdict(notes).items() if service.framework.own or name not in _ELSEWHERE}
+    texts = {name: text for name, text in asdict(notes).items() if service.framework.own or name not in _ELSEWHERE}
     if own := service.framework.own:
-        found["sets"] = joined([*filter(None, (found["sets"], *_of_app(service, own_locks.get(own.lock_suffix))))])
-    several = found.pop("stall_of_several")
-    found["stall"] += several if started_with(service, "WORKERS", settings) not in (None, "1") else ""
-    return {"notes": {name: text for name, text in found.items() if text}}
+        texts["sets"] = joined([*filter(None, (texts["sets"], *_of_app(service, own_locks.get(own.lock_suffix))))])
+    several = texts.pop("stall_of_several")
+    texts["stall"] += several if started_with(service, "WORKERS", settings) not in (None, "1") else ""
+    return {"notes": {name: text for name, text in texts.items() if text}}
 
 
 def _of_app(service: Service, locks: Path | None) -> Iterator[str]:
