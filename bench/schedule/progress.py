@@ -34,10 +34,10 @@ NOT_LOADED = LiveStatus(False, "not loaded", "not loaded")
 
 def live_status(records: Iterable[Record]) -> LiveStatus:
     """Pure: the goodput of one measurement, or how many windows of a block are valid."""
-    every = list(records)
-    if every and every[0].mode in IN_BLOCKS:
-        return _of_block(every)
-    (record,) = every
+    step_records = list(records)
+    if step_records and step_records[0].mode in IN_BLOCKS:
+        return _of_block(step_records)
+    (record,) = step_records
     if not record.valid:
         cause = record.causes[0]
         short = _shown(f"invalid: {cause.cause}")

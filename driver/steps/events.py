@@ -232,8 +232,8 @@ class _Watch:
     def _act(self, action: Action) -> None:
         if action.to in CONTAINERS:
             begun, wall, took, error = self.dependencies.do(action)
-            told = {"what": f"{action.to} {VERBS[action.do].past}", "pid": 0, "at_ns": begun - self.t0_ns}
-            self.record.actions.append({**told, "took_ns": took, "wall_ns": wall, "error": error})
+            entry = {"what": f"{action.to} {VERBS[action.do].past}", "pid": 0, "at_ns": begun - self.t0_ns}
+            self.record.actions.append({**entry, "took_ns": took, "wall_ns": wall, "error": error})
             return
         if action.do == "swap":
             self.record.actions.append(swap(self.engine, self.service, action, self.folder, self._now))
@@ -253,8 +253,8 @@ class _Watch:
             # The exact moment of the signal, rather than of the command: it decides which requests were in flight.
             begun, wall, took = begun + sent - wall, sent, 0
         what = f"SIG{action.signal} to {'the main process' if action.to == 'main' else 'a worker'}"
-        told = {"what": what, "pid": pid, "at_ns": begun}
-        self.record.actions.append({**told, "took_ns": took, "wall_ns": wall, "error": error})
+        entry = {"what": what, "pid": pid, "at_ns": begun}
+        self.record.actions.append({**entry, "took_ns": took, "wall_ns": wall, "error": error})
 
     def _goes_on(self) -> bool:
         """Counts open files after a reload, and reloads again if more are wanted; whether it did."""

@@ -55,12 +55,12 @@ def _overload(case: EventCase, *phases: Phase) -> Event:
 
 def _with_own_backlog(event: Event, service: Service, _: Reads) -> Event | str:
     """In the case of their own, servers whose backlog is worked off before the clients leave."""
-    own = service.server.defaults.get("backlog")
+    backlog = service.server.defaults.get("backlog")
     if not event.case.own_backlog:
         return event
-    if own is None or int(own.value) > MOST_SHORT:
+    if backlog is None or int(backlog.value) > MOST_SHORT:
         return f"its default backlog is not short: see `{event.name}, 20 s`"
-    return replace(event, environment={**event.environment, "BACKLOG": own.value})
+    return replace(event, environment={**event.environment, "BACKLOG": backlog.value})
 
 
 def _slowed(event: Event, service: Service, reads: Reads) -> Event | str:

@@ -29,13 +29,13 @@ _NEW = "new connections"
 
 def reloaded(event: Event, service: Service, _: Reads) -> Event | str:
     """The event with the reload signal from the server's documentation, or why there is none."""
-    found = service.server.reload
-    if found is None:
+    reload = service.server.reload
+    if reload is None:
         return "its server.toml does not say how it reloads"
-    if not found.signal:
-        return f"{found.says} ({found.source})"
-    action = Action(BEFORE_S, "signal", found.signal, "main")
-    return replace(event, actions=(action,), documented=f"{found.says} ({found.source})")
+    if not reload.signal:
+        return f"{reload.says} ({reload.source})"
+    action = Action(BEFORE_S, "signal", reload.signal, "main")
+    return replace(event, actions=(action,), documented=f"{reload.says} ({reload.source})")
 
 
 def _recycled(event: Event, service: Service, reads: Reads) -> Event | str:
