@@ -12,7 +12,7 @@ from places import ROOT
 VAGUE = frozenset({"one", "found", "told", "own", "every", "rest"})
 """Fine within LINES lines, as in a comprehension; a name that is read further down says what it holds."""
 LINES = 3
-PACKAGES = ("bench/*", "calibration", "driver/*")
+PACKAGES = ("bench/*", "calibration", "driver")
 SCOPES = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef
 FOLDERS = sorted(
     path for pattern in PACKAGES for path in ROOT.glob(pattern) if path.is_dir() and any(path.glob("*.py"))
