@@ -277,7 +277,7 @@ def _deployment(facts: RunFacts, row: RankedRow, command: str) -> Deployment:
         cpus=server_cpus(facts.knobs),
         memory_bytes=row.memory_loaded_bytes,
         path=next(iter(paths), "/"),
-        env_file=options.get("--env-file", ""),
+        env_file=posixpath.basename(options.get("--env-file", "")),
         grace=str(facts.defaults.get(row.service, {}).get("graceful", {}).get("value") or ""),
     )
 
