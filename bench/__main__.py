@@ -19,6 +19,7 @@ _MODULES = {
     "sockets": "sockets",
     "steps": "next profile-next service-failed equal-sides retry nothing-measured",
     "load": "counters counters-reached parse",
+    "audit": "audit-table",
     "report": "build publish site export profile",
     "compare": "comparable compare pr-comment bisect",
 }

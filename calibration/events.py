@@ -99,22 +99,23 @@ def checks(record: EventRecord, known: Known) -> list[Check]:
         "exhausted": _exhausted,
         "away": _away,
     }
-    found = [exactly("window counts", "yes", "yes" if record.counts else record.detail or "; ".join(record.causes))]
+    counts = "yes" if record.counts else record.detail or "; ".join(record.causes)
+    window_checks = [exactly("window counts", "yes", counts)]
     if record.sent is None or record.window_s is None:
-        return found
+        return window_checks
     if record.event == "memory" and not record.extras.get("reloads"):
-        return [*found, *_memory(record, known)]
+        return [*window_checks, *_memory(record, known)]
     if record.rate is None:
-        return found
+        return window_checks
     if record.event == "idle-close":
         # Its requests have no schedule: each follows the previous response.
-        return [*found, *_idle_close(record, known)]
+        return [*window_checks, *_idle_close(record, known)]
     # Compare with the number of requests that were due by the schedule, so that one missing in the log is noticed.
     due, after = round(record.window_s * record.rate) + 1 + found_out(record), record.extras.get("sent_after", 0)
     long = record.extras.get("long_fate") is not None
     assert isinstance(after, int)
     return [
-        *found,
+        *window_checks,
         exactly("requests in the log", due + long, record.sent + after),
         *of_event[record.event](record, known),
     ]
@@ -137,12 +138,12 @@ def _memory(record: EventRecord, known: Known) -> Iterator[Check]:
         yield exactly("reloads", RELOADS, reloads)
         yield exactly("lost requests", int(known.drops) * reloads, record.lost)
         truth, unit, least = known.files, "files a reload", LEAST_DESCRIPTORS
-    found = slope([[(point.done, point.held) for point in record.points]], least)
-    yield exactly("memory or files", STEADY if truth < least else GROWS, found.word)
-    if found.mean is not None and found.low is not None and found.high is not None:
-        span = f"{found.mean:.2f} ({found.low:.2f} to {found.high:.2f}) {unit}"
+    growth = slope([[(point.done, point.held) for point in record.points]], least)
+    yield exactly("memory or files", STEADY if truth < least else GROWS, growth.word)
+    if growth.mean is not None and growth.low is not None and growth.high is not None:
+        span = f"{growth.mean:.2f} ({growth.low:.2f} to {growth.high:.2f}) {unit}"
         more = max(HEAP * truth, least / 4)
-        yield Check("growth", f"{truth:g} {unit}", span, found.low - more <= truth <= found.high + more)
+        yield Check("growth", f"{truth:g} {unit}", span, growth.low - more <= truth <= growth.high + more)
 
 
 def _balance(record: EventRecord, known: Known) -> Iterator[Check]:

@@ -118,10 +118,10 @@ def latency(folders: Sequence[str]) -> tuple[str, bool]:
     source = read_run(folder)
     services = {name: read_service(folder, name) for name in service_names(source)}
     records = reviewed(source, services)
-    found = [result_of(promise, records, lambda record: latencies_s(folder, record)) for promise in LATENCY]
+    results = [result_of(promise, records, lambda record: latencies_s(folder, record)) for promise in LATENCY]
     stalls, caught = stalls_caught(records)
-    table = markdown_table(HEADS, [*(one.row() for one in found), stalls], (2, 3, 4, 5, 7))
-    return table, caught and all(one.holds for one in found)
+    table = markdown_table(HEADS, [*(one.row() for one in results), stalls], (2, 3, 4, 5, 7))
+    return table, caught and all(one.holds for one in results)
 
 
 def stalls_caught(records: Iterable[Record]) -> tuple[list[str], bool]:
@@ -162,8 +162,8 @@ def _knee_result(promise: Promise, records: Iterable[Record]) -> PromiseResult:
     if not rounds:
         return PromiseResult(promise, None, 0, "not in this run")
     requests = sum(record.requests or 0 for record in rounds)
-    found, _, _ = confirmed(rounds)
-    doubt, rate = doubts(rounds), None if found is None else found.knee_rate
+    knee, _, _ = confirmed(rounds)
+    doubt, rate = doubts(rounds), None if knee is None else knee.knee_rate
     if doubt or rate is None:
         at = "" if rate is None else f"{promise.words(rate)} is not confirmed: "
         return PromiseResult(promise, None, requests, f"{at}{doubt}")

@@ -57,14 +57,14 @@ class Known:
 
 def known_contrasts(folder: str) -> list[Known]:
     """The contrasts of a run's tables; UserError if there are none."""
-    found = [
+    contrasts = [
         Known(f"{folder} {one['scenario']}", _slower_us(one["a"], one["b"]), one["verdict"], one["difference"])
         for one in verdict_lines(folder)
         if one.get("kind") == "contrast"
     ]
-    if not found:
+    if not contrasts:
         raise UserError(f"{folder} has no table in turns: it is not a run of this self-test")
-    return found
+    return contrasts
 
 
 def _slower_us(a: str, b: str) -> int:
@@ -75,13 +75,13 @@ def _slower_us(a: str, b: str) -> int:
 
 def tables(folders: Sequence[str]) -> tuple[str, bool]:
     """(table, whether it holds): how many differences of each size were detected, and tables with a false verdict."""
-    found = [one for folder in folders for one in known_contrasts(folder)]
+    contrasts = [one for folder in folders for one in known_contrasts(folder)]
     early = Counter(one for folder in folders for one in called_within(folder))
     heads = ("true difference", "contrasts", *(f"called in {limit} s" for limit in WITHIN_S), "called")
     heads += ("equal", "false", "mean estimate", "")
     rows: list[list[str]] = []
     holds = True
-    for percent, group in sorted(grouped(found, lambda one: one.percent).items()):
+    for percent, group in sorted(grouped(contrasts, lambda one: one.percent).items()):
         called = sum(one.called for one in group)
         promised, wrong = percent >= LEAST_PERCENT, sum(one.wrong for one in group)
         enough = not promised or (called >= FOUND * len(group) and not wrong)
@@ -92,8 +92,8 @@ def tables(folders: Sequence[str]) -> tuple[str, bool]:
         words += [str(called) if percent else "", str(sum(one.verdict == EQUAL for one in group))]
         words += [str(wrong), f"{100 * _size(group):+.1f} %"]
         rows.append([*words, verdict(enough) if promised else ""])
-    names = {one.table for one in found}
-    share, few = false_words(len({one.table for one in found if one.wrong}), len(names), "tables")
+    names = {one.table for one in contrasts}
+    share, few = false_words(len({one.table for one in contrasts if one.wrong}), len(names), "tables")
     lines = [markdown_table(heads, rows, range(len(heads) - 1)), "", f"{share}."]
     lines += [f"{Path(folder).name}: {wall_s(folder):.0f} s of wall time in turns, all rounds." for folder in folders]
     return "\n".join(lines), holds and few

@@ -266,12 +266,12 @@ class Result:
     def excesses(self) -> Iterator[tuple[bool, str]]:
         """Each window above the possible maximum: whether only its speed is, and a line about it."""
         for table in self.tables:
-            for one in table.windows:
-                known = self.truth.serves.get(one.role)
-                if known and (one.impossible(known) or one.inflated(known)):
-                    rates = f"{number(one.goodput)} requests/s, ranked as {number(one.speed)}/s"
-                    line = f"- {table.run} {one.id}: {rates}, where {number(known.most)}/s can be"
-                    yield not one.impossible(known), line
+            for window in table.windows:
+                known = self.truth.serves.get(window.role)
+                if known and (window.impossible(known) or window.inflated(known)):
+                    rates = f"{number(window.goodput)} requests/s, ranked as {number(window.speed)}/s"
+                    line = f"- {table.run} {window.id}: {rates}, where {number(known.most)}/s can be"
+                    yield not window.impossible(known), line
 
     def row(self) -> list[str]:
         """Its row in the table."""
@@ -314,11 +314,11 @@ HEADS = (
 
 def truths(folders: Sequence[str]) -> tuple[str, bool]:
     """(table, whether it holds): each truth against the windows and verdicts of all runs."""
-    found: dict[str, list[JudgedTable]] = defaultdict(list)
+    tables: dict[str, list[JudgedTable]] = defaultdict(list)
     for folder in folders:
         for scenario, table in tables_of_run(folder):
-            found[scenario].append(table)
-    results = [Result(truth, tuple(found[truth.scenario])) for truth in TRUTHS if found[truth.scenario]]
+            tables[scenario].append(table)
+    results = [Result(truth, tuple(tables[truth.scenario])) for truth in TRUTHS if tables[truth.scenario]]
     if not results:
         raise UserError(f"{folders[0]} has none of the tables of this self-test")
     text, holds = report(results)

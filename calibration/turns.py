@@ -56,19 +56,19 @@ def compared(folder: str) -> Iterator[Compared]:
     """Each difference of a run that was measured in short and in long turns."""
     lines = [one for one in verdict_lines(folder) if one.get("kind") == "contrast" and one["interval"]]
     long = {_key(one): one for one in lines if Level.read(one["level"]).turn_s}
-    for one in lines:
-        other = long.get(_key(one))
-        if other is None or Level.read(one["level"]).turn_s:
+    for line in lines:
+        other = long.get(_key(line))
+        if other is None or Level.read(line["level"]).turn_s:
             continue
-        verdicts = {one["verdict"], other["verdict"]}
+        verdicts = {line["verdict"], other["verdict"]}
         yield Compared(
-            f"{one['scenario']} {one['tool']} {one['level']}",
-            f"{one['a']} to {one['b']}",
-            one["difference"],
+            f"{line['scenario']} {line['tool']} {line['level']}",
+            f"{line['a']} to {line['b']}",
+            line["difference"],
             other["difference"],
-            one["interval"],
+            line["interval"],
             other["interval"],
-            one["verdict"] in (FASTER, SLOWER),
+            line["verdict"] in (FASTER, SLOWER),
             verdicts == {FASTER, SLOWER},
         )
 
@@ -84,19 +84,20 @@ HEADS = ("table", "differences", "short turns known to ±", "long turns known to
 
 def turns(folders: Sequence[str]) -> tuple[str, bool]:
     """(table, whether it holds): for each table, how far short turns are from long ones, and how many are within."""
-    found = [one for folder in folders for one in compared(folder)]
-    if not found:
+    differences = [one for folder in folders for one in compared(folder)]
+    if not differences:
         raise UserError("these runs have no table that was measured in short and in long turns")
     rows, holds = [], True
-    for table, own in grouped(found, lambda one: one.table).items():
-        apart, inside = [abs(one.apart) for one in own], sum(one.within for one in own)
-        most = max(own, key=lambda one: abs(one.apart))
-        fine = inside >= WITHIN * len(own) and not any(one.reversed for one in own)
+    for table, group in grouped(differences, lambda one: one.table).items():
+        apart, inside = [abs(one.apart) for one in group], sum(one.within for one in group)
+        most = max(group, key=lambda one: abs(one.apart))
+        fine = inside >= WITHIN * len(group) and not any(one.reversed for one in group)
         holds &= fine
-        widths = [median(half_width(getattr(one, name)) for one in own) for name in ("short_interval", "long_interval")]
-        words = [table, str(len(own)), *map(_percent, widths), _percent(median(apart))]
-        words += [f"{_percent(abs(most.apart))} ({most.pair})", str(sum(one.called for one in own))]
-        words += [str(sum(one.reversed for one in own)), f"{inside} ({inside / len(own):.1%})", verdict(fine)]
+        intervals = ("short_interval", "long_interval")
+        widths = [median(half_width(getattr(one, name)) for one in group) for name in intervals]
+        words = [table, str(len(group)), *map(_percent, widths), _percent(median(apart))]
+        words += [f"{_percent(abs(most.apart))} ({most.pair})", str(sum(one.called for one in group))]
+        words += [str(sum(one.reversed for one in group)), f"{inside} ({inside / len(group):.1%})", verdict(fine)]
         rows.append(words)
     return markdown_table(HEADS, rows, range(1, 5)), holds
 

@@ -29,11 +29,11 @@ def widths(folders: Sequence[str]) -> tuple[str, bool]:
     rows = []
     for folder in folders:
         lines = [one for one in verdict_lines(folder) if one.get("kind") == "contrast"]
-        for table, own in grouped(lines, lambda one: f"{one['scenario']} {one['tool']} {one['level']}").items():
-            known = [half_width(one["interval"]) for one in own if one["interval"]]
+        for table, contrasts in grouped(lines, lambda one: f"{one['scenario']} {one['tool']} {one['level']}").items():
+            known = [half_width(one["interval"]) for one in contrasts if one["interval"]]
             sizes = [f"{100 * size:.1f} %" for size in (median(known), max(known))] if known else ["none", "none"]
-            words = [str(sum(one["verdict"] in of for one in own)) for of in ((FASTER, SLOWER), (EQUAL,))]
-            rows.append([Path(folder).name, table, str(len(own)), *sizes, *words])
+            words = [str(sum(one["verdict"] in of for one in contrasts)) for of in ((FASTER, SLOWER), (EQUAL,))]
+            rows.append([Path(folder).name, table, str(len(contrasts)), *sizes, *words])
     if not rows:
         raise UserError("these runs have no table in turns")
     return markdown_table(heads, rows, range(2, len(heads))), True

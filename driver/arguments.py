@@ -17,10 +17,10 @@ class Parser(ArgumentParser):
         super().__init__(prog=prog, allow_abbrev=False, add_help=False)
 
     def error(self, message: str) -> NoReturn:  # noqa: D102
-        found = re.match(r"unrecognized arguments: ([^\s=]+)", message)
-        if found:
+        match = re.match(r"unrecognized arguments: ([^\s=]+)", message)
+        if match:
             options = [option.strip("-") for option in self._option_string_actions]
-            near = get_close_matches(found[1].strip("-"), options, 1)
+            near = get_close_matches(match[1].strip("-"), options, 1)
             meant = f" did you mean --{near[0]}?" if near else ""
-            raise Failure(USER, f"unknown argument '{found[1]}';{meant} see --help")
+            raise Failure(USER, f"unknown argument '{match[1]}';{meant} see --help")
         raise Failure(USER, f"{message}; see --help")

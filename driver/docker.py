@@ -85,10 +85,10 @@ def client() -> str:
 def _works(candidate: str) -> bool:
     try:
         # Without an engine that answers, it fails, but has printed the first line.
-        told = run([candidate, "info", "--format", f"{_PLUGINS}\n{_FACTS}"], check=False).out
+        output = run([candidate, "info", "--format", f"{_PLUGINS}\n{_FACTS}"], check=False).out
     except OSError:
         return False
-    plugins, _, facts = told.partition("\n")
+    plugins, _, facts = output.partition("\n")
     # A plugin that does not run has no version.
     has = dict(plugin.split(" ", 1) for plugin in plugins.split(";") if " " in plugin)
     if not has.get("buildx") or _numbers(has.get("compose", "")) < _numbers(COMPOSE):
@@ -248,9 +248,9 @@ def _communicate(process: subprocess.Popen[bytes], stdin: bytes, until: float) -
 
     As `Popen.communicate`, which keeps all that comes: a service's image can print forever.
     """
-    found: dict[Any, bytearray] = {pipe: bytearray() for pipe in (process.stdout, process.stderr) if pipe}
+    outputs: dict[Any, bytearray] = {pipe: bytearray() for pipe in (process.stdout, process.stderr) if pipe}
     with selectors.DefaultSelector() as open_pipes:
-        for pipe in found:
+        for pipe in outputs:
             open_pipes.register(pipe, selectors.EVENT_READ, pipe)
         if process.stdin:
             os.set_blocking(process.stdin.fileno(), False)
@@ -266,13 +266,13 @@ def _communicate(process: subprocess.Popen[bytes], stdin: bytes, until: float) -
                     more = stdin
                 else:
                     more = os.read(key.fd, 1 << 16)
-                    found[key.fileobj] += more
+                    outputs[key.fileobj] += more
                 if not more:
                     open_pipes.unregister(key.fileobj)
                     key.data.close()
-            if sum(map(len, found.values())) > MOST_OUTPUT:
+            if sum(map(len, outputs.values())) > MOST_OUTPUT:
                 raise OverflowError
-    return bytes(found.get(process.stdout, b"")), bytes(found.get(process.stderr, b""))
+    return bytes(outputs.get(process.stdout, b"")), bytes(outputs.get(process.stderr, b""))
 
 
 def _write(descriptor: int, data: bytes) -> int:
@@ -312,19 +312,19 @@ def kind_words() -> str:
     Any of `podman`, `rootless`, `elsewhere` (containers run in a virtual machine), `no-cpuset` and `no-memory` (it
     ignores these limits); otherwise `docker`.
     """
-    found = client()
+    docker_client = client()
     if not os.environ.get(KIND):
         facts = docker("info", "--format", _FACTS, check=False)
-        os.environ[KIND] = _kind(found, "" if facts.status else facts.out)
+        os.environ[KIND] = _kind(docker_client, "" if facts.status else facts.out)
     if os.environ[KIND].startswith(OLD):
         version = os.environ[KIND].removeprefix(OLD)
         raise Failure(USER, f"Docker's engine is {version}, and {ENGINE} is the oldest that works: see docs/engines.md")
     return os.environ[KIND]
 
 
-def _kind(found: str, facts: str) -> str:
+def _kind(docker_client: str, facts: str) -> str:
     """`facts`: the output of _FACTS."""
-    components = run([found, "version", "--format", _COMPONENTS], check=False)
+    components = run([docker_client, "version", "--format", _COMPONENTS], check=False)
     if components.status:
         return ""
     system, kernel, security, cpuset, memory, version = (*facts.strip().split("|"), *[""] * 6)[:6]
@@ -353,9 +353,9 @@ def engine_environment() -> dict[str, str]:
 
 def time_ns(text: str) -> int | None:
     """An engine's timestamp (2026-01-01T00:00:00.123456789Z) as ns since the epoch."""
-    found = re.match(r"([\d-]+)[T ]([\d:]+)(?:\.(\d+))? ?(Z|[+-][\d:]+)", text)
-    if not found:
+    match = re.match(r"([\d-]+)[T ]([\d:]+)(?:\.(\d+))? ?(Z|[+-][\d:]+)", text)
+    if not match:
         return None
-    day, clock, fraction, zone = found.groups()
+    day, clock, fraction, zone = match.groups()
     whole = datetime.strptime(f"{day} {clock} {zone}", "%Y-%m-%d %H:%M:%S %z")
     return int(whole.timestamp()) * 10**9 + int((fraction or "").ljust(9, "0")[:9])

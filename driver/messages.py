@@ -109,7 +109,7 @@ class Action:
 
 
 @dataclass(frozen=True)
-class Doings:
+class EventScript:
     """An event: what happens to a service while it is loaded.
 
     The load ends `settle_s` after the driver has seen `until`: workers `swapped` or `restored`, the service `ended`, or
@@ -144,7 +144,7 @@ class Step:
     folders: tuple[str, ...]
     held: bool = False
     host_network: bool = False
-    events: Mapping[str, Doings] = field(default_factory=dict)
+    events: Mapping[str, EventScript] = field(default_factory=dict)
     copies: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -199,11 +199,12 @@ def step_of(data: Mapping[str, Any]) -> Step:
     return replace(step, events={name: doings_of(event) for name, event in under_events})
 
 
-def doings_of(event: Mapping[str, Any]) -> Doings:
+def doings_of(event: Mapping[str, Any]) -> EventScript:
     """What the driver does during an event, given as in a line of plan.jsonl."""
     actions = tuple(message(Action, action) for action in event.get("actions", ()))
     seconds = sum(phase["seconds"] for phase in event["phases"])
-    return replace(message(Doings, event), actions=actions, most_s=seconds, containers=2 if event.get("proxy") else 1)
+    containers = 2 if event.get("proxy") else 1
+    return replace(message(EventScript, event), actions=actions, most_s=seconds, containers=containers)
 
 
 def read(path: Path) -> Mapping[str, Any] | None:

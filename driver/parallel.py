@@ -22,7 +22,7 @@ def together(work: Callable[[Item], Result], items: Sequence[Item], at_a_time: i
     forked = multiprocessing.get_context("fork")
     waiting = list(enumerate(items))
     running: dict[Connection, tuple[int, BaseProcess]] = {}
-    found: dict[int, Result] = {}
+    results: dict[int, Result] = {}
     failures: list[Exception] = []
     try:
         while waiting or running:
@@ -41,7 +41,7 @@ def together(work: Callable[[Item], Result], items: Sequence[Item], at_a_time: i
                 if failure:
                     failures.append(failure)
                 else:
-                    found[place] = result
+                    results[place] = result
     finally:
         for _, process in running.values():
             process.terminate()
@@ -50,24 +50,24 @@ def together(work: Callable[[Item], Result], items: Sequence[Item], at_a_time: i
         warn(str(failure))
     if failures:
         raise failures[0]
-    return [found[place] for place in range(len(items))]
+    return [results[place] for place in range(len(items))]
 
 
 def _child(work: Callable[[Any], Any], item: Any, to: Connection) -> None:
     try:
-        told: tuple[Any, Exception | None] = work(item), None
+        outcome: tuple[Any, Exception | None] = work(item), None
     except Exception as error:
         if os.environ.get("BENCH_DEBUG"):
             traceback.print_exc()
-        told = None, error
-    to.send(told)
+        outcome = None, error
+    to.send(outcome)
 
 
 def _told(connection: Connection) -> tuple[Any, Exception | None]:
     """The result of a child, or its failure; a killed child has sent nothing."""
     try:
-        told: tuple[Any, Exception | None] = connection.recv()
+        outcome: tuple[Any, Exception | None] = connection.recv()
     except EOFError:
-        told = None, Failure(RUN, "a worker process was killed")
+        outcome = None, Failure(RUN, "a worker process was killed")
     connection.close()
-    return told
+    return outcome

@@ -36,11 +36,11 @@ def processes_of(first: int, proc: Path = PROC) -> Processes:
 
 def all_pids(first: int, proc: Path = PROC) -> tuple[int, ...]:
     """The container's first process and all its descendants, as pids in the container's namespace."""
-    found, left = list[int](), [first] if first and not _ended(first, proc) else []
+    pids, left = list[int](), [first] if first and not _ended(first, proc) else []
     while left:
-        found.append(pid := left.pop())
+        pids.append(pid := left.pop())
         left += _children(pid, proc)
-    return tuple(_inside(pid, proc) for pid in found)
+    return tuple(_inside(pid, proc) for pid in pids)
 
 
 def _children(pid: int, proc: Path) -> Iterator[int]:

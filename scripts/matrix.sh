@@ -7,7 +7,7 @@
 # Measures a part of the matrix: builds its services, checks each against the contract, loads them in
 # fresh containers, saves the tools' raw output under results/RUN and writes index.html and report.md
 # there. Prints report.md's path; a summary and progress go to standard error (on a terminal, progress is one line,
-# and NO_COLOR turns colors off). Warns at the start of what may prevent an answer; says at the end what would help.
+# and NO_COLOR turns colors off). Warns at the start of what may prevent an answer; says at the end how to get a clearer answer.
 #
 #   --list WHAT           print all names with their meaning; run nothing. WHAT: presets, stacks, servers, frameworks, pythons,
 #                         bases, scenarios, tools, levels, knobs, events, services

@@ -35,16 +35,16 @@ class ServiceCosts:
 
 def costs_of(services: Services, starts: Mapping[str, float | None]) -> Iterator[ServiceCosts]:
     """The costs of each service. `starts`: start-up in its verification, for services without one in their records."""
-    for service, own in services.items():
-        start_s = _samples("start_s", own)
+    for service, records in services.items():
+        start_s = _samples("start_s", records)
         if not start_s.values and (verified := starts.get(service)) is not None:
             start_s = Observed((verified,), "")
         yield ServiceCosts(
             service,
-            _samples("memory_idle_bytes", own),
-            _samples("memory_loaded_bytes", [record for record in own if record.valid]),
+            _samples("memory_idle_bytes", records),
+            _samples("memory_loaded_bytes", [record for record in records if record.valid]),
             start_s,
-            _samples("image_bytes", own),
+            _samples("image_bytes", records),
         )
 
 

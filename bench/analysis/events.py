@@ -305,7 +305,7 @@ def _sides(cells: Mapping[str, EventCell], compared: Sequence[Pair], *, alone: b
 
 
 def _contrast(side: Side, p: float, tests: int) -> EventContrast:
-    a, b, one, other, alike = side
+    a, b, a_counts, b_counts, alike = side
     if p <= ERRORS:
-        return EventContrast(a, b, MORE if share(other) > share(one) else LESS, p)
-    return EventContrast(a, b, NO_WINNER, p, rounds_needed(one, other, tests, alike=alike))
+        return EventContrast(a, b, MORE if share(b_counts) > share(a_counts) else LESS, p)
+    return EventContrast(a, b, NO_WINNER, p, rounds_needed(a_counts, b_counts, tests, alike=alike))

@@ -99,7 +99,7 @@ class Sign(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class PublishedRatio:
     """A service relative to the base: ratios of requests/s there and here (None: unknown), and the verdict here."""
 
     service: str
@@ -120,7 +120,7 @@ class Published:
 
     base: str
     load: str
-    rows: tuple[Beside, ...]
+    rows: tuple[PublishedRatio, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,12 +155,12 @@ def published_beside(
         return None
     (first, base_there), *others = _best(group, rows).items()
     base, levels = rows[first.name], [figure.level or group.level for figure in [first, *(one for one, _ in others)]]
-    found = []
+    ratios = []
     for figure, goodput in others:
         row, there = rows[figure.name], goodput / base_there
         gap = ranking.ahead(row.service, base.service)
-        found.append(Beside(row.service, there, _here(row, base), gap, _sign(there, gap)))
-    return Published(base.service, ", ".join(dict.fromkeys(str(level) for level in levels if level)), tuple(found))
+        ratios.append(PublishedRatio(row.service, there, _here(row, base), gap, _sign(there, gap)))
+    return Published(base.service, ", ".join(dict.fromkeys(str(level) for level in levels if level)), tuple(ratios))
 
 
 def along_axes(ranking: Ranking, reference: ReferenceComparison | None, places: Places) -> Iterator[Along]:
@@ -219,13 +219,13 @@ def _group(groups: Iterable[ReferenceGroup], ranking: Ranking, rows: Mapping[str
 
 def _best(group: ReferenceGroup, rows: Mapping[str, RankedRow]) -> dict[ReferenceFigure, float]:
     """Each service's figure with the highest goodput, and that goodput, in the order of the original."""
-    found: dict[str, tuple[ReferenceFigure, float]] = {}
+    best: dict[str, tuple[ReferenceFigure, float]] = {}
     for figure in group.figures:
         if figure.name in rows and figure.goodput is not None:
-            known = found.get(figure.name)
+            known = best.get(figure.name)
             if known is None or figure.goodput > known[1]:
-                found[figure.name] = figure, figure.goodput
-    return dict(found.values())
+                best[figure.name] = figure, figure.goodput
+    return dict(best.values())
 
 
 def _here(row: RankedRow, base: RankedRow) -> float | None:

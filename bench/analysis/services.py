@@ -46,11 +46,11 @@ def coordinates_of(known: Record | EventRecord | RunService) -> Coordinates:
 
 def places_of(facts: RunFacts, records: Iterable[Record]) -> dict[str, Coordinates]:
     """What each service of a run consists of, from run.json, else from its records."""
-    found = {record.service: coordinates_of(record) for record in records if record.mode != "null"}
+    places = {record.service: coordinates_of(record) for record in records if record.mode != "null"}
     known = {
         name: one for name, one in facts.services.items() if one.server and one.framework and one.python and one.base
     }
-    return found | {name: coordinates_of(service) for name, service in known.items()}
+    return places | {name: coordinates_of(service) for name, service in known.items()}
 
 
 def differing(services: Iterable[str], places: Places) -> set[str]:
@@ -83,9 +83,9 @@ def ref_of(place: Coordinates) -> str:
 
 def waits_of(facts: RunFacts, services: Mapping[str, ServiceFacts]) -> dict[str, Waits]:
     """What can wait at once in each service, from its start command; none for services whose command was not saved."""
-    found = {}
+    waits = {}
     for name, service in services.items():
         known = facts.service(name)
         if service.command is not None and known.concurrent is not None:
-            found[name] = service.command.waits(known.notes.get("default", ""), concurrent=known.concurrent)
-    return found
+            waits[name] = service.command.waits(known.notes.get("default", ""), concurrent=known.concurrent)
+    return waits

@@ -102,12 +102,12 @@ def bisect_verb(argv: Sequence[str]) -> int:
 
 
 def _only_comparison(run: str) -> Comparison:
-    _, _, every = read_comparisons(find_judged(run))
-    rows = [row for row in every if row.latency is None]
+    _, _, comparisons = read_comparisons(find_judged(run))
+    rows = [row for row in comparisons if row.latency is None]
     if len(rows) != 1:
-        found = "; ".join(f"{row.head.service} {row.ranking.table}" for row in rows)
+        names = "; ".join(f"{row.head.service} {row.ranking.table}" for row in rows)
         raise UserError(
             f"a bisection follows one comparison, and this selection has {len(rows)}:"
-            f" narrow it with --stack, --scenario, --tool and --level{f' ({found})' if found else ''}"
+            f" narrow it with --stack, --scenario, --tool and --level{f' ({names})' if names else ''}"
         )
     return rows[0]

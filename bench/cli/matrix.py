@@ -39,10 +39,10 @@ def generate_verb(argv: Sequence[str]) -> int:
 def profile_compose_verb(argv: Sequence[str]) -> int:
     """`profile-compose SERVICE`: print the Compose file with this service, for scripts/profile.sh."""
     matrix = load_matrix()
-    found = [service for service in matrix.services if service.name in argv]
-    if not found:
+    services = [service for service in matrix.services if service.name in argv]
+    if not services:
         raise unknown("service", " ".join(argv), (service.name for service in matrix.services))
-    print(run_services(matrix, found), end="")
+    print(run_services(matrix, services), end="")
     return 0
 
 
@@ -115,15 +115,16 @@ def audit_verb(argv: Sequence[str]) -> int:
         locks = [lock for lock in locks if _owner(lock) in names]
     else:
         locks += [Path("..", folder, "requirements.txt") for folder in PROJECT]
-    found = pins(locks)
-    answer = audit(found)
+    locks_of_pin = pins(locks)
+    answer = audit(locks_of_pin)
     if isinstance(answer, str):
         print(f"the vulnerability service does not answer: {answer}", file=sys.stderr)
         return UNKNOWN
-    for one in answer.found:
-        where = {f"{lock.parent.name}/{lock.stem}" for lock in found[one.pin]}
-        fixed = f"fixed in {', '.join(one.fixed_in)}" if one.fixed_in else "no version without it"
-        print(f"{'=='.join(one.pin)}: {', '.join(one.names)}; {fixed}; in {', '.join(sorted(where))}")
+    for vulnerability in answer.found:
+        where = {f"{lock.parent.name}/{lock.stem}" for lock in locks_of_pin[vulnerability.pin]}
+        fixed = f"fixed in {', '.join(vulnerability.fixed_in)}" if vulnerability.fixed_in else "no version without it"
+        names = ", ".join(vulnerability.names)
+        print(f"{'=='.join(vulnerability.pin)}: {names}; {fixed}; in {', '.join(sorted(where))}")
     if len(answer.unknown) == answer.asked:
         print(
             f"the vulnerability service knows none of {answer.asked} pins: it is probably not reachable from here",

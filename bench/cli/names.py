@@ -52,10 +52,10 @@ def _servers(matrix: Matrix) -> Named:
 def _frameworks(matrix: Matrix) -> Named:
     """Frameworks with the servers that they run on, and their packages' versions on the default Python."""
     for name, framework in matrix.frameworks.items():
-        own = [server.name for server in matrix.servers.values() if {*server.serves} & {*framework.interfaces}]
+        servers = [server.name for server in matrix.servers.values() if {*server.serves} & {*framework.interfaces}]
         interfaces = [INTERFACES[one] for one in framework.interfaces if one in INTERFACES]
         packages = "" if name in BARE else f"; {versions(matrix, 'framework', name)}"
-        yield name, f"on {joined(interfaces) + ' servers' if interfaces else joined(own)}{packages}"
+        yield name, f"on {joined(interfaces) + ' servers' if interfaces else joined(servers)}{packages}"
 
 
 def _default(name: str, default: str) -> str:
@@ -86,10 +86,10 @@ def _levels_of(tool: str) -> list[str]:
 def _knobs(matrix: Matrix) -> Named:
     """Knobs with their allowed values and the servers that read them."""
     reads = reader()
-    every = {one.server.name for one in matrix.usual}
+    servers = {one.server.name for one in matrix.usual}
     for name, (_, allowed) in ALLOWED.items():
         by = {one.server.name for one in matrix.usual if reads(one, name) is None}
-        others = sorted(every - by)
+        others = sorted(servers - by)
         most = f"every server{' except ' if others else ''}{joined(others)}"
         yield name, f"{allowed}; {joined(sorted(by)) if len(by) < len(others) else most}"
     globs: dict[str, list[str]] = {}

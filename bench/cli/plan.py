@@ -110,7 +110,7 @@ def plan_verb(argv: Sequence[str]) -> int:
     # Compose has just started the services: they are what keeps the host busy.
     folder = make_run(options, host=lambda: replace(host_state(), busy=None) if composed else host_state())
     facts = read_run_facts(folder)
-    left_out = _left_out(facts.skipped, every=bool(options.vary or options.sides or options.wheels))
+    left_out = _left_out(facts.skipped, each_service=bool(options.vary or options.sides or options.wheels))
     notes = [*facts.again.words, *(facts.refs.notes if facts.refs else ())]
     for line in [] if options.quiet else [*notes, *left_out, *facts.expected]:
         print(line, file=sys.stderr)
@@ -118,10 +118,10 @@ def plan_verb(argv: Sequence[str]) -> int:
     return 0
 
 
-def _left_out(skipped: Iterable[SkippedCell], *, every: bool) -> Iterator[str]:
-    """A line for all servers that must be named, and with `every` one for each other service that is left out."""
+def _left_out(skipped: Iterable[SkippedCell], *, each_service: bool) -> Iterator[str]:
+    """A line for all servers that must be named; with `each_service`, one for each other service that is left out."""
     skips = [skip for skip in skipped if skip.scenario is None and skip.tool is None]
-    for skip in skips if every else []:
+    for skip in skips if each_service else []:
         if skip.cause != ONLY_NAMED:
             yield f"left out: {skip.service}: {skip.cause}"
     if servers := [skip.service for skip in skips if skip.cause == ONLY_NAMED]:

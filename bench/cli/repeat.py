@@ -47,7 +47,7 @@ def again_verb(argv: Sequence[str]) -> int:
     then = read_then(argv[0] if argv else "")
     if then.facts.refs:
         raise UserError(f"{then.name} is a run of two refs: repeat it with scripts/compare.sh")
-    own, seed, command = then.facts.own_app or AppFacts(), then.facts.seed, then.facts.command
+    app, seed, command = then.facts.own_app or AppFacts(), then.facts.seed, then.facts.command
     if seed is None or command is None:
         raise UserError(f"{then.name} has no selection to repeat: it only checked services (scripts/verify.sh)")
     if edited := [word for word in command if word.partition("=")[0] in INTERNAL]:
@@ -56,8 +56,8 @@ def again_verb(argv: Sequence[str]) -> int:
     repetition = {
         "selection": [*repeated(command, seed, argv[1:]), f"--again={argv[0]}"],
         "bases": list(dict.fromkeys(bases)),
-        "own_options": own.options,
-        "own_app": own.app,
+        "own_options": app.options,
+        "own_app": app.app,
         "folder": str(find_run(argv[0], "run.json")),
     }
     print(json.dumps(repetition))
@@ -82,11 +82,11 @@ def chooses_the_same(command: Sequence[str], other: Sequence[str]) -> bool:
 
 def _options(words: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """(option, its words) of each option."""
-    rest = iter(words)
-    for word in rest:
+    remaining = iter(words)
+    for word in remaining:
         flag, mark, _ = word.partition("=")
         alone = mark or flag in WITHOUT_VALUE
-        yield flag, (word,) if alone else (word, *islice(rest, 1))
+        yield flag, (word,) if alone else (word, *islice(remaining, 1))
 
 
 def read_then(name: str) -> Then:

@@ -23,18 +23,30 @@ from bench.core.errors import UserError, unknown
 from bench.core.files import as_object, read_bytes, write_file
 from bench.export.judged_run import find_judged, judge_run
 from bench.matrix.load import load_matrix
+from bench.matrix.model import Matrix
 from bench.records.file import read_records
 from bench.records.record import Record
 from bench.render.page.document import html
 from bench.render.page.windows import WindowDetails, window_details_of
 from bench.render.report import Report
 from bench.render.site import ANSWERS, PublishedRun, answers_of, front_page, published_run
+from bench.render.site_pages import (
+    FRAMEWORKS,
+    SERVERS,
+    Happened,
+    Placing,
+    addresses,
+    framework_page,
+    happenings,
+    placings,
+    server_page,
+)
 from bench.render.terminal import WIDTH, terminal
-from bench.run.facts import run_facts_of
+from bench.run.facts import read_run_facts, run_facts_of
 from bench.run.folder import PUBLISHED, find_run, published_runs
 from bench.run.published import PACKED, SUMS, sums_of
 from bench.run.reader import Run, read_run
-from bench.words.conclusions import ToldRanking
+from bench.words.conclusions import RankingText
 
 
 def build_verb(argv: Sequence[str]) -> int:
@@ -56,15 +68,15 @@ def build_verb(argv: Sequence[str]) -> int:
     return 0
 
 
-def _build(folder: Path) -> tuple[Run, Report, Sequence[ToldRanking]]:
+def _build(folder: Path) -> tuple[Run, Report, Sequence[RankingText]]:
     """Write the files that are made from a run's raw files."""
     windows: list[WindowDetails] = []
     try:
         judged = judge_run(folder, lambda raw: windows.append(window_details_of(raw)))
         source, services, records, rankings = judged.source, judged.services, judged.records, judged.rankings
         latencies = merged_latencies(source.path, [record for record in records if record.mode in ("solo", "rate")])
-        profiles = [profiles_of(source, services, told.ranking) for told in rankings]
-        why = [explanations(told.ranking, own, records) for told, own in zip(rankings, profiles, strict=True)]
+        profiles = [profiles_of(source, services, text.ranking) for text in rankings]
+        why = [explanations(text.ranking, own, records) for text, own in zip(rankings, profiles, strict=True)]
         findings = findings_of(records, source.facts, services)
         report = Report(
             source, services, findings, rankings, latencies, profiles=profiles, why=why, events=judged.events
@@ -88,13 +100,13 @@ def _build(folder: Path) -> tuple[Run, Report, Sequence[ToldRanking]]:
 
 def publish_verb(argv: Sequence[str]) -> int:
     """`publish [NAME...]`: from the archives of these published runs, or of all, make what stands beside them."""
-    every = published_runs()
+    runs = published_runs()
     for name in argv:
-        if name not in every:
-            raise unknown("published run", name, every)
+        if name not in runs:
+            raise unknown("published run", name, runs)
     presets = {name: preset.title for name, preset in load_matrix().presets.items()}
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
-        for _ in pool.map(partial(_publish, presets), argv or every):
+        for _ in pool.map(partial(_publish, presets), argv or runs):
             pass
     return 0
 
@@ -118,8 +130,31 @@ def site_verb(argv: Sequence[str]) -> int:
     parser = Parser("site.sh")
     parser.add_argument("folder", type=Path)
     site: Path = parser.parse_args(argv).folder
-    write_file(site / "index.html", front_page([_put(site, name) for name in published_runs()]))
+    names, matrix = published_runs(), load_matrix()
+    pages = addresses(matrix)
+    write_file(site / "index.html", front_page([_put(site, name) for name in names], pages))
+    _put_pages(site, matrix, names)
     return 0
+
+
+def _put_pages(site: Path, matrix: Matrix, names: Iterable[str]) -> None:
+    """The pages of all servers and frameworks, from the verdicts of runs that are no self-tests."""
+    for folder in addresses(matrix):
+        (site / folder).mkdir(exist_ok=True)
+    placed, happened = list[Placing](), list[Happened]()
+    for name in names:
+        if (PUBLISHED / name / "selftest.md").exists():
+            continue
+        facts = read_run_facts(PUBLISHED / name)
+        text = read_bytes(f"{PUBLISHED / name}/verdicts.jsonl") or b""
+        lines = [line for line in map(as_object, text.split(b"\n")) if line]
+        placed += placings(name, facts, lines)
+        happened += happenings(name, facts, lines)
+    for name, server in matrix.servers.items():
+        start = (Path("services") / SERVERS / name / "start").read_text(encoding="utf-8")
+        write_file(site / SERVERS / f"{name}.html", server_page(server, start, placed, happened))
+    for name in addresses(matrix)[FRAMEWORKS]:
+        write_file(site / FRAMEWORKS / f"{name}.html", framework_page(matrix.frameworks[name], placed))
 
 
 def _put(site: Path, name: str) -> PublishedRun:

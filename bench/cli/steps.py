@@ -47,11 +47,11 @@ def next_verb(argv: Sequence[str]) -> int:
 
 def _seconds(word: str) -> float:
     """The seconds given, or read from standard input; UserError if that is closed or has no number."""
-    told = sys.stdin.readline().strip() if word == "-" else word
+    text = sys.stdin.readline().strip() if word == "-" else word
     try:
-        return float(told)
+        return float(text)
     except ValueError as error:
-        raise UserError(f"'{told}' is not a number of seconds") from error
+        raise UserError(f"'{text}' is not a number of seconds") from error
 
 
 def profile_next_verb(argv: Sequence[str]) -> int:

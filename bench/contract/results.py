@@ -30,16 +30,16 @@ class Skipped:
         return f"skip - {self.check}: {self.reason}"
 
 
-def compare(read: Mapping[str, object], own: OwnBind | None, settings: Mapping[str, str]) -> Outcome | Skipped:
-    """The outcome for the output of the verb `sockets`; `own` is None if listeners.toml does not have the server."""
-    if own is None:
+def compare(read: Mapping[str, object], own_bind: OwnBind | None, settings: Mapping[str, str]) -> Outcome | Skipped:
+    """The outcome for the output of the verb `sockets`; `own_bind` is None if listeners.toml lacks the server."""
+    if own_bind is None:
         return Skipped(ROUTE, "its server's own bind is not in services/listeners.toml")
     if "unreadable" in read:
         return Skipped(ROUTE, str(read["unreadable"]))
     options = read.get("options")
     if not isinstance(options, Mapping):
         return _failed("a listener and a connection", str(read.get("fault")))
-    wanted = own.wanted(settings)
+    wanted = own_bind.wanted(settings)
     differing = [name for name in wanted if options.get(name) != wanted[name]]
     if differing:
         return _failed(_listed(wanted, differing), _listed(options, differing))
@@ -73,13 +73,13 @@ def read_services(run: Path, own_binds: Mapping[str, OwnBind], python: str) -> t
     """Every service of the run, including those never checked; `python` is the Python on which own binds were read."""
     facts = json.loads((run / "run.json").read_text())
     knobs = facts.get("knobs", {})
-    found = []
+    services = []
     for name, described in facts["services"].items():
         folder, service = run / "raw/services" / name, described or {}
-        own = own_binds.get(service.get("server", ""))
-        sockets = _socket_check(folder, own, knobs, "" if service.get("python") == python else python)
-        found.append(_read(name, folder, sockets))
-    return tuple(found)
+        own_bind = own_binds.get(service.get("server", ""))
+        sockets = _socket_check(folder, own_bind, knobs, "" if service.get("python") == python else python)
+        services.append(_read(name, folder, sockets))
+    return tuple(services)
 
 
 def lines(service: ServiceChecks, *, quiet: bool) -> Iterator[str]:
@@ -100,9 +100,10 @@ def lines(service: ServiceChecks, *, quiet: bool) -> Iterator[str]:
 def table(services: Sequence[ServiceChecks]) -> str:
     """The services that failed, one per row; empty if none did."""
     rows = [("service", "failed", "first failure")]
-    for one in services:
-        if one.cause:
-            rows.append((one.service, f"{len(one.failed)} of {len(one.checks)}", escaped(one.cause)))
+    for service in services:
+        if service.cause:
+            failed = f"{len(service.failed)} of {len(service.checks)}"
+            rows.append((service.service, failed, escaped(service.cause)))
     widths = [max(len(row[i]) for row in rows) for i in range(2)]
     return "\n".join(f"{a:{widths[0]}}  {b:{widths[1]}}  {c}" for a, b, c in rows) if len(rows) > 1 else ""
 
@@ -110,34 +111,34 @@ def table(services: Sequence[ServiceChecks]) -> str:
 def junit(name: str, services: Sequence[ServiceChecks]) -> str:
     """The run as JUnit XML: a suite for each service, a test case for each check, times in seconds."""
     root = ElementTree.Element("testsuites", name=name)
-    for one in services:
-        unchecked = bool(one.cause and not one.failed)
+    for service in services:
+        unchecked = bool(service.cause and not service.failed)
         suite = ElementTree.SubElement(
             root,
             "testsuite",
-            name=one.service,
-            tests=str(len(one.checks) + len(one.skipped) + unchecked),
-            failures=str(len(one.failed)),
+            name=service.service,
+            tests=str(len(service.checks) + len(service.skipped) + unchecked),
+            failures=str(len(service.failed)),
             errors=str(int(unchecked)),
-            skipped=str(len(one.skipped)),
-            time=f"{sum(check.seconds for check in one.checks):.3f}",
+            skipped=str(len(service.skipped)),
+            time=f"{sum(check.seconds for check in service.checks):.3f}",
         )
-        for check in one.checks:
+        for check in service.checks:
             case = ElementTree.SubElement(
                 suite,
                 "testcase",
-                classname=one.service,
+                classname=service.service,
                 name=f"{check.route} {check.check}",
                 time=f"{check.seconds:.3f}",
             )
             if not check.ok:
                 ElementTree.SubElement(case, "failure", message=escaped(check.line()))
-        for skipped in one.skipped:
-            case = ElementTree.SubElement(suite, "testcase", classname=one.service, name=skipped.check)
+        for skipped in service.skipped:
+            case = ElementTree.SubElement(suite, "testcase", classname=service.service, name=skipped.check)
             ElementTree.SubElement(case, "skipped", message=escaped(skipped.reason))
         if unchecked:
-            case = ElementTree.SubElement(suite, "testcase", classname=one.service, name="can be checked")
-            ElementTree.SubElement(case, "error", message=escaped(one.cause))
+            case = ElementTree.SubElement(suite, "testcase", classname=service.service, name="can be checked")
+            ElementTree.SubElement(case, "error", message=escaped(service.cause))
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
@@ -158,7 +159,7 @@ def _read(service: str, folder: Path, sockets: Outcome | Skipped | None) -> Serv
 
 
 def _socket_check(
-    folder: Path, own: OwnBind | None, knobs: Mapping[str, str], other_python: str
+    folder: Path, own_bind: OwnBind | None, knobs: Mapping[str, str], other_python: str
 ) -> Outcome | Skipped | None:
     """The check of its sockets, which are read from outside its container; None if they were not read."""
     read = _object(folder / "sockets.json")
@@ -166,7 +167,7 @@ def _socket_check(
         return None
     if other_python:
         return Skipped("sockets", f"own binds were read on Python {other_python}; other Pythons have other versions")
-    return compare(read, own, knobs)
+    return compare(read, own_bind, knobs)
 
 
 def _stop_check(folder: Path) -> Iterator[Outcome]:

@@ -65,28 +65,28 @@ def read_sockets(port: int) -> dict[str, int]:
 def _read(port: int, client: tuple[str, int]) -> dict[str, int]:
     """The options found so far: of the listener, and of the connection from this client."""
     options: dict[str, int] = {}
-    for one in _sockets():
-        if one.getsockname()[1] != port:
+    for sock in _sockets():
+        if sock.getsockname()[1] != port:
             continue
-        if one.getsockopt(_SOCKET, socket.SO_ACCEPTCONN):
-            options |= _listener_options(one)
-        elif _peer(one) == client:
-            options |= {f"accepted_{name}": one.getsockopt(*option) for name, option in _BOTH.items()}
+        if sock.getsockopt(_SOCKET, socket.SO_ACCEPTCONN):
+            options |= _listener_options(sock)
+        elif _peer(sock) == client:
+            options |= {f"accepted_{name}": sock.getsockopt(*option) for name, option in _BOTH.items()}
     return options
 
 
-def _listener_options(one: socket.socket) -> dict[str, int]:
-    info = one.getsockopt(_TCP, socket.TCP_INFO, _TCP_INFO_BACKLOG_AT + 4)
+def _listener_options(listener: socket.socket) -> dict[str, int]:
+    info = listener.getsockopt(_TCP, socket.TCP_INFO, _TCP_INFO_BACKLOG_AT + 4)
     return {
         "backlog": int.from_bytes(info[_TCP_INFO_BACKLOG_AT:], sys.byteorder),
-        **{name: one.getsockopt(*option) for name, option in _LISTENER.items()},
-        "nonblocking": int(bool(fcntl.fcntl(one.fileno(), fcntl.F_GETFL) & os.O_NONBLOCK)),
+        **{name: listener.getsockopt(*option) for name, option in _LISTENER.items()},
+        "nonblocking": int(bool(fcntl.fcntl(listener.fileno(), fcntl.F_GETFL) & os.O_NONBLOCK)),
     }
 
 
-def _peer(one: socket.socket) -> tuple[str, int] | None:
+def _peer(sock: socket.socket) -> tuple[str, int] | None:
     with suppress(OSError):
-        address, port = one.getpeername()[:2]
+        address, port = sock.getpeername()[:2]
         return address.removeprefix("::ffff:"), port
     return None
 

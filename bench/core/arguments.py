@@ -19,10 +19,10 @@ class Parser(argparse.ArgumentParser):
         self.help_command = help_command or f"scripts/{prog.split(maxsplit=1)[0]} --help"
 
     def error(self, message: str) -> NoReturn:  # noqa: D102
-        found = re.match(r"unrecognized arguments: (--?[^\s=]+)", message)
+        match = re.match(r"unrecognized arguments: (--?[^\s=]+)", message)
         # An option that the script has may still be wrong here, such as --preset with --resume: no "unknown option".
-        if found and found[1] not in (options := self._options()):
-            raise unknown("option", found[1], options, self.help_command)
+        if match and match[1] not in (options := self._options()):
+            raise unknown("option", match[1], options, self.help_command)
         raise UserError(f"{message}; see {self.help_command}")
 
     def _options(self) -> list[str]:

@@ -11,7 +11,7 @@ K = TypeVar("K", bound=Hashable)
 
 def grouped(values: Iterable[V], key: Callable[[V], K]) -> dict[K, list[V]]:
     """The values grouped by key; groups and the values in them keep the order of first appearance."""
-    found: dict[K, list[V]] = {}
+    groups: dict[K, list[V]] = {}
     for value in values:
-        found.setdefault(key(value), []).append(value)
-    return found
+        groups.setdefault(key(value), []).append(value)
+    return groups

@@ -54,15 +54,15 @@ def against_best(source: Run) -> dict[Key, AgainstBest]:
     for line in lines:
         if line.get("kind") == "latency":  # the lowest comes first
             best.setdefault(_table(line), str(line.get("service")))
-    found = {}
+    verdicts = {}
     for line in lines:
         a, b, verdict = (str(line.get(name)) for name in ("a", "b", "verdict"))
         first = best.get(_table(line))
         if line.get("kind") not in ("contrast", "latency-contrast") or first not in (a, b):
             continue
         other, word = (b, verdict) if first == a else (a, TURNED.get(verdict, verdict))
-        found[(*_table(line), other)] = AgainstBest(word, line.get("smallest_visible"))
-    return found
+        verdicts[(*_table(line), other)] = AgainstBest(word, line.get("smallest_visible"))
+    return verdicts
 
 
 def _table(line: Mapping[str, Any]) -> tuple[str, str, str]:
@@ -96,12 +96,12 @@ class Column:
 
 def sql_types(record: type) -> dict[str, str]:
     """The SQL type of each field of a record; JSON if it has several values."""
-    found = {}
+    types = {}
     for name, hint in get_type_hints(record).items():
         kinds = [kind for kind in get_args(hint) or (hint,) if kind is not type(None)]
         as_text = isinstance(kinds[0], type) and issubclass(kinds[0], TextValue)
-        found[name] = "VARCHAR" if as_text else TYPES.get(kinds[0], "JSON") if len(kinds) == 1 else "JSON"
-    return found
+        types[name] = "VARCHAR" if as_text else TYPES.get(kinds[0], "JSON") if len(kinds) == 1 else "JSON"
+    return types
 
 
 def _columns() -> Iterator[Column]:
@@ -173,7 +173,7 @@ FORMULA = re.compile(r"[=+\-@\t\r]")
 """How a text begins that a spreadsheet would run; in CSV, as in the page's, an apostrophe comes before it."""
 
 
-def copied(columns: Mapping[str, str], found: Iterable[Row], form: str) -> bytes:
+def copied(columns: Mapping[str, str], rows: Iterable[Row], form: str) -> bytes:
     """A file with these columns and types, written by DuckDB's COPY in this format, such as csv or events-csv.
 
     pyarrow would work too, but it is more than twice as large in the image (55 MB packed, DuckDB 24 MB), and with
@@ -183,11 +183,11 @@ def copied(columns: Mapping[str, str], found: Iterable[Row], form: str) -> bytes
 
     if form.endswith("csv"):
         columns = {name: "VARCHAR" if kind == "JSON" else kind for name, kind in columns.items()}
-        found = ({name: _as_text(value) for name, value in row.items()} for row in found)
+        rows = ({name: _as_text(value) for name, value in row.items()} for row in rows)
     with tempfile.TemporaryDirectory() as folder:
         lines, made = Path(folder, "rows.jsonl"), Path(folder, "made")
         with lines.open("w", encoding="utf-8") as file:
-            file.writelines(json.dumps(row) + "\n" for row in found)
+            file.writelines(json.dumps(row) + "\n" for row in rows)
         with duckdb.connect() as database:
             # A single thread keeps the order of the rows.
             database.execute("SET threads = 1")

@@ -26,14 +26,14 @@ _NO_WORD = re.compile(r"[/\s]")
 
 def write(run: str, source: Run, records: Iterable[Record], _: str = "") -> bytes:
     """The content of the file."""
-    every = list(records)
+    all_records = list(records)
     lines: dict[str, list[str]] = defaultdict(list)
-    for group in _rounds(every):
+    for group in _rounds(all_records):
         if line := _line(group):
             lines[_load(group[0])].append(line)
     parts = [
         f"# run: {_one_line(run)}",
-        *_left_out(every),
+        *_left_out(all_records),
         *_not_called(source),
         *_configuration(source.facts),
         *(f"Unit {unit} better={better}" for unit, better in UNITS.items()),
@@ -89,14 +89,14 @@ def _load(record: Record) -> str:
 
 def _rounds(records: Iterable[Record]) -> list[list[Record]]:
     """The records for each line: a valid solo record, or all windows of a service in one round of turns, if valid."""
-    found: dict[tuple[str, ...], list[Record]] = {}
+    groups: dict[tuple[str, ...], list[Record]] = {}
     for record in records:
         if record.mode == "solo" and record.valid:
-            found[(record.id,)] = [record]
+            groups[(record.id,)] = [record]
         elif record.mode == "turns":
             key = (str(record.load), record.service, str(record.round))
-            found.setdefault(key, []).append(record)
-    return [own for own in found.values() if all(record.valid for record in own)]
+            groups.setdefault(key, []).append(record)
+    return [group for group in groups.values() if all(record.valid for record in group)]
 
 
 def _line(group: Sequence[Record]) -> str | None:

@@ -21,8 +21,8 @@ from bench.records.record import Record, dump
 from bench.run.folder import UNPACKED, find_run
 from bench.run.reader import Run, ServiceFacts, read_run, read_service
 from bench.validity.run_records import Seen, reviewed, service_names
-from bench.words.conclusions import ToldRanking, tell
-from bench.words.events import ToldEvents, tell_events
+from bench.words.conclusions import RankingText, describe_rankings
+from bench.words.events import EventsText, describe_events
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,8 @@ class JudgedRun:
     source: Run
     services: Mapping[str, ServiceFacts]
     records: Sequence[Record]
-    rankings: Sequence[ToldRanking]
-    events: ToldEvents | None
+    rankings: Sequence[RankingText]
+    events: EventsText | None
 
 
 def judge_run(folder: Path, seen: Seen | None = None) -> JudgedRun:
@@ -43,12 +43,12 @@ def judge_run(folder: Path, seen: Seen | None = None) -> JudgedRun:
     records = reviewed(source, services, seen)
     absent = {name: ": ".join(facts.failure) for name, facts in services.items() if facts.failure}
     loaded = read_at_common_rates(source.path, source.facts, records)
-    rankings = tell(judge_tables(source.facts, records, absent, loaded), source.facts, records, services)
+    rankings = describe_rankings(judge_tables(source.facts, records, absent, loaded), source.facts, records, services)
     write_file(folder / "records.jsonl", "".join(dump(records)))
     if made := event_records(source):
         write_file(folder / EVENTS, "".join(dump_events(made)))
     lines = [line for ranking in rankings for line in verdict_lines(ranking)]
-    events = tell_events(read_events(folder), source.facts)
+    events = describe_events(read_events(folder), source.facts)
     lines += event_lines(events)
     write_file(folder / "verdicts.jsonl", "".join(f"{json.dumps(line)}\n" for line in lines))
     return JudgedRun(source, services, records, rankings, events)
@@ -62,16 +62,16 @@ def find_judged(name: str, needs: str = "plan.jsonl") -> Path:
     return folder
 
 
-def verdict_lines(told: ToldRanking) -> Iterator[dict[str, Any]]:
+def verdict_lines(text: RankingText) -> Iterator[dict[str, Any]]:
     """The lines of verdicts.jsonl on a table: its services, then contrasts, then latency."""
-    ranking = told.ranking
+    ranking = text.ranking
     table: dict[str, Any] = dict(zip(("scenario", "tool", "level"), map(str, ranking.table), strict=True))
     table |= {"judge": str(ranking.metric), "rounds": ranking.rounds, "confidence": ranking.confidence}
     for row in ranking.rows:
         figures = asdict(row)
         del figures["remarks"]
-        words = {"service": row.service, "label": told.labels[row.service]}
-        last = {"note": told.notes[row.service], "smallest_visible": figures.pop("smallest_visible")}
+        words = {"service": row.service, "label": text.labels[row.service]}
+        last = {"note": text.notes[row.service], "smallest_visible": figures.pop("smallest_visible")}
         yield {"kind": "service", **table, **words, **figures, **last, "settled": ranking.settled}
     for contrast in ranking.contrasts:
         yield {"kind": "contrast", **table, **asdict(contrast), "settled": ranking.settled}
@@ -79,9 +79,9 @@ def verdict_lines(told: ToldRanking) -> Iterator[dict[str, Any]]:
         yield from _latency_lines({"scenario": ranking.scenario, "table": f"{ranking.tool} {ranking.level}"}, latency)
 
 
-def event_lines(told: ToldEvents | None) -> Iterator[dict[str, Any]]:
+def event_lines(events: EventsText | None) -> Iterator[dict[str, Any]]:
     """The lines of verdicts.jsonl on events: the cells of each row, then what is compared."""
-    for row in told.rows if told else ():
+    for row in events.rows if events else ():
         place = {"event": row.row.event, "case": row.row.case.text}
         for name, cell in row.row.cells.items():
             words = {"kind_of_cell": cell.kind, "words": row.cells[name].line(), "reason": cell.reason or None}
@@ -94,27 +94,28 @@ def _event_figures(cell: EventCell) -> dict[str, Any]:
     """A cell's totals over its rounds, and the event's own figures in each round."""
     if not cell.counted:
         return {"rounds": 0}
-    found: dict[str, Any] = {"rounds": len(cell.counted), "lost": cell.lost, "sent": cell.sent}
-    found |= {"longest_gap_s": cell.gap_s, "never_back": cell.gone, "not_as_before": cell.disturbed}
+    figures: dict[str, Any] = {"rounds": len(cell.counted), "lost": cell.lost, "sent": cell.sent}
+    figures |= {"longest_gap_s": cell.gap_s, "never_back": cell.gone, "not_as_before": cell.disturbed}
     if cell.growth:
-        found["growth"] = asdict(cell.growth)
+        figures["growth"] = asdict(cell.growth)
     if cell.figures("worst_share"):
-        found["p_even"] = cell.p_even
+        figures["p_even"] = cell.p_even
     names = dict.fromkeys(name for record in cell.counted for name in record.extras)
-    return found | {"figures": {name: [record.extras.get(name) for record in cell.counted] for name in names}}
+    return figures | {"figures": {name: [record.extras.get(name) for record in cell.counted] for name in names}}
 
 
-def _latency_lines(table: Mapping[str, Any], found: TableLatency) -> Iterator[dict[str, Any]]:
+def _latency_lines(table: Mapping[str, Any], latency: TableLatency) -> Iterator[dict[str, Any]]:
     """A line for each service and percentile, in seconds, then one for each contrast of the percentile."""
-    for one in found.percentiles:
-        load = {**table, "tool": found.tool, "level": found.level.text, "rate": found.rate, "judge": str(one.metric)}
-        load |= {"confidence": found.confidence}
-        for service in one.ordered:
-            figures = {**asdict(one.figures[service]), "missing": None, "at_most": None}
-            yield {"kind": "latency", **load, "service": service, "rounds": found.rounds[service], **figures}
-        for service, why in one.missing.items():
+    for percentile in latency.percentiles:
+        load = {**table, "tool": latency.tool, "level": latency.level.text, "rate": latency.rate}
+        load |= {"judge": str(percentile.metric), "confidence": latency.confidence}
+        for service in percentile.ordered:
+            figures = {**asdict(percentile.figures[service]), "missing": None, "at_most": None}
+            yield {"kind": "latency", **load, "service": service, "rounds": latency.rounds[service], **figures}
+        for service, why in percentile.missing.items():
             none: dict[str, Any] = dict.fromkeys(("mean", "low", "high"))
-            none |= {"rounds": found.rounds.get(service, 0), "missing": why, "at_most": one.at_most.get(service)}
+            at_most = percentile.at_most.get(service)
+            none |= {"rounds": latency.rounds.get(service, 0), "missing": why, "at_most": at_most}
             yield {"kind": "latency", **load, "service": service, **none}
-        for contrast in one.contrasts:
+        for contrast in percentile.contrasts:
             yield {"kind": "latency-contrast", **load, **asdict(contrast)}

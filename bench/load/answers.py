@@ -63,12 +63,12 @@ def ask(task: Task, body: int | None = None) -> Answer:
         done = run_joined([*words, load.url], () if body is None else (body,))
     except OSError as error:
         return Answer(SILENT, "", f"curl: {error.strerror}")
-    told = done.stdout.decode(errors="replace").rstrip("\n")
-    said = _TOLD.match(told.rpartition("\n")[2])
+    output = done.stdout.decode(errors="replace").rstrip("\n")
+    said = _TOLD.match(output.rpartition("\n")[2])
     if not said:
-        return Answer(SILENT, "", told)
+        return Answer(SILENT, "", output)
     # A good status with an incomplete or endless body does not count as a response.
-    return Answer(SILENT if done.returncode else said[1], said[2], told.partition("\n")[0])
+    return Answer(SILENT if done.returncode else said[1], said[2], output.partition("\n")[0])
 
 
 WARM_UP = "hey"
@@ -187,14 +187,14 @@ class OneAnswer(NamedTuple):
     body_s: float
 
 
-def one_answer(one: Measurement, peer: tuple[str, int]) -> OneAnswer | None:
+def one_answer(measurement: Measurement, peer: tuple[str, int]) -> OneAnswer | None:
     """Time one response while no other service is loaded; None if there is no good and complete one within the tools'
     timeout.
     """
     from bench.contract.client import Clock, Deadline  # other verbs do without it, and start faster
 
-    headers = {} if one.body is None else {"Content-Type": "application/json"}
-    timeout_s = one.timeout_s or LONGEST_S
+    headers = {} if measurement.body is None else {"Content-Type": "application/json"}
+    timeout_s = measurement.timeout_s or LONGEST_S
     began = time.monotonic()
     connection = HTTPConnection(*peer, timeout=timeout_s)
     deadline = None
@@ -203,7 +203,7 @@ def one_answer(one: Measurement, peer: tuple[str, int]) -> OneAnswer | None:
         # A socket's own timeout restarts with each byte, and http.client forgets the socket of a response that has no
         # length, hence the timer.
         deadline = Deadline(connection.sock, timeout_s, Clock())
-        connection.request(one.method, one.path, one.body, headers)
+        connection.request(measurement.method, measurement.path, measurement.body, headers)
         response = connection.getresponse()
         headed = time.monotonic()
         left = LONGEST_BODY
@@ -212,7 +212,7 @@ def one_answer(one: Measurement, peer: tuple[str, int]) -> OneAnswer | None:
             if not left:
                 return None
         # An error may come at once where a good response takes its time; `length` is what is missing of the body.
-        if response.length or not one.is_good(response.status):
+        if response.length or not measurement.is_good(response.status):
             return None
     except (OSError, HTTPException, ValueError):
         return None

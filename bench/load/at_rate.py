@@ -40,30 +40,31 @@ def load_at_rate(
     ran: dict[str, tuple[Ran, Facts]] = {}
     slot_s = AROUND_S + (window[0].duration_s or 0.0)
     order, at_most = rng.sample(window, len(window)), max(1, int(MOST_FROZEN_S / slot_s))
-    names = [one.service for one in window if not one.url]
+    names = [measurement.service for measurement in window if not measurement.url]
     for some in (order[first : first + at_most] for first in range(0, len(order), at_most)):
         with freezer.frozen(names) if freezer else nullcontext():
-            for one in some:
-                thawed = freezer.thawed([one.service]) if freezer and not one.url else nullcontext()
-                with suppress(Exception), thawed, step.noted(one.service):
-                    ran[one.id] = _load(one, step.task(one.id), counters, shared)
+            for measurement in some:
+                service = measurement.service
+                thawed = freezer.thawed([service]) if freezer and not measurement.url else nullcontext()
+                with suppress(Exception), thawed, step.noted(service):
+                    ran[measurement.id] = _load(measurement, step.task(measurement.id), counters, shared)
 
-    def save(one: Measurement) -> None:
-        with suppress(Exception), step.noted(one.service):
-            save_load(*ran[one.id])
+    def save(measurement: Measurement) -> None:
+        with suppress(Exception), step.noted(measurement.service):
+            save_load(*ran[measurement.id])
 
-    at_once(save, (one for one in window if one.id in ran))
+    at_once(save, (measurement for measurement in window if measurement.id in ran))
 
 
-def _load(one: Measurement, task: Task, counters: CpuCounters, shared: Sequence[str]) -> tuple[Ran, Facts]:
+def _load(measurement: Measurement, task: Task, counters: CpuCounters, shared: Sequence[str]) -> tuple[Ran, Facts]:
     """Run the load; its facts for tool.json are those of a single turn."""
     task = replace(task, load=pinned(task.load))
     task.folder.mkdir(parents=True, exist_ok=True)
     task.write_body()
     starts = list[tuple[Reading, int]]()
-    ran = run_load(task, lambda: starts.append((counters.read(one.service, *shared), time.monotonic_ns())))
+    ran = run_load(task, lambda: starts.append((counters.read(measurement.service, *shared), time.monotonic_ns())))
     ended, turns = time.monotonic_ns(), Turns()
     for before, began in starts:
-        turns.add((began, ended, ended), before, counters.read(one.service, *shared), cut=False)
-    missing = counters.missing | ({one.service: NO_COUNTERS} if one.url else {})
+        turns.add((began, ended, ended), before, counters.read(measurement.service, *shared), cut=False)
+    missing = counters.missing | ({measurement.service: NO_COUNTERS} if measurement.url else {})
     return ran, {"limits": limits_of(counters), "turns": turns.told(missing)}

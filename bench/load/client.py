@@ -454,18 +454,18 @@ class Client:
     async def _hold(self, kind: str, other: Other, until: asyncio.Event) -> None:
         loop = asyncio.get_running_loop()
         other.opened_ns = time.monotonic_ns()
-        with socket.socket() as one:
-            one.setblocking(False)
+        with socket.socket() as sock:
+            sock.setblocking(False)
             if kind == "read":
                 # Must be set before connecting, because the window is announced to the server then.
-                one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, READ_BUFFER)
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, READ_BUFFER)
             try:
-                await loop.sock_connect(one, (self.asked.host, self.asked.port))
+                await loop.sock_connect(sock, (self.asked.host, self.asked.port))
             except OSError as error:
                 other.how, other.closed_ns = self._not_connected(error).value, time.monotonic_ns()
                 return
             head = self.asked.slow_head or self.asked.head
-            tasks = [loop.create_task(_send_slowly(kind, one, head)), loop.create_task(_read(kind, one, other))]
+            tasks = [loop.create_task(_send_slowly(kind, sock, head)), loop.create_task(_read(kind, sock, other))]
             waiter = loop.create_task(until.wait())
             await asyncio.wait((tasks[1], waiter), return_when=asyncio.FIRST_COMPLETED)
             for task in (*tasks, waiter):
@@ -480,18 +480,18 @@ async def _decided(request: Request) -> None:
         await asyncio.sleep(0.002)
 
 
-async def _read(kind: str, one: socket.socket, other: Other) -> None:
+async def _read(kind: str, sock: socket.socket, other: Other) -> None:
     """Read until the server ends the connection, and record the first status."""
     loop = asyncio.get_running_loop()
     most = READ_BYTES if kind == "read" else 1 << 16
     try:
-        while data := await loop.sock_recv(one, most):
+        while data := await loop.sock_recv(sock, most):
             if data[:5] == b"HTTP/" and data[9:12].isdigit() and not other.status:
                 other.status = int(data[9:12])
             if kind == "read":
                 await asyncio.sleep(1)
                 # A reset discards data that has not been read yet, so look for it explicitly.
-                if reset := one.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
+                if reset := sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
                     raise ConnectionResetError(reset)
         other.how = "eof"
     except OSError:
@@ -499,16 +499,16 @@ async def _read(kind: str, one: socket.socket, other: Other) -> None:
     other.closed_ns = time.monotonic_ns()
 
 
-async def _send_slowly(kind: str, one: socket.socket, head: bytes) -> None:
+async def _send_slowly(kind: str, sock: socket.socket, head: bytes) -> None:
     loop = asyncio.get_running_loop()
     with suppress(OSError):
         if kind in ("idle", "read"):
-            await loop.sock_sendall(one, head)
+            await loop.sock_sendall(sock, head)
         elif kind in ("header", "body"):
             end = head.index(b"\r\n\r\n") + (4 if kind == "body" else 2)
-            await loop.sock_sendall(one, head[:end] if kind == "body" else head[:end] + b"X-Slow: ")
+            await loop.sock_sendall(sock, head[:end] if kind == "body" else head[:end] + b"X-Slow: ")
             for byte in head[end:] if kind == "body" else repeat(ord("a")):
-                await loop.sock_sendall(one, bytes((byte,)))
+                await loop.sock_sendall(sock, bytes((byte,)))
                 await asyncio.sleep(1)
 
 

@@ -40,15 +40,15 @@ def find_cgroups(
 ) -> dict[str, str]:
     """The folder of each service's container, relative to `root`; services that are not found are left out."""
     by_address = {address: service for service in services if (address := resolve(service))}
-    found: dict[str, str] = {}
+    folders: dict[str, str] = {}
     for folder in _containers(root):
         name = _CONTAINER.match(folder.name)
         address = resolve(name[1][:12]) if name else None
         if address in by_address:
-            found[by_address[address]] = str(folder.relative_to(root))
-        if len(found) == len(by_address):
+            folders[by_address[address]] = str(folder.relative_to(root))
+        if len(folders) == len(by_address):
             break
-    return found
+    return folders
 
 
 def _containers(root: Path) -> Iterator[Path]:
@@ -92,7 +92,7 @@ class CpuCounters:
         self,
         folders: Mapping[str, str | FarCounters],
         root: Path | None = None,
-        own: Path = OWN,
+        own_cgroup: Path = OWN,
         stat: Path = STAT,
         server_cpus: Iterable[int] = (),
     ) -> None:
@@ -102,7 +102,9 @@ class CpuCounters:
         self._files = {
             name: _usage_file(root / folder.lstrip("/")) for name, folder in folders.items() if isinstance(folder, str)
         }
-        self._files["loadgen"] = _usage_file(own if (own / "cpu.stat").exists() else own / "cpuacct")
+        self._files["loadgen"] = _usage_file(
+            own_cgroup if (own_cgroup / "cpu.stat").exists() else own_cgroup / "cpuacct"
+        )
         self._all = _files_of_all(root)
         self._root = root
         self._stat = stat
@@ -214,10 +216,10 @@ def _usage_there_ns(folder: Path, cpus: Sequence[int]) -> int | None:
 def _busy_there_ns(stat: Path, cpus: Sequence[int]) -> int | None:
     """The time of these CPUs that was neither idle nor stolen, from /proc/stat, which counts in steps of 10 ms."""
     names = {f"cpu{cpu}" for cpu in cpus}
-    found = [words[1:9] for line in stat.read_text().splitlines() if (words := line.split()) and words[0] in names]
-    if not found or len(found) < len(names) or any(len(ticks) < 8 for ticks in found):
+    cpu_ticks = [words[1:9] for line in stat.read_text().splitlines() if (words := line.split()) and words[0] in names]
+    if not cpu_ticks or len(cpu_ticks) < len(names) or any(len(ticks) < 8 for ticks in cpu_ticks):
         return None
-    return sum(int(ticks[at]) for ticks in found for at in (0, 1, 2, 5, 6)) * 10**9 // TICKS_PER_S
+    return sum(int(ticks[at]) for ticks in cpu_ticks for at in (0, 1, 2, 5, 6)) * 10**9 // TICKS_PER_S
 
 
 def _usage_ns(file: Path) -> int | None:

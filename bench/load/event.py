@@ -98,20 +98,20 @@ def asked_of(task: Task) -> str:
 
 def find_capacity(task: Task) -> Capacity:
     """Measure the service's capacity; nothing else may be loaded meanwhile."""
-    found = Capacity(_capacity(task), task.planned.id)
+    capacity = Capacity(_capacity(task), task.planned.id)
     time.sleep(QUIET_S)
-    return found
+    return capacity
 
 
 def know(task: Task, capacity: Capacity) -> None:
     """Save the service's capacity, the pids of its workers, and the expected body."""
     event = task.event
     facts: dict[str, Any] = {"schema": 1, "connections": PROBE_CONNECTIONS, "seconds": PROBE_S, **asdict(capacity)}
-    found = asyncio.run(_look(_asked(replace(task, load=pinned(task.load)), event, None), event))
-    bodies = {one.body for one in found.log if one.fate is Fate.ANSWERED and one.body is not None}
+    client = asyncio.run(_look(_asked(replace(task, load=pinned(task.load)), event, None), event))
+    bodies = {request.body for request in client.log if request.fate is Fate.ANSWERED and request.body is not None}
     # Bodies that differ between responses, as a user's own app may send, are not compared.
     same = len(bodies) == 1 and not task.planned.requests
-    facts["told"] = sorted({one.worker for one in found.log if one.worker})
+    facts["told"] = sorted({request.worker for request in client.log if request.worker})
     facts["expected"] = base64.b64encode(bodies.pop()).decode() if same else None
     write_file(task.folder / CAPACITY, json.dumps(facts) + "\n")
 
@@ -146,10 +146,10 @@ def run_event(task: Task, beside: int = 0) -> None:
     `beside` is the number of other windows of the event at the same time.
     """
     folder, event = task.folder, task.event
-    found = mapping(as_object(read_bytes(str(folder / CAPACITY)) or b""))
-    if not isinstance(capacity := found.get("rate"), float):
+    capacity_facts = mapping(as_object(read_bytes(str(folder / CAPACITY)) or b""))
+    if not isinstance(capacity := capacity_facts.get("rate"), float):
         raise Failed(TOOL_FAILED, f"{CAPACITY} has no capacity: the load was not prepared")
-    expected = base64.b64decode(found["expected"]) if found.get("expected") else None
+    expected = base64.b64decode(capacity_facts["expected"]) if capacity_facts.get("expected") else None
     asked = _asked(replace(task, load=pinned(task.load)), event, expected)
     rates = [] if event.parts else rates_of(event, capacity)
     facts: dict[str, Any] = {"limits": limits(), "sysctls": sysctls(), "before": counters()}
@@ -157,7 +157,7 @@ def run_event(task: Task, beside: int = 0) -> None:
     with proxied(event, asked, urlsplit(task.load.url).hostname or "", folder) as (asked, proxy):
         time.sleep(task.planned.after_s)
         t0_ns = time.monotonic_ns() + round(SPARE_S * 1e9)
-        client = _client(asked, event, max(WORKERS, len(items(found.get("told")))), rates, t0_ns)
+        client = _client(asked, event, max(WORKERS, len(items(capacity_facts.get("told")))), rates, t0_ns)
         gc.disable()
         start_ns = time.time_ns() + round(SPARE_S * 1e9)
         write_file(folder / BEGUN, f"{t0_ns} {start_ns}\n")
@@ -169,7 +169,7 @@ def run_event(task: Task, beside: int = 0) -> None:
         elif event.idle_most_s:
             asyncio.run(idle_load(client, event, rates[0][0], t0_ns))
         else:
-            known = frozenset(items(found.get("told")))
+            known = frozenset(items(capacity_facts.get("told")))
             asyncio.run(obeying(proxy, asked.head, folder, _load(client, event, rates, t0_ns, folder, known=known)))
         gc.enable()
     facts |= {"after": counters(), "start_ns": start_ns, "end_ns": time.time_ns(), "t0_ns": t0_ns}
@@ -271,11 +271,12 @@ def rows(log: Sequence[Request], t0_ns: int) -> Iterator[Sequence[object]]:
     Times are rounded to microseconds: more digits would double the compressed size without being meaningful.
     """
     yield COLUMNS
-    for one in log:
-        times = (one.due_ns, one.begun_ns, one.sent_ns, one.first_ns, one.end_ns)
+    for request in log:
+        times = (request.due_ns, request.begun_ns, request.sent_ns, request.first_ns, request.end_ns)
         moments = [round(at - t0_ns, -3) if at else "" for at in times]
-        fate = one.fate.value if one.fate else ""
-        yield one.kind, *moments, one.connection, one.nth, fate, one.status, one.worker, int(one.told_close)
+        fate = request.fate.value if request.fate else ""
+        status, close = request.status, int(request.told_close)
+        yield request.kind, *moments, request.connection, request.nth, fate, status, request.worker, close
 
 
 async def _load(

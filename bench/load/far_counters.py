@@ -51,14 +51,14 @@ class FarCounters:
         # Requests are small packets that must leave at once.
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._lines = self._socket.makefile("rb")
-        told = self._answer()
-        self.boot, cpus = str(told.get("boot", "")), told.get("cpus")
+        response = self._answer()
+        self.boot, cpus = str(response.get("boot", "")), response.get("cpus")
         self.cpus = cpus if isinstance(cpus, int) and cpus > 0 else 1
 
     def read(self, names: list[str]) -> tuple[dict[str, int], tuple[int, ...]]:
         """CPU time in ns of the readable containers, and the machine's ticks."""
-        told = self._answer(" ".join(names).encode() + b"\n")
-        cpu_ns, ticks = mapping(told.get("cpu_ns")), tuple(items(told.get("host_ticks")))
+        response = self._answer(" ".join(names).encode() + b"\n")
+        cpu_ns, ticks = mapping(response.get("cpu_ns")), tuple(items(response.get("host_ticks")))
         if len(ticks) != 8 or not all(type(value) is int for value in (*cpu_ns.values(), *ticks)):
             raise UserError(f"{self._host} did not answer like a reader of counters")
         return {str(name): value for name, value in cpu_ns.items()}, ticks
@@ -74,10 +74,10 @@ class FarCounters:
             line = self._lines.readline(LONGEST_LINE)
         except OSError as error:
             raise UserError(f"{self._host} does not answer any more: {error}") from error
-        told = as_object(line) if line.endswith(b"\n") else None
-        if told is None:
+        response = as_object(line) if line.endswith(b"\n") else None
+        if response is None:
             raise UserError(f"{self._host} gave an incomplete answer")
-        return told
+        return response
 
 
 def far_reader(address: str) -> FarCounters:

@@ -69,12 +69,12 @@ def retries_of(run: Path) -> Retries:
     windows: dict[LoadKey, set[tuple[str, str]]] = {table: set() for table in waiting}
     for text in (read_bytes(str(run / "plan.jsonl")) or b"").splitlines():
         line = mapping(json.loads(text))
-        found = windows.get(
+        table_windows = windows.get(
             LoadKey(str(line.get("scenario")), str(line.get("tool")), Level.read(str(line.get("level"))))
         )
-        if found is not None and line.get("mode") == "turns":
-            found.add((str(line.get("unit")), str(line.get("window"))))
-    most = {table: int(RETRIES * len(found)) for table, found in windows.items()}
+        if table_windows is not None and line.get("mode") == "turns":
+            table_windows.add((str(line.get("unit")), str(line.get("window"))))
+    most = {table: int(RETRIES * len(table_windows)) for table, table_windows in windows.items()}
     return Retries(run, noise_limits_of(facts.knobs), most)
 
 
@@ -107,12 +107,12 @@ class WindowLoad:
 
 def windows_of(step: Step) -> list[list[Measurement]]:
     """The measurements of each window of the step, in the order of the plan."""
-    return [*grouped(step.planned.values(), lambda one: (one.load, one.window)).values()]
+    return [*grouped(step.planned.values(), lambda measurement: (measurement.load, measurement.window)).values()]
 
 
 def wait_for_all(step: Step) -> None:
     """Wait for the first good response of all started services at the same time; Failed if there is none at all."""
-    first = {one.service: one for window in windows_of(step) for one in window}
+    first = {measurement.service: measurement for window in windows_of(step) for measurement in window}
     step.of_each(_still(step, first.values()), wait_until_ready)
     if all(map(step.status, first)):
         raise Failed(NO_ANSWER, "no service is left to be loaded")
@@ -120,14 +120,14 @@ def wait_for_all(step: Step) -> None:
 
 def _still(step: Step, window: Iterable[Measurement]) -> list[Measurement]:
     """The measurements whose service has not failed."""
-    return [one for one in window if not step.status(one.service)]
+    return [measurement for measurement in window if not step.status(measurement.service)]
 
 
 def load_windows(step: Step) -> None:
     """Warm up, load and save every window of the step."""
     windows, run = windows_of(step), step.run
     facts = read_run_facts(run)
-    services = {one.service for window in windows for one in window}
+    services = {measurement.service for window in windows for measurement in window}
     counters = CpuCounters(_cgroups(run, services), server_cpus=_server_cpus(facts.knobs.get("SERVER_CPUS", "")))
     retries, freezer = retries_of(run), freezer_of(run)
     workers = whole(facts.workers)
@@ -174,22 +174,22 @@ def _loads(step: Step, measurements: Sequence[Measurement], versions: dict[str, 
 
     `versions` caches the versions of tools.
     """
-    found = []
-    for one in measurements:
+    loads = []
+    for measurement in measurements:
         try:
-            task = step.task(one.id)
+            task = step.task(measurement.id)
             url = urlsplit(task.load.url)
             if (address := address_of(host := url.hostname or "")) is None:
-                step.note(one.service, NO_ANSWER, f"{one.service} no longer has an address")
+                step.note(measurement.service, NO_ANSWER, f"{measurement.service} no longer has an address")
                 continue
             argv = command_of(task.tool, at_address(task.load, host, address)).argv
         except Failed as failure:
-            step.note(one.service, failure.status, f"measure: {failure}")
+            step.note(measurement.service, failure.status, f"measure: {failure}")
             continue
-        if one.tool not in versions:
-            versions[one.tool] = task.tool.version()
-        found.append(WindowLoad(one, versions[one.tool], argv, (address, url.port or 80)))
-    return found
+        if measurement.tool not in versions:
+            versions[measurement.tool] = task.tool.version()
+        loads.append(WindowLoad(measurement, versions[measurement.tool], argv, (address, url.port or 80)))
+    return loads
 
 
 def _load_window(
@@ -208,19 +208,22 @@ def _load_window(
     with ExitStack() as stack:
         runners, slowest_s = [], 0.0
         for load in loads:
-            one, folder = load.planned, run / load.planned.dir
+            measurement, folder = load.planned, run / load.planned.dir
             folder.mkdir(parents=True, exist_ok=True)
-            step.task(one.id).write_body()
-            tool, said = stack.enter_context(HeldTool(load.argv, temporary(folder, OUTPUT))), step.said(one.service)
+            step.task(measurement.id).write_body()
+            tool = stack.enter_context(HeldTool(load.argv, temporary(folder, OUTPUT)))
+            said = step.said(measurement.service)
             # The requests of an own app are a list, whose first one says nothing about the others.
-            asked = None if one.requests else one_answer(one, load.peer)
+            asked = None if measurement.requests else one_answer(measurement, load.peer)
             answer = asked.all_s if asked else said.get("answer")
-            rate = rate_of(one, said.get("warmed"), len(loads))
-            slowest_s = max(slowest_s, (one.connections or 1) / rate if rate else 0.0)
-            quiet = (quiet_s(answer, one.connections or 1), quiet_s(answer, 1))
-            frozen = TOOLS[one.tool].ends_frozen and not one.url
-            rest = max(rest_s(asked), rests_s.get(one.service, 0.0))
-            runners.append(Runner(one.service, tool, load.peer, *quiet, seconds_for(one, rate), frozen, rest))
+            rate = rate_of(measurement, said.get("warmed"), len(loads))
+            slowest_s = max(slowest_s, (measurement.connections or 1) / rate if rate else 0.0)
+            quiet = (quiet_s(answer, measurement.connections or 1), quiet_s(answer, 1))
+            frozen = TOOLS[measurement.tool].ends_frozen and not measurement.url
+            rest = max(rest_s(asked), rests_s.get(measurement.service, 0.0))
+            runners.append(
+                Runner(measurement.service, tool, load.peer, *quiet, seconds_for(measurement, rate), frozen, rest)
+            )
         began, clock = time.time_ns(), time.monotonic_ns()
         turn_s = turn_s_for(first.turn_s or 0.1, slowest_s, len(loads))
         taken = run_window(runners, counters, shared, turn_s=turn_s, rng=rng, freezer=freezer)
@@ -238,16 +241,16 @@ def _load_window(
 
 
 def _facts(
-    one: Measurement, tool: HeldTool, span: Mapping[str, int], turns: Turns, counters: CpuCounters
+    measurement: Measurement, tool: HeldTool, span: Mapping[str, int], turns: Turns, counters: CpuCounters
 ) -> dict[str, Any]:
     """The facts for tool.json about a service's turns."""
     return {
-        "exit_status": _exit_status(tool, one.tool),
+        "exit_status": _exit_status(tool, measurement.tool),
         **span,
         "opened": turns.opened,
         "limits": limits_of(counters),
         "sysctls": {name: value for name, value in sysctls().items() if name != "missing"},
-        "turns": turns.told(counters.missing | ({one.service: NO_COUNTERS} if one.url else {})),
+        "turns": turns.told(counters.missing | ({measurement.service: NO_COUNTERS} if measurement.url else {})),
     }
 
 
@@ -259,19 +262,19 @@ def _exit_status(tool: HeldTool, name: str) -> int | None:
     return status if status >= 0 else 128 - status
 
 
-def rate_of(one: Measurement, warmed: float | None, services: int) -> float | None:
+def rate_of(measurement: Measurement, warmed: float | None, services: int) -> float | None:
     """About how many responses per second the service serves alone; None if it was not warmed up.
 
     `warmed` is the number of responses in the warm-up, when all services shared the CPU. Alone, a service is faster; it
     is assumed to gain half of what an even share of the CPU would imply.
     """
-    return warmed / one.warmup_s * max(1.0, services / 2) if warmed and one.warmup_s else None
+    return warmed / measurement.warmup_s * max(1.0, services / 2) if warmed and measurement.warmup_s else None
 
 
-def seconds_for(one: Measurement, rate: float | None) -> float:
+def seconds_for(measurement: Measurement, rate: float | None) -> float:
     """Seconds of load for enough responses to count, at most `MOST_LONGER` times the planned duration."""
-    planned = one.duration_s or 1.0
-    enough = max(ENOUGH, ENOUGH_PER_CONNECTION * (one.connections or 1))
+    planned = measurement.duration_s or 1.0
+    enough = max(ENOUGH, ENOUGH_PER_CONNECTION * (measurement.connections or 1))
     return min(MOST_LONGER * planned, max(planned, enough / rate)) if rate else planned
 
 
@@ -282,18 +285,18 @@ def turn_s_for(planned: float, slowest_s: float, services: int) -> float:
 
 def _health(step: Step, window: Sequence[Measurement]) -> dict[str, dict[str, Any]]:
     """Whether each service still answers, in the form of tool.json."""
-    found: dict[str, dict[str, Any]] = {}
+    health: dict[str, dict[str, Any]] = {}
 
-    def do(one: Measurement) -> None:
+    def do(measurement: Measurement) -> None:
         error: str | None = None
         try:
-            wait_until_ready(step.task(one.id), lambda _: None, HEALTH_S)
+            wait_until_ready(step.task(measurement.id), lambda _: None, HEALTH_S)
         except Exception as failure:  # any failure only affects its own service
             error = f"measure: {explained(failure)}"
-        found[one.service] = {"status": None if error else 200, "time_s": None, "error": error}
+        health[measurement.service] = {"status": None if error else 200, "time_s": None, "error": error}
 
     at_once(do, window)
-    return found
+    return health
 
 
 def _server_cpus(words: str) -> frozenset[int]:

@@ -33,16 +33,16 @@ def proc() -> Path:
 def counters() -> Facts:
     """The current counters; `missing` has the reason for each that cannot be read."""
     root = Path(os.environ.get("CGROUP_ROOT") or "/sys/fs/cgroup")
-    own: Facts = {}
+    loadgen: Facts = {}
     missing: Facts = {}
     for name in VERSION_2 if (root / "cgroup.controllers").exists() else VERSION_1:
-        _add(own, missing, name.rpartition("/")[2], root / name)
-    found: Facts = {"loadgen": own} if own else {}
+        _add(loadgen, missing, name.rpartition("/")[2], root / name)
+    facts: Facts = {"loadgen": loadgen} if loadgen else {}
     absent: Facts = {"loadgen": missing} if missing else {}
-    _add(found, absent, "pressure_cpu", proc() / "pressure/cpu")
-    found |= {"missing": absent} if absent else {}
+    _add(facts, absent, "pressure_cpu", proc() / "pressure/cpu")
+    facts |= {"missing": absent} if absent else {}
     lines = (proc() / "stat").read_text().splitlines()
-    return found | {"proc_stat": lines[0].strip(), "proc_stat_own": "\n".join(_own_cpus(lines))}
+    return facts | {"proc_stat": lines[0].strip(), "proc_stat_own": "\n".join(_own_cpus(lines))}
 
 
 def limits() -> Facts:
@@ -57,11 +57,11 @@ def limits() -> Facts:
 
 def sysctls() -> Facts:
     """The network settings of the load generator; `missing` has the reason for each that cannot be read."""
-    found: Facts = {}
+    facts: Facts = {}
     missing: Facts = {}
     for name in SYSCTLS:
-        _add(found, missing, name, proc() / "sys" / name.replace(".", "/"))
-    return found | ({"missing": missing} if missing else {})
+        _add(facts, missing, name, proc() / "sys" / name.replace(".", "/"))
+    return facts | ({"missing": missing} if missing else {})
 
 
 def ports_waiting() -> int:
@@ -71,14 +71,14 @@ def ports_waiting() -> int:
     return int(words[words.index("tw") + 1]) if "tw" in words else 0
 
 
-def _add(found: Facts, missing: Facts, name: str, file: Path) -> None:
-    """Add a file's text to `found`, or the reason why there is none to `missing`."""
+def _add(facts: Facts, missing: Facts, name: str, file: Path) -> None:
+    """Add a file's text to `facts`, or the reason why there is none to `missing`."""
     try:
         text = file.read_bytes().partition(b"\0")[0].decode(errors="replace")
     except OSError:
         text = ""
     if text:
-        found[name] = text.removesuffix("\n")
+        facts[name] = text.removesuffix("\n")
     else:
         missing[name] = f"cannot read {file}"
 

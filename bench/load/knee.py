@@ -93,13 +93,13 @@ def _searches(raw: Path, cells: str) -> Iterator[tuple[Path, SavedKnee]]:
 
 def slowest_knee(raw: Path, scenario: str, limit_s: float) -> tuple[str, str, int]:
     """(round, service, knee) of the lowest knee in a run's raw files; UserError if none was found."""
-    found: dict[str, tuple[str, str, int]] = {}
+    knees: dict[str, tuple[str, str, int]] = {}
     for path, knee in _searches(raw, f"{scenario}/vegeta-{knee_level(limit_s)}/w1/*"):
         service = path.parts[-2]
-        found.setdefault(service, (path.parts[-7], service, knee.rate))
-    if not found:
+        knees.setdefault(service, (path.parts[-7], service, knee.rate))
+    if not knees:
         raise UserError(f"this level is a share of a knee, but none of {scenario} was found in this run")
-    return min(found.values(), key=lambda knee: knee[2])
+    return min(knees.values(), key=lambda knee: knee[2])
 
 
 KNEE_JSON, TRIALS = "knee.json", "trials"

@@ -75,7 +75,7 @@ def _capacity(run: Path, task: Task) -> Capacity:
     before = mapping(known.get(asked))
     if isinstance(rate := before.get("rate"), float) and task.event.most_rate is not None:
         return Capacity(rate, str(before.get("of")))
-    found = find_capacity(task)
+    capacity = find_capacity(task)
     file.parent.mkdir(parents=True, exist_ok=True)
-    write_file(file, json.dumps({**known, asked: {"rate": found.rate, "of": found.of}}) + "\n")
-    return found
+    write_file(file, json.dumps({**known, asked: {"rate": capacity.rate, "of": capacity.of}}) + "\n")
+    return capacity

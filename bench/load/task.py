@@ -224,10 +224,10 @@ class Step:
     def of_each(self, measurements: Iterable[Measurement], act: Callable[[Task, Say], object]) -> None:
         """Call `act` for all of them at the same time; keep the output and the exit status for each service."""
 
-        def do(one: Measurement) -> None:
+        def do(measurement: Measurement) -> None:
             # A failure only affects its own service.
-            with suppress(Exception), self.noted(one.container) as say:
-                act(self.task(one.id), say)
+            with suppress(Exception), self.noted(measurement.container) as say:
+                act(self.task(measurement.id), say)
 
         at_once(do, measurements)
 
@@ -244,7 +244,7 @@ def read_step(folder: str) -> Step:
         planned = read_as(tuple[Measurement, ...], step.get("planned"), "planned")
     except ValueError as problem:
         raise Failed(WRONG_USAGE, f"{file}: {problem}; start a new run") from None
-    measurements = {one.id: one for one in planned}
+    measurements = {measurement.id: measurement for measurement in planned}
     return Step(Path(folder), measurements, mapping(step.get("addresses")), step.get("knee_ceiling"))
 
 

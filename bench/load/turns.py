@@ -274,11 +274,11 @@ def _take_last_turn(runner: Runner, turns: Turns, turn_s: float, watch: _Watch) 
     began = watch.clock()
     runner.tool.resume()
     time.sleep(turn_s)
-    told = watch.clock()
+    interrupted = watch.clock()
     runner.tool.interrupt()
     runner.tool.end()
     ended = watch.clock()
-    turns.add((began, told, ended), before, watch.read(runner.service), moved=(moved, traffic()))
+    turns.add((began, interrupted, ended), before, watch.read(runner.service), moved=(moved, traffic()))
     turns.end = INTERRUPTED
     _settle(runner, watch.counters, ended, watch.clock)
 
@@ -306,13 +306,14 @@ def _drain(
     (gunicorn's sync) does not answer others until the tool has sent a request on this one, or has closed it.
     """
     (last_change, give_up), seen, worked = times_ns, -1, counters.cpu_ns(runner.service)
-    while (found := connections_to(runner.peer)).waiting:
+    while (connections := connections_to(runner.peer)).waiting:
         now, used = clock(), counters.cpu_ns(runner.service)
-        if found.waiting != seen or used - worked > _IDLE_CPU_NS + _IDLE_SHARE * (now - last_change):
-            last_change, seen, worked = now, found.waiting, used
+        if connections.waiting != seen or used - worked > _IDLE_CPU_NS + _IDLE_SHARE * (now - last_change):
+            last_change, seen, worked = now, connections.waiting, used
         if now > give_up:
             return now, True
-        if now - last_change > (runner.one_quiet_s if found.unasked or found.unclosed else runner.quiet_s) * 1e9:
+        quiet_s = runner.one_quiet_s if connections.unasked or connections.unclosed else runner.quiet_s
+        if now - last_change > quiet_s * 1e9:
             return last_change, False
         time.sleep(_POLL_S)
     return clock(), False

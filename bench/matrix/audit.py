@@ -42,11 +42,11 @@ class Audit:
 
 def pins(locks: Collection[Path]) -> dict[Pin, list[Path]]:
     """Every pin with the locks that contain it."""
-    found: dict[Pin, list[Path]] = {}
+    by_pin: dict[Pin, list[Path]] = {}
     for lock in sorted(locks):
         for pin in pins_in(lock):
-            found.setdefault(pin, []).append(lock)
-    return found
+            by_pin.setdefault(pin, []).append(lock)
+    return by_pin
 
 
 def audit(wanted: Collection[Pin]) -> Audit | str:
@@ -62,12 +62,12 @@ def audit(wanted: Collection[Pin]) -> Audit | str:
         except (ValueError, KeyError, TypeError):
             return (done.stderr.strip().splitlines() or [f"pip-audit ended with status {done.returncode}"])[-1]
     known = {(one["name"], one["version"]): one for one in dependencies if "skip_reason" not in one}
-    found = [
+    vulnerabilities = [
         Vulnerability(pin, (fault["id"], *fault.get("aliases", ())), tuple(fault.get("fix_versions", ())))
         for pin, one in sorted(known.items())
         for fault in one.get("vulns", ())
     ]
-    return Audit(tuple(found), len(wanted), tuple(sorted(pin for pin in wanted if pin not in known)))
+    return Audit(tuple(vulnerabilities), len(wanted), tuple(sorted(pin for pin in wanted if pin not in known)))
 
 
 def _groups(wanted: Collection[Pin]) -> Iterator[list[Pin]]:

@@ -12,6 +12,9 @@ from bench.matrix.packages import normalised, pins_in
 
 SERVICES = Path("services")
 INTERFACES = {"wsgi": "WSGI", "asgi": "ASGI", "rsgi": "RSGI"}
+NO_LIMIT = "connections"
+"""The note on a server without a limit of its own: as many requests as there are connections."""
+STALL = "known defect: waits up to 40 ms for a delayed TCP acknowledgement"
 HEAD = """# Catalogue
 
 <!-- from the matrix (services/matrix.toml), by scripts/generate.sh: do not edit -->
@@ -26,20 +29,24 @@ def catalogue_file(matrix: Matrix) -> str:
     counts = ", ".join(f"{sum(s.base == base for s in offered)} on {base}" for base in matrix.bases)
     parts = [
         f"{len(dict.fromkeys(s.stack for s in offered))} stacks, {len(offered)} services: {counts}. "
-        f"The versions below are those for Python {matrix.default_python}.",
+        "[alpine.md](alpine.md) says what was tested there."
+        f" The versions below are for Python {matrix.default_python}.",
         "## Servers",
-        "Default: what one worker handles at once without this project's flags (`connections`: without a limit)."
-        " Changes: what this project adds to it or sets otherwise, and known defects; accept queue, workers and lack"
-        " of an access log are alike for all. Widely used: the deployment guide that names it. Variants and development"
-        " servers are measured only if named.",
-        _table(("server", "hosts", "worker model", "version", "default", "changes", "widely used"), _servers(matrix)),
+        "A server's name leads to its `server.toml`, with its defaults, how it reloads, and the pages of its"
+        " documentation that say so. Variants and development servers are measured only if named.",
+        "- **At once:** how many requests one worker handles at the same time, without this project's flags.\n"
+        "- **Changes:** what this project adds to it or sets otherwise, and known defects. Workers, accept queue and"
+        " lack of an access log are the same for all.\n"
+        "- **Widely used,** because a deployment guide of Django, Flask or FastAPI names them, or that of their own"
+        f" framework: {', '.join(f'`{s.name}`' for s in matrix.servers.values() if s.notes and s.notes.documented)}.",
+        _table(("server", "hosts", "worker model", "version", "at once", "changes"), _servers(matrix)),
         "## Frameworks",
         _table(("framework", "needs", "version", "does not offer"), _frameworks(matrix)),
         "## Pythons",
         _table(("Python", *(f"services on {base}" for base in matrix.bases)), _pythons(matrix)),
         "## Skipped",
         "Combinations that are legal but do not work, with the number of services in parentheses.",
-        _table(("services", "cause"), _skips(matrix)),
+        "\n".join(_skips(matrix)),
     ]
     return f"{HEAD}\n" + "\n\n".join(parts) + "\n"
 
@@ -49,19 +56,22 @@ def versions(matrix: Matrix, kind: str, name: str) -> str:
     asked = (SERVICES / f"{kind}s" / name / "requirements.txt").read_text(encoding="utf-8")
     lock = SERVICES / "locks" / python_label(matrix.default_python) / f"{kind}-{name}.txt"
     pins = dict(pins_in(lock))
-    keys = map(normalised, re.findall(r"^([A-Za-z0-9][A-Za-z0-9._-]*)", asked, re.MULTILINE))
+    # Once each: some have a line for each of several Pythons.
+    keys = dict.fromkeys(map(normalised, re.findall(r"^([A-Za-z0-9][A-Za-z0-9._-]*)", asked, re.MULTILINE)))
     return ", ".join(f"{key} {pins[key]}" for key in keys if key in pins)
 
 
 def _servers(matrix: Matrix) -> Iterator[Sequence[str]]:
     for server in matrix.servers.values():
-        own = versions(matrix, "server", server.name)
+        server_versions = versions(matrix, "server", server.name)
         hosts = ", ".join(INTERFACES.get(i, f"{i} apps") for i in server.serves)
-        model = f"{server.model}; development server: {server.development}" if server.development else server.model
-        version, notes = own or versions(matrix, "framework", server.name), server.notes or Notes("", "")
-        default = f"{notes.default} ({notes.source})" if notes.default else ""
-        changes = "; ".join(filter(None, (notes.adds, notes.sets, notes.stall, notes.stall_of_several)))
-        yield f"`{server.name}`", hosts, model, version, default, changes, notes.documented
+        model = f"{server.model}; development server" if server.development else server.model
+        version, notes = server_versions or versions(matrix, "framework", server.name), server.notes or Notes("", "")
+        at_once = "no limit" if notes.default == NO_LIMIT else notes.default
+        defects = (STALL if notes.stall else "", f"{STALL} with several workers" if notes.stall_of_several else "")
+        changes = "; ".join(filter(None, (notes.adds, notes.sets, *defects)))
+        link = f"[`{server.name}`](../{SERVICES}/servers/{server.name}/server.toml)"
+        yield link, hosts, model, version, at_once, changes
 
 
 def _frameworks(matrix: Matrix) -> Iterator[Sequence[str]]:
@@ -69,7 +79,8 @@ def _frameworks(matrix: Matrix) -> Iterator[Sequence[str]]:
         most = " and ".join(filter(None, ("all but the basic routes", ", ".join(framework.offers))))
         lacks = "; ".join(f"{most if route == '*' else route}: {why}" for route, why in framework.lacks.items())
         needs = " or ".join(INTERFACES.get(i, f"`{i}`") for i in framework.interfaces)
-        yield f"`{framework.name}`", needs, versions(matrix, "framework", framework.name) or "(no framework)", lacks
+        link = f"[`{framework.name}`](../{SERVICES}/frameworks/{framework.name})"
+        yield link, needs, versions(matrix, "framework", framework.name) or "(no framework)", lacks
 
 
 def _pythons(matrix: Matrix) -> Iterator[Sequence[str]]:
@@ -78,10 +89,10 @@ def _pythons(matrix: Matrix) -> Iterator[Sequence[str]]:
         yield python, *(str(sum(s.base == base for s in here)) for base in matrix.bases)
 
 
-def _skips(matrix: Matrix) -> Iterator[Sequence[str]]:
+def _skips(matrix: Matrix) -> Iterator[str]:
     for skip in matrix.skips:
         held = sum(skip.holds(s.name, s.server) for s in matrix.services)
-        yield f"`{skip.service}`{f', {skip.style}' if skip.style else ''} ({held})", skip.cause
+        yield f"- `{skip.service}`{f', {skip.style}' if skip.style else ''} ({held}): {skip.cause}"
 
 
 def _table(names: Sequence[str], rows: Iterator[Sequence[str]]) -> str:

@@ -24,8 +24,8 @@ CPU_DEFAULTS = {"SERVER_CPUS": "0", "LOADGEN_CPUS": "1", "DATABASE_CPUS": "1"}
 
 def compose_file(matrix: Matrix) -> str:
     """services/compose.yml: every service that is not skipped, in the profile `matrix`, plus those of `bench_file`."""
-    own = {service.name for _, service, chosen in _quick_services(matrix) if not chosen}
-    parts = [_service(s.name, s, matrix, profile=True) for s in matrix.services if not s.skip and s.name not in own]
+    quick = {service.name for _, service, chosen in _quick_services(matrix) if not chosen}
+    parts = [_service(s.name, s, matrix, profile=True) for s in matrix.services if not s.skip and s.name not in quick]
     return "".join([HEADER, "services:\n", *parts, _bench_services(matrix)])
 
 
@@ -39,11 +39,11 @@ def run_services(matrix: Matrix, services: Iterable[Service], *, locks: str = ""
 
     `locks`: the folder with the locks of a user's own app; each Python has a subfolder.
     """
-    own = {service.name for _, service, chosen in _quick_services(matrix) if not chosen}
+    quick = {service.name for _, service, chosen in _quick_services(matrix) if not chosen}
     chosen = list(services)
     plain = {s.built_as: replace(s, name=s.built_as, settings=NO_SETTINGS, plain=None) for s in chosen}
     body = "".join(
-        _service(name, s, matrix, folder="services/", locks=locks) for name, s in plain.items() if name not in own
+        _service(name, s, matrix, folder="services/", locks=locks) for name, s in plain.items() if name not in quick
     )
     body += "".join(_varied(s) for s in chosen if s.settings)
     body += f"volumes: {{{CHANGES}: {{}}}}\n" if any(s.framework.own for s in chosen) else ""
@@ -69,10 +69,10 @@ def _quick_services(matrix: Matrix) -> Iterable[tuple[str, Service, bool]]:
         )
 
 
-def _image_reference(image: str, own: str) -> str:
-    """A base image's name as a Compose variable; `own` is the setting that overrides it for one base, or empty."""
+def _image_reference(image: str, setting: str) -> str:
+    """A base image's name as a Compose variable; `setting` overrides it for one base, or is empty."""
     prefix = f"${{LOCAL_{image.upper()}_IMAGE:-${{{image.upper()}_IMAGE:-{image}}}}}"
-    return f"${{{own}:-{prefix}}}" if own else prefix
+    return f"${{{setting}:-{prefix}}}" if setting else prefix
 
 
 def _service(
@@ -170,10 +170,10 @@ def _varied(service: Service) -> str:
 
 def _on_top(service: Service, locks: str) -> list[str]:
     """The build options that add packages' wheels or a user's own app to the service's image."""
-    own = service.framework.own
-    if own is not None:
-        lock = f"{locks}{own.lock_suffix}/{python_label(service.python)}"
-        contexts = {"app-source": own.source.replace("$", "$$"), "app-locks": lock}
+    app = service.framework.own
+    if app is not None:
+        lock = f"{locks}{app.lock_suffix}/{python_label(service.python)}"
+        contexts = {"app-source": app.source.replace("$", "$$"), "app-locks": lock}
         return ["      target: own-app", f"      additional_contexts: {json.dumps(contexts)}"]
     if service.wheel:
         return [

@@ -110,10 +110,10 @@ def _refusals(script: str, words: Sequence[str]) -> Iterator[str]:
         full = SHORT.get(program, {}).get(flag, flag)
         # Some parsers take any unambiguous beginning of a flag.
         ours = {one for one in (*knobs, *NEEDED.get(program, ())) if one.startswith(full)}
-        for one in sorted(ours)[:1] if full.startswith("--") else ():
-            knob = knobs.get(one, "PORT")
+        for harness_flag in sorted(ours)[:1] if full.startswith("--") else ():
+            knob = knobs.get(harness_flag, "PORT")
             yield (
-                f"the harness needs {one} as its start has it"
+                f"the harness needs {harness_flag} as its start has it"
                 if knob == "PORT"
-                else f"{one} is what {knob} sets: use --vary {knob}=..."
+                else f"{harness_flag} is what {knob} sets: use --vary {knob}=..."
             )

@@ -73,14 +73,14 @@ class Knob:
 
 def parse_knob(text: str) -> Knob:
     """The knob of an option such as `THREADS=2,4,16`; UserError if the name or a value is not allowed."""
-    name, mark, rest = text.partition("=")
+    name, mark, values_text = text.partition("=")
     if not mark or not re.fullmatch(r"[A-Z][A-Z0-9_]{0,40}", name, re.ASCII):
         raise UserError(f"--vary {text!r} is not NAME=VALUE,VALUE, such as THREADS=2,4,16")
     if name in AS_FLAGS:
         raise UserError(f"--vary {name}: use --flags 'SERVER: FLAGS', such as 'gunicorn-*: --preload'")
     if name in FIXED or name.startswith("DATABASE_"):
         raise UserError(f"--vary {name}: the harness needs its value")
-    values = tuple(rest.split(","))
+    values = tuple(values_text.split(","))
     pattern, allowed = ALLOWED.get(name, WORD)
     for value in values:
         if not value:

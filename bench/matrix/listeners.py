@@ -60,8 +60,8 @@ def load_listeners(path: Path = LISTENERS) -> dict[str, OwnBind]:
 def parse_listeners(text: str) -> dict[str, OwnBind]:
     """The table in `text`; KeyError, TypeError or ValueError if a key is missing or a value is wrong."""
     data = tomllib.loads(text)
-    every = _differs(data["every"])
-    return {name: _own_bind(one, every) for name, one in data["servers"].items()}
+    shared = _differs(data["every"])
+    return {name: _own_bind(one, shared) for name, one in data["servers"].items()}
 
 
 def with_own(text: str, read: Mapping[str, Mapping[str, int]]) -> str:
@@ -75,20 +75,20 @@ def with_own(text: str, read: Mapping[str, Mapping[str, int]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _own_bind(one: Mapping[str, Any], every: Mapping[str, Differs]) -> OwnBind:
-    own = one["own"]
-    if not isinstance(one["start"], str) or not all(type(value) is int for value in own.values()):
+def _own_bind(table: Mapping[str, Any], shared: Mapping[str, Differs]) -> OwnBind:
+    options = table["own"]
+    if not isinstance(table["start"], str) or not all(type(value) is int for value in options.values()):
         raise ValueError("a server needs `start`, a command, and `own`, a number for each option")
-    differs = {name: value for name, value in every.items() if name in own} | _differs(one.get("ours", {}))
-    unknown = sorted(differs.keys() - own.keys())
-    if unknown and own:
+    differs = {name: value for name, value in shared.items() if name in options} | _differs(table.get("ours", {}))
+    unknown = sorted(differs.keys() - options.keys())
+    if unknown and options:
         raise ValueError(f"no option is called {', '.join(unknown)}")
-    return OwnBind(one["start"], own, differs)
+    return OwnBind(table["start"], options, differs)
 
 
 def _differs(table: Mapping[str, Any]) -> dict[str, Differs]:
-    found = {name: Differs(value["is"], value["why"], value.get("several", False)) for name, value in table.items()}
-    for name, value in found.items():
+    differs = {name: Differs(value["is"], value["why"], value.get("several", False)) for name, value in table.items()}
+    for name, value in differs.items():
         if not isinstance(value.is_, (int, str)) or not value.why.strip():
             raise ValueError(f"{name} needs `is`, a number or a setting, and `why`, the reason")
-    return found
+    return differs

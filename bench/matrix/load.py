@@ -148,11 +148,11 @@ def _read(path: Path) -> dict[str, Any]:
 
 def merged(base: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
     """Both, merged table by table; of any other value, `other`'s counts."""
-    found = dict(base)
+    combined = dict(base)
     for key, value in other.items():
-        both = isinstance(value, dict) and isinstance(found.get(key), dict)
-        found[key] = merged(found[key], value) if both else value
-    return found
+        both = isinstance(value, dict) and isinstance(combined.get(key), dict)
+        combined[key] = merged(combined[key], value) if both else value
+    return combined
 
 
 def parse_matrix(data: Mapping[str, Any]) -> Matrix:
@@ -222,10 +222,10 @@ def _server(name: str, value: Any, tables: Tables) -> Server:
 def _earlier_facts(server: str, tables: Tables) -> dict[str, Any]:
     """Notes and defaults from tables of their own, as before server.toml; the first default that matches applies."""
     defaults = {
-        kind: Default(one.value, one.source)
+        kind: Default(default.value, default.source)
         for kind, shared in tables.server_defaults.items()
-        for one in reversed(shared)
-        if any(fnmatch.fnmatchcase(server, pattern) for pattern in one.servers)
+        for default in reversed(shared)
+        if any(fnmatch.fnmatchcase(server, pattern) for pattern in default.servers)
     }
     notes = {"notes": tables.notes[server]} if server in tables.notes else {}
     return notes | ({"defaults": defaults} if defaults else {})

@@ -57,10 +57,10 @@ def needs(matrix: Matrix, python: str) -> tuple[list[str], list[str], list[str]]
         for package in preset.packages
         if any(s.stack in preset.stacks and not with_package(matrix, s, package).skip for s in services)
     }
-    own = [f.folder for f in matrix.selftests.values()] if python == matrix.default_python else []
+    selftests = [f.folder for f in matrix.selftests.values()] if python == matrix.default_python else []
     return (
         sorted({s.server.name for s in services}),
-        sorted({s.framework.name for s in services} | set(own)),
+        sorted({s.framework.name for s in services} | set(selftests)),
         sorted(packages),
     )
 
@@ -161,11 +161,11 @@ def musl_answers(folder: Path, python: str, kept: Path) -> str:
     return musl_text({pin: known[pin] for pin in pins})
 
 
-def musl_text(found: Mapping[str, str]) -> str:
+def musl_text(answers: Mapping[str, str]) -> str:
     """The text of musl.txt for these answers."""
-    names = sorted({pin.partition("==")[0] for pin, answer in found.items() if answer != "wheel"})
+    names = sorted({pin.partition("==")[0] for pin, answer in answers.items() if answer != "wheel"})
     options = "".join(f"--no-binary {name}\n" for name in names)
-    return MUSL_HEADER + options + "".join(f"# {pin}: {answer}\n" for pin, answer in found.items())
+    return MUSL_HEADER + options + "".join(f"# {pin}: {answer}\n" for pin, answer in answers.items())
 
 
 def _without_wheel(pins: Sequence[str], python: str) -> Iterable[str]:

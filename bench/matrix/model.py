@@ -305,10 +305,10 @@ def python_label(python: str) -> str:
 
 def python_image(python: str) -> tuple[str, str]:
     """(official image, version) of a Python: ("python", "3.13"), ("pypy", "3.11"); ValueError for anything else."""
-    found = PYTHON.match(python)
-    if not found:
+    match = PYTHON.match(python)
+    if not match:
         raise ValueError(f"Python '{python}' must be 3.X or pypy3.X")
-    return found[1] or "python", found[2]
+    return match[1] or "python", match[2]
 
 
 def suffix(python: str, base: str) -> str:

@@ -58,11 +58,11 @@ def locked(root: Path = LOCKS) -> Locked:
 
     def of(service: Service) -> Mapping[str, str]:
         server, framework = service.server, service.framework
-        found: dict[str, str] = {}
+        packages: dict[str, str] = {}
         # In the order of installation: later ones win.
         for name in (f"common-{server.style}", f"framework-{framework.folder}", f"server-{server.name}"):
-            found.update(read(root / python_label(service.python) / f"{name}.txt"))
-        return found
+            packages.update(read(root / python_label(service.python) / f"{name}.txt"))
+        return packages
 
     return of
 
@@ -77,16 +77,16 @@ class Pins:
 
 def pins_of(service: Service, own_locks: Path | None = None, root: Path = LOCKS) -> Pins:
     """The packages that a service's image is built with; `own_locks`: the folder with the locks of a user's own app."""
-    label, found = python_label(service.python), dict(locked(root)(service))
+    label, versions = python_label(service.python), dict(locked(root)(service))
     # PyPy ships packages itself, and its locks have markers.
     whole = python_image(service.python)[0] != "pypy"
     if service.package:
         path = root / label / f"package-{service.package}.txt"
         whole &= path.exists()
-        found.update(pins_in(path))
+        versions.update(pins_in(path))
     if own_locks:
-        found.update(pins_in(own_locks / label / "requirements.txt"))
-    return Pins(found | {normalised(name): version for name, version in versions_in(service.package)}, whole)
+        versions.update(pins_in(own_locks / label / "requirements.txt"))
+    return Pins(versions | {normalised(name): version for name, version in versions_in(service.package)}, whole)
 
 
 def versions_in(package: str | None) -> list[tuple[str, str]]:
@@ -255,8 +255,8 @@ def wheels_of(items: Path, out: Path, labels: Sequence[str]) -> Wheels:
     made = {
         label: tuple(_named(one, *known.get(one.asked, ("", ""))) for one in found) for label, found in made.items()
     }
-    for number, one in enumerate(asked):
-        _check_there(one, [[wheel for wheel in found if wheel.asked == number] for found in made.values()])
+    for number, package in enumerate(asked):
+        _check_there(package, [[wheel for wheel in found if wheel.asked == number] for found in made.values()])
     for found in made.values():
         _check_equal(asked, found)
     wheels = Wheels(asked, made)

@@ -69,10 +69,10 @@ def read_settings(
     environ: Mapping[str, str], root: Path = Path(), then: Mapping[str, str] | None = None
 ) -> dict[str, str]:
     """The value of every setting; UserError for a value that is not allowed. `then` overrides values of .env."""
-    local, own = read_env(root / "services/.env"), read_env(root / ".env") | dict(then or {})
+    local, dotenv = read_env(root / "services/.env"), read_env(root / ".env") | dict(then or {})
     settings = {}
     for name, (pattern, allowed) in SETTINGS.items():
-        value = environ.get(name) or own.get(name, "")
+        value = environ.get(name) or dotenv.get(name, "")
         if not re.fullmatch(pattern, value, re.ASCII):
             raise UserError(f"{name}={value!r} is not {allowed}; fix it in .env or the environment")
         settings[name] = local.get(f"LOCAL_{name}", value)

@@ -31,10 +31,10 @@ def start_words(script: str, environment: Mapping[str, str], flags: Sequence[str
         return ["python3", START]
 
     def value(name: str) -> str:
-        found = environment.get(name, "")
-        if not _PLAIN.fullmatch(found):
-            raise UserError(f"{name}={found!r} is not one word")
-        return found
+        word = environment.get(name, "")
+        if not _PLAIN.fullmatch(word):
+            raise UserError(f"{name}={word!r} is not one word")
+        return word
 
     def optional(part: re.Match[str]) -> str:
         name, how, words = part.groups()

@@ -131,12 +131,14 @@ def _refused(target: str, answer: Answer) -> Unusable:
 def without_origin(answer: Answer, origin: str) -> Answer:
     """The response of the service at `origin` as any other would give it: a redirect to itself leads to a path."""
     url = urlsplit(origin)
-    own = re.compile(rf"\A(https?)://{re.escape(url.hostname or '')}(:[0-9]+)?(?=[/?#]|\Z)")
+    pattern = re.compile(rf"\A(https?)://{re.escape(url.hostname or '')}(:[0-9]+)?(?=[/?#]|\Z)")
 
-    def path(found: re.Match[str]) -> str:
-        return "" if found[1] == url.scheme else f"{found[1]}://localhost"
+    def path(match: re.Match[str]) -> str:
+        return "" if match[1] == url.scheme else f"{match[1]}://localhost"
 
-    headers = ((name, own.sub(path, value) if name.lower() == "location" else value) for name, value in answer.headers)
+    headers = (
+        (name, pattern.sub(path, value) if name.lower() == "location" else value) for name, value in answer.headers
+    )
     return replace(answer, headers=tuple(headers))
 
 
@@ -230,10 +232,10 @@ def as_json(rights: Sequence[Right], server: str) -> str:
 def from_json(text: str) -> tuple[tuple[Right, ...], str]:
     """The expected responses in answers.json, and the service on which they were recorded."""
     try:
-        found = read_as(Recorded, json.loads(text))
+        recorded = read_as(Recorded, json.loads(text))
     except ValueError:
         raise UserError("the recorded answers are of another version of this project: start a new run") from None
-    return found.answers, found.service
+    return recorded.answers, recorded.service
 
 
 def _shown(text: str) -> str:

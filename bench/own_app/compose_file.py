@@ -64,14 +64,14 @@ def own_services(resolved: Mapping[str, Any]) -> dict[str, Any]:
     if faults:
         to_name = "name the services that the app needs: --compose FILE:NAME,NAME"
         raise UserError(f"--compose: {'; '.join(faults)}; remove that, or {to_name}")
-    found: dict[str, Any] = {"services": {PREFIX + name: _hardened(name, one) for name, one in services.items()}}
+    compose: dict[str, Any] = {"services": {PREFIX + name: _hardened(name, one) for name, one in services.items()}}
     for kind in ("secrets", "configs", "volumes"):
         if resolved.get(kind):
             # Without fixed names, so that two runs never share a volume.
-            found[kind] = {
+            compose[kind] = {
                 name: {k: v for k, v in (one or {}).items() if k != "name"} for name, one in resolved[kind].items()
             }
-    return found
+    return compose
 
 
 def left_out(resolved: Mapping[str, Any]) -> list[str]:

@@ -75,10 +75,10 @@ def describe(given: Given, matrix: Matrix) -> tuple[OwnApp, str]:
 
     The interface is empty if the source does not show it: the app has to be imported.
     """
-    found = _APP.match(given.app)
-    if not found:
+    match = _APP.match(given.app)
+    if not match:
         raise UserError(f"--app: '{given.app}' is not MODULE:CALLABLE, such as main:app, or shop.main:create_app()")
-    module, name = found[1], found[2]
+    module, name = match[1], match[2]
     if module_file(given.source, module) is None and not given.installed:
         raise UserError(f"{given.folder} has no module '{module}'; it has: {_modules(given.source)}")
     pythons = select(given.pythons or (matrix.default_python,), matrix.pythons, "Python")
@@ -114,14 +114,14 @@ def describe(given: Given, matrix: Matrix) -> tuple[OwnApp, str]:
 
 def debian_packages(names: str) -> tuple[str, ...]:
     """The Debian packages in --apt; UserError for what is no name of one."""
-    found = [name for name in re.split(r"[,\s]+", names) if name]
-    for name in found:
+    packages = [name for name in re.split(r"[,\s]+", names) if name]
+    for name in packages:
         # apt-get takes NAME- as a package to remove.
         if not re.fullmatch(r"[a-z0-9][a-z0-9+.-]*[a-z0-9+.]", name):
             raise UserError(f"--apt: '{name}' is not the name of a Debian package, such as libpq-dev")
-    if names and not found:
+    if names and not packages:
         raise UserError("--apt names no Debian package, such as libpq-dev")
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(packages))
 
 
 def _interface(given: Given, module: str, name: str) -> tuple[str, str]:
@@ -184,12 +184,12 @@ def variables(path: Path, shown: str, hosts: Sequence[Server]) -> tuple[str, ...
         text = line.strip()
         if not text or text.startswith("#"):
             continue
-        found = _LINE.match(text)
-        if not found:
+        match = _LINE.match(text)
+        if not match:
             raise UserError(f"{shown}, line {number} is not NAME=VALUE")
-        names[found[1]] = None
-        if cause := _taken(found[1], hosts):
-            refused.setdefault(cause, {})[f"{found[1]} (line {number})"] = None
+        names[match[1]] = None
+        if cause := _taken(match[1], hosts):
+            refused.setdefault(cause, {})[f"{match[1]} (line {number})"] = None
     if refused:
         removed = "; ".join(f"{', '.join(lines)}: {cause}" for cause, lines in refused.items())
         raise UserError(f"{shown}: remove {removed}")

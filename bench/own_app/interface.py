@@ -133,11 +133,11 @@ class _Module:
         if isinstance(value, ast.FunctionDef | ast.AsyncFunctionDef):
             return self.of_function(value)
         called = value.func if isinstance(value, ast.Call) else value
-        found = self.of_maker(called) if isinstance(value, ast.Call) else None
-        if found is None and isinstance(called, ast.Name):
-            found = self.reader.of_name(self.name, called.id)
-        if found or not isinstance(value, ast.Call):
-            return found
+        interface = self.of_maker(called) if isinstance(value, ast.Call) else None
+        if interface is None and isinstance(called, ast.Name):
+            interface = self.reader.of_name(self.name, called.id)
+        if interface or not isinstance(value, ast.Call):
+            return interface
         # A wrapper around the app: ProxyFix(app), Middleware(app).
         return next(filter(None, map(self.of_value, value.args)), None)
 

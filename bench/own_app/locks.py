@@ -110,12 +110,14 @@ def constraints(
             not package.place or os.path.normpath(package.place) not in (".", *projects)
         ):
             elsewhere[f"{package.name} (from {package.origin})"] = None
-    several = [key for key, found in versions.items() if len(found) > 1 and not all(p.marker for p in found.values())]
+    several = [
+        key for key, packages in versions.items() if len(packages) > 1 and not all(p.marker for p in packages.values())
+    ]
     lines = [
-        package.line(package.marker if len(found) > 1 else "")
-        for key, found in versions.items()
+        package.line(package.marker if len(packages) > 1 else "")
+        for key, packages in versions.items()
         if key not in several
-        for package in found.values()
+        for package in packages.values()
     ]
     unpinned = [*(f"{key} ({len(versions[key])} versions)" for key in several), *elsewhere]
     but = f", except for {listed(unpinned)}" if unpinned else ""

@@ -107,14 +107,14 @@ class Requirements:
         named |= mapping(tool(data, "uv").get("sources"))
         sources: dict[str, Mapping[str, Any]] = {canonicalize_name(key): mapping(value) for key, value in named.items()}
         local = set[str]()
-        for one in _dependencies(data):
-            if (source := sources.get(name := _name(one))) is None:
+        for dependency in _dependencies(data):
+            if (source := sources.get(name := _name(dependency))) is None:
                 continue
             path, in_workspace = source.get("path"), source.get("workspace")
             if member := self._member(name) if in_workspace else None:
-                self.add_project(member, shown, Requirement(one).extras)
+                self.add_project(member, shown, Requirement(dependency).extras)
             elif isinstance(path, str):
-                self.add_project(os.path.join(at, path), shown, Requirement(one).extras)
+                self.add_project(os.path.join(at, path), shown, Requirement(dependency).extras)
             elif in_workspace:
                 raise UserError(f"{shown}: {name} is no member of a workspace in the app's folder: {_instead('PATH')}")
             else:
@@ -195,16 +195,16 @@ class Requirements:
                 continue
             if include := _INCLUDE.match(text):
                 other = os.path.join(os.path.dirname(name), include[2])
-                own = self._lines(folder, other, include[2], limits, depth + 1)
+                included = self._lines(folder, other, include[2], limits, depth + 1)
                 if include[1] in ("-c", "--constraint"):
-                    limits += own
+                    limits += included
                 else:
-                    yield from own
+                    yield from included
             elif _LOCAL.match(text):
-                found = _PROJECT.match(text)
-                if not found or "://" in found[1]:
+                match = _PROJECT.match(text)
+                if not match or "://" in match[1]:
                     raise UserError(f"{shown}: '{text}' is neither a release nor in the app's folder: {ONE_INDEX}")
-                self.add_project(found[1], shown, re.findall(r"[\w.-]+", found[2] or ""))
+                self.add_project(match[1], shown, re.findall(r"[\w.-]+", match[2] or ""))
             elif _INDEX.match(text):
                 raise UserError(f"{shown}: '{text.split()[0]}' is not supported: {ONE_INDEX}")
             else:
@@ -231,55 +231,55 @@ class Workspace(NamedTuple):
 
 def requirements_of(folder: Path, given: Path | None, shown: str, workspace: Workspace | None = None) -> Requirements:
     """What an app requires: from the file of --requirements, or from its own files with the versions of its lock."""
-    found = Requirements(folder)
+    requirements = Requirements(folder)
     data = pyproject(folder)
     declared = data.keys() & {"project", "build-system"}
     files = [given] if given else [folder / name for name in SOURCES if (folder / name).is_file()]
-    source = next((file.name for file in files if found.read(file, shown or file.name)), "")
+    source = next((file.name for file in files if requirements.read(file, shown or file.name)), "")
     if not source and not given and (declared or _calls_setup(folder)):
-        found.add_project(".", source := "pyproject.toml" if data else "setup.py")
+        requirements.add_project(".", source := "pyproject.toml" if data else "setup.py")
     if not source and files:
-        member = next((place for place in found.members() if pyproject(folder / place)), "")
+        member = next((place for place in requirements.members() if pyproject(folder / place)), "")
         give = f"it is a workspace: give the folder of a member, such as {member}" if member and not given else ""
         lacks = f"{shown or files[0].name} has no [project] with dependencies"
         raise UserError(f"{lacks}: {give or 'give --requirements FILE'}")
     if source and not given:
-        found.source = source
-        _add_lock(found, source, workspace)
+        requirements.source = source
+        _add_lock(requirements, source, workspace)
     # As pip would; where its tool does not, because the app is no package, that fails, which is only said.
     if declared and tool(data, "uv").get("package", True) and tool(data, "poetry").get("package-mode", True):
-        found.add_project(".", "pyproject.toml", needed=False)
-    return found
+        requirements.add_project(".", "pyproject.toml", needed=False)
+    return requirements
 
 
-def source_notes(found: Requirements) -> Iterator[str]:
+def source_notes(requirements: Requirements) -> Iterator[str]:
     """A line about the file with an app's requirements, if they are its own."""
-    others = [*found.folder.glob("*requirements*.txt"), *found.folder.glob("requirements/*.txt")]
-    unread = sorted(str(file.relative_to(found.folder)) for file in others)
-    if found.source:
-        but = f" ({listed(unread)} not read)" if unread and found.source != SOURCES[0] else ""
-        yield f"its requirements are those of {found.source}{but}"
+    others = [*requirements.folder.glob("*requirements*.txt"), *requirements.folder.glob("requirements/*.txt")]
+    unread = sorted(str(file.relative_to(requirements.folder)) for file in others)
+    if requirements.source:
+        but = f" ({listed(unread)} not read)" if unread and requirements.source != SOURCES[0] else ""
+        yield f"its requirements are those of {requirements.source}{but}"
         return
     installs = ""
     with suppress(OSError):
-        text = read_below(found.folder, "Dockerfile").decode(errors="replace")
+        text = read_below(requirements.folder, "Dockerfile").decode(errors="replace")
         installs = next(iter(re.findall(r"pip3? install(?: [\w.,=<>~!\[\]-]+)+", text)[-1:]), "")
     hint = f" (its Dockerfile has '{installs[:200]}')" if installs else ""
     yield f"the folder does not say what it requires{hint}: give --requirements {next(iter(unread), 'FILE')}"
 
 
-def _add_lock(found: Requirements, source: str, workspace: Workspace | None) -> None:
+def _add_lock(requirements: Requirements, source: str, workspace: Workspace | None) -> None:
     """Adds the versions of the app's lock as constraints, unless the lock is itself the source of the requirements."""
-    name = source if source in LOCKS else next((name for name in LOCKS if (found.folder / name).is_file()), "")
+    name = source if source in LOCKS else next((name for name in LOCKS if (requirements.folder / name).is_file()), "")
     if name:
-        lines, note = constraints(name, read_data(found.folder / name, name), found.projects)
+        lines, note = constraints(name, read_data(requirements.folder / name, name), requirements.projects)
     elif workspace and (name := workspace.lock):
-        lines, note = constraints("uv.lock", read_data(workspace.folder / "uv.lock", name), found.projects, name)
+        lines, note = constraints("uv.lock", read_data(workspace.folder / "uv.lock", name), requirements.projects, name)
     else:
         return
-    found.notes.append(note)
+    requirements.notes.append(note)
     if name != source and lines:
-        found.constraints += [f"# {name}", *lines]
+        requirements.constraints += [f"# {name}", *lines]
 
 
 def _instead(place: str) -> str:

@@ -104,14 +104,14 @@ def read_targets(path: Path, shown: str) -> tuple[Target, ...]:
 
 def parse_targets(text: str, folder: Path, shown: str) -> tuple[Target, ...]:
     """The targets in a text; bodies are files relative to `folder`."""
-    found: list[Target] = []
+    targets: list[Target] = []
     for number, lines in _groups(text):
-        found.append(_unique(_target(lines, folder, f"{shown}, line {number}"), found))
-    if not found:
+        targets.append(_unique(_target(lines, folder, f"{shown}, line {number}"), targets))
+    if not targets:
         raise UserError(f"{shown} has no target: write lines such as 'GET /products/1'")
-    if len(found) > MOST_TARGETS:
-        raise UserError(f"{shown} has {len(found)} targets; the limit is {MOST_TARGETS}")
-    return tuple(found)
+    if len(targets) > MOST_TARGETS:
+        raise UserError(f"{shown} has {len(targets)} targets; the limit is {MOST_TARGETS}")
+    return tuple(targets)
 
 
 def _groups(text: str) -> Iterator[tuple[int, list[tuple[int, str]]]]:
@@ -129,7 +129,7 @@ def _groups(text: str) -> Iterator[tuple[int, list[tuple[int, str]]]]:
 
 def _target(lines: Sequence[tuple[int, str]], folder: Path, where: str) -> Target:
     name, weight = "", 1
-    rest = [line for _, line in lines if not line.startswith("#")]
+    request_lines = [line for _, line in lines if not line.startswith("#")]
     for _, line in lines:
         if given := _NAME.match(line):
             name = given[1]
@@ -141,14 +141,14 @@ def _target(lines: Sequence[tuple[int, str]], folder: Path, where: str) -> Targe
             if not given[1].isdecimal() or not 1 <= int(given[1]) <= MOST_WEIGHT:
                 raise UserError(f"{where}: weight '{given[1]}' is not a whole number from 1 to {MOST_WEIGHT}")
             weight = int(given[1])
-    request = _REQUEST.match(rest[0])
+    request = _REQUEST.match(request_lines[0])
     if not request or request[1] not in METHODS:
         raise UserError(
-            f"{where}: '{rest[0][:80]}' is not a target: write METHOD and a URL path, such as GET /products/1"
+            f"{where}: '{request_lines[0][:80]}' is not a target: write METHOD and a URL path, such as GET /products/1"
         )
     path = _path(request[2], where)
     headers, body = [], None
-    for line in rest[1:]:
+    for line in request_lines[1:]:
         if line.startswith("@"):
             body = _body(folder, line, where)
         elif header := _HEADER.match(line):
@@ -213,11 +213,11 @@ def write_load_files(run: Path, scenario: str, targets: Sequence[Target]) -> Non
 def lua_script(targets: Sequence[Target]) -> str:
     """The text of requests.lua."""
     entries = []
-    for number, one in enumerate(targets, 1):
-        headers = ", ".join(f"[{_lua(name)}] = {_lua(value)}" for name, value in headers_of(one))
-        body = f'body("body-{number}")' if one.body is not None else "nil"
+    for number, target in enumerate(targets, 1):
+        headers = ", ".join(f"[{_lua(name)}] = {_lua(value)}" for name, value in headers_of(target))
+        body = f'body("body-{number}")' if target.body is not None else "nil"
         entries.append(
-            f"  {{method = {_lua(one.method)}, path = {_lua(one.path)}, headers = {{{headers}}}, body = {body}}},"
+            f"  {{method = {_lua(target.method)}, path = {_lua(target.path)}, headers = {{{headers}}}, body = {body}}},"
         )
     return _SCRIPT % {"targets": "\n".join(entries), "order": ", ".join(map(str, order(targets)))}
 
@@ -243,13 +243,13 @@ def order(targets: Sequence[Target]) -> list[int]:
     """The numbers of the targets, each as often as its weight says and evenly spread (smooth weighted round robin)."""
     divisor = math.gcd(*(one.weight for one in targets))
     weights = [one.weight // divisor for one in targets]
-    credit, found = [0] * len(weights), []
+    credit, numbers = [0] * len(weights), []
     for _ in range(sum(weights)):
         credit = [have + weight for have, weight in zip(credit, weights, strict=True)]
         best = credit.index(max(credit))
         credit[best] -= sum(weights)
-        found.append(best + 1)
-    return found
+        numbers.append(best + 1)
+    return numbers
 
 
 def _lua(text: str) -> str:

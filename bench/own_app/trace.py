@@ -58,23 +58,23 @@ def trace_of(log: str) -> tuple[list[str], str]:
 def hint_of(exception: str, app: str) -> str:
     """What to do about an exception of `app` (MODULE:CALLABLE); empty if its words do not tell."""
     missing = _NO_MODULE.match(exception)
-    found = missing or _NO_NAME.match(exception)
-    if exception.startswith("SyntaxError: ") or (found and found[1] in (*sys.stdlib_module_names, *REMOVED)):
+    match = missing or _NO_NAME.match(exception)
+    if exception.startswith("SyntaxError: ") or (match and match[1] in (*sys.stdlib_module_names, *REMOVED)):
         return "mend it, or give --python with the Python that it is written for"
     if missing and missing[1] != re.split("[.:]", app)[0]:
         return "if that is a package, give --requirements FILE with it"
-    if found and not missing:
-        return f"if another version of {found[1]} has it, give --requirements FILE with that version"
+    if match and not missing:
+        return f"if another version of {match[1]} has it, give --requirements FILE with that version"
     return next((hint for words, hint in _WORDS.items() if re.search(words, exception)), "")
 
 
 def _frames_of_the_app(lines: list[str]) -> Iterator[str]:
     """The frames in the app's own folder, each with its source lines."""
-    own = False
+    in_app = False
     for line in lines:
         if line.lstrip().startswith("File "):
-            own = FOLDER in line
-        if own:
+            in_app = FOLDER in line
+        if in_app:
             yield line
 
 

@@ -330,20 +330,20 @@ def _of_cases(
 ) -> Iterator[list[PlannedCell]]:
     """Blocks of cells under the same case of an event."""
     together = _together(pairs)
-    for own in grouped(cells, lambda cell: cell.level).values():
-        event = own[0].event
+    for case_cells in grouped(cells, lambda cell: cell.level).values():
+        event = case_cells[0].event
         most_here = event.beside(room) if event else 1
-        groups = grouped(own, lambda cell: together.get(cell.service.name, cell.service.stack))
+        groups = grouped(case_cells, lambda cell: together.get(cell.service.name, cell.service.stack))
         parts = [group[at : at + most_here] for group in groups.values() for at in range(0, len(group), most_here)]
         if rng is not None:
             rng.shuffle(parts)
-        found: list[list[PlannedCell]] = [[] for _ in range(math.ceil(len(own) / most_here))]
+        case_blocks: list[list[PlannedCell]] = [[] for _ in range(math.ceil(len(case_cells) / most_here))]
         for part in sorted(parts, key=len, reverse=True):
-            least = min(found, key=len)
+            least = min(case_blocks, key=len)
             if len(least) + len(part) > most_here:
-                found.append(least := [])
+                case_blocks.append(least := [])
             least += part
-        for block in filter(None, found):
+        for block in filter(None, case_blocks):
             if rng is not None:
                 rng.shuffle(block)
             yield block
@@ -351,11 +351,11 @@ def _of_cases(
 
 def _together(pairs: Iterable[Pair]) -> dict[str, str]:
     """For each service of a pair, the first service of its group: those compared with each other, even indirectly."""
-    found: dict[str, str] = {}
+    firsts: dict[str, str] = {}
     for base, head in pairs:
-        first, other = found.setdefault(base, base), found.setdefault(head, head)
-        found = {name: first if own == other else own for name, own in found.items()}
-    return found
+        first, other = firsts.setdefault(base, base), firsts.setdefault(head, head)
+        firsts = {name: first if own == other else own for name, own in firsts.items()}
+    return firsts
 
 
 def _shows_speed(cell: PlannedCell) -> bool:
@@ -400,18 +400,18 @@ def null_cells(
     If there are common rates or knees, also one for the open-loop tool, which shows what it can send. A tool that both
     keeps and closes its connections has a cell for each: opening them costs it more than a request does.
     """
-    found: dict[tuple[str, bool], PlannedCell] = {}
+    nulls: dict[tuple[str, bool], PlannedCell] = {}
     for cell in sorted(
         filter(_shows_speed, cells), key=lambda c: (c.level.connections or 0, c.route.name in NULL_ROUTES), reverse=True
     ):
         route = cell.route if cell.route.name in NULL_ROUTES else matrix.route_of(NULL_ROUTES[0])[0]
         null = PlannedCell(NULL, route, route.scenario, route.path, cell.tool, cell.level)
-        found.setdefault((cell.tool, cell.level.closes), null)
+        nulls.setdefault((cell.tool, cell.level.closes), null)
     limits_s = [cell.level.knee_p99_s for cell in cells if cell.level.knee_p99_s]
     rates = {rate.closes: rate_level(CLIENT_RATE, closes=rate.closes) for table in tables for rate in table.shares}
     if limits_s:
         rates[False] = knee_level(max(1, round(1000 * CLIENT_OF_LIMIT * min(limits_s))) / 1000)
     for closes, level in rates.items():
         route = matrix.route_of(NULL_ROUTES[0])[0]
-        found[OPEN_LOOP, closes] = PlannedCell(NULL, route, route.scenario, route.path, OPEN_LOOP, level)
-    return tuple(found[tool, closes] for tool in TOOLS for closes in (False, True) if (tool, closes) in found)
+        nulls[OPEN_LOOP, closes] = PlannedCell(NULL, route, route.scenario, route.path, OPEN_LOOP, level)
+    return tuple(nulls[tool, closes] for tool in TOOLS for closes in (False, True) if (tool, closes) in nulls)

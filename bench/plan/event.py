@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from bench.core.typed import TextValue, read_as, read_text
@@ -212,6 +213,18 @@ def event_of(value: Any) -> Event:
     return read_as(Event, value, "event")
 
 
+class Question(StrEnum):
+    """What somebody who runs a service asks; several events answer it."""
+
+    DEPLOY = "Deploy"
+    CRASH = "Crash"
+    OVERLOAD = "Overload"
+    SLOW_CLIENTS = "Slow clients"
+    IDLE = "Idle connections"
+    DEPENDENCIES = "Dependencies"
+    WORKERS = "Memory and workers"
+
+
 @dataclass(frozen=True, slots=True)
 class Kind:
     """A named event: its cases, the scenario of its load, and how it is done on a server.
@@ -225,6 +238,7 @@ class Kind:
     cases: tuple[Event, ...]
     on: Callable[[Event, Service, Reads], Event | str] = lambda event, service, reads: event
     floor: bool = True
+    question: Question = Question.DEPLOY
 
 
 def easy(name: str, case: EventCase, most_s: float, **more: Any) -> Event:

@@ -46,14 +46,14 @@ def make_plan(here: Variant, wanted: Selection, refs: Sequence[Variant] = ()) ->
         cells = [at_rate(cell, easy) for cell in cells]
     else:
         cells, shares = load_cells(matrix, preset, wanted, services, skips, settings=[one.settings for one in variants])
-    every = in_pairs(cells, chosen.pairs, skips)
-    if not every:
+    cells = in_pairs(cells, chosen.pairs, skips)
+    if not cells:
         causes = "; ".join(sorted({s.cause for s in skips})[:3]) or "no stack, scenario, tool and level can be combined"
         raise UserError(f"nothing matches the selection ({causes}); try --list with fewer filters")
     # A tool that can run another load of the preset is not skipped.
-    run = {(cell.service.name, cell.scenario, cell.tool) for cell in every}
+    run = {(cell.service.name, cell.scenario, cell.tool) for cell in cells}
     skips = [s for s in dict.fromkeys(skips) if (s.service, s.scenario, s.tool) not in run]
-    kept = tuple(every)
+    kept = tuple(cells)
     if len(variants) > 1 or narrowed or wanted.vary or wanted.flags:
         preset = replace(preset, title=title_of(kept, [one.label for one in variants]))
     tables = tuple(turn_tables(preset, kept, settings, {name: tuple(own) for name, own in shares.items()}))

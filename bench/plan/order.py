@@ -26,7 +26,7 @@ def measurements(plan: Plan, seed: int) -> list[Measurement]:
     rng = random.Random(seed)
     planned: list[Measurement] = []
     for number in range(1, plan.rounds + 1):
-        units: list[PlannedCell | Block | Beside] = [*plan.alone] if number <= plan.solo_rounds else []
+        units: list[PlannedCell | Block | EventBlock] = [*plan.alone] if number <= plan.solo_rounds else []
         units += _beside(plan, number, rng)
         units += [null for null in plan.nulls if number <= plan.null_rounds(null)]
         units += _blocks(plan, rng) if number <= plan.turn_rounds or number in plan.rate_rounds else []
@@ -36,7 +36,7 @@ def measurements(plan: Plan, seed: int) -> list[Measurement]:
         for position, unit in enumerate(units, 1):
             if isinstance(unit, Block):
                 planned += _of_block(plan, unit, number, position, rng)
-            elif isinstance(unit, Beside):
+            elif isinstance(unit, EventBlock):
                 planned += _under_event(plan, unit, number, position)
             else:
                 planned.append(_of_cell(plan, unit, number, position))
@@ -53,20 +53,20 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class EventBlock:
     """Services under the same event at the same time, in the order in which their loads begin."""
 
     number: int
     cells: tuple[PlannedCell, ...]
 
 
-def _needs(unit: PlannedCell | Block | Beside) -> int:
+def _needs(unit: PlannedCell | Block | EventBlock) -> int:
     """The sort key for round 1: what others depend on comes first.
 
     A search for a knee needs to know what the client can send, and a load at a share of a knee needs the knee. The
     capacity of a service is found before its workers are recycled, because recycling changes it.
     """
-    if isinstance(unit, Beside):
+    if isinstance(unit, EventBlock):
         return 2 if any(cell.event and "MAX_REQUESTS" in cell.event.environment for cell in unit.cells) else 1
     if not isinstance(unit, PlannedCell):
         return 1
@@ -75,13 +75,13 @@ def _needs(unit: PlannedCell | Block | Beside) -> int:
     return 2 if unit.level.knee_share is not None else 1
 
 
-def _beside(plan: Plan, number: int, rng: random.Random) -> Iterator[Beside]:
+def _beside(plan: Plan, number: int, rng: random.Random) -> Iterator[EventBlock]:
     """Blocks of services under events, drawn anew in each round."""
     for block, cells in enumerate(plan.event_blocks(number, rng), 1):
-        yield Beside(block, tuple(cells))
+        yield EventBlock(block, tuple(cells))
 
 
-def _under_event(plan: Plan, block: Beside, number: int, position: int) -> Iterator[Measurement]:
+def _under_event(plan: Plan, block: EventBlock, number: int, position: int) -> Iterator[Measurement]:
     seconds, copies = plan.event_seconds(block.cells), Counter[str]()
     for slot, cell in enumerate(block.cells, 1):
         copies[cell.service.name] += 1

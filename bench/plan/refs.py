@@ -132,24 +132,24 @@ class Refs:
 
     def _unconcerned(self, plan: Plan) -> Iterator[str]:
         """A line for each pair that the difference does not affect."""
-        found, services = self.touched(), {service.name: service for service in plan.services}
+        touched, services = self.touched(), {service.name: service for service in plan.services}
         for base, head in ((services[name] for name in pair) for pair in plan.pairs):
-            if base.stack == head.stack and not base.framework.own and not found.concerns(base):
+            if base.stack == head.stack and not base.framework.own and not touched.concerns(base):
                 yield f"{base.stack} has the same files on both sides: a difference there is noise"
 
     def _stacks(self) -> Iterator[str]:
         """A stack for each framework and server that differs, if both refs have it; the quick preset's come first."""
-        found = self.touched()
-        if found.every or self.base.settings[CLASS] != self.head.settings[CLASS]:
+        touched = self.touched()
+        if touched.every or self.base.settings[CLASS] != self.head.settings[CLASS]:
             yield DEFAULT
             return
         theirs = set(self.head.matrix.stacks)
-        chosen = [s for s in self._services() if s.stack in theirs and found.concerns(s)]
+        chosen = [s for s in self._services() if s.stack in theirs and touched.concerns(s)]
         seen: set[str] = set()
         for kind in ("framework", "server"):
             for service in chosen:
                 name = _parts(service)[kind]
-                if found.concerns_part((kind, name)) and name not in seen:
+                if touched.concerns_part((kind, name)) and name not in seen:
                     seen.add(name)
                     yield service.stack
         if not seen and chosen:

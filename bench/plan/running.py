@@ -147,12 +147,12 @@ def with_running(
         return matrix, preset
     routes: dict[str, Route] = {}
     asked: dict[str, list[str]] = {}
-    for one in servers:
-        request = one.request
+    for server in servers:
+        request = server.request
         # Two paths may have the same slug.
         free = (request.name, *(f"{request.name}-{number}" for number in range(2, 100)))
         scenario = next(s for s in free if s not in routes or routes[s].path == request.path)
         routes[scenario] = Route(scenario, scenario, request.path, waits=True)
-        asked.setdefault(scenario, []).append(one.name)
+        asked.setdefault(scenario, []).append(server.name)
     loads = tuple(Load((scenario,), TOOLS, LEVELS, stacks=tuple(who)) for scenario, who in asked.items())
     return replace(matrix, routes={**matrix.routes, **routes}), replace(preset, loads=loads)

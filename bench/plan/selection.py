@@ -106,8 +106,8 @@ def select_services(matrix: Matrix, preset: Preset, wanted: Selection, settings:
 
     A filter that matches none of the preset's services replaces its axis.
     """
-    own = select([with_settings(s, settings) for s in preset.stacks], matrix.stacks, "stack")
-    stacks = _narrow(wanted.stacks, own, matrix.stacks, "stack")
+    preset_stacks = select([with_settings(s, settings) for s in preset.stacks], matrix.stacks, "stack")
+    stacks = _narrow(wanted.stacks, preset_stacks, matrix.stacks, "stack")
     narrow = wanted.preset is not None
     pythons = select_pythons(matrix, preset, wanted.pythons, narrow=narrow)
     bases = _select(wanted.bases, preset.bases, matrix.bases, "base", narrow=narrow)
@@ -138,17 +138,19 @@ def select_pythons(matrix: Matrix, preset: Preset, patterns: Sequence[str], *, n
     return _select(patterns, preset.pythons, matrix.pythons, "Python", narrow=narrow)
 
 
-def _select(patterns: Sequence[str], own: Sequence[str], every: Iterable[str], what: str, *, narrow: bool) -> list[str]:
+def _select(
+    patterns: Sequence[str], defaults: Sequence[str], names: Iterable[str], what: str, *, narrow: bool
+) -> list[str]:
     if patterns and not narrow:
-        return select(patterns, every, what)
-    return _narrow(patterns, select(own, every, what), every, what)
+        return select(patterns, names, what)
+    return _narrow(patterns, select(defaults, names, what), names, what)
 
 
-def _narrow(patterns: Sequence[str], own: Sequence[str], every: Iterable[str], what: str) -> list[str]:
+def _narrow(patterns: Sequence[str], defaults: Sequence[str], names: Iterable[str], what: str) -> list[str]:
     if not patterns:
-        return list(own)
-    chosen = select(patterns, every, what)
-    return [name for name in chosen if name in own or name in patterns] or chosen
+        return list(defaults)
+    chosen = select(patterns, names, what)
+    return [name for name in chosen if name in defaults or name in patterns] or chosen
 
 
 def any_match(name: str, patterns: Iterable[str]) -> bool:

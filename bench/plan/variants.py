@@ -84,33 +84,34 @@ class Variant:
         A service that cannot run has the cause in `skip`. UserError for a package or a knob that no service has.
         """
         knobs = knobs_of(preset, wanted)
-        own, found = (self._known(one, others) for one in (preset, wanted))
-        if own is None or found is None:
+        known_preset, known_wanted = (self._known(one, others) for one in (preset, wanted))
+        if known_preset is None or known_wanted is None:
             return
         # A server counts as one that must be named if either ref says so.
-        unnamed = left_out((self.matrix, *(other.matrix for other in others)), own, found)
+        unnamed = left_out((self.matrix, *(other.matrix for other in others)), known_preset, known_wanted)
         services = [
-            replace(one, skip=ONLY_NAMED) if one.server.name in unnamed else one
-            for one in select_services(self.matrix, own, found, self.settings)
+            replace(service, skip=ONLY_NAMED) if service.server.name in unnamed else service
+            for service in select_services(self.matrix, known_preset, known_wanted, self.settings)
         ]
         if wanted.wheels is not None:
             services = self._with_versions(services, wanted.wheels)
         services = [
-            one if one.skip or self.reachable(one) else replace(one, skip="base image not reachable")
-            for one in services
+            service if service.skip or self.reachable(service) else replace(service, skip="base image not reachable")
+            for service in services
         ]
-        for one in self._with_values(services, knobs, wanted.flags, compared=not preset.events):
-            pool = one.framework.own and not one.skip and THREADS not in one.settings
-            equal = pool and self.reads(one, THREADS) is None
-            yield with_threads(one, self.own.get("WORKERS", self.settings.get("WORKERS", "1"))) if equal else one
+        for service in self._with_values(services, knobs, wanted.flags, compared=not preset.events):
+            pool = service.framework.own and not service.skip and THREADS not in service.settings
+            equal = pool and self.reads(service, THREADS) is None
+            workers = self.own.get("WORKERS", self.settings.get("WORKERS", "1"))
+            yield with_threads(service, workers) if equal else service
 
-    def _known(self, one: Any, others: Iterable[Variant]) -> Any:
+    def _known(self, choice: Any, others: Iterable[Variant]) -> Any:
         """A preset or selection without the names that only `others` know; None if that empties one of its lists."""
-        known = one
-        for axis in (axis for axis in _AXES if getattr(one, axis, ())):
+        known = choice
+        for axis in (axis for axis in _AXES if getattr(choice, axis, ())):
             kept = [
                 with_settings(name, self.settings)
-                for name in getattr(one, axis)
+                for name in getattr(choice, axis)
                 if self._has(axis, name) or not any(other._has(axis, name) for other in others)
             ]
             if not kept:
@@ -133,18 +134,18 @@ class Variant:
     def _versions(self, service: Service, wheels: Wheels) -> Iterator[Service]:
         pins, label = self.pins(service), python_label(service.python)
         together = wheels.together(label)
-        found = [wheel for name in wheels.names if name in pins for wheel in wheels.of(label, name)]
-        working = [wheel for wheel in found if not wheel.cause]
-        if not found or (len(found) == len(working) == 1):
+        candidates = [wheel for name in wheels.names if name in pins for wheel in wheels.of(label, name)]
+        working = [wheel for wheel in candidates if not wheel.cause]
+        if not candidates or (len(candidates) == len(working) == 1):
             # A single version is compared with the one that the lock pins.
             yield service
         elif len(working) == 1:
-            found = [wheel if wheel.cause else replace(wheel, cause=ALONE) for wheel in found]
-        if len(found) == 1 and all(
-            wheels.asked[one.asked].is_release and one.version == pins.get(one.name) for one in (*found, *together)
+            candidates = [wheel if wheel.cause else replace(wheel, cause=ALONE) for wheel in candidates]
+        if len(candidates) == 1 and all(
+            wheels.asked[one.asked].is_release and one.version == pins.get(one.name) for one in (*candidates, *together)
         ):
-            raise EqualSides(f"--package {found[0].package}: equal sides: it is the version that the lock pins")
-        for wheel in found:
+            raise EqualSides(f"--package {candidates[0].package}: equal sides: it is the version that the lock pins")
+        for wheel in candidates:
             yield self._with_version(service, (wheel, *together), wheels)
 
     def _with_version(self, service: Service, changed: Sequence[Wheel], wheels: Wheels) -> Service:
@@ -152,10 +153,10 @@ class Variant:
         if cause := next((wheel.cause for wheel in changed if wheel.cause), ""):
             versions = [(wheel.name, wheel.version) for wheel in changed]
             return replace(service, name=name_with(service, *versions), skip=cause)
-        found = with_package(self.matrix, service, " ".join(wheel.package for wheel in changed), changed[0].folder)
+        versioned = with_package(self.matrix, service, " ".join(wheel.package for wheel in changed), changed[0].folder)
         if service.base == DEBIAN or all(wheels.asked[wheel.asked].is_release for wheel in changed):
-            return found
-        return replace(found, skip="a package from source is built only for Debian images")
+            return versioned
+        return replace(versioned, skip="a package from source is built only for Debian images")
 
     def _with_values(
         self, services: Sequence[Service], knobs: Sequence[Knob], flags: Sequence[Flags], *, compared: bool
@@ -165,10 +166,12 @@ class Variant:
         `compared`: whether their command lines tell whether they are different; events set further variables.
         """
         running = [service for service in services if not service.skip]
-        for one in flags:
-            here = {*select([one.servers], self.matrix.servers, "server")} & {s.server.name for s in running}
+        for option in flags:
+            here = {*select([option.servers], self.matrix.servers, "server")} & {s.server.name for s in running}
             if running and not here:
-                raise UserError(f"--flags {one.servers}: no service of the selection runs on it; select one (--server)")
+                raise UserError(
+                    f"--flags {option.servers}: no service of the selection runs on it; select one (--server)"
+                )
         for knob in (knob.name for knob in knobs if running and not knob.optional):
             if all(refusals := [self.reads(service, knob) for service in running]):
                 others = sorted({s.server.name for s in self.matrix.services if not self.reads(s, knob)})

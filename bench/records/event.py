@@ -68,7 +68,7 @@ class Action:
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class GrowthSample:
     """What a service holds after an amount of work: bytes of memory after requests, or descriptors after reloads."""
 
     done: float
@@ -155,7 +155,7 @@ class EventRecord:
     late_p99_s: float | None = None
     causes: tuple[str, ...] = ()
     timeline: tuple[Bin, ...] = ()
-    points: tuple[Point, ...] = ()
+    points: tuple[GrowthSample, ...] = ()
     """Samples of an event that measures growth."""
     extras: Mapping[str, float | int | str | bool | None] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)

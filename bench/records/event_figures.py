@@ -29,20 +29,20 @@ KILLED = 137
 def figures(window: Window) -> Figures:
     """All figures of a window's event."""
     event = window.event
-    found: Figures = {"told_close": sum(row.told_close for row in window.log if end_of(row) > window.at)}
+    figures: Figures = {"told_close": sum(row.told_close for row in window.log if end_of(row) > window.at)}
     if window.oom_kills:
-        found["oom_kills"] = window.oom_kills
+        figures["oom_kills"] = window.oom_kills
     if event.actions:
         under_way = [row for row in window.log if row.begun is not None and row.begun <= window.at < end_of(row)]
-        found |= {"under_way": len(under_way), "under_way_lost": sum(not row.good for row in under_way)}
+        figures |= {"under_way": len(under_way), "under_way_lost": sum(not row.good for row in under_way)}
     for make in (
         _UNTIL.get(event.until) if not event.repeats else None,
         _slow if event.slow and not event.actions else None,
         _OF.get(event.name),
     ):
         if make:
-            found |= make(window)
-    return found
+            figures |= make(window)
+    return figures
 
 
 def _reload(window: Window) -> Figures:
@@ -76,20 +76,20 @@ def _stop(window: Window) -> Figures:
     counted = set(map(id, window.counted))
     later = Counter(row.fate for row in window.log if id(row) not in counted and row.fate)
     long = next((row for row in window.log if row.kind), None)
-    found: Figures = {
+    figures: Figures = {
         "long_fate": None if long is None or long.fate is None else long.fate.value,
         "long_s": None if long is None or long.end is None else long.end - long.due,
     }
     idle = [one for one in window.slow if one["how"] != "refused" and (one["closed"] or math.inf) > window.at]
     closed = [one["closed"] - window.at for one in _cut(idle)]
-    found |= {"idle": len(idle), "idle_closed": len(closed), "idle_closed_s": median(closed) if closed else None}
+    figures |= {"idle": len(idle), "idle_closed": len(closed), "idle_closed_s": median(closed) if closed else None}
     told = {row.connection: row.told_close for row in window.log if row.good and end_of(row) > window.at}
-    found |= {"still_answered": len(told), "told_to_close": sum(told.values())}
-    return found | {"sent_after": sum(later.values())} | {f"{fate.value}_after": n for fate, n in later.items()}
+    figures |= {"still_answered": len(told), "told_to_close": sum(told.values())}
+    return figures | {"sent_after": sum(later.values())} | {f"{fate.value}_after": n for fate, n in later.items()}
 
 
 def _overload(window: Window) -> Figures:
-    found: Figures = {}
+    figures: Figures = {}
     begin, work = 0.0, list[tuple[int, float | None]]()
     for number, ((rate, seconds), phase) in enumerate(zip(window.rates, window.event.phases, strict=True), 1):
         rows = [row for row in window.log if begin <= row.due < begin + seconds and not row.kind]
@@ -100,13 +100,13 @@ def _overload(window: Window) -> Figures:
         name = f"{number}_{phase.share:g}x"
         good = sum(row.good for row in rows)
         cpu_s = window.cpu_s(begin, begin + lasted)
-        found |= {f"rate_{name}": rate, f"sent_{name}": len(rows), f"good_{name}": good}
-        found |= {f"goodput_{name}": good / lasted, f"cpu_s_{name}": cpu_s}
+        figures |= {f"rate_{name}": rate, f"sent_{name}": len(rows), f"good_{name}": good}
+        figures |= {f"goodput_{name}": good / lasted, f"cpu_s_{name}": cpu_s}
         fates = {Fate.STATUS_503: 0} | dict(Counter(row.fate for row in rows if row.fate and not row.good))
-        found |= {f"{fate.value}_{name}": count for fate, count in fates.items()}
+        figures |= {f"{fate.value}_{name}": count for fate, count in fates.items()}
         work.append((good, cpu_s))
         begin += seconds
-    return found | {"cpu_unanswered": _cpu_unanswered(work)}
+    return figures | {"cpu_unanswered": _cpu_unanswered(work)}
 
 
 def _cpu_unanswered(work: Sequence[tuple[int, float | None]]) -> float | None:
@@ -126,7 +126,7 @@ def _slow(window: Window) -> Figures:
     ended = [one["closed"] - one["opened"] for one in cut]
     how = Counter(str(one["how"]) for one in window.slow)
     status = Counter(one["status"] for one in cut if one["status"] >= 400).most_common(1)
-    found: Figures = {
+    figures: Figures = {
         "opened": len(window.slow),
         "most_k": max((one["k"] for one in window.slow), default=0),
         "smallest_k": next((k for k, rows in _steps(window) if _is_stopped(rows)), None),
@@ -143,12 +143,12 @@ def _slow(window: Window) -> Figures:
         taken = max(later) - window.memory_before
         # Memory that was freed meanwhile hides what the connections take; it does not show that they take nothing.
         if taken > 0:
-            found["kb_per_connection"] = taken / most / 1024
+            figures["kb_per_connection"] = taken / most / 1024
     held_up = [(k, rows) for k, rows in _steps(window) if not _is_stopped(rows)]
     if held_up:
         k, rows = held_up[-1]
-        found |= {"p99_beside_k": k, "p99_beside_s": window.p99(rows)}
-    return found
+        figures |= {"p99_beside_k": k, "p99_beside_s": window.p99(rows)}
+    return figures
 
 
 def _cut(connections: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -185,13 +185,13 @@ def _recycle(window: Window) -> Figures:
 
 
 def _rolling(window: Window) -> Figures:
-    found: Figures = {}
-    for number, one in enumerate(map(mapping, items(window.told.get("actions"))), 1):
-        ended = one.get("exit_ns")
-        found[f"swap_{number}_s"] = one["took_ns"] / 1e9 if not one.get("error") else None
-        found[f"exit_{number}_s"] = ended / 1e9 if isinstance(ended, int) else None
-        found[f"killed_{number}"] = one.get("exit_code") == KILLED
-    return found | proxy_figures(window.event.proxy, window.proxy)
+    figures: Figures = {}
+    for number, action in enumerate(map(mapping, items(window.told.get("actions"))), 1):
+        ended = action.get("exit_ns")
+        figures[f"swap_{number}_s"] = action["took_ns"] / 1e9 if not action.get("error") else None
+        figures[f"exit_{number}_s"] = ended / 1e9 if isinstance(ended, int) else None
+        figures[f"killed_{number}"] = action.get("exit_code") == KILLED
+    return figures | proxy_figures(window.event.proxy, window.proxy)
 
 
 def _idle_close(window: Window) -> Figures:
@@ -199,7 +199,7 @@ def _idle_close(window: Window) -> Figures:
     lasted = [one["closed"] - one["opened"] for one in _cut(window.slow)]
     begun = {row.connection: row.end for row in window.log if not row.kind and row.end is not None}
     kept = [row for row in window.log if row.kind == KEPT]
-    found: Figures = {
+    figures: Figures = {
         "opened": len(begun),
         "used": len(kept),
         "seen_closed": sum(row.kind == CLOSED for row in window.log),
@@ -207,13 +207,13 @@ def _idle_close(window: Window) -> Figures:
         "watched_s": window.event.idle_most_s,
     }
     if lasted:
-        found |= {"idle_s": median(lasted), "idle_least_s": min(lasted), "idle_most_s": max(lasted)}
+        figures |= {"idle_s": median(lasted), "idle_least_s": min(lasted), "idle_most_s": max(lasted)}
         delays = [(row.begun or row.due) - begun[row.connection] - median(lasted) for row in kept if not row.good]
         if delays:
-            found |= {"lost_from_ms": 1000 * min(delays), "lost_to_ms": 1000 * max(delays)}
+            figures |= {"lost_from_ms": 1000 * min(delays), "lost_to_ms": 1000 * max(delays)}
     if kept:
-        found["lost_per_100000"] = 100_000 * sum(not row.good for row in kept) / len(kept)
-    return found
+        figures["lost_per_100000"] = 100_000 * sum(not row.good for row in kept) / len(kept)
+    return figures
 
 
 _UNTIL: Mapping[str, Callable[[Window], Figures]] = MappingProxyType(

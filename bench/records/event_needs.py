@@ -12,21 +12,21 @@ Figures = dict[str, float | int | str | bool | None]
 
 def exhausted(window: Window) -> Figures:
     """For each burst: how long its requests waited, and the health checks sent meanwhile."""
-    found, failing = _sums(window), list[int]()
+    figures, failing = _sums(window), list[int]()
     starts = [*(rows[0].due for rows in window.bursts.values()), math.inf]
     for (count, rows), later in zip(window.bursts.items(), starts[1:], strict=True):
         # A request of an earlier burst may still wait when the next one begins.
         last = min(max(map(end_of, rows)), later)
         checks = [row for row in window.log if rows[0].due <= row.due < last]
         waits = [row.latency for row in rows if row.good]
-        found |= {f"lost_{count}": sum(not row.good for row in rows), f"wait_{count}_s": max(waits, default=None)}
-        found |= {f"checks_{count}": len(checks), f"checks_lost_{count}": sum(not row.good for row in checks)}
+        figures |= {f"lost_{count}": sum(not row.good for row in rows), f"wait_{count}_s": max(waits, default=None)}
+        figures |= {f"checks_{count}": len(checks), f"checks_lost_{count}": sum(not row.good for row in checks)}
         failing += [count] * any(not row.good for row in checks)
     most = max(window.bursts, default=None)
-    found |= {"most_waiting": most, "failing_k": min(failing, default=None)}
-    found |= {"longest_wait_s": found[f"wait_{most}_s"] if most else None}
-    found["places"] = window.event.needs.places if window.event.needs else None
-    return found | _connections(window)
+    figures |= {"most_waiting": most, "failing_k": min(failing, default=None)}
+    figures |= {"longest_wait_s": figures[f"wait_{most}_s"] if most else None}
+    figures["places"] = window.event.needs.places if window.event.needs else None
+    return figures | _connections(window)
 
 
 def _connections(window: Window) -> Figures:
@@ -45,9 +45,9 @@ def _connections(window: Window) -> Figures:
 
 def away(window: Window) -> Figures:
     """Requests before, during and after the absence of their dependency, and the time from its return to a response."""
-    found = _sums(window)
+    figures = _sums(window)
     if len(window.actions) < 2:
-        return found
+        return figures
     gone, back = window.actions[:2]
     back_s = back.at_s + back.took_s
     parts = {
@@ -56,11 +56,11 @@ def away(window: Window) -> Figures:
         "after": [row for row in window.needing if row.due >= back_s],
     }
     for name, rows in parts.items():
-        found |= {f"needs_{name}": len(rows), f"needs_lost_{name}": sum(not row.good for row in rows)}
+        figures |= {f"needs_{name}": len(rows), f"needs_lost_{name}": sum(not row.good for row in rows)}
     again = [row.end for row in window.needing if row.good and row.end is not None and row.end >= back.at_s]
-    found["away_s"] = back_s - gone.at_s
-    found["again_s"] = max(0.0, min(again) - back_s) if again else None
-    return found
+    figures["away_s"] = back_s - gone.at_s
+    figures["again_s"] = max(0.0, min(again) - back_s) if again else None
+    return figures
 
 
 def _sums(window: Window) -> Figures:

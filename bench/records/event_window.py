@@ -78,15 +78,15 @@ class Window:
     @cached_property
     def actions(self) -> tuple[Action, ...]:
         """The actions of the driver, or of the client itself."""
-        done = [mapping(one) for one in items(self.told.get("actions"))]
+        done = [mapping(action) for action in items(self.told.get("actions"))]
         if done:
             return tuple(
                 Action(
-                    f"{one['what']} ({one['pid']})" if one["pid"] else one["what"],
-                    one["at_ns"] / 1e9,
-                    one["took_ns"] / 1e9,
+                    f"{action['what']} ({action['pid']})" if action["pid"] else action["what"],
+                    action["at_ns"] / 1e9,
+                    action["took_ns"] / 1e9,
                 )
-                for one in done
+                for action in done
             )
         if self.event.slow and not self.event.actions:
             opened: dict[int, float] = {}
@@ -97,13 +97,13 @@ class Window:
             return tuple(Action(f"{count} waiting requests", rows[0].due) for count, rows in self.bursts.items())
         if bodies := items(self.tool.get("bodies_ns")):
             return (Action(f"{self.event.bodies} large bodies", bodies[0] / 1e9, (bodies[1] - bodies[0]) / 1e9),)
-        at, found = 0.0, []
+        at, actions = 0.0, []
         for phase in self.event.phases:
-            found.append(Action(f"{phase.share:g} times the capacity", at))
+            actions.append(Action(f"{phase.share:g} times the capacity", at))
             at += phase.seconds
         if self.event.even_from is not None:
-            return (replace(found[self.event.even_from], what="workers are asked in turn"),)
-        return tuple(found[1:])
+            return (replace(actions[self.event.even_from], what="workers are asked in turn"),)
+        return tuple(actions[1:])
 
     @cached_property
     def bursts(self) -> Mapping[int, Sequence[Row]]:
@@ -397,11 +397,11 @@ def _row(*values: str) -> Row:
 
 def read_slow(data: bytes | None) -> list[dict[str, Any]]:
     """The slow connections; times are in seconds, `closed` is None for those held to the end."""
-    found = []
+    rows = []
     for line in (data or b"").decode(errors="replace").splitlines()[1:]:
         words = line.split("\t")
         if len(words) == 5:
             k, opened, closed, how, status = words
             row = {"k": int(k), "opened": int(opened) / 1e9, "closed": int(closed) / 1e9 if int(closed) else None}
-            found.append(row | {"how": how, "status": int(status)})
-    return found
+            rows.append(row | {"how": how, "status": int(status)})
+    return rows

@@ -9,7 +9,7 @@ from statistics import median
 
 from bench.core.files import items, mapping
 from bench.plan.event import WORKERS
-from bench.records.event import BODY, OPEN, Fate, Point
+from bench.records.event import BODY, OPEN, Fate, GrowthSample
 from bench.records.event_needs import Figures
 from bench.records.event_window import Row, Window, percentile
 from bench.tools import parse
@@ -48,28 +48,28 @@ def _fates(output: str) -> Counter[Fate] | None:
     if parsed.report != "complete" or any(one is None for one in counts):
         return None
     requests, connect, read, write, late, other = (one or 0 for one in counts)
-    found = {
+    fates = {
         Fate.ANSWERED: requests - other - late,
         Fate.REFUSED: connect,
         Fate.RESET: read + write,
         Fate.TIMED_OUT: late,
         Fate.OTHER_STATUS: other,
     }
-    return Counter({fate: count for fate, count in found.items() if count})
+    return Counter({fate: count for fate, count in fates.items() if count})
 
 
-def points(window: Window) -> list[Point]:
+def points(window: Window) -> list[GrowthSample]:
     """Growth samples: the median memory in each part, or the file descriptors after each reload."""
     if window.event.repeats:
         counts = [items(one)[1] for one in items(window.told.get("descriptors"))]
-        return [Point(float(number), float(count)) for number, count in enumerate(counts) if isinstance(count, int)]
-    found, done = [], 0
+        return [GrowthSample(float(at), float(count)) for at, count in enumerate(counts) if isinstance(count, int)]
+    samples, done = [], 0
     for part in parts_of(window):
         sizes = [size for at, size in window.memory if part.begin <= at <= part.end]
         if sizes and part.answered:
-            found.append(Point(done + part.answered / 2, float(median(sizes))))
+            samples.append(GrowthSample(done + part.answered / 2, float(median(sizes))))
         done += part.answered
-    return found
+    return samples
 
 
 def memory_figures(window: Window) -> Figures:
@@ -83,11 +83,11 @@ def memory_figures(window: Window) -> Figures:
             "descriptors_after": known[-1] if known else None,
         }
     parts = parts_of(window)
-    found: Figures = {
+    figures: Figures = {
         "requests": sum(part.answered for part in parts),
         "parts_s": sum(part.end - part.begin for part in parts),
     }
-    return found | (_bodies(window, parts) if window.event.bodies else {})
+    return figures | (_bodies(window, parts) if window.event.bodies else {})
 
 
 def _bodies(window: Window, parts: Sequence[Part]) -> Figures:
@@ -95,14 +95,14 @@ def _bodies(window: Window, parts: Sequence[Part]) -> Figures:
     begin, end = (at / 1e9 for at in window.tool["bodies_ns"])
     during = [size for at, size in window.memory if begin <= at <= end + 0.5]
     last = max((at for at, _ in window.memory), default=0.0)
-    rest = [size for at, size in window.memory if at > max(last - AT_REST_S, parts[-1].end if parts else end)]
+    at_rest = [size for at, size in window.memory if at > max(last - AT_REST_S, parts[-1].end if parts else end)]
     before = window.memory_before
-    known = during and rest and before is not None
+    known = during and at_rest and before is not None
     return {
         "bodies": len(bodies),
         "bodies_answered": sum(row.good for row in bodies),
         "grown_bytes": max(during) - before if known and before is not None else None,
-        "kept_bytes": round(median(rest)) - before if known and before is not None else None,
+        "kept_bytes": round(median(at_rest)) - before if known and before is not None else None,
     }
 
 
@@ -114,15 +114,15 @@ def balance_figures(window: Window) -> Figures:
     workers = {*window.workers_before, *by_worker}
     # A process that never answered was taken for a helper; count it as a worker if there are too few otherwise.
     workers |= {*items(window.told.get("others"))[: max(0, WORKERS - len(workers))]}
-    found: Figures = {"p99_s": _p99(comes, 0.0)}
+    figures: Figures = {"p99_s": _p99(comes, 0.0)}
     if not by_worker:
-        return found | {"workers": None}
+        return figures | {"workers": None}
     opened = Counter(worker for worker, _ in {(row.worker, row.connection) for row in comes if row.worker})
-    found["opened"] = sum(row.kind == OPEN for row in window.log)
-    found |= {"workers": len(workers), "worst_share": max(by_worker.values()) / by_worker.total()}
+    figures["opened"] = sum(row.kind == OPEN for row in window.log)
+    figures |= {"workers": len(workers), "worst_share": max(by_worker.values()) / by_worker.total()}
     for number, pid in enumerate(sorted(workers, key=lambda pid: -by_worker[pid]), 1):
-        found |= {f"requests_{number}": by_worker[pid], f"connections_{number}": opened[pid]}
-    return found | _even(window)
+        figures |= {f"requests_{number}": by_worker[pid], f"connections_{number}": opened[pid]}
+    return figures | _even(window)
 
 
 def _even(window: Window) -> Figures:

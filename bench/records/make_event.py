@@ -26,13 +26,13 @@ NO_GAP = {ENDED: "the service was stopped for good", SWEPT: "nothing is done to 
 
 def event_records(source: Run) -> list[EventRecord]:
     """The records of a run's events in the order of the plan, then those of events that its servers cannot do."""
-    found = [
+    records = [
         event_record(source.path, planned, read_raw(source.path, planned))
         for planned in source.planned
         if planned.event
     ]
     skips = (skip for skip in source.facts.skipped if skip.event)
-    return found + [_cannot(source, number, skip) for number, skip in enumerate(skips, 1)]
+    return records + [_cannot(source, number, skip) for number, skip in enumerate(skips, 1)]
 
 
 def event_record(run: str, planned: Measurement, raw: Raw) -> EventRecord:
@@ -52,8 +52,8 @@ def event_record(run: str, planned: Measurement, raw: Raw) -> EventRecord:
         detail="not measured",
     )
     folder = f"{run}/{planned.dir}"
-    told = mapping(as_object(read_bytes(f"{folder}/{EVENTS}") or b""))
-    if why := told.get("cannot"):
+    events = mapping(as_object(read_bytes(f"{folder}/{EVENTS}") or b""))
+    if why := events.get("cannot"):
         return replace(record, ended=Ended.CANNOT, detail=str(why))
     if raw.meta is None:
         return record
@@ -67,7 +67,7 @@ def event_record(run: str, planned: Measurement, raw: Raw) -> EventRecord:
     needing = [row for row in log if row.kind.startswith(NEEDS)]
     others = [row for row in log if not row.kind.startswith(NEEDS)]
     said = (read_bytes(f"{folder}/{PROXY}") or b"").decode(errors="replace").splitlines()
-    window = Window(event, raw.tool, told, others, slow, needing, said, folder_bytes(run, planned.service))
+    window = Window(event, raw.tool, events, others, slow, needing, said, folder_bytes(run, planned.service))
     return _measured(record, window, capacity if isinstance(capacity, float) else None)
 
 

@@ -99,9 +99,9 @@ class Turns:
 
 def read_turns(tool: Mapping[str, Any]) -> Turns | None:
     """The turns of a tool.json; None if it has none, or they are malformed."""
-    told = mapping(tool.get("turns"))
-    numbers = [told.get(name) for name in ("count", "load_ns", "drain_ns")]
-    ticks, cpu_ns = items(told.get("host_ticks")), mapping(told.get("cpu_ns"))
+    entry = mapping(tool.get("turns"))
+    numbers = [entry.get(name) for name in ("count", "load_ns", "drain_ns")]
+    ticks, cpu_ns = items(entry.get("host_ticks")), mapping(entry.get("cpu_ns"))
     if not all(type(value) is int and 0 <= value < 1 << 63 for value in (*numbers, *ticks, *cpu_ns.values())):
         return None
     count, load_ns, drain_ns = (value or 0 for value in numbers)
@@ -110,12 +110,12 @@ def read_turns(tool: Mapping[str, Any]) -> Turns | None:
         seconds=(load_ns + drain_ns) / 1e9,
         cpu_s={str(name): value / 1e9 for name, value in cpu_ns.items()},
         host_ticks=tuple(ticks) if len(ticks) == 8 else (0,) * 8,
-        missing={str(name): str(why) for name, why in mapping(told.get("missing")).items()},
-        end=end if isinstance(end := told.get("end"), str) else None,
-        late=late if type(late := told.get("late")) is int else 0,
+        missing={str(name): str(why) for name, why in mapping(entry.get("missing")).items()},
+        end=end if isinstance(end := entry.get("end"), str) else None,
+        late=late if type(late := entry.get("late")) is int else 0,
     )
     with suppress(ValueError):
-        return replace(turns, steady=steady_part(turns, read_as(list[Turn], told.get("each"))))
+        return replace(turns, steady=steady_part(turns, read_as(list[Turn], entry.get("each"))))
     return turns
 
 

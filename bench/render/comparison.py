@@ -79,22 +79,22 @@ def _of_tables(run: ComparedRun) -> Iterator[tuple[Key, Side]]:
         speed = Metric.SPEED if measured.metric is Metric.SPEED else Metric.GOODPUT
         limited = limited_services(measured.records)
         for service in measured.table.services:
-            own = measured.of(service)
-            if not own:
+            records = measured.of(service)
+            if not records:
                 continue
             if not at_rate:
-                side = _side(own, speed)
+                side = _side(records, speed)
                 bounded = service in limited and side.value is not None
                 yield Key(load, service, REQUESTS), Side(f"at least {side.words}") if bounded else side
-            yield Key(load, service, CPU), _side(own, Metric.CPU, 1e6, " µs")
+            yield Key(load, service, CPU), _side(records, Metric.CPU, 1e6, " µs")
 
 
 def _side(records: list[Record], metric: Metric, scale: float = 1.0, unit: str = "") -> Side:
-    found = figure(records, metric, scale)
-    if found is None:
+    estimate = figure(records, metric, scale)
+    if estimate is None:
         return Side(", ".join(left_out(records, metric)))
-    mean, span = estimate_words(found)
-    return Side(f"{mean} ({span}){unit}" if span else f"{mean}{unit}", found.mean)
+    mean, span = estimate_words(estimate)
+    return Side(f"{mean} ({span}){unit}" if span else f"{mean}{unit}", estimate.mean)
 
 
 def _at_common_rates(run: ComparedRun, loaded: AtCommonRates) -> Iterator[tuple[Key, Side]]:
@@ -102,15 +102,16 @@ def _at_common_rates(run: ComparedRun, loaded: AtCommonRates) -> Iterator[tuple[
         for latency in latencies_of(table, run.records, loaded):
             load = _load(LoadKey(table.scenario, latency.tool, latency.level))
             for service in table.services:
-                for found in latency.percentiles:
-                    yield Key(load, service, str(found.metric)), _percentile(found, service, latency.rate or 0)
+                for percentile in latency.percentiles:
+                    side = _percentile(percentile, service, latency.rate or 0)
+                    yield Key(load, service, str(percentile.metric)), side
 
 
-def _percentile(found: Percentile, service: str, rate: float) -> Side:
+def _percentile(percentile: Percentile, service: str, rate: float) -> Side:
     """The rate follows from the speeds of its run, so it is part of the text."""
-    known, words = found.figures.get(service), in_milliseconds(found, service)
+    known, words = percentile.figures.get(service), in_milliseconds(percentile, service)
     if words == NOTHING:
-        return Side(found.missing.get(service, NOTHING))
+        return Side(percentile.missing.get(service, NOTHING))
     span = spread(known) if known else ""
     return Side(f"{words}{f' ({span})' if span else ''} ms at {rate:,.0f}/s", known.mean if known else None)
 

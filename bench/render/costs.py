@@ -42,8 +42,8 @@ def cost_tables(findings: Findings) -> list[Table]:
 
 
 def _service_costs(services: Sequence[ServiceCosts], notes: Iterable[str]) -> list[Table]:
-    def most(found: Observed) -> str:
-        return megabytes(max(found.values)) if found.values else found.missing
+    def most(observed: Observed) -> str:
+        return megabytes(max(observed.values)) if observed.values else observed.missing
 
     columns: list[Column[ServiceCosts]] = [
         Column("service", lambda one: one.service, left=True),
@@ -55,11 +55,11 @@ def _service_costs(services: Sequence[ServiceCosts], notes: Iterable[str]) -> li
     return [table_of("Costs of each service", columns, services, (*SERVICE_NOTES, *notes))] if services else []
 
 
-def _seconds(found: Observed) -> str:
-    if not found.values:
-        return found.missing
-    low, high = min(found.values), max(found.values)
-    words = f"{number(median(found.values))} s"
+def _seconds(observed: Observed) -> str:
+    if not observed.values:
+        return observed.missing
+    low, high = min(observed.values), max(observed.values)
+    words = f"{number(median(observed.values))} s"
     return words if low == high else f"{words} ({number(low)} to {number(high)})"
 
 

@@ -10,7 +10,7 @@ from bench.render.table import Column, Table, table_of
 from bench.stats.event_counts import LEAST_ROUNDS, UNSEEN, UNSEEN_SHARE, unseen_one_in
 from bench.words.event_cells import outcome_words, seconds_words, span
 from bench.words.event_losses import counted_in
-from bench.words.events import ToldDefault, ToldEvents, ToldRow
+from bench.words.events import DefaultText, EventRowText, EventsText
 
 DIFFER, LOAD = "do they differ?", "load, client timeout"
 AT_ONCE = "Up to {} windows of the same event ran at once, on the same CPUs{}."
@@ -27,53 +27,53 @@ TESTED = (
 )
 
 
-def event_tables(told: ToldEvents) -> list[Table]:
+def event_tables(events: EventsText) -> list[Table]:
     """The table of counts first, then what is behind it."""
-    outcomes = outcomes_table(told)
-    return [counts_table(told), *([outcomes] if outcomes.rows else []), *_listed(told)]
+    outcomes = outcomes_table(events)
+    return [counts_table(events), *([outcomes] if outcomes.rows else []), *_listed(events)]
 
 
-def counts_table(told: ToldEvents) -> Table:
+def counts_table(events: EventsText) -> Table:
     """Events down and services across; for many services, the other way round, and without details."""
-    rounds = told.table.rounds
-    tested = any(row.row.contrasts for row in told.rows) and rounds >= LEAST_ROUNDS
+    rounds = events.table.rounds
+    tested = any(row.row.contrasts for row in events.rows) and rounds >= LEAST_ROUNDS
     how = HOW + TESTED.format(rounds, unseen_one_in(rounds), UNSEEN, 100 * UNSEEN_SHARE) * tested
-    notes = (how, *_at_once(told), *told.aside, *([FLOOR] if "null" in told.table.services else []))
-    if told.services_down:
-        return _services_down(told, notes)
+    notes = (how, *_at_once(events), *events.aside, *([FLOOR] if "null" in events.table.services else []))
+    if events.services_down:
+        return _services_down(events, notes)
 
-    def cell(service: str) -> Callable[[ToldRow], str]:
+    def cell(service: str) -> Callable[[EventRowText], str]:
         return lambda row: row.cells[service].line()
 
-    columns: list[Column[ToldRow]] = [
+    columns: list[Column[EventRowText]] = [
         Column("event", lambda row: row.name, left=True),
         Column(LOAD, lambda row: row.load),
-        *(Column(told.labels[name], cell(name), left=True) for name in told.table.services),
+        *(Column(events.labels[name], cell(name), left=True) for name in events.table.services),
         Column(DIFFER, lambda row: row.differ, left=True),
     ]
-    return table_of(told.title, columns, told.rows, notes)
+    return table_of(events.title, columns, events.rows, notes)
 
 
-def _services_down(told: ToldEvents, notes: Sequence[str]) -> Table:
+def _services_down(events: EventsText, notes: Sequence[str]) -> Table:
     def event(place: int) -> Callable[[tuple[str, list[str]]], str]:
         return lambda line: line[1][place]
 
-    lines = [(told.labels[name], [row.cells[name].head for row in told.rows]) for name in told.table.services]
-    lines += [(DIFFER, [row.differ for row in told.rows]), (LOAD, [row.load for row in told.rows])]
+    lines = [(events.labels[name], [row.cells[name].head for row in events.rows]) for name in events.table.services]
+    lines += [(DIFFER, [row.differ for row in events.rows]), (LOAD, [row.load for row in events.rows])]
     columns: list[Column[tuple[str, list[str]]]] = [
         Column("service", lambda line: line[0], left=True),
-        *(Column(row.name, event(place), left=True) for place, row in enumerate(told.rows)),
+        *(Column(row.name, event(place), left=True) for place, row in enumerate(events.rows)),
     ]
-    return table_of(told.title, columns, lines, notes)
+    return table_of(events.title, columns, lines, notes)
 
 
-def _at_once(told: ToldEvents) -> Iterator[str]:
+def _at_once(events: EventsText) -> Iterator[str]:
     """How many windows of an event ran at once, and under which events one at a time."""
-    beside = {row.name: max(map(_beside, row.row.cells.values())) for row in told.rows if counted_in(row.row)}
+    beside = {row.name: max(map(_beside, row.row.cells.values())) for row in events.rows if counted_in(row.row)}
     if any(beside.values()):
         # A row with only one service could have had no other beside it.
-        alone = [row.row for row in told.rows if beside.get(row.name) == 0 and len(counted_in(row.row)) > 1]
-        shared = {row.row.event for row in told.rows if beside.get(row.name)}
+        alone = [row.row for row in events.rows if beside.get(row.name) == 0 and len(counted_in(row.row)) > 1]
+        shared = {row.row.event for row in events.rows if beside.get(row.name)}
         names = list(dict.fromkeys(row.name if row.event in shared else row.event for row in alone))
         yield AT_ONCE.format(max(beside.values()) + 1, ALONE.format(listed(names)) if names else "")
 
@@ -82,9 +82,9 @@ def _beside(cell: EventCell) -> int:
     return max(one.beside or 0 for one in cell.records)
 
 
-def outcomes_table(told: ToldEvents) -> Table:
+def outcomes_table(events: EventsText) -> Table:
     """What happened to the lost requests of each cell, and its times; ranges are over the rounds."""
-    cells = [(row.name, told.labels[name], cell) for row in told.rows for name, cell in _counted(row)]
+    cells = [(row.name, events.labels[name], cell) for row in events.rows for name, cell in _counted(row)]
 
     def figure(title: str, name: str, write: Callable[[float], str]) -> Column[tuple[str, str, EventCell]]:
         return Column(title, lambda one: _span(one[2].figures(name), write), optional=True)
@@ -106,7 +106,7 @@ def outcomes_table(told: ToldEvents) -> Table:
     return table_of("Outcomes of lost requests", columns, cells)
 
 
-def _counted(row: ToldRow) -> Iterator[tuple[str, EventCell]]:
+def _counted(row: EventRowText) -> Iterator[tuple[str, EventCell]]:
     return ((name, cell) for name, cell in row.row.cells.items() if cell.kind is Kind.COUNTED)
 
 
@@ -118,10 +118,10 @@ def _span(values: Sequence[float], write: Callable[[float], str]) -> str:
     return span(values, write) if values else NOTHING
 
 
-def _listed(told: ToldEvents) -> Iterator[Table]:
+def _listed(events: EventsText) -> Iterator[Table]:
     for title, what, rows in (
-        ("Not counted", "why", told.cannot),
-        ("What the documentation says", "documentation", told.documented),
+        ("Not counted", "why", events.cannot),
+        ("What the documentation says", "documentation", events.documented),
     ):
         columns: list[Column[tuple[str, str, str]]] = [
             Column("event", lambda row: row[1], left=True),
@@ -130,11 +130,11 @@ def _listed(told: ToldEvents) -> Iterator[Table]:
         ]
         if rows:
             yield table_of(title, columns, rows)
-    if told.defaults:
-        yield table_of("Defaults of the servers", DEFAULTS, told.defaults)
+    if events.defaults:
+        yield table_of("Defaults of the servers", DEFAULTS, events.defaults)
 
 
-DEFAULTS: tuple[Column[ToldDefault], ...] = (
+DEFAULTS: tuple[Column[DefaultText], ...] = (
     Column("what", lambda one: one.what, left=True),
     Column("services", lambda one: one.services, left=True),
     Column("the server's default", lambda one: one.value, left=True),

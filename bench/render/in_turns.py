@@ -9,88 +9,42 @@ from itertools import pairwise
 
 from bench.analysis.profiles.sampled import Profile
 from bench.analysis.profiles.why import CostDifference, Why
-from bench.analysis.published import Beside, ReferenceComparison, published_beside
+from bench.analysis.published import PublishedRatio, ReferenceComparison, published_beside
 from bench.analysis.tables.grid import Grid
 from bench.analysis.tables.ladder import Ladder
-from bench.analysis.tables.ranking import Contrast, Figure, Metric, Percentile, RankedRow, Ranking
+from bench.analysis.tables.ranking import Contrast, Metric, RankedRow, Ranking
 from bench.core.formats import NOTHING, megabytes, number, plural, size
+from bench.render.columns import CPU, MEMORY, REQUESTS, TIER, latency_columns, ranking_columns
 from bench.render.ladder_picture import LadderPicture, ladder_picture
 from bench.render.table import Column, Table, table_of, written
 from bench.run.facts import RunFacts
 from bench.run.reader import ServiceFacts
 from bench.stats.table_verdicts import NO_WINNER
-from bench.words.changes import change, change_of, column_name
-from bench.words.conclusions import ToldRanking, systematic_words
+from bench.words.changes import change_of, column_name
+from bench.words.conclusions import RankingText, systematic_words
 from bench.words.grid import line_words
-from bench.words.latency import in_milliseconds, spread, standing
 from bench.words.latency import notes as latency_notes
 from bench.words.names import knob_words, loaded_words, scenario_words, setting_words
 from bench.words.own_app import request_words, server_words
-from bench.words.picture import estimate_words, rate_words, seen_words
 from bench.words.remarks import SIGNS, waits_words
 
 # Rankings: from the best service to the worst, with tiers.
 
 
-def ranking_table(told: ToldRanking) -> Table:
+def ranking_table(text: RankingText) -> Table:
     """A row for each service."""
-    ranking = told.ranking
-    columns: list[Column[RankedRow]] = [
-        Column("tier", lambda row: str(row.tier or NOTHING), left=True),
-        Column("service", lambda row: told.name(row.service), left=True),
-        Column(column_name(ranking.metric, "the best"), partial(_from_the_best, ranking)),
-        Column("unnoticed below", lambda row: seen_words(row) or NOTHING, optional=True),
-        Column("requests/s", _rate),
-        Column("CPU per request", lambda row: written(row.cpu_us, _microseconds)),
-        Column("memory under load", lambda row: written(row.memory_loaded_bytes, megabytes)),
-        *latency_columns(ranking),
-        Column("remarks", lambda row: told.notes[row.service] or NOTHING, left=True, optional=True),
-    ]
+    ranking = text.ranking
+    columns = [one.in_report() for one in ranking_columns(text, text.name) if one.report]
     title = f"{_load(ranking)}: {ranking.metric}, {plural(ranking.rounds, 'round')}"
-    latency = [words for one in ranking.latencies for words in latency_notes(one, told.labels)]
-    notes = (*_undecided(ranking), *systematic_words(ranking), *told.beside, *latency)
+    latency = [words for one in ranking.latencies for words in latency_notes(one, text.labels)]
+    notes = (*_undecided(ranking), *systematic_words(ranking), *text.beside, *latency)
     return table_of(title, columns, ranking.rows, notes)
-
-
-def latency_columns(ranking: Ranking) -> Iterator[Column[RankedRow]]:
-    """A column for each percentile of latency that any of the services has, at each common rate."""
-    for latency in ranking.latencies:
-        at = f" at {latency.rate:,.0f}/s" if len(ranking.latencies) > 1 else ""
-        for one in latency.percentiles:
-            yield Column(f"{one.metric}{at}", partial(_percentile, one))
-
-
-def _percentile(found: Percentile, row: RankedRow) -> str:
-    """`2.10 (1.80 to 2.60) ms, lowest?`."""
-    figure = found.figures.get(row.service)
-    if figure is None:
-        bound = in_milliseconds(found, row.service)
-        return NOTHING if bound == NOTHING else f"{bound} ms"
-    span, where = spread(figure), standing(found, row.service)
-    return f"{number(1000 * figure.mean)}{f' ({span})' * bool(span)} ms{f', {where}' * bool(where)}"
 
 
 def _load(ranking: Ranking) -> str:
     usual = f"{ranking.tool} {ranking.level}"
     load = loaded_words(ranking, usual)
     return f"{scenario_words(ranking.scenario, ranking.wait)}{'' if load == usual else ','} {load}"
-
-
-def _from_the_best(ranking: Ranking, row: RankedRow) -> str:
-    if row.difference is None or row.rank == 1:
-        return NOTHING if row.difference is None else "best" if ranking.look is not None else "first"
-    return change(ranking.metric, row.difference, row.interval).column()
-
-
-def _rate(row: RankedRow) -> str:
-    """`5,120 (5,100 to 5,140)`."""
-    mean, span = rate_words(row)
-    return f"{mean} ({span})" if span else mean
-
-
-def _microseconds(found: Figure) -> str:
-    mean, span = estimate_words(found)
-    return f"{mean} ({span}) µs" if span else f"{mean} µs"
 
 
 def _undecided(ranking: Ranking) -> Iterator[str]:
@@ -130,11 +84,11 @@ MAYBE = "best?"
 """Marks a figure that may be the best, too."""
 
 
-def grid_figures(told: ToldRanking, grid: Grid) -> list[GridFigures]:
+def grid_figures(text: RankingText, grid: Grid) -> list[GridFigures]:
     """Requests/s, CPU and memory of its services."""
-    ranking = told.ranking
+    ranking = text.ranking
     rows = {row.service: row for row in ranking.rows}
-    own = [rows[name] for name in grid.services]
+    ranked_rows = [rows[name] for name in grid.services]
     kinds: list[tuple[str, Callable[[RankedRow], float | None], Callable[[float], str]]] = [
         ("requests/s", lambda row: row.goodput.mean if row.goodput else None, number),
         ("CPU per request", lambda row: row.cpu_us.mean if row.cpu_us else None, lambda value: f"{number(value)} µs"),
@@ -142,7 +96,7 @@ def grid_figures(told: ToldRanking, grid: Grid) -> list[GridFigures]:
     ]
 
     def cells(name: str, of: Callable[[RankedRow], float | None], write: Callable[[float], str]) -> GridFigures | None:
-        known = {row.service: value for row in own if (value := of(row)) is not None}
+        known = {row.service: value for row in ranked_rows if (value := of(row)) is not None}
         if not known:
             return None
         marks = _marks(ranking, name, known)
@@ -151,8 +105,8 @@ def grid_figures(told: ToldRanking, grid: Grid) -> list[GridFigures]:
             if service is None:
                 return None
             value = known.get(service)
-            text = NOTHING if value is None else write(value)
-            return GridCell(service, text, (value or 0) / (max(known.values()) or 1), marks.get(service, ""))
+            words = NOTHING if value is None else write(value)
+            return GridCell(service, words, (value or 0) / (max(known.values()) or 1), marks.get(service, ""))
 
         lines = ((line_words(grid, row), tuple(cell(row.services.get(at)) for at in grid.columns)) for row in grid.rows)
         return GridFigures(name, tuple(lines))
@@ -174,9 +128,9 @@ def _marks(ranking: Ranking, name: str, known: Mapping[str, float]) -> dict[str,
     return {service: MAYBE if place else "best" for place, service in enumerate(front)}
 
 
-def grid_title(told: ToldRanking, grid: Grid) -> str:
+def grid_title(text: RankingText, grid: Grid) -> str:
     """`json wrk c16: by workers and threads`."""
-    return f"{_load(told.ranking)}: by {knob_words(grid.across)} and {knob_words(grid.down)}"
+    return f"{_load(text.ranking)}: by {knob_words(grid.across)} and {knob_words(grid.down)}"
 
 
 def grid_columns(grid: Grid) -> list[str]:
@@ -184,7 +138,7 @@ def grid_columns(grid: Grid) -> list[str]:
     return [setting_words({grid.across: value}) for value in grid.columns]
 
 
-def grid_table(told: ToldRanking, grid: Grid) -> Table:
+def grid_table(text: RankingText, grid: Grid) -> Table:
     """All kinds of figures in one table."""
     columns: list[Column[tuple[str, str, tuple[GridCell | None, ...]]]] = [
         Column("", lambda row: row[0], left=True),
@@ -193,10 +147,10 @@ def grid_table(told: ToldRanking, grid: Grid) -> Table:
     ]
     rows = [
         ("" if place else found.name, name, cells)
-        for found in grid_figures(told, grid)
+        for found in grid_figures(text, grid)
         for place, (name, cells) in enumerate(found.rows)
     ]
-    return table_of(grid_title(told, grid), columns, rows)
+    return table_of(grid_title(text, grid), columns, rows)
 
 
 def _grid_text(at: int, row: tuple[str, str, tuple[GridCell | None, ...]]) -> str:
@@ -216,13 +170,13 @@ class _Release:
     step: Contrast | None
 
 
-def ladder_tables(rankings: Iterable[ToldRanking]) -> list[tuple[Table, LadderPicture]]:
+def ladder_tables(rankings: Iterable[RankingText]) -> list[tuple[Table, LadderPicture]]:
     """A table and a picture for each ladder of each ranking."""
-    return [_ladder(told, ladder) for told in rankings for ladder in told.ladders]
+    return [_ladder(text, ladder) for text in rankings for ladder in text.ladders]
 
 
-def _ladder(told: ToldRanking, ladder: Ladder) -> tuple[Table, LadderPicture]:
-    ranking = told.ranking
+def _ladder(text: RankingText, ladder: Ladder) -> tuple[Table, LadderPicture]:
+    ranking = text.ranking
     rows = {row.service: row for row in ranking.rows}
     releases: list[_Release] = []
     before: str | None = None
@@ -238,11 +192,11 @@ def _ladder(told: ToldRanking, ladder: Ladder) -> tuple[Table, LadderPicture]:
     title = f"{_load(ranking)}: {ladder.stack} by release of {ladder.package}"
     columns: list[Column[_Release]] = [
         Column("release", lambda one: one.version, left=True),
-        Column("requests/s", lambda one: _rate(one.row)),
-        Column("CPU per request", lambda one: written(one.row.cpu_us, _microseconds)),
+        Column(REQUESTS.name, lambda one: REQUESTS.whole(one.row)),
+        Column(CPU.name, lambda one: CPU.whole(one.row)),
         Column(column_name(ranking.metric, "the one above"), lambda one: written(one.step, changed)),
         Column("verdict", lambda one: one.step.verdict if one.step else NOTHING, left=True),
-        Column("remarks", lambda one: told.notes[one.row.service] or NOTHING, left=True, optional=True),
+        Column("remarks", lambda one: text.notes[one.row.service] or NOTHING, left=True, optional=True),
     ]
     return table_of(title, columns, releases), _ladder_picture(title, ranking, releases)
 
@@ -270,14 +224,14 @@ def _ladder_picture(title: str, ranking: Ranking, releases: Iterable[_Release]) 
 
 
 def published_table(
-    rankings: Iterable[ToldRanking], reference: ReferenceComparison | None, stacks: Mapping[str, str]
+    rankings: Iterable[RankingText], reference: ReferenceComparison | None, stacks: Mapping[str, str]
 ) -> list[Table]:
     """One table of all rankings that repeat a published question; empty if none does."""
     rows = []
-    for told in rankings:
-        if reference and (found := published_beside(told.ranking, reference, stacks)) is not None:
-            load = str(told.ranking.table) + (f" (published: {found.load})" if found.load else "")
-            rows += [(load, f"{told.labels[row.service]} to {told.labels[found.base]}", row) for row in found.rows]
+    for text in rankings:
+        if reference and (found := published_beside(text.ranking, reference, stacks)) is not None:
+            load = str(text.ranking.table) + (f" (published: {found.load})" if found.load else "")
+            rows += [(load, f"{text.labels[row.service]} to {text.labels[found.base]}", row) for row in found.rows]
     if not rows or reference is None:
         return []
 
@@ -285,7 +239,7 @@ def published_table(
         bounds = f" ({1 + gap.interval[0]:.3f} to {1 + gap.interval[1]:.3f})" if gap.interval else ""
         return f"{1 + gap.difference:.3f}{bounds}"
 
-    columns: list[Column[tuple[str, str, Beside]]] = [
+    columns: list[Column[tuple[str, str, PublishedRatio]]] = [
         Column("load", lambda row: row[0], left=True),
         Column("service", lambda row: row[1], left=True),
         Column("published", lambda row: f"{row[2].published:.3f}"),
@@ -307,7 +261,7 @@ def published_table(
 
 def own_app_tables(
     facts: RunFacts,
-    told: Sequence[ToldRanking],
+    rankings: Sequence[RankingText],
     idle_bytes: Mapping[str, int | None],
     services: Mapping[str, ServiceFacts],
 ) -> list[Table]:
@@ -316,25 +270,26 @@ def own_app_tables(
     if not app:
         return []
     starts = {name: service.start_s for name, service in services.items()}
-    waits = {name: waits_words(found) for one in told for name, found in one.waits.items()}
+    waits = {name: waits_words(found) for text in rankings for name, found in text.waits.items()}
 
     def workers(row: RankedRow) -> str:
         return NOTHING if facts.service(row.service).url else facts.workers
 
     def default(row: RankedRow) -> str:
-        return facts.service(row.service).notes.get("default") or NOTHING
+        found = facts.service(row.service).notes.get("default") or NOTHING
+        return "no limit" if found == "connections" else found  # as earlier runs say it
 
     columns: list[Column[RankedRow]] = [
-        Column("tier", lambda row: str(row.tier or NOTHING), left=True),
+        TIER.in_report(),
         Column("server", lambda row: server_words(facts, row.service), left=True),
         Column("requests at once", lambda row: waits.get(row.service, NOTHING), left=True, optional=True),
         *([] if waits else [Column("workers", workers, left=True)]),
         Column("own default", default, left=True, optional=True),
-        Column("requests/s", lambda row: rate_words(row)[0]),
+        Column(REQUESTS.name, REQUESTS.text),
         Column("requests/s per core", lambda row: written(_cpu_us(row), lambda cpu_us: number(1e6 / cpu_us))),
         Column("CPU seconds per million requests", lambda row: written(_cpu_us(row), number)),
         Column("idle memory", lambda row: written(idle_bytes.get(row.service), megabytes)),
-        Column("memory under load", lambda row: written(row.memory_loaded_bytes, megabytes)),
+        MEMORY.in_report(),
         Column("start-up", lambda row: written(starts.get(row.service), lambda start_s: f"{number(start_s)} s")),
     ]
     notes = []
@@ -350,26 +305,26 @@ def own_app_tables(
         notes.append(f"The cost is that of the server's CPU time alone, at {app.cpu_hour_price:g} per CPU hour.")
     return [
         table_of(
-            request_words(app, one.ranking.scenario),
-            [*columns, *latency_columns(one.ranking)],
-            one.ranking.rows,
-            [*_waiting(one), *notes],
+            request_words(app, text.ranking.scenario),
+            [*columns, *(column.in_report() for column in latency_columns(text.ranking))],
+            text.ranking.rows,
+            [*_waiting(text), *notes],
         )
-        for one in told
+        for text in rankings
     ]
 
 
-def _waiting(told: ToldRanking) -> Iterator[str]:
+def _waiting(text: RankingText) -> Iterator[str]:
     """What the column on waiting means, and how many connections of the load have to queue."""
-    if not told.waits:
+    if not text.waits:
         return
     yield (
         "Requests at once: how many can be blocked (on I/O) at the same time. N threads: the size of the pool,"
         " the same for all; = workers: one per worker, not configurable. Own default: per"
-        " worker, without this project's flags (docs/catalogue.md has the sources)."
+        " worker, without this project's flags (sources: services/servers)."
     )
-    connections = told.ranking.level.connections
-    most = max((found.total or 0 for found in told.waits.values() if found.threads), default=0)
+    connections = text.ranking.level.connections
+    most = max((found.total or 0 for found in text.waits.values() if found.threads), default=0)
     if connections and 0 < most < connections:
         queued = connections - most
         line = f"on a server with {plural(most, 'thread')}, {queued} {'has' if queued == 1 else 'have'} to queue"
@@ -403,9 +358,9 @@ class Reason:
     early: bool
 
 
-def reasons(told: ToldRanking, found: Iterable[Why]) -> list[Reason]:
+def reasons(text: RankingText, found: Iterable[Why]) -> list[Reason]:
     """All comparisons of a table."""
-    return [_reason(told, one, early=place < FIRST) for place, one in enumerate(found)]
+    return [_reason(text, one, early=place < FIRST) for place, one in enumerate(found)]
 
 
 def not_sampled(ranking: Ranking, profiles: Sequence[Profile]) -> list[str]:
@@ -422,9 +377,9 @@ def not_sampled(ranking: Ranking, profiles: Sequence[Profile]) -> list[str]:
     return lines
 
 
-def _reason(told: ToldRanking, why: Why, *, early: bool) -> Reason:
-    base, head = told.name(why.contrast.a), told.name(why.contrast.b)
-    title = f"{told.ranking.table}: {head} beside {base} ({why.contrast.verdict})"
+def _reason(text: RankingText, why: Why, *, early: bool) -> Reason:
+    base, head = text.name(why.contrast.a), text.name(why.contrast.b)
+    title = f"{text.ranking.table}: {head} beside {base} ({why.contrast.verdict})"
     if why.missing:
         return Reason(title, None, (f"Nothing is compared: {why.missing}.",), early)
     words = (*_words(why, base, head),)

@@ -27,7 +27,7 @@ from bench.stats.table_verdicts import EQUAL, FASTER, NO_WINNER, SLOWER
 from bench.validity.run_records import service_names
 from bench.words.answers import against
 from bench.words.changes import change_of, change_words
-from bench.words.events import ToldEvents, ToldRow, tell_events
+from bench.words.events import EventRowText, EventsText, describe_events
 from bench.words.remarks import note_of
 
 MOST_BYTES = 65_536
@@ -72,12 +72,12 @@ class Comment:
 
 def parse_policy(text: str) -> Policy:
     """Parse a policy; UserError if it is not one."""
-    found = POLICY.match(text)
+    match = POLICY.match(text)
     if text in GONE:
         raise UserError(GONE[text])
-    if not found or (found[2] and found[1] != SLOWER):
+    if not match or (match[2] and match[1] != SLOWER):
         raise UserError(f"policy '{text}' is none of: slower, slower:5%, invalid, no-winner, lost")
-    return Policy(found[1], float(found[2] or 0))
+    return Policy(match[1], float(match[2] or 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +105,8 @@ class Comparison:
         """The table's load, or the rate at which its latency was measured."""
         if self.latency is None:
             return str(self.ranking.table)
-        found, one = self.latency
-        return f"{self.ranking.scenario} {found.tool} {found.rate:,.0f}/s, {one.metric}"
+        latency, percentile = self.latency
+        return f"{self.ranking.scenario} {latency.tool} {latency.rate:,.0f}/s, {percentile.metric}"
 
     @property
     def rounds(self) -> int:
@@ -140,17 +140,17 @@ class Comparison:
         """How much slower the head is, in percent of CPU, time or requests/s; negative if it is faster."""
         if not self.contrast:
             return 0.0
-        found = change_of(self.metric, self.contrast)
-        more = found.ratio - 1 if found.metric.less_is_better else 1 - found.ratio
+        change = change_of(self.metric, self.contrast)
+        more = change.ratio - 1 if change.metric.less_is_better else 1 - change.ratio
         return round(100 * more, 6)  # compared with a policy's decimal number
 
     def remarks(self) -> Iterator[str]:
         """What is missing for a verdict, and the remarks on either service."""
-        ranking, one = self.ranking, self.contrast
+        ranking, contrast = self.ranking, self.contrast
         if self.invalid:
             yield self.invalid
             return
-        if self.latency and one is None:
+        if self.latency and contrast is None:
             missing, bounds = self.latency[1].missing, self.latency[1].at_most
             for side in (self.base, self.head):
                 if why := missing.get(side.service):
@@ -158,10 +158,10 @@ class Comparison:
                     yield f"{side.service}: {bound}{why}"
         elif ranking.look is None and not self.latency:
             yield f"{ranking.rounds} of the {ranking.looks[0]} rounds needed for the first verdicts"
-        elif self.kind in (NO_WINNER, EQUAL) and one and one.smallest_visible is not None:
-            yield f"differences above {size(one.smallest_visible)} would probably have been detected"
-        if self.kind == NO_WINNER and one and one.more_rounds is not None:
-            yield f"{plural(one.more_rounds, 'more round')} would probably decide it"
+        elif self.kind in (NO_WINNER, EQUAL) and contrast and contrast.smallest_visible is not None:
+            yield f"differences above {size(contrast.smallest_visible)} would probably have been detected"
+        if self.kind == NO_WINNER and contrast and contrast.more_rounds is not None:
+            yield f"{plural(contrast.more_rounds, 'more round')} would probably decide it"
         if not self.latency:
             yield from (f"{side.service}: {note_of(side)}" for side in (self.base, self.head) if side.remarks)
 
@@ -178,15 +178,17 @@ def violated_by(policy: Policy, row: Comparison) -> bool:
 def comment_on(folder: Path, policies: Sequence[Policy]) -> Comment:
     """The comment on a run's tables in turns; UserError if it has none."""
     facts, absent, rows = read_comparisons(folder)
-    events = tell_events(read_events(folder), facts)
+    events = describe_events(read_events(folder), facts)
     refs = against(facts.refs)
     sides = f"{HEAD_AND_BASE}, {code(refs)}" if refs else HEAD_AND_BASE
     if events:
         if not rows and any(policy.name == SLOWER for policy in policies):
             raise UserError(f"--fail-on {SLOWER} needs a table in turns, and {folder.name} has only events")
-        told = events_comment(folder.resolve().name, events, [one for one in policies if not rows or one.name == LOST])
+        comment = events_comment(
+            folder.resolve().name, events, [one for one in policies if not rows or one.name == LOST]
+        )
         policies = [one for one in policies if one.name != LOST]
-        return told + verdict_comment(folder.resolve().name, rows, policies, absent, sides) if rows else told
+        return comment + verdict_comment(folder.resolve().name, rows, policies, absent, sides) if rows else comment
     if not rows:
         raise UserError(
             f"{folder.name} has no table in turns and so no verdicts: select two services, without --mode (docs/ci.md)"
@@ -200,7 +202,7 @@ def comment_on(folder: Path, policies: Sequence[Policy]) -> Comment:
 class EventComparison:
     """Base and head of an event; `contrast` is None if one of them has no counts, or there is only one service."""
 
-    told: ToldRow
+    text: EventRowText
     base: str
     head: str
     contrast: EventContrast | None
@@ -208,8 +210,8 @@ class EventComparison:
     @property
     def kind(self) -> str:
         """The verdict on the head, or `invalid`; for a single service, whether it loses anything."""
-        cells = self.told.row.cells
-        if self.told.row.event in NOT_OF_LOSSES and any(cell.counted for cell in cells.values()):
+        cells = self.text.row.cells
+        if self.text.row.event in NOT_OF_LOSSES and any(cell.counted for cell in cells.values()):
             return SHOWN
         if self.base == self.head and cells[self.head].counted:
             return MORE if cells[self.head].lost else NO_LOSS
@@ -222,23 +224,23 @@ class EventComparison:
         return self.contrast.verdict
 
 
-def event_comparisons(events: ToldEvents) -> list[EventComparison]:
+def event_comparisons(events: EventsText) -> list[EventComparison]:
     """The pairs compared under each event, by default with the first service as base; a lone service by itself."""
     services = [name for name in events.table.services if name != NULL]
     pairs = events.table.pairs or [(services[0], other) for other in services[1:]] or [(services[0], services[0])]
-    found = []
-    for told in events.rows:
-        contrasts = {(one.a, one.b): one for one in told.row.contrasts}
-        found += [EventComparison(told, base, head, contrasts.get((base, head))) for base, head in pairs]
-    return found
+    comparisons = []
+    for text in events.rows:
+        contrasts = {(one.a, one.b): one for one in text.row.contrasts}
+        comparisons += [EventComparison(text, base, head, contrasts.get((base, head))) for base, head in pairs]
+    return comparisons
 
 
-def events_comment(run: str, events: ToldEvents, policies: Sequence[Policy]) -> Comment:
+def events_comment(run: str, events: EventsText, policies: Sequence[Policy]) -> Comment:
     """Pure: what the head loses compared with the base under each event, verdicts first."""
-    every = event_comparisons(events)
+    comparisons = event_comparisons(events)
     order = (MORE, INVALID, LESS, NO_WINNER, NO_LOSS, SHOWN, NOT_COMPARED)
-    rows = sorted(every, key=lambda row: order.index(row.kind))
-    counts = {kind: sum(row.kind == kind for row in every) for kind in order}
+    rows = sorted(comparisons, key=lambda row: order.index(row.kind))
+    counts = {kind: sum(row.kind == kind for row in comparisons) for kind in order}
     by_kind = ", ".join(f"{kind}: {count}" for kind, count in counts.items() if count)
     title = f"### Events: {by_kind}"
     head = [title, "", f"Run {code(run)}: requests lost under events, {plural(events.table.rounds, 'round')}."]
@@ -246,7 +248,7 @@ def events_comment(run: str, events: ToldEvents, policies: Sequence[Policy]) -> 
     head += ["", *said] if said else []
     policed = {MORE: LOST, INVALID: INVALID, NO_WINNER: "no-winner"}
     violations = {
-        policy: sum(policed.get(row.kind) == policy.name for row in every)
+        policy: sum(policed.get(row.kind) == policy.name for row in comparisons)
         for policy in policies
         if policy.name in policed.values()
     }
@@ -254,13 +256,13 @@ def events_comment(run: str, events: ToldEvents, policies: Sequence[Policy]) -> 
     def cell(side: str) -> Callable[[EventComparison], str]:
         def words(row: EventComparison) -> str:
             name = getattr(row, side)
-            return code(f"{events.labels[name]}: {row.told.cells[name].line()}")
+            return code(f"{events.labels[name]}: {row.text.cells[name].line()}")
 
         return words
 
     columns: list[Column[EventComparison]] = [
-        Column("event", lambda row: code(row.told.name)),
-        Column("load, client timeout", lambda row: row.told.load),
+        Column("event", lambda row: code(row.text.name)),
+        Column("load, client timeout", lambda row: row.text.load),
         Column("verdict on the head", lambda row: row.kind),
         Column("head", cell("head")),
         Column("base", lambda row: "" if row.base == row.head else cell("base")(row)),
@@ -300,15 +302,15 @@ def rows_of(rankings: Iterable[Ranking], facts: RunFacts, absent: Collection[str
 def _latencies(whole: Comparison) -> Iterator[Comparison]:
     """The same pair by each percentile that one of the two has."""
     base, head = whole.base.service, whole.head.service
-    for found in whole.ranking.latencies:
-        for one in found.percentiles:
-            if one.figures.keys() & {base, head}:
-                yield replace(whole, contrast=one.ahead(head, base), latency=(found, one))
+    for latency in whole.ranking.latencies:
+        for percentile in latency.percentiles:
+            if percentile.figures.keys() & {base, head}:
+                yield replace(whole, contrast=percentile.ahead(head, base), latency=(latency, percentile))
 
 
 def verdict_comment(
     run: str,
-    every: Sequence[Comparison],
+    comparisons: Sequence[Comparison],
     policies: Sequence[Policy],
     absent: Mapping[str, str],
     sides: str = HEAD_AND_BASE,
@@ -317,24 +319,28 @@ def verdict_comment(
 
     `absent`: why services could not be measured. `sides`: what is compared.
     """
-    rows = {kind: [row for row in every if row.kind == kind] for kind in ORDER}
+    rows = {kind: [row for row in comparisons if row.kind == kind] for kind in ORDER}
     rows[SLOWER].sort(key=lambda row: -row.slower_percent)
     counts = {kind: len(rows[kind]) for kind in ORDER if rows[kind]}
     by_kind = ", ".join(f"{count} {kind}" for kind, count in counts.items())
-    head = [f"### {plural(len(every), 'comparison')}: {by_kind}", "", f"Run {code(run)}: {sides}, measured in turns."]
+    head = [
+        f"### {plural(len(comparisons), 'comparison')}: {by_kind}",
+        "",
+        f"Run {code(run)}: {sides}, measured in turns.",
+    ]
     unknown = len(rows[INVALID]) + len(rows[NO_WINNER])
     if unknown:
-        head += ["`invalid` and `no winner` are not verdicts: whether these services differ is unknown."]
-    lost = dict.fromkeys(name for row in every for name in row.failed)
+        head += ["`invalid` and `no winner`: whether these services differ is unknown."]
+    lost = dict.fromkeys(name for row in comparisons for name in row.failed)
     head += [f"Not measured: {code(name)}, {code(absent[name])}." for name in [*lost][: MOST_ROWS[0]]]
-    violations = {policy: sum(violated_by(policy, row) for row in every) for policy in policies}
+    violations = {policy: sum(violated_by(policy, row) for row in comparisons) for policy in policies}
     first = [row for kind in ORDER if kind != EQUAL for row in rows[kind]]
     same, where = rows[EQUAL], "comparisons: see the run's report"
 
     def body(most: int) -> list[str]:
         folded = _table(COLUMNS, same, most, where)
         if folded:
-            folded = ["", f"<details><summary>{len(same)} with {EQUAL}</summary>", *folded, "", "</details>"]
+            folded = ["", f"<details><summary>{len(same)} {EQUAL}</summary>", *folded, "", "</details>"]
         return [*head, *_table(COLUMNS, first, most, where), *folded]
 
     foot = [_policy_line(policy, count, unknown) for policy, count in violations.items()]

@@ -35,11 +35,12 @@ from bench.run.facts import RunFacts
 from bench.run.reader import Run, ServiceFacts
 from bench.words.advice import advice
 from bench.words.answers import against
-from bench.words.conclusions import ToldRanking, by_question, conclusions, knee_conclusions
-from bench.words.events import ToldEvents
+from bench.words.conclusions import RankingText, by_question, conclusions, knee_conclusions
+from bench.words.events import EventsText
 from bench.words.own_app import elsewhere, own_app_answers, own_app_choices
 from bench.words.setup import (
     already_running,
+    condition_words,
     machines_words,
     package_facts,
     side_by_side,
@@ -57,24 +58,25 @@ class Report:
         source: Run,
         services: Mapping[str, ServiceFacts],
         findings: Findings,
-        told: Sequence[ToldRanking],
+        rankings: Sequence[RankingText],
         latencies: LatenciesByCell,
         *,
         profiles: Sequence[Sequence[Profile]] = (),
         why: Sequence[Sequence[Why]] = (),
-        events: ToldEvents | None = None,
+        events: EventsText | None = None,
     ) -> None:
         facts = source.facts
         reference = reference_results().get(facts.published)
-        rankings = [one.ranking for one in told]
+        tables = [text.ranking for text in rankings]
         # A comparison of two refs of an app does not ask which server to use.
-        own_app = () if against(facts.refs) else own_app_answers(facts, rankings)
+        own_app = () if against(facts.refs) else own_app_answers(facts, tables)
         stacks = {name: one.stack for name, one in facts.services.items()}
-        sampled = [*zip(told, profiles, strict=True)] if profiles else []
+        sampled = [*zip(rankings, profiles, strict=True)] if profiles else []
+        explained = [*zip(rankings, why, strict=True)] if why else []
         unknown = dict.fromkeys(one.missing["command"] for one in services.values() if "command" in one.missing)
-        self.title = facts.name
+        self.title, self.condition = facts.name, condition_words(facts)
         self.source, self.findings, self.reference = source, findings, reference
-        self.judged = any(one.look is not None for one in rankings)
+        self.judged = any(table.look is not None for table in tables)
         self.facts = [
             *_facts(facts, findings),
             *(("package", words) for words in package_facts(facts, services)),
@@ -83,27 +85,25 @@ class Report:
             *_jit(facts, services),
             *(("start commands", f"unknown: {words}") for words in unknown),
         ]
-        self.advice = [*advice(facts, rankings, findings, source.planned), *(events.advice if events else ())]
+        self.advice = [*advice(facts, tables, findings, source.planned), *(events.advice if events else ())]
         self.knees = knee_conclusions(findings)
-        concluded = conclusions(told, findings, self.knees)
+        concluded = conclusions(rankings, findings, self.knees)
         self.conclusions = by_question(concluded)
         self.services = _services(facts, services, findings)
         self.commands = _commands(facts, services)
         self.causes = _causes(findings.causes)
         self.skipped = _skipped(facts)
-        self.why = (
-            [reason for table, found in zip(told, why, strict=True) for reason in reasons(table, found)] if why else []
-        )
-        self.not_sampled = [line for table, own in sampled for line in not_sampled(table.ranking, own)]
+        self.why = [reason for text, found in explained for reason in reasons(text, found)]
+        self.not_sampled = [line for text, own in sampled for line in not_sampled(text.ranking, own)]
         self.own_app = own_app
-        self.own_app_choices = own_app_choices(facts, told, services, events=bool(events)) if own_app else []
-        self.own_app_tables = own_app_tables(facts, told, findings.idle_bytes, services) if own_app else []
+        self.own_app_choices = own_app_choices(facts, rankings, services, events=bool(events)) if own_app else []
+        self.own_app_tables = own_app_tables(facts, rankings, findings.idle_bytes, services) if own_app else []
         self.events = events
         self.event_tables = event_tables(events) if events else []
-        self.rankings = [*map(ranking_table, told)]
-        self.grids = [grid_table(one, one.grid) for one in told if one.grid]
-        self.published = published_table(told, reference, stacks)
-        self.ladders = ladder_tables(told)
+        self.rankings = [*map(ranking_table, rankings)]
+        self.grids = [grid_table(text, text.grid) for text in rankings if text.grid]
+        self.published = published_table(rankings, reference, stacks)
+        self.ladders = ladder_tables(rankings)
         self.controls = null_table(findings.null)
         self.tables = tables_alone(findings.cells, reference, latencies)
         self.table_notes = notes_alone(findings.cells, self.tables)
@@ -174,9 +174,9 @@ def _jit(facts: RunFacts, services: Mapping[str, ServiceFacts]) -> Iterable[tupl
     for name, service in services.items():
         if facts.service(name).settings.get("PYTHON_JIT", asked) == "1":
             states.setdefault(service.jit or "unknown", []).append(name)
-    told = "; ".join(f"{state}: {', '.join(names)}" for state, names in states.items())
-    if told or asked == "1":
-        yield "PYTHON_JIT=1, as reported by the interpreters", told or "no services"
+    words = "; ".join(f"{state}: {', '.join(names)}" for state, names in states.items())
+    if words or asked == "1":
+        yield "PYTHON_JIT=1, as reported by the interpreters", words or "no services"
 
 
 def _services(facts: RunFacts, services: Mapping[str, ServiceFacts], findings: Findings) -> Table:
@@ -208,31 +208,31 @@ def _services(facts: RunFacts, services: Mapping[str, ServiceFacts], findings: F
 def _commands(facts: RunFacts, services: Mapping[str, ServiceFacts]) -> Table | None:
     """What each service was started with, and its app; None if the run did not save it."""
     known = [name for name, service in services.items() if service.command]
-    own = facts.own_app
+    own_app = facts.own_app
 
     def app(name: str) -> str:
         return facts.service(name).app or NOTHING
 
     def there(name: str) -> str:
-        return (elsewhere(own, facts.service(name), services[name]) if own else None) or NOTHING
+        return (elsewhere(own_app, facts.service(name), services[name]) if own_app else None) or NOTHING
 
     columns: list[Column[str]] = [
         Column("service", str, left=True),
         Column("start command", lambda name: written(services[name].command, lambda one: one.text), left=True),
-        *([Column("elsewhere, in the app's folder", there, left=True)] if own else [Column("app", app, left=True)]),
+        *([Column("elsewhere, in the app's folder", there, left=True)] if own_app else [Column("app", app, left=True)]),
     ]
     notes = ["As in the containers: /app/server is services/servers/SERVER; its `start` script explains each flag."]
     return table_of("Start commands", columns, known, notes) if known else None
 
 
-def _causes(found: Sequence[CauseCount]) -> Table | None:
+def _causes(causes: Sequence[CauseCount]) -> Table | None:
     columns: list[Column[CauseCount]] = [
         Column("cause", lambda one: one.cause, left=True),
         Column("service", lambda one: one.service, left=True),
         Column("measurements", lambda one: str(one.count), left=True),
         Column("first occurrence", lambda one: one.first, left=True),
     ]
-    return table_of("Not measured or not valid", columns, found) if found else None
+    return table_of("Not measured or not valid", columns, causes) if causes else None
 
 
 def _skipped(facts: RunFacts) -> Table | None:

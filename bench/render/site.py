@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from markupsafe import Markup
@@ -19,9 +20,10 @@ from bench.core.groups import grouped
 from bench.render.report import Report
 from bench.render.text import page_template
 from bench.run.facts import RunFacts
-from bench.words.conclusions import ToldRanking
-from bench.words.events import ToldEvents
+from bench.words.conclusions import RankingText
+from bench.words.events import EventsText
 from bench.words.names import level_words, wait_words
+from bench.words.setup import day_of, machine_words
 
 ANSWERS = "answers.json"
 """Beside a published run: its title and its answers."""
@@ -29,7 +31,6 @@ STYLES = ("page/style.css", "site.css")
 EVENTS = "What is lost at a deploy, a crash or an overload?"
 MOST_FINDINGS = 5
 """Of a run of events; its page has all."""
-_STARTED = re.compile(r"(\d{4})(\d\d)(\d\d)-\d{6}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +65,7 @@ class PublishedRun:
     @property
     def date(self) -> str:
         """The day in ISO 8601 format; empty if unknown."""
-        found = _STARTED.match(self.started)
-        return "-".join(found.groups()) if found else ""
+        return day_of(self.started)
 
     @property
     def family(self) -> str:
@@ -74,7 +74,7 @@ class PublishedRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RunAnswers:
     """The answers of a run to one question under one load."""
 
     run: PublishedRun
@@ -91,8 +91,8 @@ class Load:
     """A load of a question: its newest answer that does not cover far fewer services than another, and the others."""
 
     words: str
-    newest: Found
-    others: Sequence[Found]
+    newest: RunAnswers
+    others: Sequence[RunAnswers]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +105,11 @@ class Topic:
 
 
 def answers_of(
-    facts: RunFacts, report: Report, told: Sequence[ToldRanking], presets: Mapping[str, str]
+    facts: RunFacts, report: Report, rankings: Sequence[RankingText], presets: Mapping[str, str]
 ) -> dict[str, Any]:
     """The content of `ANSWERS`; `presets`: the titles of the matrix's presets."""
-    own: Sequence[tuple[str, str]] = report.own_app or [("", "")] * len(told)
-    answers = [_answer(one, facts, *pair) for one, pair in zip(told, own, strict=True)]
+    own_app: Sequence[tuple[str, str]] = report.own_app or [("", "")] * len(rankings)
+    answers = [_answer(text, facts, *pair) for text, pair in zip(rankings, own_app, strict=True)]
     title = presets.get(facts.preset, report.title)
     if report.events:
         names = list(dict.fromkeys(row.row.event for row in report.events.rows))
@@ -131,51 +131,45 @@ def published_run(name: str, facts: RunFacts, said: Mapping[str, Any], checked: 
     )
 
 
-def machine_words(facts: RunFacts) -> str:
-    """`AMD EPYC, 2 cores`."""
-    cpu = str(facts.host.get("cpu") or "CPU unknown").replace("(R)", "").replace("(TM)", "").removesuffix(" Processor")
-    cores = facts.host.get("cpus")
-    return f"{cpu}, {plural(cores, 'core')}" if isinstance(cores, int) else cpu
-
-
-def _answer(told: ToldRanking, facts: RunFacts, requests: str, own: str) -> Answer | None:
+def _answer(text: RankingText, facts: RunFacts, requests: str, app_answer: str) -> Answer | None:
     """The answer of a table; None if it has no verdict yet."""
-    ranking = told.ranking
+    ranking = text.ranking
     if ranking.look is None:
         return None
     waits = wait_words(ranking.wait)
     load = f"every response waits for {waits}" if waits else "instant responses"
-    question = told.question.partition(" (")[0]
-    if own:
+    question = text.question.partition(" (")[0]
+    if app_answer:
         app = "/".join(Path(facts.own_app.folder if facts.own_app else "").parts[-2:])
         question = f"{question.rstrip('?')} for the app {app}?"
     return Answer(
         question=question,
-        load=requests if own else f"{capital(load)} ({ranking.scenario})",
+        load=requests if app_answer else f"{capital(load)} ({ranking.scenario})",
         level=f"{ranking.tool}, {level_words(ranking.level)}",
-        sentence=capital(own) if own else told.sentences[0],
+        sentence=capital(app_answer) if app_answer else text.sentences[0],
         services=len(ranking.rows),
         waits=bool(waits),
     )
 
 
-def _of_events(events: ToldEvents, title: str) -> Iterator[Answer]:
+def _of_events(events: EventsText, title: str) -> Iterator[Answer]:
     """The first findings of a run of events."""
     services = sum(name != NULL for name in events.table.services)
     for sentence in events.sentences[:MOST_FINDINGS]:
         yield Answer(EVENTS, title, "", sentence, services, waits=False)
 
 
-def front_page(runs: Iterable[PublishedRun]) -> str:
-    """index.html of the site."""
-    every = sorted(runs, key=lambda run: run.started, reverse=True)
-    aside = {run.family for run in every if run.checked or not run.answers}
-    others = grouped((run for run in every if run.family in aside), lambda run: run.family)
+def front_page(runs: Iterable[PublishedRun], pages: Mapping[str, Sequence[str]] = MappingProxyType({})) -> str:
+    """index.html of the site. `pages`: the names of its other pages by their folder."""
+    newest_first = sorted(runs, key=lambda run: run.started, reverse=True)
+    aside = {run.family for run in newest_first if run.checked or not run.answers}
+    others = grouped((run for run in newest_first if run.family in aside), lambda run: run.family)
     style = "".join((Path(__file__).parent / name).read_text("utf-8") for name in STYLES)
     return page_template(Path(__file__).parent, "site.html.jinja").render(
-        topics=topics([run for run in every if run.family not in aside]),
+        topics=topics([run for run in newest_first if run.family not in aside]),
         others=sorted(others.values(), key=lambda family: (not family[0].checked, family[0].family)),
-        runs=len(every),
+        runs=len(newest_first),
+        pages=pages,
         style=Markup(style),  # the project's own files
     )
 
@@ -189,7 +183,7 @@ def topics(runs: Sequence[PublishedRun]) -> list[Topic]:
     made = []
     for words, pairs in found.items():
         loads = grouped((one for _, one in pairs), lambda one: one.answers[0].load)
-        made.append((words, [_load(load, every) for load, every in loads.items()]))
+        made.append((words, [_load(load, answers) for load, answers in loads.items()]))
 
     def size(load: Load) -> int:
         return max(one.services for one in (load.newest, *load.others))
@@ -201,14 +195,14 @@ def topics(runs: Sequence[PublishedRun]) -> list[Topic]:
     ]
 
 
-def _load(words: str, every: Sequence[Found]) -> Load:
-    most = max(one.services for one in every)
-    newest = next(one for one in every if 2 * one.services >= most)
-    return Load(words, newest, [one for one in every if one is not newest])
+def _load(words: str, answers: Sequence[RunAnswers]) -> Load:
+    most = max(one.services for one in answers)
+    newest = next(one for one in answers if 2 * one.services >= most)
+    return Load(words, newest, [one for one in answers if one is not newest])
 
 
-def _asked(runs: Iterable[PublishedRun]) -> Iterator[tuple[str, Found]]:
+def _asked(runs: Iterable[PublishedRun]) -> Iterator[tuple[str, RunAnswers]]:
     """(question, what a run says to it under one load)."""
     for run in runs:
         for (words, _), answers in grouped(run.answers, lambda one: (one.question, one.load)).items():
-            yield words, Found(run, answers)
+            yield words, RunAnswers(run, answers)

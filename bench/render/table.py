@@ -58,10 +58,10 @@ class Table:
 
     def markdown(self) -> str:
         """The table with its title and notes, ending in a newline; shared values are given once."""
-        found = self.said_once
-        figures = [place for place, left in enumerate(found.left) if not left]
-        names, *rows = (map(escape, row) for row in (found.columns, *found.rows))
-        parts = [f"### {escape(found.title)}", markdown_table([*names], rows, figures), *map(escape, found.notes)]
+        table = self.said_once
+        figures = [place for place, left in enumerate(table.left) if not left]
+        names, *rows = (map(escape, row) for row in (table.columns, *table.rows))
+        parts = [f"### {escape(table.title)}", markdown_table([*names], rows, figures), *map(escape, table.notes)]
         return "\n\n".join(parts) + "\n"
 
 

@@ -5,28 +5,23 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from bench.analysis.tables.ranking import Percentile, RankedRow, Ranking
-from bench.core.formats import NOTHING, number, plural
+from bench.core.formats import NOTHING, plural
 from bench.core.groups import grouped
 from bench.matrix.start_command import in_lines
+from bench.render.columns import ranking_columns
 from bench.render.in_turns import grid_table
 from bench.render.report import Report
-from bench.render.table import Column, written
 from bench.render.table import Table as Figures
 from bench.render.text import visible
-from bench.words.changes import change, column_name
-from bench.words.conclusions import ToldRanking
-from bench.words.events import ToldEvents
-from bench.words.latency import in_milliseconds
+from bench.words.conclusions import RankingText
+from bench.words.events import EventsText
 from bench.words.names import loaded_words, scenario_words
-from bench.words.picture import estimate_words, rate_words
 
 WIDTH = 80
 NARROWEST = 60
@@ -43,7 +38,7 @@ STYLES = {"bad": "bold", "good": "", "": "dim"}
 """By the mark of a cell."""
 
 
-def terminal(report: Report, told: Sequence[ToldRanking], width: int = WIDTH, colors: bool = False) -> str:
+def terminal(report: Report, rankings: Sequence[RankingText], width: int = WIDTH, colors: bool = False) -> str:
     """The answer as text of at most `width` columns, ending in a newline; `colors` adds ANSI sequences."""
     file = io.StringIO()
     console = Console(
@@ -56,17 +51,18 @@ def terminal(report: Report, told: Sequence[ToldRanking], width: int = WIDTH, co
         markup=False,
         _environ={},  # the terminal is the caller's, not this process's
     )
-    console.print(Group(*_answer(report, told, console.width)), crop=False)
+    console.print(Group(*_answer(report, rankings, console.width)), crop=False)
     return "".join(f"{line.rstrip()}\n" for line in file.getvalue().splitlines())
 
 
-def _answer(report: Report, told: Sequence[ToldRanking], width: int) -> Iterator[RenderableType]:
+def _answer(report: Report, rankings: Sequence[RankingText], width: int) -> Iterator[RenderableType]:
+    yield _text(report.condition, "dim")
     if report.events:
         yield from _events(report.events, width)
     for request, answer in report.own_app:
         yield from ("", _text(request, "bold"), _text(answer))
-    if told:
-        for question, tables in grouped(told, lambda one: one.question).items():
+    if rankings:
+        for question, tables in grouped(rankings, lambda text: text.question).items():
             yield from ("", _text(question, "bold"))
             for table in tables:
                 yield from _table(table)
@@ -92,11 +88,11 @@ def _answer(report: Report, told: Sequence[ToldRanking], width: int) -> Iterator
 
 
 def _without_ranking(report: Report) -> Iterator[RenderableType]:
-    for question, found in report.conclusions:
+    for question, conclusions in report.conclusions:
         yield ""
         if question:
             yield _text(question, "bold")
-        yield from (_text(one.sentence) for one in found)
+        yield from (_text(one.sentence) for one in conclusions)
     for figures in report.tables:
         yield from _alone(figures)
 
@@ -105,31 +101,31 @@ def _text(words: str, style: str = "") -> Text:
     return Text(visible(words), style)
 
 
-def _events(told: ToldEvents, width: int) -> Iterator[RenderableType]:
+def _events(events: EventsText, width: int) -> Iterator[RenderableType]:
     """Events down, as many services across as fit, the other services below; for many services, only what was found."""
-    yield from ("", _text(told.title, "bold"))
-    if not told.services_down:
-        yield from _event_tables(told, width)
-    yield from _said(told.findings, len(told.findings))
-    if told.more_findings:
-        yield f"and {plural(len(told.more_findings), 'more finding')} in report.md"
-    if told.services_down:
-        yield f"The table of {plural(len(told.labels) - 1, 'service')} is in report.md."
+    yield from ("", _text(events.title, "bold"))
+    if not events.services_down:
+        yield from _event_tables(events, width)
+    yield from _said(events.findings, len(events.findings))
+    if events.more_findings:
+        yield f"and {plural(len(events.more_findings), 'more finding')} in report.md"
+    if events.services_down:
+        yield f"The table of {plural(len(events.labels) - 1, 'service')} is in report.md."
 
 
-def _event_tables(told: ToldEvents, width: int) -> Iterator[RenderableType]:
-    names = {row.name: f"{row.name} ({row.load})" if row.load != NOTHING else row.name for row in told.rows}
+def _event_tables(events: EventsText, width: int) -> Iterator[RenderableType]:
+    names = {row.name: f"{row.name} ({row.load})" if row.load != NOTHING else row.name for row in events.rows}
     name_width = max(map(len, names.values()))
     in_a_row = max(1, (width - name_width) // CELL_WIDTH)
-    services = told.table.services
+    services = events.table.services
     for first in range(0, len(services), in_a_row):
         shown = services[first : first + in_a_row]
         table = _plain_table()
         table.add_column("event (load, client timeout)", overflow="fold")
         for name in shown:
-            table.add_column(_text(told.labels[name]), overflow="fold")
+            table.add_column(_text(events.labels[name]), overflow="fold")
         # The null server has one case of some events.
-        for row in (one for one in told.rows if not one.row.cells.keys().isdisjoint(shown)):
+        for row in (one for one in events.rows if not one.row.cells.keys().isdisjoint(shown)):
             table.add_row(
                 _text(names[row.name]), *(_text(row.cells[name].head, STYLES[row.cells[name].mark]) for name in shown)
             )
@@ -150,31 +146,22 @@ def _command(words: str) -> RenderableType:
     return Text(visible(in_lines(words, WIDTH)), no_wrap=True, overflow="ignore")
 
 
-def _table(told: ToldRanking) -> Iterator[RenderableType]:
-    ranking = told.ranking
+def _table(text: RankingText) -> Iterator[RenderableType]:
+    ranking = text.ranking
     rows = ranking.rows[:MOST_ROWS]
     load = loaded_words(ranking, f"{ranking.tool} {ranking.level}")
     title = f"{scenario_words(ranking.scenario, ranking.wait)}, {load}, {plural(ranking.rounds, 'round')}"
     yield from ("", _text(title, "underline"))
-    if told.grid and {row.service for row in ranking.rows} == set(told.grid.services):
+    if text.grid and {row.service for row in ranking.rows} == set(text.grid.services):
         # One knob by the other, instead of a row for each pair of values.
-        yield _figures(grid_table(told, told.grid))
-        yield from _said(told.sentences, 2 * MOST_SENTENCES)
+        yield _figures(grid_table(text, text.grid))
+        yield from _said(text.sentences, 2 * MOST_SENTENCES)
         return
     percentiles = ranking.latency.percentiles if ranking.latency else ()
     # Short names, so that names of services stay whole beside two percentiles.
-    columns: list[Column[RankedRow]] = [
-        Column("tier", lambda row: str(row.tier or NOTHING), left=True),
-        Column("service", lambda row: told.name(row.service), left=True),
-        Column(column_name(ranking.metric, "best, %").replace(" ", "\n", 1), partial(_of_best, ranking)),
-        Column("req.\n/s", lambda row: rate_words(row)[0]),
-        Column("µs CPU\n/req.", lambda row: estimate_words(row.cpu_us)[0]),
-        Column("mem.\nMB", lambda row: written(row.memory_loaded_bytes, lambda size: number(size / 1e6))),
-        *([Column("at\nonce", partial(_waiting, told))] if told.waits else []),
-        *(Column(f"{one.metric}\nms", partial(_percentile, one)) for one in percentiles),
-    ]
+    columns = [one.on_terminal() for one in ranking_columns(text, text.name) if one.short]
     # Less space, so that the additional columns fit.
-    table = _plain_table(1 if told.waits or percentiles else 2)
+    table = _plain_table(1 if text.waits or percentiles else 2)
     for column in columns:
         wraps = column.name == "service"
         table.add_column(
@@ -186,15 +173,15 @@ def _table(told: ToldRanking) -> Iterator[RenderableType]:
     for row in rows:
         table.add_row(*(_text(column.of(row)) for column in columns), style="bold" if row.tier == 1 else "")
     yield table
-    if told.waits:
+    if text.waits:
         yield _text("at once: requests that it handles at the same time (threads or workers); all: no limit", "dim")
     left = len(ranking.rows) - len(rows)
     if left:
         yield _text(f"and {plural(left, 'more service')} in report.md")
     missing = [row for row in rows if row.goodput is None or row.rank is None]
     for row in missing[:MOST_NOTES]:
-        yield Padding(_text(f"{told.name(row.service)}: {told.notes[row.service] or 'no figure'}", "dim"), (0, 0, 0, 2))
-    yield from _said(told.sentences, MOST_SENTENCES + bool(percentiles))
+        yield Padding(_text(f"{text.name(row.service)}: {text.notes[row.service] or 'no figure'}", "dim"), (0, 0, 0, 2))
+    yield from _said(text.sentences, MOST_SENTENCES + bool(percentiles))
 
 
 def _alone(figures: Figures) -> Iterator[RenderableType]:
@@ -210,39 +197,16 @@ def _plain_table(space: int = 2) -> Table:
     return Table(box=None, pad_edge=False, padding=(0, space, 0, 0), header_style="dim")
 
 
-def _figures(found: Figures, space: int = 2, *, wraps: bool = False) -> Table:
+def _figures(figures: Figures, space: int = 2, *, wraps: bool = False) -> Table:
     """A table of texts; `wraps`: figures may be wrapped, too."""
     table = _plain_table(space)
-    for name, left in zip(found.columns, found.left, strict=True):
+    for name, left in zip(figures.columns, figures.left, strict=True):
         table.add_column(
             name,
             justify="left" if left else "right",
             no_wrap=not (left or wraps),
             overflow="fold" if wraps else "ellipsis",
         )
-    for row in found.rows:
+    for row in figures.rows:
         table.add_row(*map(_text, row))
     return table
-
-
-def _waiting(told: ToldRanking, row: RankedRow) -> str:
-    """How many requests can wait at once: a number, or all."""
-    found = told.waits.get(row.service)
-    return NOTHING if found is None else "all" if found.total is None else str(found.total)
-
-
-def _percentile(found: Percentile, row: RankedRow) -> str:
-    return in_milliseconds(found, row.service).replace(" ", "")
-
-
-def _of_best(ranking: Ranking, row: RankedRow) -> str:
-    """`-56 (-65 to -45)`, in percent; with the verdict instead of the estimate in the best's tier."""
-    if row.difference is None:
-        return NOTHING
-    if row.rank == 1:
-        return "best"
-    found = change(ranking.metric, row.difference, row.interval)
-    # Before the first look there are no verdicts, and no tiers.
-    gap = ranking.ahead(row.service, ranking.rows[0].service) if row.tier == 1 else None
-    words = f"{gap.verdict} {found.span()}" if gap else found.column()
-    return words.replace(" %", "").rstrip()

@@ -39,8 +39,8 @@ class Running:
 
 def running_of(text: bytes | None, service: ServiceFacts, settings: Mapping[str, str]) -> Running | None:
     """What runs in a service, from its running.json; None if not all of that is known."""
-    found = mapping(as_object(text or b""))
-    processes = [mapping(one) for one in items(found.get("processes"))]
+    facts = mapping(as_object(text or b""))
+    processes = [mapping(one) for one in items(facts.get("processes"))]
     argv = service.command.argv if service.command else ()
     server = next((one for one in processes if argv and _executes(items(one.get("argv")), argv)), None)
     if server is None or service.image_id is None:
@@ -52,7 +52,7 @@ def running_of(text: bytes | None, service: ServiceFacts, settings: Mapping[str,
             # The flags are in the command.
             effects.append((name, value if name == REF else None))
         elif name in LIMITS:
-            if not isinstance(limit := mapping(found.get("limits")).get(name), str):
+            if not isinstance(limit := mapping(facts.get("limits")).get(name), str):
                 return None
             effects.append((name, limit))
         elif (name == JIT and service.jit == NO_JIT) or _prevails(command, name):
@@ -81,12 +81,14 @@ def _prevails(command: Sequence[Sequence[str]], variable: str) -> bool:
 def equal_sides(run: Run) -> Iterator[tuple[str, str]]:
     """(service, words) of each service that is not to be loaded, because an earlier one runs the same."""
     seen: dict[Running, str] = {}
-    every = {name: service.settings for name, service in run.facts.services.items()}
-    for name, settings in every.items():
+    settings_by_service = {name: service.settings for name, service in run.facts.services.items()}
+    for name, settings in settings_by_service.items():
         service = read_service(run.path, name)
         running = running_of(read_bytes(f"{run.path}/raw/services/{name}/{RUNNING}", MOST_BYTES), service, settings)
         if service.failure or running is None:
             continue
         if (other := seen.setdefault(running, name)) != name:
-            own = " ".join(f"{knob}={value}" for knob, value in settings.items() if every[other].get(knob) != value)
-            yield name, f"{own} changes nothing in the running process: it is that of {other}"
+            knobs = " ".join(
+                f"{knob}={value}" for knob, value in settings.items() if settings_by_service[other].get(knob) != value
+            )
+            yield name, f"{knobs} changes nothing in the running process: it is that of {other}"

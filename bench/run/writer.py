@@ -96,12 +96,16 @@ def run_facts(
         "skipped": as_plain(plan.skips),
         **({"pairs": [list(pair) for pair in plan.pairs]} if plan.pairs else {}),
         **({"refs": plan.refs} if plan.refs else {}),
-        **({"defaults": defaults_facts(plan.services, settings)} if plan.events else {}),
+        **({"defaults": defaults_facts(plan.services, settings)} if plan.events or _own(plan) else {}),
     }
 
 
+def _own(plan: Plan) -> bool:
+    return any(service.framework.own for service in plan.services)
+
+
 def defaults_facts(services: Iterable[Service], settings: Mapping[str, str]) -> dict[str, dict[str, dict[str, Any]]]:
-    """For each service, its server's documented defaults that affect events, and the values given instead."""
+    """For each service, its server's documented defaults that decide what a deploy loses, and what was given."""
     return {
         s.name: {
             kind: {"value": default.value, "source": default.source, "given": started_with(s, kind.upper(), settings)}
@@ -164,12 +168,12 @@ def _notes(service: Service, settings: Mapping[str, str], own_locks: Mapping[str
     notes = service.server.notes
     if notes is None:
         return {}
-    found = {name: text for name, text in asdict(notes).items() if service.framework.own or name not in _ELSEWHERE}
+    texts = {name: text for name, text in asdict(notes).items() if service.framework.own or name not in _ELSEWHERE}
     if own := service.framework.own:
-        found["sets"] = joined([*filter(None, (found["sets"], *_of_app(service, own_locks.get(own.lock_suffix))))])
-    several = found.pop("stall_of_several")
-    found["stall"] += several if started_with(service, "WORKERS", settings) not in (None, "1") else ""
-    return {"notes": {name: text for name, text in found.items() if text}}
+        texts["sets"] = joined([*filter(None, (texts["sets"], *_of_app(service, own_locks.get(own.lock_suffix))))])
+    several = texts.pop("stall_of_several")
+    texts["stall"] += several if started_with(service, "WORKERS", settings) not in (None, "1") else ""
+    return {"notes": {name: text for name, text in texts.items() if text}}
 
 
 def _of_app(service: Service, locks: Path | None) -> Iterator[str]:

@@ -41,12 +41,12 @@ def decide(source: Run, lines: Sequence[journal.Line], waiting: Collection[LoadK
     rated = [table for table in source.facts.tables if table.shares]
     undecided = [table for table in rated if table.key not in waiting and not (run / path_of(table.key)).exists()]
     records = journal.reviewed(source, journal.records(lines, ("turns", "null"))) if undecided else []
-    for one in by_table(undecided, records):
-        if one.records:
-            most = client_most(records, closes=one.table.level.closes)
-            file = run / path_of(one.table.key)
+    for table_records in by_table(undecided, records):
+        if table_records.records:
+            most = client_most(records, closes=table_records.table.level.closes)
+            file = run / path_of(table_records.table.key)
             file.parent.mkdir(parents=True, exist_ok=True)
-            write_file(file, rates_of(one, most, partial(_knee, run)).text())
+            write_file(file, rates_of(table_records, most, partial(_knee, run)).text())
 
 
 def _knee(run: Path, scenario: str, limit_s: float) -> tuple[str, int] | None:
@@ -85,7 +85,7 @@ def _of_client(records: Iterable[Record]) -> Iterator[Record]:
 
 
 def rates_of(
-    found: TableRecords,
+    table_records: TableRecords,
     most: float | None,
     knee: Callable[[str, float], tuple[str, int] | None] = lambda *_: None,
 ) -> CommonRates:
@@ -93,15 +93,16 @@ def rates_of(
 
     `most`: see `client_most`; `knee`: maps scenario and p99 limit to the service with the lowest knee, and its rate.
     """
-    speeds, left_out = _speeds(found)
-    told = CommonRates(client=OPEN_LOOP, client_most=most, speeds=speeds, left_out=left_out)
+    speeds, left_out = _speeds(table_records)
+    common_rates = CommonRates(client=OPEN_LOOP, client_most=most, speeds=speeds, left_out=left_out)
     if most is None:
         return replace(
-            told, reason=f"what {OPEN_LOOP} can send is not known: it has no valid measurement of the null server"
+            common_rates,
+            reason=f"what {OPEN_LOOP} can send is not known: it has no valid measurement of the null server",
         )
     if not speeds:
-        return replace(told, reason="no service has a speed: none has a valid window in the first round")
-    levels = {level.text: level for level in found.table.shares}
+        return replace(common_rates, reason="no service has a speed: none has a valid window in the first round")
+    levels = {level.text: level for level in table_records.table.shares}
     shares = {name: level.share or level.knee_share or 1.0 for name, level in levels.items()}
     # All shares must have the same services, so the largest share decides: there the client is the limit first.
     best = min(max(speeds.values()), most / max(shares.values()))
@@ -114,12 +115,12 @@ def rates_of(
     found_knees = {
         name: lowest
         for name, level in levels.items()
-        if level.knee_p99_s and (lowest := knee(found.table.scenario, level.knee_p99_s))
+        if level.knee_p99_s and (lowest := knee(table_records.table.scenario, level.knee_p99_s))
     }
     wanted = {name: shares[name] * speeds[slowest] for name, level in levels.items() if not level.knee_p99_s}
     wanted |= {name: shares[name] * rate for name, (_, rate) in found_knees.items()}
     return replace(
-        told,
+        common_rates,
         slowest=slowest,
         left_out=left_out,
         # A knee may exceed `most`, which is only an estimate: at the knee the client was on time and had CPU to spare.
@@ -129,13 +130,13 @@ def rates_of(
     )
 
 
-def _speeds(found: TableRecords) -> tuple[dict[str, float], dict[str, str]]:
+def _speeds(table_records: TableRecords) -> tuple[dict[str, float], dict[str, str]]:
     """The speed of each service, from its first usable window; and for the others, why they have none."""
     speeds: dict[str, float] = {}
     unknown: dict[str, str] = {}
-    for name in found.table.services:
+    for name in table_records.table.services:
         causes = ["it was not loaded in the first round"]
-        for record in found.of(name):
+        for record in table_records.of(name):
             against = causes_beside(record, TELLS_SPEED)
             speed = record.speed or record.goodput
             if speed and not against:

@@ -134,7 +134,7 @@ def reopen(source: Run) -> None:
 
 def missed_windows(source: Run) -> set[Path]:
     """The folders of windows that a block measured without one of its services that has not failed."""
-    run, found = Path(source.path), set[Path]()
+    run, windows = Path(source.path), set[Path]()
     failed = failed_services(run)
     for step in steps_of(source.planned):
         if not step.held:
@@ -145,8 +145,8 @@ def missed_windows(source: Run) -> set[Path]:
         done = step.tables_in([name for name, outcome in outcomes.items() if outcome == MEASURED])
         never = step.tables_in([line.id for line in turns if outcomes[line.id] is None and line.service not in failed])
         folders = {(run / line.dir).parent for line in turns if line.table in done & never}
-        found |= {folder for folder in folders if folder.is_dir()}
-    return found
+        windows |= {folder for folder in folders if folder.is_dir()}
+    return windows
 
 
 def _outcome(run: Path, planned: Measurement) -> str | None:

@@ -93,12 +93,12 @@ def settled(source: Run, lines: Sequence[Line]) -> set[LoadKey]:
 
     Judging a look takes a second, so it is done once and noted.
     """
-    found = reviewed(source, records(lines, ("turns", "null")))
-    looks = {key: f"{key} {look}" for key, look in looks_reached(source.facts, found).items()}
+    reviewed_records = reviewed(source, records(lines, ("turns", "null")))
+    looks = {key: f"{key} {look}" for key, look in looks_reached(source.facts, reviewed_records).items()}
     known = {line.id: line.kind for line in lines if line.kind in (OPEN, SETTLED)}
     due = {key for key, look in looks.items() if look not in known}
     if due:
-        ended = settled_tables(source.facts, [one for one in found if one.load in due])
+        ended = settled_tables(source.facts, [one for one in reviewed_records if one.load in due])
         known |= (new := {looks[key]: SETTLED if key in ended else OPEN for key in due})
         with (Path(source.path) / FILE).open("a") as file:
             file.writelines(Line(kind, look).text() for look, kind in new.items())

@@ -15,8 +15,8 @@ from bench.records.event import EventRecord
 from bench.records.record import Record
 from bench.schedule.steps import Step
 
-LONGEST = 100
-"""The most characters of `LiveStatus.words`."""
+LONGEST, MOST_SERVICES = 160, 3
+"""The most characters of `LiveStatus.words`, and the most services whose figures they have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +34,10 @@ NOT_LOADED = LiveStatus(False, "not loaded", "not loaded")
 
 def live_status(records: Iterable[Record]) -> LiveStatus:
     """Pure: the goodput of one measurement, or how many windows of a block are valid."""
-    every = list(records)
-    if every and every[0].mode in IN_BLOCKS:
-        return _of_block(every)
-    (record,) = every
+    step_records = list(records)
+    if step_records and step_records[0].mode in IN_BLOCKS:
+        return _of_block(step_records)
+    (record,) = step_records
     if not record.valid:
         cause = record.causes[0]
         short = _shown(f"invalid: {cause.cause}")
@@ -68,10 +68,17 @@ def _of_block(records: Sequence[Record]) -> LiveStatus:
     refused = [record for record in records if not record.valid]
     words = f"{len(records) - len(refused)} of {len(records)} windows valid"
     if not refused:
-        return LiveStatus(True, words, words)
+        return LiveStatus(True, _shown(words + _so_far(records)), words)
     cause = refused[0].causes[0]
     detail = f"{words}; {refused[0].service} {refused[0].scenario}: {cause.cause}: {cause.detail}"
     return LiveStatus(False, _shown(detail), words)
+
+
+def _so_far(records: Sequence[Record]) -> str:
+    """`; requests/s: bjoern-wsgi-py313-debian 80,266, ...`: the first of this round, without a verdict."""
+    served = [(record.goodput, record.service) for record in records if record.mode == "turns" and record.goodput]
+    first = sorted(served, reverse=True)[:MOST_SERVICES]
+    return f"; requests/s: {', '.join(f'{service} {number(rate)}' for rate, service in first)}" if first else ""
 
 
 def _shown(text: str) -> str:

@@ -165,13 +165,13 @@ def in_time(planned: Sequence[Step], left: Sequence[Step], seconds: float) -> tu
 
 def _rounds(steps: Iterable[Step]) -> dict[LoadKey, dict[int, float]]:
     """Expected seconds of each round of each table; a block's seconds are divided among its tables."""
-    found: dict[LoadKey, dict[int, float]] = {}
+    rounds: dict[LoadKey, dict[int, float]] = {}
     for step in steps:
         tables = [line.table for line in step.lines if line.held] if step.held else []
         for table in tables:
-            own = found.setdefault(table, {})
+            own = rounds.setdefault(table, {})
             own[step.round] = own.get(step.round, 0.0) + step.seconds / len(tables)
-    return found
+    return rounds
 
 
 Group = tuple[str, ...]
@@ -192,12 +192,12 @@ def dealt(steps: Sequence[Step], lanes: int, seed: str) -> dict[str, int]:
     rng = random.Random(seed)
     drawn = rng.sample(sorted(groups), len(groups))
     load = dict.fromkeys(rng.sample(range(1, lanes + 1), lanes), 0.0)
-    found: dict[str, int] = {}
+    lane_of: dict[str, int] = {}
     for group in sorted(drawn, key=lambda group: -seconds[group]):
         lane = min(load, key=lambda lane: load[lane])
         load[lane] += seconds[group]
-        found |= {step.id: lane for step in groups[group]}
-    return found
+        lane_of |= {step.id: lane for step in groups[group]}
+    return lane_of
 
 
 def next_wave(queue: Sequence[Step], lane_of: Mapping[str, int], is_out: Callable[[Step], bool]) -> dict[int, Step]:
@@ -208,16 +208,16 @@ def next_wave(queue: Sequence[Step], lane_of: Mapping[str, int], is_out: Callabl
     """
     left = [step for step in queue if not is_out(step)]
     waits = any(step.round == 1 and not _needs_knee(step) for step in left)
-    found: dict[int, Step] = {}
+    wave: dict[int, Step] = {}
     services: set[str] = set()
     for step in left:
         lane = lane_of[step.id]
         later = waits and _needs_knee(step)
-        if lane in found or later or not services.isdisjoint(step.services):
+        if lane in wave or later or not services.isdisjoint(step.services):
             continue
-        found[lane] = step
+        wave[lane] = step
         services.update(step.services)
-    return dict(sorted(found.items()))
+    return dict(sorted(wave.items()))
 
 
 def _needs_knee(step: Step) -> bool:

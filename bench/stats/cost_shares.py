@@ -67,16 +67,16 @@ def shift(costs: Apart, base: tuple[float, float], head: tuple[float, float], of
     """
     # Half of the error rate goes to the shares (divided among the functions), half to the total costs.
     error = (1 - CONFIDENCE) / 2
-    one, other = costs.base * base[0] / base[1], costs.head * head[0] / head[1]
-    (one_low, one_high), (other_low, other_high) = (
+    base_cost, head_cost = costs.base * base[0] / base[1], costs.head * head[0] / head[1]
+    (base_low, base_high), (head_low, head_high) = (
         tuple(cost * share for share in share_bounds(*side, error / of))
         for cost, side in ((costs.base, base), (costs.head, head))
     )
-    whole = costs.error * t_quantile(1 - error, costs.freedom) * (one + other) / 2
+    whole = costs.error * t_quantile(1 - error, costs.freedom) * (base_cost + head_cost) / 2
     # Newcombe's method: combines the distances of both estimates to their own limits.
-    low = math.hypot(other - other_low, one_high - one, whole)
-    high = math.hypot(other_high - other, one - one_low, whole)
-    return Shift(one, other, other - one - low, other - one + high)
+    low = math.hypot(head_cost - head_low, base_high - base_cost, whole)
+    high = math.hypot(head_high - head_cost, base_cost - base_low, whole)
+    return Shift(base_cost, head_cost, head_cost - base_cost - low, head_cost - base_cost + high)
 
 
 def share_bounds(count: float, of: float, error: float) -> tuple[float, float]:

@@ -20,11 +20,11 @@ def drift_of(seen: Sequence[Observation]) -> float | None:
     None if no change is shown: it is less than 5 %, or the t interval of the slope includes 0.
     """
     services, rounds = defaultdict[str, list[float]](list), defaultdict[int, list[float]](list)
-    for one in seen:
-        services[one.service].append(one.value)
+    for observation in seen:
+        services[observation.service].append(observation.value)
     means = {service: fmean(values) for service, values in services.items()}
-    for one in seen:
-        rounds[one.round].append(one.value - means[one.service])
+    for observation in seen:
+        rounds[observation.round].append(observation.value - means[observation.service])
     if len(rounds) < 3:
         return None
     values = [fmean(own) for own in rounds.values()]

@@ -80,10 +80,10 @@ def _sums(counts: Counts) -> tuple[float, float]:
 def corrected(pairs: Sequence[tuple[Counts, Counts, bool]]) -> tuple[list[float], int]:
     """(p value of each pair (a, b, alike), corrected for the whole table by Holm's method; number of tests)."""
     values = {place: p_differ(a, b, alike=alike) for place, (a, b, alike) in enumerate(pairs) if _testable(a, b)}
-    found, last = [1.0] * len(pairs), 0.0
+    adjusted, last = [1.0] * len(pairs), 0.0
     for rank, place in enumerate(sorted(values, key=values.__getitem__)):
-        found[place] = last = max(last, min(1.0, values[place] * (len(values) - rank)))
-    return found, len(values)
+        adjusted[place] = last = max(last, min(1.0, values[place] * (len(values) - rank)))
+    return adjusted, len(values)
 
 
 def _testable(a: Counts, b: Counts) -> bool:

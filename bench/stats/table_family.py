@@ -58,7 +58,7 @@ def half_widths(fit: TableFit, level: float) -> Mapping[tuple[str, str], tuple[C
     """
     import numpy as np
 
-    found: dict[tuple[str, str], tuple[Contrast, float]] = {}
+    by_pair: dict[tuple[str, str], tuple[Contrast, float]] = {}
     for part in fit.components:
         if len(part) < 2:
             continue
@@ -72,8 +72,8 @@ def half_widths(fit: TableFit, level: float) -> Mapping[tuple[str, str], tuple[C
             estimate = fit.effects[first] - fit.effects[second]
             known = math.isfinite(error)
             contrast = Contrast(estimate, float(error) if known else None, float(df) if known else 0.0)
-            found[first, second] = contrast, float(half) if known else math.inf
-    return found
+            by_pair[first, second] = contrast, float(half) if known else math.inf
+    return by_pair
 
 
 def projected_rounds(half_width: float, wanted: float, rounds: int) -> float:
@@ -95,14 +95,14 @@ def _moderated(variances: Any, dfs: Any, factors: Any, count: int) -> tuple[Any,
     errors, total = np.full(len(dfs), np.inf), np.ones(len(dfs))
     if not known.any():
         return errors, total
-    own, d = variances[known] / factors[known], dfs[known]
+    scaled, d = variances[known] / factors[known], dfs[known]
     most_prior = MOST_PRIOR * (1 - 2 / count) ** 2
-    prior = np.minimum(TRUST * _prior_df(own, d), most_prior * d) if known.sum() > 1 else np.zeros(len(d))
+    prior = np.minimum(TRUST * _prior_df(scaled, d), most_prior * d) if known.sum() > 1 else np.zeros(len(d))
     share = prior / (prior + d)
-    mean = float(np.average(own, weights=d))
+    mean = float(np.average(scaled, weights=d))
     # The table's mean is an estimate too, and includes this difference: in small tables, that costs degrees of freedom.
     most = d / ((1 - share) ** 2 + (1 - (1 - share) ** 2) / max(1, count - 1))
-    errors[known] = np.sqrt(factors[known] * ((1 - share) * own + share * mean))
+    errors[known] = np.sqrt(factors[known] * ((1 - share) * scaled + share * mean))
     total[known] = np.minimum(prior + d, most)
     return errors, total
 

@@ -131,14 +131,16 @@ def fit_table(observations: Sequence[Observation]) -> TableFit:
 def _check(observations: Sequence[Observation]) -> None:
     rounds: dict[int, int] = {}
     seen = set()
-    for one in observations:
-        if not math.isfinite(one.value):
-            raise ValueError(f"no finite value: {one}")
-        if rounds.setdefault(one.window, one.round) != one.round:
-            raise ValueError(f"window {one.window} is in rounds {rounds[one.window]} and {one.round}")
-        if (one.window, one.service) in seen:
-            raise ValueError(f"{one.service} is in window {one.window} twice")
-        seen.add((one.window, one.service))
+    for observation in observations:
+        if not math.isfinite(observation.value):
+            raise ValueError(f"no finite value: {observation}")
+        if rounds.setdefault(observation.window, observation.round) != observation.round:
+            raise ValueError(
+                f"window {observation.window} is in rounds {rounds[observation.window]} and {observation.round}"
+            )
+        if (observation.window, observation.service) in seen:
+            raise ValueError(f"{observation.service} is in window {observation.window} twice")
+        seen.add((observation.window, observation.service))
 
 
 def _components(observations: Sequence[Observation], services: Sequence[str]) -> tuple[tuple[str, ...], ...]:
@@ -275,7 +277,7 @@ def clustered_errors(data: Data, fitted: Fitted) -> tuple[Any, Any]:
 
     count, rounds = data.count, len(data.round_names)
     shares = np.zeros((rounds, count))
-    own = np.zeros((rounds, count, count))
+    gram = np.zeros((rounds, count, count))
     crossed = np.zeros((rounds, count, count))
     single = [np.zeros((0, count))]
     values, vectors = np.linalg.eigh(fitted.inverse)
@@ -295,13 +297,13 @@ def clustered_errors(data: Data, fitted: Fitted) -> tuple[Any, Any]:
         factor = np.where(only, 0.0, 1 / np.sqrt(np.where(only, 1.0, left)))
         adjusted = directions @ (factor[:, None] * reach)
         shares[number] = fitted.residuals[here] @ adjusted
-        own[number] = adjusted.T @ adjusted
+        gram[number] = adjusted.T @ adjusted
         crossed[number] = half @ rows.T @ adjusted
     known = np.concatenate(single)
     errors, dfs = np.full((count, count), np.inf), np.zeros((count, count))
     for index in range(count):
         squared = ((shares - shares[:, [index]]) ** 2).sum(axis=0)
-        diagonal = own[:, index, index][:, None] + np.einsum("gii->gi", own) - 2 * own[:, index]
+        diagonal = gram[:, index, index][:, None] + np.einsum("gii->gi", gram) - 2 * gram[:, index]
         steps = crossed[:, :, [index]] - crossed
         products = -np.einsum("gki,hki->igh", steps, steps, optimize=True)
         products[:, np.arange(rounds), np.arange(rounds)] += diagonal.T

@@ -36,11 +36,11 @@ def merged_interval(merged: float, rounds: Iterable[float], confidence: float) -
     None for fewer than `LEAST_ROUNDS` rounds, or if they do not vary.
     """
     values = [math.log(value) for value in rounds if value > 0]
-    found = estimate(values)
-    if found is None or found.n < LEAST_ROUNDS or found.error is None or merged <= 0:
+    logs = estimate(values)
+    if logs is None or logs.n < LEAST_ROUNDS or logs.error is None or merged <= 0:
         return None
-    around = found.interval(confidence)
-    return Interval(merged * math.exp(around.low - found.mean), merged * math.exp(around.high - found.mean), confidence)
+    around = logs.interval(confidence)
+    return Interval(merged * math.exp(around.low - logs.mean), merged * math.exp(around.high - logs.mean), confidence)
 
 
 def family_level(families: int) -> float:
@@ -65,8 +65,8 @@ def differences_of(
     return {pair: _shown(one, math.log(merged[one.j] / merged[one.i])) for pair, one in found.items()}
 
 
-def _shown(one: Difference, ahead: float) -> Difference:
+def _shown(difference: Difference, ahead: float) -> Difference:
     """The difference, without a verdict that merged percentiles contradict; by these, i is ahead of j by `ahead`."""
-    called = one.word in (FASTER, SLOWER)
-    agree = ahead >= LEAST if one.word == FASTER else ahead <= -LEAST
-    return replace(one, word=NO_WINNER, more_rounds=math.inf) if called and not agree else one
+    called = difference.word in (FASTER, SLOWER)
+    agree = ahead >= LEAST if difference.word == FASTER else ahead <= -LEAST
+    return replace(difference, word=NO_WINNER, more_rounds=math.inf) if called and not agree else difference

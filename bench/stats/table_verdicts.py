@@ -87,7 +87,7 @@ def differences(
     """
     from scipy.special import nctdtrinc
 
-    rounds, found = len(fit.rounds), dict[tuple[str, str], Difference]()
+    rounds, by_pair = len(fit.rounds), dict[tuple[str, str], Difference]()
     for (i, j), (family, half) in half_widths(fit, level).items():
         own, size = fit.contrast(i, j), abs(family.estimate)
         interval, word = _around(family.estimate, half, level), NO_WINNER
@@ -106,45 +106,45 @@ def differences(
             same = projected_rounds((plain.high - plain.low) / 2, margin - size, rounds)
             needed = min(called, same)
             more = max(1.0, math.ceil(needed) - rounds) if needed <= MOST_NEEDED else math.inf
-        one = Difference(i, j, word, family.estimate, interval, half, more, detectable)
-        found[i, j], found[j, i] = one, one.turned
-    return found
+        difference = Difference(i, j, word, family.estimate, interval, half, more, detectable)
+        by_pair[i, j], by_pair[j, i] = difference, difference.turned
+    return by_pair
 
 
 def _around(estimate: float, half: float, level: float) -> Interval:
     return Interval(estimate - half, estimate + half, level)
 
 
-def settled(found: Mapping[tuple[str, str], Difference], fit: TableFit) -> bool:
+def settled(differences: Mapping[tuple[str, str], Difference], fit: TableFit) -> bool:
     """Whether more rounds would change nothing: all services are connected and all differences decided."""
-    return fit.complete and all(one.word != NO_WINNER for one in found.values())
+    return fit.complete and all(one.word != NO_WINNER for one in differences.values())
 
 
 def rank(
-    fit: TableFit, found: Mapping[tuple[str, str], Difference], order: Sequence[str] = ()
+    fit: TableFit, differences: Mapping[tuple[str, str], Difference], order: Sequence[str] = ()
 ) -> tuple[RankedService, ...]:
     """The services from the fastest to the slowest, with differences from the best, and tiers.
 
-    `found` are the differences at a look. A new tier starts at each service that is `slower` than the first of the
+    `differences` are those at a look. A new tier starts at each service that is `slower` than the first of the
     current tier. `order`: of all services, if it is not that of the fit's effects.
     """
     if not fit.components:
         return ()
-    every = fit.components[0]
-    known = [one for one in every if any(math.isfinite(found[one, i].half_width) for i in every if i != one)]
+    linked = fit.components[0]
+    known = [one for one in linked if any(math.isfinite(differences[one, i].half_width) for i in linked if i != one)]
     # In the first round no error is known for any of them: their order is shown all the same.
-    ordered = sorted(known or every, key=lambda name: (-fit.effects[name], name))
+    ordered = sorted(known or linked, key=lambda name: (-fit.effects[name], name))
     ordered = [name for name in order if name in ordered] or ordered
     rows, tier, head = [], 1, ordered[0]
     for number, name in enumerate(ordered, 1):
-        if name != head and found[name, head].word == SLOWER:
+        if name != head and differences[name, head].word == SLOWER:
             tier, head = tier + 1, name
         difference = low = high = 0.0
         if number > 1:
-            against = found[name, ordered[0]]
+            against = differences[name, ordered[0]]
             difference, low, high = map(ratio, (against.estimate, against.interval.low, against.interval.high))
         rows.append(RankedService(number, name, tier, difference, low, high))
-    thin = [name for name in every if name not in ordered]
+    thin = [name for name in linked if name not in ordered]
     lost = [name for part in fit.components[1:] for name in part]
     left = [*((name, True) for name in thin), *((name, False) for name in lost)]
     return (*rows, *(RankedService(None, name, None, math.nan, math.nan, math.nan, one) for name, one in left))

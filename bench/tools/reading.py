@@ -75,9 +75,9 @@ class Cursor:
         while at < len(self.lines) and not self.lines[at]:
             at += 1
         for pattern in patterns if at < len(self.lines) else ():
-            if found := re.fullmatch(pattern, self.lines[at]):
+            if match := re.fullmatch(pattern, self.lines[at]):
                 self.at = at + 1
-                return found
+                return match
         return None
 
     def need(self, pattern: str, name: str, *skipped: str) -> re.Match[str]:
@@ -87,7 +87,7 @@ class Cursor:
         with the same label has another form of this figure, so that a later line cannot be the one.
         """
         label = re.match("[A-Z][A-Za-z /:]*", pattern)
-        while not (found := self.take(pattern)):
+        while not (match := self.take(pattern)):
             if not self.take(*skipped):
                 odd = self.take(".+")
                 if not odd:
@@ -95,7 +95,7 @@ class Cursor:
                 if label and odd[0].startswith(label[0]):
                     raise Unfinished(f"{clip(odd[0])!r} instead of {name}")
                 self.odd = self.odd or odd[0]
-        return found
+        return match
 
     @property
     def ended(self) -> bool:
@@ -134,11 +134,11 @@ def read_report(
     `others`: lines by which the reports of other tools are recognized that start with the same line.
     """
     lines = _without_prefix(lines, starts)
-    found = [[at for at, line in enumerate(lines) if re.match(start, line)] for start in starts]
-    count = max(map(len, found))
+    positions = [[at for at, line in enumerate(lines) if re.match(start, line)] for start in starts]
+    count = max(map(len, positions))
     if not count:
         return explain(lines)
-    begin = next(at for (at, *_) in filter(None, found))
+    begin = next(at for (at, *_) in filter(None, positions))
     for name, pattern in (others or {}).items():
         if any(re.match(pattern, line) for line in lines[begin:]):
             return absent(tool, f"this is a report of {name}, not of {tool}", name)
@@ -161,8 +161,8 @@ def _without_prefix(lines: list[str], starts: Sequence[str]) -> list[str]:
         return lines
     for start in starts:
         for line in lines:
-            if found := re.match(rf"(\S{{1,60}}(?: \|)?) ?(?={start})", line):
-                prefix = re.sub("[0-9]+", "[0-9]+", re.escape(found[1]))
+            if match := re.match(rf"(\S{{1,60}}(?: \|)?) ?(?={start})", line):
+                prefix = re.sub("[0-9]+", "[0-9]+", re.escape(match[1]))
                 return [re.sub(rf"^{prefix} ?", "", line) for line in lines]
     return lines
 
@@ -175,7 +175,7 @@ def read_json(
     `has`: a member without which it is another tool's.
     """
     text = text_of(data)
-    starts = [text.index("{", found.start()) for found in re.finditer(start, text, re.MULTILINE)]
+    starts = [text.index("{", match.start()) for match in re.finditer(start, text, re.MULTILINE)]
     if not starts:
         return unreadable(tool, lines_of(data), formats)
     if len(starts) > 1:

@@ -295,10 +295,10 @@ def _rate(text: str | None) -> float | None:
 
 def _seconds(text: str | None) -> float:
     """A duration as Go prints it: `1h2m3.5s`, `0s`, `260.963µs`."""
-    found = re.fullmatch(_DURATION, text or "")
-    if not found:
+    match = re.fullmatch(_DURATION, text or "")
+    if not match:
         raise Unfinished(f"{clip(str(text))!r} is not a duration")
-    hours, minutes, seconds, number, unit = found.groups()
+    hours, minutes, seconds, number, unit = match.groups()
     if unit:
         return scaled(number, _EXPONENTS.get(unit, -6))
     return round(int(hours or 0) * 3600 + int(minutes or 0) * 60 + float(seconds), 9)

@@ -227,13 +227,13 @@ def _little(evidence: Evidence, parsed: Parsed) -> Iterator[str]:
     # Against the null server the tool is the bottleneck: a connection also waits while the tool handles others, and the
     # tool does not count that as latency.
     bound = planned.mode == "null"
-    own = planned.connections * (evidence.tool_cpu_s or 0.0) / parsed.requests if bound else 0.0
+    tool_s = planned.connections * (evidence.tool_cpu_s or 0.0) / parsed.requests if bound else 0.0
     handshakes = (planned.url or "").startswith("https:")
     untimed = not TOOLS[planned.tool].times_opening and (handshakes or not planned.keepalive)
     too_long = mean > expected + slack and not TOOLS[planned.tool].adds_samples
     # With a rate limit, connections pause between requests, so the latency may be lower, but not higher. The same goes
     # for connections that are opened in the meantime, and for the handshakes of TLS, which can take long at once.
-    too_short = mean < expected - slack - own and planned.rate is None and not untimed
+    too_short = mean < expected - slack - tool_s and planned.rate is None and not untimed
     if too_long or too_short:
         law = f"{planned.connections} connections at {goodput:.6g}/s take {expected:.4g} s each"
         yield f"{law}, mean latency is {mean:.4g} s"

@@ -219,24 +219,24 @@ def _count(rankings: Sequence[Ranking]) -> str:
 
 def _rounds_for(rankings: Sequence[Ranking], round_s: float, *, composed: bool) -> str:
     """What more rounds would settle and how long they take; why the rest would stay open."""
-    every = [(one, (ranking.look or 0)) for ranking in rankings for one in _open(ranking)]
-    totals = sorted(look + one.more_rounds for one, look in every if one.more_rounds is not None)
+    undecided = [(one, (ranking.look or 0)) for ranking in rankings for one in _open(ranking)]
+    totals = sorted(look + one.more_rounds for one, look in undecided if one.more_rounds is not None)
     reachable = [total for total in totals if total <= MOST_ROUNDS]
     patience = max(PATIENCE_S, 2 * round_s * max(one.rounds for one in rankings))
     soon = [total for total in reachable if total * round_s <= patience]
-    rest = len(every) - len(reachable)
-    lost = [one for one, look in every if one.more_rounds is None or look + one.more_rounds > MOST_ROUNDS]
-    who = ("it" if rest == 1 else "they") if rest == len(every) else "the other" if rest == 1 else "the others"
-    left = [f"{who} {_why_open(lost)}"] if rest else []
+    unreachable = [one for one, look in undecided if one.more_rounds is None or look + one.more_rounds > MOST_ROUNDS]
+    single = len(unreachable) == 1
+    who = ("the other" if single else "the others") if reachable else "it" if single else "they"
+    left = [f"{who} {_why_open(unreachable)}"] if unreachable else []
     late = len(reachable) - len(soon)
     long = f"would take {_minutes(reachable[len(soon)] * round_s)} or more" if late else ""
     if not soon and late:
-        return "; ".join([f"settling {'it' if len(every) == 1 else f'{late} of them'} {long}", *left])
+        return "; ".join([f"settling {'it' if len(undecided) == 1 else f'{late} of them'} {long}", *left])
     if not soon:
         return f"more rounds would hardly help: {', '.join(left)}"
     if late:
         left.insert(0, f"{late} {long}")
-    count = "it" if len(every) == 1 else f"{'all' if len(soon) == len(every) else len(soon)} of them"
+    count = "it" if len(undecided) == 1 else f"{'all' if len(soon) == len(undecided) else len(soon)} of them"
     options = _option("rounds", soon[-1], composed=composed)
     if composed:
         options += " docker-compose up bench"
@@ -246,10 +246,10 @@ def _rounds_for(rankings: Sequence[Ranking], round_s: float, *, composed: bool) 
     return "; ".join([f"rerun with {options}{_about(soon[-1], round_s)} to settle {count}", *left])
 
 
-def _why_open(every: Sequence[Contrast]) -> str:
+def _why_open(contrasts: Sequence[Contrast]) -> str:
     """Why even MOST_ROUNDS rounds would not decide these."""
-    are, need = ("is", "needs") if len(every) == 1 else ("are", "need")
-    noisy = any((one.smallest_visible or 0) > NOISY for one in every)
+    are, need = ("is", "needs") if len(contrasts) == 1 else ("are", "need")
+    noisy = any((one.smallest_visible or 0) > NOISY for one in contrasts)
     return f"{need} a quieter machine" if noisy else f"{are} too close to call"
 
 

@@ -59,13 +59,13 @@ def sentences(ranking: Ranking, places: Places, labels: Mapping[str, str]) -> tu
         left_out = f" Not ranked: {listed(why)}."
     if ranking.look is None or len(ranked) < 2:
         return (_capital(order_words(ranking, ranked, _names(ranking, places, labels))) + "." + left_out,)
-    found = _answers(ranking, ranked, places)
-    if len(ranked) == 2 and found:
+    answers = _answers(ranking, ranked, places)
+    if len(ranked) == 2 and answers:
         # The answer to the only question of two services is the sentence on the table.
-        return (f"{found[0].sentence}{left_out}",)
+        return (f"{answers[0].sentence}{left_out}",)
     first = _capital(order_words(ranking, ranked, _names(ranking, places, labels))) + "."
-    kept = _most_important(found)
-    left = len(found) - len(kept)
+    kept = _most_important(answers)
+    left = len(answers) - len(kept)
     more = (f"{plural(left, 'more comparison')} in verdicts.jsonl.",) if left > 0 else ()
     return (first + left_out, *(one.sentence for one in kept), *more)
 
@@ -87,7 +87,7 @@ def _answers(ranking: Ranking, ranked: Sequence[str], places: Places) -> list[_A
         if topic.by in ("server", "framework", "python", "base", "package", "settings"):
             groups.setdefault(topic, []).extend((a, b))
     differs, grid = differing(ranked, places), grid_of(ranked, places)
-    found = [_Answer("settings", (-len(ranked),), words) for words in (grid_sentences(ranking, grid) if grid else ())]
+    answers = [_Answer("settings", (-len(ranked),), words) for words in (grid_sentences(ranking, grid) if grid else ())]
     in_grid = set(grid.services) if grid else set()
     for number, (topic, members) in enumerate(groups.items()):
         services = [name for name in ranked if name in members]
@@ -97,20 +97,20 @@ def _answers(ranking: Ranking, ranked: Sequence[str], places: Places) -> list[_A
         swept = _sweep(ranking, services, places, differs) if topic.by == "settings" else ""
         ladder = ladder_of(services, places) if topic.by == "package" else None
         if ladder:
-            found.append(
+            answers.append(
                 _Answer("package", (-len(services), number), _sentence(context, ladder_sentence(ranking, ladder)))
             )
         elif swept:
-            found.append(_Answer("settings", (-len(services), number), _sentence("", swept)))
+            answers.append(_Answer("settings", (-len(services), number), _sentence("", swept)))
         elif topic.by == "server" and only_gunicorn([places[name] for name in services]):
-            found += _workers(ranking, services, places, context, number)
+            answers += _workers(ranking, services, places, context, number)
         elif len(services) < len(ranked):
             names = {name: _prose(places[name], topic.by) for name in services}
             # Questions that involve a bare app come first.
             bare = any(places[name].framework in BARE for name in services)
             rank = (not bare, -len(services), number)
-            found.append(_Answer(topic.by, rank, _sentence(context, order_words(ranking, services, names))))
-    return sorted(found, key=lambda one: (KINDS.index(one.kind), one.rank))
+            answers.append(_Answer(topic.by, rank, _sentence(context, order_words(ranking, services, names))))
+    return sorted(answers, key=lambda one: (KINDS.index(one.kind), one.rank))
 
 
 def _sweep(ranking: Ranking, services: Sequence[str], places: Places, differs: set[str]) -> str:
@@ -152,24 +152,24 @@ def _workers(ranking: Ranking, services: Sequence[str], places: Places, context:
 def under(ranking: Ranking, pair: Sequence[Coordinates]) -> str:
     """The conditions that decide which of gunicorn's worker models is faster, as the end of a sentence."""
     waits, kept = wait_words(ranking.wait), ranking.connections_kept
-    found = [f"waiting for {waits}"] if waits else []
+    conditions = [f"waiting for {waits}"] if waits else []
     if kept is not None:
         closes = " (the sync worker has none)" if WORKER_REFERENCE in {place.server for place in pair} else ""
-        found.append(f"with keep-alive{closes}" if kept else "with a new connection for each request")
+        conditions.append(f"with keep-alive{closes}" if kept else "with a new connection for each request")
     varied = any("WORKERS" in place.settings for place in pair)
-    found += [f"with {ranking.workers} workers each"] if not varied and (ranking.workers or 1) > 1 else []
-    return "".join(f", {words}" for words in found)
+    conditions += [f"with {ranking.workers} workers each"] if not varied and (ranking.workers or 1) > 1 else []
+    return "".join(f", {words}" for words in conditions)
 
 
-def _most_important(found: Sequence[_Answer]) -> list[_Answer]:
+def _most_important(answers: Sequence[_Answer]) -> list[_Answer]:
     """At most MOST answers, preferring the first ones of each kind; their order stays."""
     seen: Counter[str] = Counter()
     late = []
-    for one in found:
+    for one in answers:
         late.append(seen[one.kind] >= FIRST.get(one.kind, 1))
         seen[one.kind] += 1
-    chosen = sorted(range(len(found)), key=lambda number: late[number])[:MOST]
-    return [found[number] for number in sorted(chosen)]
+    chosen = sorted(range(len(answers)), key=lambda number: late[number])[:MOST]
+    return [answers[number] for number in sorted(chosen)]
 
 
 def _names(ranking: Ranking, places: Places, labels: Mapping[str, str]) -> dict[str, str]:
@@ -188,11 +188,11 @@ def _sentence(context: str, words: str) -> str:
 def _context(place: Coordinates, by: str, differs: set[str]) -> str:
     """What the services of a question share, unless the whole table shares it."""
     shared = {"server": f"with {framework_words(place.framework)}", "framework": f"on {place.server}"}
-    own = shared.get(by, f"with {place.stack}")
+    stack_words = shared.get(by, f"with {place.stack}")
     also = [f"on {coordinate_words(place, name)}" for name in ("python", "base") if name in differs and name != by]
     if "settings" in differs and by != "settings" and place.settings:
         also.append(f"with {setting_words(place.settings)}")
-    return " ".join([*([own] if {"server", "framework"} & differs - {by} else []), *also])
+    return " ".join([*([stack_words] if {"server", "framework"} & differs - {by} else []), *also])
 
 
 def _prose(place: Coordinates, name: str) -> str:
@@ -227,10 +227,10 @@ def ref_question(pairs: Sequence[Pair], places: Places) -> str:
 def ref_sentences(ranking: Ranking, pairs: Sequence[Pair], places: Places) -> tuple[str, ...]:
     """A sentence for each pair of services from two refs, then how many pairs are left out; empty without pairs."""
     rows = {row.service: row for row in ranking.rows}
-    own = [pair for pair in pairs if rows.keys() >= set(pair) and places.keys() >= set(pair)]
-    several = len(own) > 1
-    found = []
-    for pair in own:
+    known = [pair for pair in pairs if rows.keys() >= set(pair) and places.keys() >= set(pair)]
+    several = len(known) > 1
+    comparisons = []
+    for pair in known:
         base, head = (places[name] for name in pair)
         # The table's question already names the refs.
         which = f"{head.stack} against {base.stack}: " if base.stack != head.stack else f"{base.stack}: "
@@ -241,10 +241,10 @@ def ref_sentences(ranking: Ranking, pairs: Sequence[Pair], places: Places) -> tu
         words = "; ".join(why) or _head_words(ranking, pair, names)
         if not why and base.server != head.server and only_gunicorn((base, head)):
             words += under(ranking, (base, head))
-        found.append(f"{which}{words}." if several else f"{_capital(words)}.")
-    left = len(found) - MOST_PAIRS
+        comparisons.append(f"{which}{words}." if several else f"{_capital(words)}.")
+    left = len(comparisons) - MOST_PAIRS
     more = (f"{plural(left, 'more comparison')} in verdicts.jsonl.",) if left > 0 else ()
-    return (*found[:MOST_PAIRS], *more)
+    return (*comparisons[:MOST_PAIRS], *more)
 
 
 def _head_words(ranking: Ranking, pair: Pair, names: Mapping[str, str]) -> str:

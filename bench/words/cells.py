@@ -46,17 +46,17 @@ def span_words(records: Iterable[Record], figure: FigureOf, write: Callable[[flo
     return span(write(min(values)), write(max(values)))
 
 
-def ratio_words(found: Ratio) -> str:
+def ratio_words(ratio: Ratio) -> str:
     """`1.031 (0.990 to 1.072)`, with its range over the rounds."""
-    return _with_range(times(found.ratio), span(times(found.low), times(found.high)))
+    return _with_range(times(ratio.ratio), span(times(ratio.low), times(ratio.high)))
 
 
 def doubts(records: Sequence[Record]) -> str:
     """Why a cell has no confirmed knee; empty if it has one."""
-    found, later = knee_of(records)
-    if found is None:
+    knee, later = knee_of(records)
+    if knee is None:
         return "; ".join(dict.fromkeys(record.nulls["knee_rate"] for record in records if "knee_rate" in record.nulls))
-    reasons = [f"round {record.round}: {_reason(record)}" for record in later if not has_held(record, found)]
+    reasons = [f"round {record.round}: {_reason(record)}" for record in later if not has_held(record, knee)]
     if not reasons and len(later) < CONFIRMATIONS:
         return f"{CONFIRMATIONS} later rounds are needed"
     return "; ".join(reasons)

@@ -27,7 +27,7 @@ from bench.run.facts import Caveats, RunFacts
 from bench.run.reader import ServiceFacts
 from bench.stats.table_verdicts import NO_WINNER
 from bench.words.answers import ref_question, ref_sentences, sentences
-from bench.words.knees import told_knees
+from bench.words.knees import describe_knees
 from bench.words.latency import latency_sentences
 from bench.words.names import Question, labels_of, level_words, loaded_words, question, scenario_words, table_question
 from bench.words.order import ceiling_words
@@ -50,7 +50,7 @@ GENERAL = frozenset({ONE_CPU})
 
 
 @dataclass(frozen=True, slots=True)
-class ToldRanking:
+class RankingText:
     """A ranking in words; `labels` and `notes` are by service.
 
     `sentences` begins with the one on the whole table. `beside`: for pairs without a verdict, the difference that would
@@ -76,27 +76,31 @@ class ToldRanking:
         return service if "," in label else label
 
 
-def tell(
+def describe_rankings(
     rankings: Iterable[Ranking],
     facts: RunFacts,
     records: Iterable[Record],
     services: Mapping[str, ServiceFacts] | None = None,
-) -> tuple[ToldRanking, ...]:
+) -> tuple[RankingText, ...]:
     """The rankings of a run in words; pure."""
     places, pairs = places_of(facts, records), pairs_of(facts) if facts.refs else ()
     reference, knobs = reference_results().get(facts.published), facts.knobs
     caveats = {name: service.caveats for name, service in facts.services.items()}
     waits = waits_of(facts, services or {})
-    told = tuple(told_ranking(one, places, reference, knobs, pairs, caveats=caveats, waits=waits) for one in rankings)
-    told = tuple(
-        replace(one, sentences=(*one.sentences, *lacking_words(one.labels, places, services or {}))) for one in told
+    texts = tuple(
+        describe_ranking(one, places, reference, knobs, pairs, caveats=caveats, waits=waits) for one in rankings
+    )
+    texts = tuple(
+        replace(one, sentences=(*one.sentences, *lacking_words(one.labels, places, services or {}))) for one in texts
     )
     # What is true of all tables is said once.
-    rest = (replace(one, sentences=tuple(words for words in one.sentences if words not in GENERAL)) for one in told[1:])
-    return (*told[:1], *rest)
+    others = (
+        replace(one, sentences=tuple(words for words in one.sentences if words not in GENERAL)) for one in texts[1:]
+    )
+    return (*texts[:1], *others)
 
 
-def told_ranking(
+def describe_ranking(
     ranking: Ranking,
     places: Places,
     reference: ReferenceComparison | None = None,
@@ -105,33 +109,33 @@ def told_ranking(
     *,
     caveats: Mapping[str, Caveats] = MappingProxyType({}),
     waits: Mapping[str, Waits] | None = None,
-) -> ToldRanking:
+) -> RankingText:
     """One ranking in words. `places`: the coordinates of services; `pairs`: the services of two refs."""
     services = [row.service for row in ranking.rows]
     labels = labels_of(services, places)
     aside = {name: caveats[name] for name in services if CAUSES.keys() & caveats.get(name, {})}
     others = tuple(row for row in ranking.rows if row.service not in aside)
     compared = ranking if pairs or len(others) < 2 else replace(ranking, rows=others)
-    first, *rest = ref_sentences(ranking, pairs, places) or sentences(compared, places, labels)
+    first, *more = ref_sentences(ranking, pairs, places) or sentences(compared, places, labels)
     lead = "Keep in mind" if compared is ranking else "In the table only"
     first = " ".join([first, *aside_words(aside, labels, lead)])
     grid = grid_of(services, places)
     # The machine's limits, cost and latency come before single comparisons, but after the sentences of a grid.
-    told = [ceiling_words(ranking.ceiling)] if ranking.ceiling else []
-    told += limits_words(places, services, knobs or {})
-    told += [cheapest_words(ranking, ranking.cheapest, labels)] if ranking.cheapest else []
-    told += [words for one in ranking.latencies for words in latency_sentences(one, labels)]
-    told = [first, *rest, *told] if grid else [first, *told, *rest]
+    table_sentences = [ceiling_words(ranking.ceiling)] if ranking.ceiling else []
+    table_sentences += limits_words(places, services, knobs or {})
+    table_sentences += [cheapest_words(ranking, ranking.cheapest, labels)] if ranking.cheapest else []
+    table_sentences += [words for one in ranking.latencies for words in latency_sentences(one, labels)]
+    table_sentences = [first, *more, *table_sentences] if grid else [first, *table_sentences, *more]
     if ranking.unknown_cpu:
-        told.append(f"CPU per request is unknown ({ranking.unknown_cpu}), so requests/s are compared.")
-    told += [drift_words(ranking.drift, ranking.rounds)] if ranking.drift is not None else []
+        table_sentences.append(f"CPU per request is unknown ({ranking.unknown_cpu}), so requests/s are compared.")
+    table_sentences += [drift_words(ranking.drift, ranking.rounds)] if ranking.drift is not None else []
     beside = published_beside(ranking, reference, {name: place.stack for name, place in places.items()})
-    told += [published_sentence(beside, labels)] if beside else []
-    told += map(along_sentence, along_axes(ranking, reference, places))
-    made = ToldRanking(
+    table_sentences += [published_sentence(beside, labels)] if beside else []
+    table_sentences += map(along_sentence, along_axes(ranking, reference, places))
+    made = RankingText(
         ranking=ranking,
         question=ref_question(pairs, places) or table_question(services, places),
-        sentences=tuple(told),
+        sentences=tuple(table_sentences),
         labels=labels,
         notes={
             row.service: note_of(row, (waits or {}).get(row.service), caveats.get(row.service)) for row in ranking.rows
@@ -153,15 +157,15 @@ def drift_words(drift: float, rounds: int) -> str:
     )
 
 
-def cheapest_words(ranking: Ranking, found: Cheapest, labels: Mapping[str, str]) -> str:
+def cheapest_words(ranking: Ranking, cheapest: Cheapest, labels: Mapping[str, str]) -> str:
     """Which services need the least CPU per request."""
-    needs = f"{span(number(found.least), number(found.most))} µs"
-    if len(found.services) == sum(row.cpu_us is not None for row in ranking.rows) > 1:
+    needs = f"{span(number(cheapest.least), number(cheapest.most))} µs"
+    if len(cheapest.services) == sum(row.cpu_us is not None for row in ranking.rows) > 1:
         return f"CPU per request: no winner ({needs})."
-    one = len(found.services) == 1
-    names = [labels[name] for name in found.services]
+    single = len(cheapest.services) == 1
+    names = [labels[name] for name in cheapest.services]
     least = "the least CPU per request"
-    if one:
+    if single:
         return f"Cheapest: {names[0]} needs {least} ({needs})."
     return f"Cheapest: {listed(names)} need {least} ({needs}), with no winner among them."
 
@@ -216,7 +220,7 @@ class Conclusion:
 
 
 def conclusions(
-    rankings: Sequence[ToldRanking], findings: Findings, knees: Iterable[Conclusion]
+    rankings: Sequence[RankingText], findings: Findings, knees: Iterable[Conclusion]
 ) -> tuple[Conclusion, ...]:
     """A conclusion for every table, then those of the `knees`; without tables, also the open questions."""
     found = (*map(_of_table, rankings), *knees)
@@ -227,17 +231,17 @@ def knee_conclusions(findings: Findings) -> tuple[Conclusion, ...]:
     """The result of each knee search."""
     return tuple(
         Conclusion(asked, where, first, True, more=tuple(more))
-        for asked, where, (first, *more) in told_knees(findings.knees, findings.places, findings.waits)
+        for asked, where, (first, *more) in describe_knees(findings.knees, findings.places, findings.waits)
     )
 
 
-def _of_table(told: ToldRanking) -> Conclusion:
-    scenario, tool, level = told.ranking.table
-    decided = any(one.verdict != NO_WINNER for one in told.ranking.contrasts)
+def _of_table(text: RankingText) -> Conclusion:
+    scenario, tool, level = text.ranking.table
+    decided = any(one.verdict != NO_WINNER for one in text.ranking.contrasts)
     load, means = f"{tool} {level}", level_words(level)
     usual = load if means == level.text else f"{load} ({means})"
-    where = f"{scenario_words(scenario, told.ranking.wait)} under {loaded_words(told.ranking, usual)}"
-    return Conclusion(told.question, where, told.sentences[0], decided, more=told.sentences[1:])
+    where = f"{scenario_words(scenario, text.ranking.wait)} under {loaded_words(text.ranking, usual)}"
+    return Conclusion(text.question, where, text.sentences[0], decided, more=text.sentences[1:])
 
 
 def by_question(found: Iterable[Conclusion]) -> tuple[tuple[str, tuple[Conclusion, ...]], ...]:
@@ -250,10 +254,10 @@ def _without_verdicts(places: Places, measured: Sequence[str]) -> Iterable[Concl
     """The questions that a run of solo windows raises, all without a verdict."""
     topics: dict[Question, dict[str, None]] = {}
     for a, b in combinations(measured, 2):
-        found = question(a, b, places)
-        topics.setdefault(found, {}).update(dict.fromkeys((a, b)))
+        topic = question(a, b, places)
+        topics.setdefault(topic, {}).update(dict.fromkeys((a, b)))
     # Services that differ in several things are compared only if no two differ in just one.
-    narrow = {found: names for found, names in topics.items() if found.by not in ("stack", "name")}
+    narrow = {topic: names for topic, names in topics.items() if topic.by not in ("stack", "name")}
     topics = narrow or topics
     if not measured:
         return
@@ -261,6 +265,6 @@ def _without_verdicts(places: Places, measured: Sequence[str]) -> Iterable[Concl
     if len(topics) > MOST_QUESTIONS:
         lead += f" {len(topics)} comparisons have no verdict; the first {MOST_QUESTIONS}:"
     yield Conclusion("", "", lead, False)
-    for found, names in list(topics.items())[:MOST_QUESTIONS]:
-        labels = listed([found.label(name, places[name]) for name in names], MOST_LISTED, MOST_LISTED)
-        yield Conclusion(found.words, "", f"No verdict on {labels}.", False)
+    for topic, names in list(topics.items())[:MOST_QUESTIONS]:
+        labels = listed([topic.label(name, places[name]) for name in names], MOST_LISTED, MOST_LISTED)
+        yield Conclusion(topic.words, "", f"No verdict on {labels}.", False)

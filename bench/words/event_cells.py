@@ -69,13 +69,13 @@ def cell_words(cell: EventCell) -> CellWords:
     return CellWords(counts, (*more,), "bad" if cell.lost else "good")
 
 
-def _with_losses(own: CellWords, cell: EventCell) -> CellWords:
+def _with_losses(words: CellWords, cell: EventCell) -> CellWords:
     """The words of an event with a figure of its own, plus its losses and the rounds that are not counted."""
-    more = [lost_words(cell), *_outage(cell), *own.more, *_not_as_before(cell)]
+    more = [lost_words(cell), *_outage(cell), *words.more, *_not_as_before(cell)]
     if cell.gone:
         more.append(f"no good response at the end{in_rounds(cell.gone, len(cell.counted))}")
     lost = cell.lost and cell.counted[0].event not in NOT_OF_LOSSES
-    return replace(own, more=(*more, *_not_counted(cell)), mark="bad" if lost else own.mark)
+    return replace(words, more=(*more, *_not_counted(cell)), mark="bad" if lost else words.mark)
 
 
 def lost_words(cell: EventCell) -> str:
@@ -120,15 +120,15 @@ def growth_words(cell: EventCell) -> CellWords | None:
         return None
     reloads = bool(cell.figures("reloads"))
     unit, each, times = ("descriptors", "a reload", 1.0) if reloads else ("KB", "per 1,000 requests", 1000 / 1024)
-    found = growth_of(cell)
-    words, more = found.word, list[str]()
-    if found.mean is not None and found.low is not None and found.high is not None:
-        low, mean, high = (signed(one * times) for one in (found.low, found.mean, found.high))
+    growth = growth_of(cell)
+    words, more = growth.word, list[str]()
+    if growth.mean is not None and growth.low is not None and growth.high is not None:
+        low, mean, high = (signed(one * times) for one in (growth.low, growth.mean, growth.high))
         interval = f"{low} to {high}" if low != high else low
-        grows = found.word == GROWS
-        words = f"{GROWS} {mean} {unit} {each}" if grows else f"{found.word} ({interval} {unit} {each})"
+        grows = growth.word == GROWS
+        words = f"{GROWS} {mean} {unit} {each}" if grows else f"{growth.word} ({interval} {unit} {each})"
         more = [f"95 % interval {interval}"] if grows and low != high else []
-    return CellWords(words, (*more, *_how_much(cell)), {GROWS: "bad", STEADY: "good"}.get(found.word, ""))
+    return CellWords(words, (*more, *_how_much(cell)), {GROWS: "bad", STEADY: "good"}.get(growth.word, ""))
 
 
 def growth_of(cell: EventCell) -> Slope:
@@ -341,11 +341,11 @@ LEAST_UNANSWERED = 0.05
 
 def _idle(cell: EventCell) -> Iterable[str]:
     """When the server closes idle connections, and for how long requests that arrive just then are lost."""
-    if found := cell.figures("idle_s"):
-        if max(found) < NOT_KEPT_S:
+    if idle_s := cell.figures("idle_s"):
+        if max(idle_s) < NOT_KEPT_S:
             yield "closes the connection after each response"
             return
-        yield f"closes idle connections after {seconds_of(found)}"
+        yield f"closes idle connections after {seconds_of(idle_s)}"
         if (late := cell.figures("lost_to_ms")) and cell.lost:
             after = max(late)
             when = f"until {after:.0f} ms after" if after >= 1 else "just before"

@@ -11,7 +11,8 @@ from types import MappingProxyType
 from bench.analysis.events import NOT_OF_LOSSES, EventCell, EventRow, EventTable, Kind
 from bench.core.formats import MOST_NAMES, capital, listed, milliseconds, number, plural
 from bench.core.groups import grouped
-from bench.plan.event import SLOWER_S
+from bench.plan.event import SLOWER_S, Question
+from bench.plan.events import EVENTS
 from bench.plan.events.dependencies import AFTER_S
 from bench.plan.events.growth import RELOADS
 from bench.plan.events.processes import NEVER
@@ -53,6 +54,7 @@ OTHERWISE = frozenset({"overload", "slow", "idle-close", "exhausted"})
 DOCKER_S = 10.0
 """How long after SIGTERM Docker kills a container that is still running."""
 QUICK_S = 1.0
+SEVERAL = "Several events"
 Named = Mapping[str, EventCell]
 """Cells by the label of their service."""
 
@@ -66,16 +68,23 @@ class Finding:
     words: str
 
 
-def finding_sentences(table: EventTable, labels: Labels) -> list[str]:
+def ordered_findings(table: EventTable, labels: Labels) -> list[Finding]:
     """What goes wrong, then the rest: the first finding of each event and weight, then the second ones, and so on."""
-    found, seen = [*_findings(table, labels)], Counter[tuple[str, int]]()
+    findings, seen = [*_findings(table, labels)], Counter[tuple[str, int]]()
     places = []
-    for one in found:
-        key = one.event, one.weight
-        places.append((one.weight >= OPEN, seen[key], one.weight))
+    for finding in findings:
+        key = finding.event, finding.weight
+        places.append((finding.weight >= OPEN, seen[key], finding.weight))
         seen[key] += 1
-    order = sorted(range(len(found)), key=lambda place: (places[place], place))
-    return [found[place].words for place in order]
+    order = sorted(range(len(findings)), key=lambda place: (places[place], place))
+    return [findings[place] for place in order]
+
+
+def by_question(findings: Iterable[Finding]) -> dict[str, tuple[str, ...]]:
+    """The sentences by the question that their event answers; those on several events come first."""
+    groups = grouped(findings, lambda one: str(EVENTS[one.event].question) if one.event in EVENTS else SEVERAL)
+    order = (SEVERAL, *Question)
+    return {str(name): tuple(one.words for one in groups[name]) for name in order if name in groups}
 
 
 def _findings(table: EventTable, labels: Labels) -> Iterator[Finding]:
@@ -123,16 +132,16 @@ def _gone(table: EventTable, labels: Labels) -> Iterator[str]:
 
 def _nothing_lost(table: EventTable) -> Iterator[str]:
     """The events in which no service lost a request."""
-    told = [relief_of(row, table.rows) for row in table.rows if relief_words(row, table.rows)]
+    reliefs = [relief_of(row, table.rows) for row in table.rows if relief_words(row, table.rows)]
     rows = [row for row in table.rows if row.event not in NOT_OF_LOSSES | OTHERWISE | {"balance"} and counted_in(row)]
-    none = [row for row in rows if row not in told and not any(cell.lost for cell in counted_in(row).values())]
-    for away, own in grouped(none, lambda row: row.event == "away").items():
-        sent = sum(cell.sent for row in own for cell in counted_in(row).values())
+    none = [row for row in rows if row not in reliefs and not any(cell.lost for cell in counted_in(row).values())]
+    for away, group in grouped(none, lambda row: row.event == "away").items():
+        sent = sum(cell.sent for row in group for cell in counted_in(row).values())
         if away:
-            names = listed([f"the {row.case}" for row in own])
+            names = listed([f"the {row.case}" for row in group])
             yield f"With {names}, requests that do not need it are all answered (0 of {sent:,} lost)."
         else:
-            yield f"No requests are lost under {listed([_plain(row) for row in own])} (0 of {sent:,})."
+            yield f"No requests are lost under {listed([_plain(row) for row in group])} (0 of {sent:,})."
 
 
 def _plain(row: EventRow) -> str:
@@ -142,19 +151,19 @@ def _plain(row: EventRow) -> str:
 
 def _unseen(rows: Sequence[EventRow], labels: Labels) -> Iterator[str]:
     """What was triggered but had no effect."""
-    found: dict[tuple[str, str], list[str]] = {}
+    without_effect: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         unseen = [(cell.reason, labels[name]) for name, cell in row.cells.items() if cell.kind is Kind.UNSEEN]
         for reason, own in grouped(unseen, lambda one: one[0]).items():
-            found.setdefault((reason, listed([label for _, label in own])), []).append(row.name)
-    for (reason, services), names in found.items():
+            without_effect.setdefault((reason, listed([label for _, label in own])), []).append(row.name)
+    for (reason, services), names in without_effect.items():
         name = names[0].replace(", ", " ") if len(names) == 1 else f"{rows[0].event} in {len(names)} cases"
         yield f"{capital(name)} had no effect on {services} ({reason})."
 
 
 def _silence(event: str, rows: Iterable[tuple[EventRow, Named]]) -> str:
     """The longest time without a good answer after something was done to processes; empty if that was short."""
-    told, of_processes = [], rows if event in _OUTAGES else ()
+    parts, of_processes = [], rows if event in _OUTAGES else ()
     for boot, own in grouped(of_processes, lambda one: one[0].case.boot_s).items():
         longest: dict[str, float] = {}
         for _, cells in own:
@@ -162,21 +171,21 @@ def _silence(event: str, rows: Iterable[tuple[EventRow, Named]]) -> str:
                 if cell.gap_s is not None and cell.gap_s >= GAP_S and not cell.gone:
                     longest[name] = max(cell.gap_s, longest.get(name, 0.0))
         if words := _grouped_names((f"{seconds_words(gap)} s for", name) for name, gap in _most(longest)):
-            told.append(f" with a boot of {boot:g} s: {words}" if boot else f": {words}")
-    return f"Longest outage {_OUTAGES[event]}{';'.join(told)}." if told else ""
+            parts.append(f" with a boot of {boot:g} s: {words}" if boot else f": {words}")
+    return f"Longest outage {_OUTAGES[event]}{';'.join(parts)}." if parts else ""
 
 
 def _slower_while_recycled(rows: Iterable[tuple[EventRow, Named]]) -> str:
     """By how much p99 is higher in every round with recycled workers than in all rounds without; empty if by little."""
-    found = {
+    p99s = {
         row.case == NEVER: {name: cell.figures("p99_around_s") for name, cell in cells.items()} for row, cells in rows
     }
-    told = list[tuple[float, str]]()
-    for name, slow in found.get(False, {}).items():
-        quick = found.get(True, {}).get(name)
+    slower = list[tuple[float, str]]()
+    for name, slow in p99s.get(False, {}).items():
+        quick = p99s.get(True, {}).get(name)
         if slow and quick and min(slow) > max(quick) + SLOWER_S:
-            told.append((max(slow), f"{span(slow, milliseconds)} instead of {span(quick, milliseconds)} with {name}"))
-    words = [one for _, one in sorted(told, reverse=True)]
+            slower.append((max(slow), f"{span(slow, milliseconds)} instead of {span(quick, milliseconds)} with {name}"))
+    words = [one for _, one in sorted(slower, reverse=True)]
     return f"While workers are recycled, p99 is {listed(words)}." if words else ""
 
 
@@ -197,8 +206,8 @@ def _grouped_names(words: Iterable[tuple[str, str]]) -> str:
     groups = [*grouped(words, _first).items()]
     shown = groups if len(groups) <= MOST_NAMES else groups[: MOST_NAMES - 2]
     rest = sum(len(own) for _, own in groups[len(shown) :])
-    told = ", ".join(f"{what} {listed([name for _, name in own])}" for what, own in shown)
-    return f"{told} and {rest} more" if rest else told
+    text = ", ".join(f"{what} {listed([name for _, name in own])}" for what, own in shown)
+    return f"{text} and {rest} more" if rest else text
 
 
 def _first(pair: tuple[str, str]) -> str:
@@ -222,9 +231,9 @@ def _stop(_: EventRow, cells: Named) -> Told:
         if len(fates) == 1:
             after = cell.figures("exit_s")
             by_fate.setdefault(fates.pop(), []).append(f"{name} (exits after {seconds_of(after)})" if after else name)
-    told = [f"{listed(own)} {verb}{end * (len(own) == 1)}" for fate, verb, end in _ENDS if (own := by_fate.get(fate))]
-    if told:
-        first, *others = told
+    parts = [f"{listed(own)} {verb}{end * (len(own) == 1)}" for fate, verb, end in _ENDS if (own := by_fate.get(fate))]
+    if parts:
+        first, *others = parts
         rest = f"; {others[0]} it" if others else ""
         yield BAD if False in by_fate else KNOWN, f"On SIGTERM, {first} a response that takes 5 s{rest}."
     exits = {name: cell.figures("exit_s") for name, cell in cells.items()}
@@ -267,15 +276,20 @@ def _worker(row: EventRow, cells: Named) -> Told:
 
 def _overload(row: EventRow, cells: Named) -> Told:
     """How much is answered in time under overload, and which services are slow to recover."""
-    own = " with the server's own backlog" if row.case.own_backlog else ""
-    found = {name: goodput_shares(cell) for name, cell in cells.items()}
-    worst = sorted((min(own), name, f"{whole(own)} %", times) for name, (times, own) in found.items() if own)
+    backlog = " with the server's own backlog" if row.case.own_backlog else ""
+    goodputs = {name: goodput_shares(cell) for name, cell in cells.items()}
+    worst = sorted(
+        (min(shares), name, f"{whole(shares)} %", times) for name, (times, shares) in goodputs.items() if shares
+    )
     if worst:
         groups = grouped(worst, lambda one: one[2])
-        told = [f"{much} with {listed([name for _, name, _, _ in own])}" for much, own in groups.items()]
-        if len(told) > MOST_NAMES:
-            told = [*told[:3], f"{plural(len(told) - 5, 'share')} in between", *told[-2:]]
-        yield BAD, f"At {worst[0][3]} times the capacity{own}, this much of it is answered in time: {', '.join(told)}."
+        parts = [f"{much} with {listed([name for _, name, _, _ in own])}" for much, own in groups.items()]
+        if len(parts) > MOST_NAMES:
+            parts = [*parts[:3], f"{plural(len(parts) - 5, 'share')} in between", *parts[-2:]]
+        yield (
+            BAD,
+            f"At {worst[0][3]} times the capacity{backlog}, this much of it is answered in time: {', '.join(parts)}.",
+        )
     times_of = {
         name: back
         for name, cell in cells.items()
@@ -285,11 +299,11 @@ def _overload(row: EventRow, cells: Named) -> Told:
     silent = [_some(name, cell.gone, cell) for name, cell in cells.items() if cell.gone]
     never = [_some(name, cell.disturbed, cell) for name, cell in cells.items() if cell.disturbed]
     if silent:
-        yield GONE, f"After an overload{own}, no good response by the end of the window: {listed(silent)}."
+        yield GONE, f"After an overload{backlog}, no good response by the end of the window: {listed(silent)}."
     if never:
-        yield BAD, f"After an overload{own}, p99 is not back to normal by the end of the window: {listed(never)}."
+        yield BAD, f"After an overload{backlog}, p99 is not back to normal by the end of the window: {listed(never)}."
     if late:
-        yield BAD, f"Time until p99 is back to normal after an overload{own}: {_grouped_names(late)}."
+        yield BAD, f"Time until p99 is back to normal after an overload{backlog}: {_grouped_names(late)}."
 
 
 def _limits(cells: Named, fails: tuple[str, str], holds: tuple[str, str]) -> tuple[str, str]:
@@ -328,13 +342,13 @@ def _slow(row: EventRow, cells: Named) -> Told:
 def _connections(row: EventRow, cells: Named) -> Told:
     """The memory of an idle connection, and which servers refuse connections."""
     counts = {name: [sum(cell.figures(one)) for one in ("slow_refused", "opened")] for name, cell in cells.items()}
-    told = [f"{refused:,.0f} of {opened:,.0f} by {name}" for name, (refused, opened) in counts.items() if refused]
-    if told:
-        yield BAD, f"Connections are refused ({row.case}): {listed(told)}."
+    parts = [f"{refused:,.0f} of {opened:,.0f} by {name}" for name, (refused, opened) in counts.items() if refused]
+    if parts:
+        yield BAD, f"Connections are refused ({row.case}): {listed(parts)}."
     sizes = {name: max(found) for name, cell in cells.items() if (found := cell.figures("kb_per_connection"))}
     if sizes:
-        told = [f"{number(size)} KB with {name}" for name, size in _most(sizes)]
-        yield KNOWN, f"A connection takes {listed(told)} ({row.case})."
+        parts = [f"{number(size)} KB with {name}" for name, size in _most(sizes)]
+        yield KNOWN, f"A connection takes {listed(parts)} ({row.case})."
 
 
 def _once(cells: Named) -> str:
@@ -350,9 +364,9 @@ def _memory(row: EventRow, cells: Named) -> Told:
     more, same = f"Memory grows{after}", f"Memory is steady{after}"
     if row.case.work == "reloads":
         more, same = "File descriptors stay open", "File descriptors are steady over reloads"
-    told = [f"{words.head.removeprefix(GROWS).strip()} with {name}" for name, words in grows.items() if words]
-    if told:
-        yield GREW, f"{more}: {listed(told)}{_once(cells)}."
+    parts = [f"{words.head.removeprefix(GROWS).strip()} with {name}" for name, words in grows.items() if words]
+    if parts:
+        yield GREW, f"{more}: {listed(parts)}{_once(cells)}."
     if steady:
         yield KNOWN, f"{same} with {listed(steady)}{_once(cells)}."
 
@@ -368,29 +382,29 @@ def _how_reloads_went(cell: EventCell) -> str:
 
 def _balance(row: EventRow, cells: Named) -> Told:
     """Where one worker gets more than chance explains, and what that costs."""
-    told, workers, costs = [], list[float](), False
+    parts, workers, costs = [], list[float](), False
     for name, cell in cells.items():
         if (shares := cell.figures("worst_share")) and cell.p_even <= UNEVEN:
             workers += cell.figures("workers")
             p99, even = cell.figures("p99_s"), even_p99(cell)
             costs |= bool(even) and min(p99) > max(even)
             cost = f" (p99 {span(p99, milliseconds)}, {span(even, milliseconds)} with even shares)" if even else ""
-            told.append(f"{whole([100 * one for one in shares])} % with {name}{cost}")
-    if told:
+            parts.append(f"{whole([100 * one for one in shares])} % with {name}{cost}")
+    if parts:
         yield (
             BAD if costs else KNOWN,
-            f"Uneven load ({row.case}): one of {whole(workers)} workers gets {listed(told)}{_once(cells)}.",
+            f"Uneven load ({row.case}): one of {whole(workers)} workers gets {listed(parts)}{_once(cells)}.",
         )
 
 
 def _exhausted(row: EventRow, cells: Named) -> Told:
     """How many waiting requests make health checks fail."""
     fails, passes = _limits(cells, ("failing_k", "beside {} with"), ("most_waiting", "beside {} with"))
-    told = "; ".join(f"{what} {words}" for what, words in (("fail", fails), ("pass", passes)) if words)
-    if told:
-        first, _, rest = told.partition(" with")
-        told = f"{first} waiting request{'' if first.endswith(' 1') else 's'} with{rest}"
-        yield BAD if fails else KNOWN, f"With {CASES.get(row.case, row.case.text)}, health checks {told}."
+    limits = "; ".join(f"{what} {words}" for what, words in (("fail", fails), ("pass", passes)) if words)
+    if limits:
+        first, _, rest = limits.partition(" with")
+        limits = f"{first} waiting request{'' if first.endswith(' 1') else 's'} with{rest}"
+        yield BAD if fails else KNOWN, f"With {CASES.get(row.case, row.case.text)}, health checks {limits}."
     left = {name: max(cell.figures("connections_used_after"), default=0.0) for name, cell in cells.items()}
     if any(left.values()):
         names = listed([f"{name} ({count:.0f})" for name, count in _most(left) if count])
@@ -399,27 +413,27 @@ def _exhausted(row: EventRow, cells: Named) -> Told:
 
 def _away(row: EventRow, cells: Named) -> Told:
     """Which services are slow to answer again once a dependency is back."""
-    told = []
+    words = []
     for name, cell in cells.items():
         again = cell.figures("again_s")
         if cell.figures("needs_meanwhile") and (missing := len(cell.counted) - len(again)):
-            told.append((f"not within {AFTER_S:g} s by", _some(name, missing, cell)))
+            words.append((f"not within {AFTER_S:g} s by", _some(name, missing, cell)))
         elif again and max(again) > QUICK_S:
-            told.append((f"after {seconds_of(again)} by", name))
-    if told:
+            words.append((f"after {seconds_of(again)} by", name))
+    if words:
         yield (
             BAD,
             f"Once the {row.case.dependency or 'dependency'} is back ({row.case}), requests that need it are answered"
-            f" {_grouped_names(told)}.",
+            f" {_grouped_names(words)}.",
         )
 
 
 def _idle(_: EventRow, cells: Named) -> Told:
     """Which servers close idle connections before a proxy does, by the defaults of both."""
-    found = {name: cell.figures("idle_s") for name, cell in cells.items()}
+    idle_s = {name: cell.figures("idle_s") for name, cell in cells.items()}
     first = [
         (seconds_of(own), name)
-        for name, own in found.items()
+        for name, own in idle_s.items()
         if own and NOT_KEPT_S < min(own) < min(IDLE_OF_PROXIES.values())
     ]
     if first:

@@ -56,10 +56,10 @@ MOST_SPREAD = 1.1
 
 def loss_sentences(row: EventRow, rows: Sequence[EventRow], labels: Labels) -> list[str]:
     """What is lost under this event, the clearest difference first; `rows` has the case that shows the remedy."""
-    found = [*_called(row, labels)] or [*_not_called(row, labels)]
-    if found:
-        found[0] += _floor(row) + relief_words(row, rows)
-    return found
+    sentences = [*_called(row, labels)] or [*_not_called(row, labels)]
+    if sentences:
+        sentences[0] += _floor(row) + relief_words(row, rows)
+    return sentences
 
 
 def differ_words(row: EventRow, labels: Labels) -> str:
@@ -124,12 +124,12 @@ def _by_share(row: EventRow, names: Sequence[str] | frozenset[str]) -> list[str]
 def _loses_more(row: EventRow, worse: str, better: Sequence[str], labels: Labels) -> str:
     """`A reload of gunicorn 26.1.0 with keep-alive loses 3 to 7 of 1,000 requests, 27.0.1 none of 24,000`."""
     cells = row.cells
-    told = f"{capital(_subject(row, labels[worse]))} loses {_loses(row, worse)}"
+    words = f"{capital(_subject(row, labels[worse]))} loses {_loses(row, worse)}"
     if len(better) == 1:
         verb = "; {} loses" if cells[better[0]].lost else ", {}"
-        return f"{told}{verb.format(_shorter(labels[better[0]], labels[worse]))} {loses_words(cells[better[0]])}."
+        return f"{words}{verb.format(_shorter(labels[better[0]], labels[worse]))} {loses_words(cells[better[0]])}."
     names = listed([labels[name] for name in better])
-    return f"{told}; {names} lose {'less' if any(cells[name].lost for name in better) else 'none'}."
+    return f"{words}; {names} lose {'less' if any(cells[name].lost for name in better) else 'none'}."
 
 
 def _not_called(row: EventRow, labels: Labels) -> Iterator[str]:
@@ -145,14 +145,14 @@ def _not_called(row: EventRow, labels: Labels) -> Iterator[str]:
     losers = [name for name in worst if cells[name].lost]
     if len(losers) > MOST_LOSERS:
         ends = (f"{labels[name]} ({_sum_words(row, name)})" for name in (first, losers[-1]))
-        told = [f"{len(losers)} services lose{_what(row)}, from {' down to '.join(ends)}"]
+        parts = [f"{len(losers)} services lose{_what(row)}, from {' down to '.join(ends)}"]
     else:
-        told = [f"{labels[first]} loses {_loses(row, first)}"]
-        told += [f"{labels[name]} {loses_words(cells[name])}" for name in losers[1:]]
-    told += _spared(row, worst[len(losers) :], labels)
+        parts = [f"{labels[first]} loses {_loses(row, first)}"]
+        parts += [f"{labels[name]} {loses_words(cells[name])}" for name in losers[1:]]
+    parts += _spared(row, worst[len(losers) :], labels)
     verdict = differ_words(row, labels)
     why = "" if verdict == NOTHING else f"; {verdict}"
-    yield f"{capital(row.name)}: {', '.join(filter(None, (told[0], joined(told[1:]))))}{why}."
+    yield f"{capital(row.name)}: {', '.join(filter(None, (parts[0], joined(parts[1:]))))}{why}."
 
 
 def _spared(row: EventRow, names: Sequence[str], labels: Labels) -> list[str]:

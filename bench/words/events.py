@@ -13,8 +13,9 @@ from bench.records.event import EventRecord
 from bench.run.facts import Defaults, RunFacts
 from bench.stats.event_counts import LEAST_S, NOT_ENOUGH, TOO_SHORT
 from bench.words.event_cells import CellWords, cell_words, growth_of, seconds_of, span
-from bench.words.event_findings import finding_sentences
+from bench.words.event_findings import Finding, by_question, ordered_findings
 from bench.words.event_losses import counted_in, differ_words
+from bench.words.event_settings import DEFAULTS, settings_sentences
 from bench.words.names import labels_of
 from bench.words.remarks import aside_words
 
@@ -26,7 +27,7 @@ MOST_ACROSS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class ToldDefault:
+class DefaultText:
     """What servers do without a flag, and the value that these services were given instead."""
 
     what: str
@@ -37,7 +38,7 @@ class ToldDefault:
 
 
 @dataclass(frozen=True, slots=True)
-class ToldRow:
+class EventRowText:
     """A row in words; `load`: its rate and the client's timeout; `differ`: whether its services differ."""
 
     row: EventRow
@@ -48,22 +49,34 @@ class ToldRow:
 
 
 @dataclass(frozen=True, slots=True)
-class ToldEvents:
+class EventsText:
     """The events of a run in words; `documented` is (services, event, what their documentation says)."""
 
     table: EventTable
     title: str
     labels: Mapping[str, str]
-    rows: tuple[ToldRow, ...]
-    sentences: tuple[str, ...]
-    """Findings, the most important first."""
+    rows: tuple[EventRowText, ...]
+    all_findings: tuple[Finding, ...]
+    """The most important first."""
     advice: tuple[str, ...]
     documented: tuple[tuple[str, str, str], ...]
     cannot: tuple[tuple[str, str, str], ...]
     """(services, event, why they have no counts)."""
-    defaults: tuple[ToldDefault, ...] = ()
+    defaults: tuple[DefaultText, ...] = ()
     aside: tuple[str, ...] = ()
     """A sentence on the services whose figures have a known cause."""
+    settings: tuple[str, ...] = ()
+    """What decides the losses, by the servers' documentation."""
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """All findings in words."""
+        return tuple(finding.words for finding in self.all_findings)
+
+    @property
+    def questions(self) -> Mapping[str, tuple[str, ...]]:
+        """The findings by the question that they answer."""
+        return by_question(self.all_findings)
 
     @property
     def findings(self) -> tuple[str, ...]:
@@ -91,7 +104,7 @@ class ToldEvents:
         return sum(len(cell.counted) for cell in self.table.cells)
 
 
-def tell_events(records: Sequence[EventRecord], facts: RunFacts) -> ToldEvents | None:
+def describe_events(records: Sequence[EventRecord], facts: RunFacts) -> EventsText | None:
     """The events of a run in words; None in a run without any. Pure."""
     if not records:
         return None
@@ -103,17 +116,18 @@ def tell_events(records: Sequence[EventRecord], facts: RunFacts) -> ToldEvents |
     short = labels_of(services, places) if len(services) > 1 else {name: one.stack for name, one in places.items()}
     labels = {name: short.get(name, name) for name in services}
     labels[NULL] = "null (nginx)"
-    return ToldEvents(
+    return EventsText(
         table,
         _title(table),
         labels,
         tuple(_row(row, table, labels) for row in table.rows),
-        (*finding_sentences(table, labels),),
+        (*ordered_findings(table, labels),),
         (*_advice(table), *_growth_advice(table, labels)),
         (*_by_text(((one, one.documented) for one in records), labels),),
         (*_by_text(_reasons(table), labels),),
         (*_defaults(facts.defaults, labels),),
         tuple(aside_words({name: facts.service(name).caveats for name in services}, labels, "Keep in mind")),
+        tuple(settings_sentences(table, facts.defaults, labels)),
     )
 
 
@@ -129,8 +143,8 @@ def _title(table: EventTable) -> str:
     return f"Lost requests: {', '.join(words)}"
 
 
-def _row(row: EventRow, table: EventTable, labels: Mapping[str, str]) -> ToldRow:
-    return ToldRow(
+def _row(row: EventRow, table: EventTable, labels: Mapping[str, str]) -> EventRowText:
+    return EventRowText(
         row,
         row.name,
         _load(row),
@@ -180,29 +194,20 @@ def _by_text(found: Iterable[tuple[EventRecord, str]], labels: Mapping[str, str]
         yield listed(list(dict.fromkeys(labels[record.service] for record, _ in own))), event, text
 
 
-DEFAULTS: Mapping[str, str] = {
-    "graceful": "time for requests in flight at a stop or reload (GRACEFUL)",
-    "timeout": "timeout for a hung worker (TIMEOUT)",
-    "keepalive": "keep-alive timeout (KEEPALIVE)",
-    "backlog": "listen backlog (BACKLOG)",
-    "silent": "timeout for a client that sends nothing",
-    "respawn": "whether a killed worker is replaced",
-}
-"""Each kind of default in words, with the knob that sets it."""
 WITHOUT_KNOB = frozenset({"silent", "respawn"})
 
 
-def _defaults(found: Mapping[str, Defaults], labels: Mapping[str, str]) -> Iterable[ToldDefault]:
+def _defaults(defaults: Mapping[str, Defaults], labels: Mapping[str, str]) -> Iterable[DefaultText]:
     """A row for each kind and default, with the services that share it."""
     for kind, what in DEFAULTS.items():
-        entries = [(name, found.get(name, {}).get(kind, {})) for name in labels]
+        entries = [(name, defaults.get(name, {}).get(kind, {})) for name in labels]
         rows = grouped(entries, lambda one: tuple(one[1].get(key) for key in ("value", "given", "source")))
-        for (value, given, source), own in rows.items():
+        for (value, given, source), group in rows.items():
             if value:
                 started = f"{given}" if kind == "backlog" else f"{given} s"
                 same = given is None or started == value.replace(",", "")
                 words = NOTHING if kind in WITHOUT_KNOB else "its default" if same else started
-                yield ToldDefault(what, listed([labels[name] for name, _ in own]), value, words, str(source))
+                yield DefaultText(what, listed([labels[name] for name, _ in group]), value, words, str(source))
 
 
 def _reasons(table: EventTable) -> Iterable[tuple[EventRecord, str]]:

@@ -77,10 +77,10 @@ def _gain(ranking: Ranking, knob: str, other: str, group: Sequence[Enough]) -> s
 
 def _memory(ranking: Ranking, grid: Grid) -> Iterator[str]:
     for knob in (grid.across, grid.down):
-        found = memory_along(ranking, grid.lines(knob))
-        if found is None:
+        memory = memory_along(ranking, grid.lines(knob))
+        if memory is None:
             continue
-        low, high, least, most = found
+        low, high, least, most = memory
         if least >= NOTABLE or most <= 1 / NOTABLE:
             ratio = f"{least:.1f}" if f"{least:.1f}" == f"{most:.1f}" else f"{least:.1f} to {most:.1f}"
             with_, than = setting_words({knob: high.value}), low.value

@@ -49,10 +49,10 @@ def _apart(known: Sequence[Knee], labels: Mapping[str, str]) -> Iterator[str]:
         names = joined([labels[one.service] for one in (best, *left)])
         why = "the load generator ended a search" if any(one.at_least for one in (best, *left)) else "too close"
         why = why if best.confirmed else "the highest rate did not hold in most later rounds"
-        yield f"No difference shown between {names}: {why}."
+        yield f"No winner {'between' if len(left) == 1 else 'among'} {names}: {why}."
 
 
-def told_knees(
+def describe_knees(
     searches: Knees, places: Places, waits: Mapping[str, Wait | None]
 ) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """(question, load, sentences) of each search of a run."""

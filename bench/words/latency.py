@@ -11,129 +11,131 @@ from bench.words.changes import change_of
 LOWEST, MAYBE = "lowest", "lowest?"
 
 
-def latency_sentences(found: TableLatency, labels: Mapping[str, str]) -> Iterator[str]:
+def latency_sentences(latency: TableLatency, labels: Mapping[str, str]) -> Iterator[str]:
     """A sentence on the highest percentile that is known, then the services that have no latency."""
-    if found.rate is None:
-        yield f"No latency: {found.reason or 'no common rate was decided'}."
+    if latency.rate is None:
+        yield f"No latency: {latency.reason or 'no common rate was decided'}."
         return
-    lead = f"At {rate_words(found, labels)}"
-    told = next((one for metric in (Metric.P99, Metric.P50) if (one := found.of(metric))), None)
-    bounds = [*_bounds([one for one in found.percentiles if one.metric in (Metric.P99, told and told.metric)], labels)]
-    if told is None:
-        yield f"{lead}: {'; '.join(bounds) or f'not enough data for latency{_why_none(found)}'}."
+    lead = f"At {rate_words(latency, labels)}"
+    highest = latency.tail
+    metrics = (Metric.P99, highest and highest.metric)
+    bounds = [*_bounds([one for one in latency.percentiles if one.metric in metrics], labels)]
+    if highest is None:
+        yield f"{lead}: {'; '.join(bounds) or f'not enough data for latency{_why_none(latency)}'}."
     else:
-        few = told.metric is not Metric.P99 and all(one.metric is not Metric.P99 for one in found.percentiles)
+        few = highest.metric is not Metric.P99 and all(one.metric is not Metric.P99 for one in latency.percentiles)
         missing = f"; too few requests for {Metric.P99}" if few else ""
-        yield f"{lead}: {percentile_words(told, labels)}{missing}."
+        yield f"{lead}: {percentile_words(highest, labels)}{missing}."
         # The services that are left out have a sentence of their own.
-        none_of = [f"{words}." for words in bounds] + [*_none_of([told], labels, without=found.left_out)]
+        none_of = [f"{words}." for words in bounds] + [*_none_of([highest], labels, without=latency.left_out)]
         yield from none_of
-        middle = found.of(Metric.P50)
-        if (found.of_knee or none_of) and middle and middle is not told:
+        middle = latency.of(Metric.P50)
+        if (latency.of_knee or none_of) and middle and middle is not highest:
             yield f"There, {percentile_words(middle, labels)}."
-    if found.left_out:
-        names = [f"{labels[name]} ({why.removeprefix('left out: ')})" for name, why in found.left_out.items()]
+    if latency.left_out:
+        names = [f"{labels[name]} ({why.removeprefix('left out: ')})" for name, why in latency.left_out.items()]
         yield f"Without latency: {listed(names, 3, 2)}."
 
 
-def rate_words(found: TableLatency, labels: Mapping[str, str]) -> str:
+def rate_words(latency: TableLatency, labels: Mapping[str, str]) -> str:
     """`1,800 requests/s (half of what gunicorn-sync-flask, the slowest, served in round 1)`."""
-    rate = f"{found.rate or 0:,.0f} requests/s" + ", each on a new connection" * found.level.closes
-    if found.by_client:
-        return f"{rate} (the limit of {found.tool} on this machine, not of a service)"
-    share = "half" if found.share == HALF else f"{100 * found.share:.0f} %"
-    slowest = labels.get(found.slowest or "")
-    if found.of_knee:
+    rate = f"{latency.rate or 0:,.0f} requests/s" + ", each on a new connection" * latency.level.closes
+    if latency.by_client:
+        return f"{rate} (the limit of {latency.tool} on this machine, not of a service)"
+    share = "half" if latency.share == HALF else f"{100 * latency.share:.0f} %"
+    slowest = labels.get(latency.slowest or "")
+    if latency.of_knee:
         return f"{rate} ({share} of the lowest rate within the p99 limit{f', that of {slowest}' if slowest else ''})"
     then = "served in round 1"  # the table shows the mean of all rounds
     whose = f"what {slowest}, the slowest, {then}" if slowest else f"what the slowest service {then}"
     return f"{rate} ({share} of {whose})"
 
 
-def percentile_words(found: Percentile, labels: Mapping[str, str]) -> str:
+def percentile_words(percentile: Percentile, labels: Mapping[str, str]) -> str:
     """The lowest service, those that may be as low, and the highest if that is shown to differ."""
-    best, *rest = found.ordered
-    called = [(name, gap) for name in rest if (gap := found.ahead(name, best)) and gap.called]
-    open_ = [name for name in rest if (gap := found.ahead(name, best)) and not gap.called]
+    best, *others = percentile.ordered
+    called = [(name, gap) for name in others if (gap := percentile.ahead(name, best)) and gap.called]
+    open_ = [name for name in others if (gap := percentile.ahead(name, best)) and not gap.called]
     # Not shown to be above the lowest, but above a service that is: that tells of its noise rather than its latency.
-    noisy = [name for name in open_ if called and rest.index(name) > rest.index(called[0][0])]
+    noisy = [name for name in open_ if called and others.index(name) > others.index(called[0][0])]
     open_ = [name for name in open_ if name not in noisy]
-    words = f"{found.metric} of {labels[best]} is {_with_interval(found.figures[best])}"
-    if not rest:
-        return f"{words}; {'no other is known exactly' if found.at_most else 'no other service has one'}"
-    known = " known" if found.at_most else ""
-    words += f", the {LOWEST}{known}" if len(open_) < len(rest) else ""
+    words = f"{percentile.metric} of {labels[best]} is {_with_interval(percentile.figures[best])}"
+    if not others:
+        return f"{words}; {'no other is known exactly' if percentile.at_most else 'no other service has one'}"
+    known = " known" if percentile.at_most else ""
+    words += f", the {LOWEST}{known}" if len(open_) < len(others) else ""
     if open_:
-        others = [f"{labels[name]} ({milliseconds(found.figures[name].mean)})" for name in open_]
-        words += f"; {listed(others)} may be as low"
+        figures = [f"{labels[name]} ({milliseconds(percentile.figures[name].mean)})" for name in open_]
+        words += f"; {listed(figures)} may be as low"
     if not called:
         return words
     name, gap = called[-1]
-    more = change_of(found.metric, gap)
-    verb = f"has the highest{known}," if name == rest[-1] else "is higher:"
-    figure = _with_interval(found.figures[name])
+    more = change_of(percentile.metric, gap)
+    verb = f"has the highest{known}," if name == others[-1] else "is higher:"
+    figure = _with_interval(percentile.figures[name])
     words += f"; {labels[name]} {verb} {figure}: typically {more.much()} ({more.interval()})"
     if not noisy:
         return words
-    figures = [f"{labels[name]} at {_with_interval(found.figures[name])}" for name in noisy]
+    figures = [f"{labels[name]} at {_with_interval(percentile.figures[name])}" for name in noisy]
     return f"{words}; {listed(figures)} {'varies' if len(noisy) == 1 else 'vary'} too much to tell"
 
 
-def pair_words(found: Percentile, one: str, other: str, names: Mapping[str, str]) -> str:
+def pair_words(percentile: Percentile, service: str, other: str, names: Mapping[str, str]) -> str:
     """The sentence on two services."""
-    gap = found.ahead(one, other)
+    gap = percentile.ahead(service, other)
     if gap is None:
-        return f"{names[one]} and {names[other]} cannot be compared by {found.metric}"
+        return f"{names[service]} and {names[other]} cannot be compared by {percentile.metric}"
     if not gap.called:
-        most = found.farthest([(one, other)])
+        most = percentile.farthest([(service, other)])
         apart = "" if most is None else f" (the data allow a difference of up to {size(most)})"
-        return f"no winner between {names[one]} and {names[other]} by {found.metric}{apart}"
+        return f"no winner between {names[service]} and {names[other]} by {percentile.metric}{apart}"
     if gap.difference > 0:
-        return pair_words(found, other, one, names)
-    return f"{names[one]} {change_of(found.metric, gap).verb(names[other])}"
+        return pair_words(percentile, other, service, names)
+    return f"{names[service]} {change_of(percentile.metric, gap).verb(names[other])}"
 
 
-def standing(found: Percentile, service: str) -> str:
+def standing(percentile: Percentile, service: str) -> str:
     """`lowest`, or `lowest?` if it may be; empty if neither, or if only one service has a figure."""
-    if service not in found.figures or len(found.figures) < 2:
+    if service not in percentile.figures or len(percentile.figures) < 2:
         return ""
-    best = found.ordered[0]
+    best = percentile.ordered[0]
     if service == best:
         return LOWEST
-    return MAYBE if service in found.front(found.ordered) else ""
+    return MAYBE if service in percentile.front(percentile.ordered) else ""
 
 
-def notes(found: TableLatency, labels: Mapping[str, str]) -> Iterator[str]:
+def notes(latency: TableLatency, labels: Mapping[str, str]) -> Iterator[str]:
     """What the columns of a table leave out: the load, and why services have no figure."""
-    if not found.percentiles:
+    if not latency.percentiles:
         return  # the sentence says why
-    names = [str(one.metric) for one in found.percentiles]
-    core = found.client_core_ratio
-    needs = "" if core is None else f" {found.tool} needs {100 * core:.1f} % of a core per 1,000 requests/s."
+    names = [str(one.metric) for one in latency.percentiles]
+    core = latency.client_core_ratio
+    needs = "" if core is None else f" {latency.tool} needs {100 * core:.1f} % of a core per 1,000 requests/s."
+    rate = rate_words(latency, labels)
     yield (
-        f"Latency ({', '.join(names)}): {found.tool} loads the services one at a time with {rate_words(found, labels)},"
-        f" on schedule regardless of the responses (open loop); {_rounds(found, labels)} merged, while"
+        f"Latency ({', '.join(names)}): {latency.tool} loads the services one at a time with {rate},"
+        f" on schedule regardless of the responses (open loop); {_rounds(latency, labels)} merged, while"
         f" differences compare the percentiles of each round.{needs} {MAYBE}: no"
-        f" significant difference from the lowest ({100 * found.confidence:.3g} % confidence, corrected for all"
+        f" significant difference from the lowest ({100 * latency.confidence:.3g} % confidence, corrected for all"
         " comparisons of a percentile)."
     )
-    yield from (f"{words}." for words in _bounds(found.percentiles, labels))
-    yield from _none_of(found.percentiles, labels)
+    yield from (f"{words}." for words in _bounds(latency.percentiles, labels))
+    yield from _none_of(latency.percentiles, labels)
 
 
-def _rounds(found: TableLatency, labels: Mapping[str, str]) -> str:
+def _rounds(latency: TableLatency, labels: Mapping[str, str]) -> str:
     """`all 6 rounds`, or `all 6 rounds (5 of aiohttp)` if some services have fewer."""
-    most = max(found.rounds.values(), default=0)
-    fewer = [f"{count} of {labels[name]}" for name, count in found.rounds.items() if 0 < count < most]
+    most = max(latency.rounds.values(), default=0)
+    fewer = [f"{count} of {labels[name]}" for name, count in latency.rounds.items() if 0 < count < most]
     return f"all {plural(most, 'round')}{f' ({listed(fewer)})' if fewer else ''}"
 
 
 def _bounds(percentiles: Iterable[Percentile], labels: Mapping[str, str]) -> Iterator[str]:
     """`p99 is at most 5.80 ms for aiohttp: ...`, for each percentile with upper bounds."""
-    for one in percentiles:
-        if one.at_most:
-            each = [f"{milliseconds(bound)} for {labels[name]}" for name, bound in one.at_most.items()]
-            yield f"{one.metric} is at most {listed(each)}: an upper bound, because the client was late"
+    for percentile in percentiles:
+        if percentile.at_most:
+            each = [f"{milliseconds(bound)} for {labels[name]}" for name, bound in percentile.at_most.items()]
+            yield f"{percentile.metric} is at most {listed(each)}: an upper bound, because the client was late"
 
 
 def _none_of(
@@ -141,20 +143,21 @@ def _none_of(
 ) -> Iterator[str]:
     """`No p99 of aiohttp and bjoern: sent too late.`, a sentence for each reason."""
     reasons: dict[str, dict[str, list[str]]] = {}
-    for one in percentiles:
-        for name, why in one.missing.items():
-            if name in without or name in one.at_most:
+    for percentile in percentiles:
+        for name, why in percentile.missing.items():
+            if name in without or name in percentile.at_most:
                 continue
-            reasons.setdefault(why.removeprefix("left out: "), {}).setdefault(labels[name], []).append(str(one.metric))
+            who = reasons.setdefault(why.removeprefix("left out: "), {})
+            who.setdefault(labels[name], []).append(str(percentile.metric))
     for why, who in reasons.items():
         for metrics in dict.fromkeys(map(joined, who.values())):
             alike = [name for name, own in who.items() if joined(own) == metrics]
             yield f"No {metrics} of {listed(alike)}: {why}."
 
 
-def in_milliseconds(found: Percentile, service: str) -> str:
+def in_milliseconds(percentile: Percentile, service: str) -> str:
     """`2.10`, or `≤ 5.80` where only an upper bound is known."""
-    figure, bound = found.figures.get(service), found.at_most.get(service)
+    figure, bound = percentile.figures.get(service), percentile.at_most.get(service)
     if figure is not None:
         return number(1000 * figure.mean)
     return NOTHING if bound is None else f"≤ {number(1000 * bound)}"
@@ -171,7 +174,7 @@ def _with_interval(figure: Figure) -> str:
     return f"{milliseconds(figure.mean)} ({span})" if span else milliseconds(figure.mean)
 
 
-def _why_none(found: TableLatency) -> str:
-    reasons = dict.fromkeys(why for one in found.percentiles for why in one.missing.values())
-    few = f"{plural(max(found.rounds.values(), default=0), 'round')} of at least 3"
+def _why_none(latency: TableLatency) -> str:
+    reasons = dict.fromkeys(why for one in latency.percentiles for why in one.missing.values())
+    few = f"{plural(max(latency.rounds.values(), default=0), 'round')} of at least 3"
     return f" ({next(iter(reasons), few)})"

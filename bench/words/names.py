@@ -182,23 +182,23 @@ class Question:
 
 def question(a: str, b: str, places: Places) -> Question:
     """The question that two services raise by what they differ in."""
-    one, other = places.get(a), places.get(b)
-    if one is None or other is None:
+    first, second = places.get(a), places.get(b)
+    if first is None or second is None:
         return Question("Which service?", "name")
-    differs = {name for name in Coordinates.__slots__ if getattr(one, name) != getattr(other, name)}
-    context = "" if differs & {"python", "base"} else f" (Python {one.python}, {one.base})"
-    version = f" with {one.package}" if one.package else ""
-    given = one.settings
+    differs = {name for name in Coordinates.__slots__ if getattr(first, name) != getattr(second, name)}
+    context = "" if differs & {"python", "base"} else f" (Python {first.python}, {first.base})"
+    version = f" with {first.package}" if first.package else ""
+    given = first.settings
     if differs == {"settings"}:
-        asked = setting_question(one.stack, [given, other.settings])
+        asked = setting_question(first.stack, [given, second.settings])
         return Question(f"{asked}?{context}", "settings")
     words = {
-        ("server",): f"{_which(one.server, other.server)} for {framework_words(one.framework)}?{context}",
-        ("framework",): f"Which framework on {one.server}?{context}",
+        ("server",): f"{_which(first.server, second.server)} for {framework_words(first.framework)}?{context}",
+        ("framework",): f"Which framework on {first.server}?{context}",
         ("framework", "server"): f"Which server and framework?{context}",
-        ("python",): f"Which Python for {one.stack}{version}? ({one.base})",
-        ("base",): f"Which base image for {one.stack}{version}? (Python {one.python})",
-        ("package",): f"Which package version for {one.stack}?{context}",
+        ("python",): f"Which Python for {first.stack}{version}? ({first.base})",
+        ("base",): f"Which base image for {first.stack}{version}? (Python {first.python})",
+        ("package",): f"Which package version for {first.stack}?{context}",
     }
     key = tuple(sorted(differs))
     if key not in words:

@@ -38,16 +38,16 @@ def order_words(ranking: Ranking, services: Sequence[str], names: Mapping[str, s
     return words if worst in front else f"{words}{_end(ranking, front, services, names)}"
 
 
-def pair_words(ranking: Ranking, one: str, other: str, names: Mapping[str, str]) -> str:
+def pair_words(ranking: Ranking, service: str, other: str, names: Mapping[str, str]) -> str:
     """The sentence on two services."""
-    gap = ranking.ahead(one, other)
+    gap = ranking.ahead(service, other)
     if gap is None:
-        return f"{names[one]} and {names[other]} cannot be compared"
+        return f"{names[service]} and {names[other]} cannot be compared"
     if not gap.called:
-        return open_words(ranking, [one, other], names)
+        return open_words(ranking, [service, other], names)
     if gap.difference < 0:
-        return pair_words(ranking, other, one, names)
-    return _gap_words(ranking, gap, names[one], names[other])
+        return pair_words(ranking, other, service, names)
+    return _gap_words(ranking, gap, names[service], names[other])
 
 
 PAGE = {
@@ -61,15 +61,16 @@ PAGE = {
 """Sentences of the page on services left by the filters, and on a pair that was picked."""
 
 
-def worker_words(ranking: Ranking, one: str, other: str, models: Mapping[str, str]) -> str:
+def worker_words(ranking: Ranking, service: str, other: str, models: Mapping[str, str]) -> str:
     """The sentence on two worker models of gunicorn."""
-    gap = ranking.ahead(one, other)
+    gap = ranking.ahead(service, other)
     if gap is None or not gap.called:
-        return open_words(ranking, [one, other], {one: f"gunicorn's {models[one]}", other: f"{models[other]} workers"})
-    better, worse = (one, other) if gap.difference > 0 else (other, one)
+        names = {service: f"gunicorn's {models[service]}", other: f"{models[other]} workers"}
+        return open_words(ranking, [service, other], names)
+    better, worse = (service, other) if gap.difference > 0 else (other, service)
     begins = worse if ranking.metric is Metric.CPU else better
     whose = {begins: "gunicorn's"}
-    names = {name: f"{whose.get(name, 'its')} {models[name]}{PLURAL}" for name in (one, other)}
+    names = {name: f"{whose.get(name, 'its')} {models[name]}{PLURAL}" for name in (service, other)}
     return pair_words(ranking, better, worse, names)
 
 
@@ -84,29 +85,32 @@ def _lead(ranking: Ranking, front: Sequence[str], services: Sequence[str], names
             behind = f"{names[services[1]]}, the next, needs {more.much()} ({more.interval()})"
             return f"{names[best]} needs the least {CPU}: {behind}"
         return f"{names[best]} is fastest: {more.much_of_it()} {names[services[1]]}, the next ({more.interval()})"
-    return open_words(ranking, front, names, every=len(front) == len(services) > 4)
+    return open_words(ranking, front, names, whole_table=len(front) == len(services) > 4)
 
 
-def open_words(ranking: Ranking, services: Sequence[str], names: Mapping[str, str], *, every: bool = False) -> str:
+def open_words(
+    ranking: Ranking, services: Sequence[str], names: Mapping[str, str], *, whole_table: bool = False
+) -> str:
     """`a and b are equal (...)` if that is shown of every pair, else `no winner among a, b and c (...)`.
 
-    `every`: all services of the table, which are counted instead of named.
+    `whole_table`: these are all its services, which are counted instead of named.
     """
     pairs = [*combinations(services, 2)]
     gaps = [ranking.ahead(a, b) for a, b in pairs]
-    who = f"these {len(services)} services" if every else listed([names[name] for name in services])
+    who = f"these {len(services)} services" if whole_table else listed([names[name] for name in services])
     if all(gap and gap.verdict == EQUAL for gap in gaps):
         most = ranking.farthest(pairs)
         return f"{who} are equal{'' if most is None else f' (at most {size(most)} apart)'}"
     return f"no winner {'between' if len(services) == 2 else 'among'} {who}{_apart(ranking, pairs)}"
 
 
-def ceiling_words(found: Ceiling) -> str:
+def ceiling_words(ceiling: Ceiling) -> str:
     """What keeps the first services together, and how many connections would separate them."""
-    allowed = f"{found.connections} connections allow {found.rate:,.0f} requests/s with this wait"
-    served = f"the first {found.services} served {100 * found.share:.0f} % of that or more"
-    more = f"About {float(f'{found.enough:.1e}'):,.0f} connections would keep the fastest busy and could separate them"
-    return f"The load is the limit: {allowed}, and {served}, at most {100 * found.busy:.0f} % busy. {more}."
+    allowed = f"{ceiling.connections} connections allow {ceiling.rate:,.0f} requests/s with this wait"
+    served = f"the first {ceiling.services} served {100 * ceiling.share:.0f} % of that or more"
+    enough = float(f"{ceiling.enough:.1e}")
+    more = f"About {enough:,.0f} connections would keep the fastest busy and could separate them"
+    return f"The load is the limit: {allowed}, and {served}, at most {100 * ceiling.busy:.0f} % busy. {more}."
 
 
 def _end(ranking: Ranking, front: Sequence[str], services: Sequence[str], names: Mapping[str, str]) -> str:
@@ -153,10 +157,10 @@ def ladder_sentence(ranking: Ranking, ladder: Ladder) -> str:
     """Which steps from one release to the next are real, then the change from the first to the last."""
     real, alike, open_ = [], [], 0
     for old, new in pairwise(ladder.versions):
-        found = ranking.ahead(new, old)
-        if found and found.called:
+        gap = ranking.ahead(new, old)
+        if gap and gap.called:
             real.append(_step(ranking, ladder, old, new))
-        elif found and found.verdict == EQUAL:
+        elif gap and gap.verdict == EQUAL:
             alike.append((old, new))
         else:
             open_ += 1
@@ -178,11 +182,11 @@ def ladder_sentence(ranking: Ranking, ladder: Ladder) -> str:
 
 def _step(ranking: Ranking, ladder: Ladder, old: str, new: str) -> str:
     """`23.0.0 is slower than 22.0.0: it needs 3 % more CPU per request (2 to 4 %)`; empty if it is not real."""
-    found = ranking.ahead(new, old)
-    if found is None or not found.called:
+    gap = ranking.ahead(new, old)
+    if gap is None or not gap.called:
         return ""
-    changed = change_words(ranking.metric, found)
-    return f"{ladder.versions[new]} is {found.verdict} than {ladder.versions[old]}: it {changed}"
+    changed = change_words(ranking.metric, gap)
+    return f"{ladder.versions[new]} is {gap.verdict} than {ladder.versions[old]}: it {changed}"
 
 
 def by_value(services: Sequence[str], knob: str, settings: Mapping[str, Mapping[str, str]]) -> list[str] | None:

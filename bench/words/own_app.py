@@ -15,11 +15,13 @@ from bench.core.formats import listed, megabytes, number
 from bench.matrix.flags import FLAGS, NONE
 from bench.matrix.packages import normalised
 from bench.matrix.start_command import Waits
+from bench.plan.cpus import server_cpus
 from bench.run.facts import AppFacts, RunFacts, RunService
 from bench.run.reader import ServiceFacts
 from bench.stats.table_verdicts import MARGIN
 from bench.words.changes import change_of
-from bench.words.conclusions import ToldRanking
+from bench.words.conclusions import RankingText
+from bench.words.deployment import Deployment, label_of
 from bench.words.names import setting_words
 from bench.words.order import open_words
 from bench.words.picture import rate_words
@@ -129,24 +131,24 @@ def _behind_words(facts: RunFacts, ranking: Ranking, best: str, behind: Sequence
     return f" {who} {verb} {much} {changes[-1].of}."
 
 
-def choice_words(facts: RunFacts, service: str) -> str:
+def choice_words(facts: RunFacts, name: str) -> str:
     """`granian-wsgi (processes, HTTP in Rust, threads) with 1 worker on Python 3.13`."""
-    found = facts.service(service)
-    own, model = dict(found.settings), found.model or "unknown"
-    workers = own.pop("WORKERS", facts.workers)
-    if found.url:
-        return f"{service} ({model}; its settings are not known here)"
-    server = f"{found.server or service} ({model})"
-    more = f" and {setting_words(own)}" if own else ""
-    return f"{server} with {workers} worker{'s' * (workers != '1')}{more} on Python {found.python or '?'}"
+    service = facts.service(name)
+    settings, model = dict(service.settings), service.model or "unknown"
+    workers = settings.pop("WORKERS", facts.workers)
+    if service.url:
+        return f"{name} ({model}; its settings are not known here)"
+    server = f"{service.server or name} ({model})"
+    more = f" and {setting_words(settings)}" if settings else ""
+    return f"{server} with {workers} worker{'s' * (workers != '1')}{more} on Python {service.python or '?'}"
 
 
-def server_words(facts: RunFacts, service: str) -> str:
+def server_words(facts: RunFacts, name: str) -> str:
     """The server with its settings, and with its Python if the run has several."""
-    found = facts.service(service)
+    service = facts.service(name)
     pythons = {one.python for one in facts.services.values() if not one.url}
-    name = (found.server or service) + (f" with {setting_words(found.settings)}" if found.settings else "")
-    return f"{name} on Python {found.python}" if len(pythons) > 1 and not found.url else name
+    words = (service.server or name) + (f" with {setting_words(service.settings)}" if service.settings else "")
+    return f"{words} on Python {service.python}" if len(pythons) > 1 and not service.url else words
 
 
 def figures_words(row: RankedRow) -> str:
@@ -176,6 +178,8 @@ class Choice:
     more: tuple[str, ...]
     knob: str
     other_numbers: str
+    deployment: Deployment | None = None
+    """How to deploy it; None without a command."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +192,7 @@ class Choices:
 
 
 def own_app_choices(
-    facts: RunFacts, told: Iterable[ToldRanking], services: Services, *, events: bool = False
+    facts: RunFacts, rankings: Iterable[RankingText], services: Services, *, events: bool = False
 ) -> list[Choices]:
     """For each ranking that names a best server; empty for a run of the matrix, or without notes on its servers.
 
@@ -197,11 +201,12 @@ def own_app_choices(
     if not facts.own_app or not any(service.caveats for service in facts.services.values()):
         return []
     aside = BESIDE_EVENTS if events else NOT_LOOKED_AT
-    return [replace(found, notes=(*found.notes, aside)) for one in told if (found := _choices(facts, one, services))]
+    choices = (_choices(facts, text, services) for text in rankings)
+    return [replace(one, notes=(*one.notes, aside)) for one in choices if one]
 
 
-def _choices(facts: RunFacts, told: ToldRanking, services: Services) -> Choices | None:
-    ranking = told.ranking
+def _choices(facts: RunFacts, text: RankingText, services: Services) -> Choices | None:
+    ranking = text.ranking
     ranked = [row for row in ranking.rows if row.rank is not None]
     ours = [row for row in ranked if not facts.service(row.service).url]
     if ranking.look is None or len(ranked) < 2 or not ours:
@@ -219,11 +224,11 @@ def _choices(facts: RunFacts, told: ToldRanking, services: Services) -> Choices 
     elif used is not None:
         among = ", also one of the best" * (several and used.service in front)
         leads[used.service] = (f"The best of those widely used{among}", used)
-    found = [(lead, _choice(facts, told, services, row, base)) for lead, row in leads.values()]
+    choices = [(lead, _choice(facts, text, services, row, base)) for lead, row in leads.values()]
     notes = [WIDELY_USED if used is not None else f"None of these is widely used. {WIDELY_USED}"]
     return Choices(
         request_words(facts.own_app or AppFacts(), ranking.scenario),
-        tuple(replace(one, words=f"{lead}: {one.words}") for lead, one in found),
+        tuple(replace(one, words=f"{lead}: {one.words}") for lead, one in choices),
         tuple(notes),
     )
 
@@ -236,12 +241,12 @@ def _compared_with(facts: RunFacts, ranked: Sequence[RankedRow], best: RankedRow
     return next(iter([*now, *usual, *others[::-1]]), None)
 
 
-def _choice(facts: RunFacts, told: ToldRanking, services: Services, row: RankedRow, base: RankedRow | None) -> Choice:
+def _choice(facts: RunFacts, text: RankingText, services: Services, row: RankedRow, base: RankedRow | None) -> Choice:
     app, name, service = facts.own_app or AppFacts(), row.service, facts.service(row.service)
-    known, waits = services.get(name), told.waits.get(name)
+    known, waits = services.get(name), text.waits.get(name)
     commands, more = [], [f"{_costs(row)}."]
     if base is not None and base is not row:
-        more.append(f"Against {server_words(facts, base.service)} ({_costs(base)}): {_saved(told.ranking, row, base)}.")
+        more.append(f"Against {server_words(facts, base.service)} ({_costs(base)}): {_saved(text.ranking, row, base)}.")
     command = elsewhere(app, service, known) if known else None
     if known is not None and command:
         packages = " ".join(map(shlex.quote, _packages(service, known)))
@@ -257,7 +262,24 @@ def _choice(facts: RunFacts, told: ToldRanking, services: Services, row: RankedR
     words = choice_words(facts, name)
     if waits:
         words += f"; requests at once: {waits_words(waits)}"
-    return Choice(f"{words}.", tuple(commands), tuple(more), *_other_numbers(facts, app, service, waits))
+    deployment = _deployment(facts, row, commands[-1]) if commands else None
+    return Choice(f"{words}.", tuple(commands), tuple(more), *_other_numbers(facts, app, service, waits), deployment)
+
+
+def _deployment(facts: RunFacts, row: RankedRow, command: str) -> Deployment:
+    app, service = facts.own_app or AppFacts(), facts.service(row.service)
+    paths = [target.request.partition(" ")[2] for target in app.targets if target.request.startswith("GET /")]
+    options = dict(zip(app.options, app.options[1:], strict=False))
+    return Deployment(
+        name=label_of(posixpath.basename(app.folder) or app.name),
+        command=command,
+        workers=service.settings.get("WORKERS") or facts.workers,
+        cpus=server_cpus(facts.knobs),
+        memory_bytes=row.memory_loaded_bytes,
+        path=next(iter(paths), "/"),
+        env_file=posixpath.basename(options.get("--env-file", "")),
+        grace=str(facts.defaults.get(row.service, {}).get("graceful", {}).get("value") or ""),
+    )
 
 
 def elsewhere(app: AppFacts, service: RunService, known: ServiceFacts) -> str | None:
@@ -279,9 +301,9 @@ def _costs(row: RankedRow) -> str:
 def _saved(ranking: Ranking, row: RankedRow, base: RankedRow) -> str:
     """What one service saves over the other: the metric by its verdict, CPU time by intervals, memory as measured."""
     gap = ranking.ahead(row.service, base.service)
-    found = change_of(ranking.metric, gap) if gap and gap.called else None
-    parts = [f"{found.much()} {found.of} ({found.interval()})" if found else "no winner"]
-    if row.cpu_us and base.cpu_us and not (found and "CPU" in found.of):
+    change = change_of(ranking.metric, gap) if gap and gap.called else None
+    parts = [f"{change.much()} {change.of} ({change.interval()})" if change else "no winner"]
+    if row.cpu_us and base.cpu_us and not (change and "CPU" in change.of):
         apart = row.cpu_us.high < base.cpu_us.low or row.cpu_us.low > base.cpu_us.high
         ratio = abs(row.cpu_us.mean / base.cpu_us.mean - 1)
         less = "less" if row.cpu_us.mean < base.cpu_us.mean else "more"

@@ -6,7 +6,7 @@ from statistics import median
 
 from bench.analysis.tables.ranking import Figure, Metric, RankedRow, Ranking
 from bench.core.formats import NOTHING, number, plural, size, span
-from bench.words.conclusions import ToldRanking, systematic_words
+from bench.words.conclusions import RankingText, systematic_words
 from bench.words.names import level_words, loaded_words, wait_words
 
 
@@ -36,9 +36,9 @@ def caption_words(ranking: Ranking) -> str:
     return f"{load_words(ranking)}: {'CPU per request, less' if cpu else 'requests/s, more'} is better"
 
 
-def certainty_words(told: ToldRanking) -> str:
+def certainty_words(text: RankingText) -> str:
     """How sure the ranking is: rounds, confidence, metric, detectable difference."""
-    ranking = told.ranking
+    ranking = text.ranking
     if ranking.look is None:
         return f"No tiers yet: {plural(ranking.rounds, 'round')}; the first verdicts come after {ranking.looks[0]}."
     cpu = ranking.metric is Metric.CPU

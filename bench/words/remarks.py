@@ -104,11 +104,11 @@ def spread_words(spread: Spread) -> str:
     return f"{joined([f'{100 * share:.0f}' for share in spread.shares])} %"
 
 
-def throttled_words(found: Throttled) -> str:
+def throttled_words(throttled: Throttled) -> str:
     """How long a CPU quota throttled a service."""
-    if found.seconds is None:
-        return f"throttling unknown: {found.unknown}"
-    return f"throttled for {number(found.seconds)} s a round" if found.seconds else "never throttled"
+    if throttled.seconds is None:
+        return f"throttling unknown: {throttled.unknown}"
+    return f"throttled for {number(throttled.seconds)} s a round" if throttled.seconds else "never throttled"
 
 
 def _why_none(why: Cause | str | None) -> str:
@@ -142,13 +142,13 @@ ONE_CPU = (
 
 def limits_words(places: Places, services: Sequence[str], knobs: Mapping[str, Any]) -> Iterator[str]:
     """What the server's CPUs limit, if services of a table differ in a knob that could use more of them."""
-    every = [places[name].settings for name in services if name in places]
+    settings = [places[name].settings for name in services if name in places]
     cpus = server_cpus(knobs)
     if cpus is None:
         return
-    if cpus == 1 and any(len({own.get(knob) for own in every}) > 1 for knob in ("WORKERS", "THREADS")):
+    if cpus == 1 and any(len({own.get(knob) for own in settings}) > 1 for knob in ("WORKERS", "THREADS")):
         yield ONE_CPU
-    quotas = [float(own[CPU_QUOTA]) for own in every if CPU_QUOTA in own]
+    quotas = [float(own[CPU_QUOTA]) for own in settings if CPU_QUOTA in own]
     if any(quota >= cpus for quota in quotas):
         yield f"The server has {plural(cpus, 'CPU')} here: a quota of that or more has no effect."
 
@@ -163,42 +163,42 @@ SIGNS = {
 }
 
 
-def published_sentence(found: Published, labels: Mapping[str, str]) -> str:
+def published_sentence(published: Published, labels: Mapping[str, str]) -> str:
     """Both lists of ratios in one line."""
-    there = listed([f"{labels[row.service]} {_ratio(row.published)}" for row in found.rows])
-    base, signs = labels[found.base], _signs(found, labels)
-    counted = any(row.here for row in found.rows)
-    ratios = [row.here if counted else row.by_metric for row in found.rows]
+    there = listed([f"{labels[row.service]} {_ratio(row.published)}" for row in published.rows])
+    base, signs = labels[published.base], _signs(published, labels)
+    counted = any(row.here for row in published.rows)
+    ratios = [row.here if counted else row.by_metric for row in published.rows]
     here = f"here {'' if counted else 'by speed '}{listed([_ratio(one) for one in ratios])}"
-    return f"Published, requests/s relative to {base}: {there}; {here}: {signs}{_far(found, ratios)}."
+    return f"Published, requests/s relative to {base}: {there}; {here}: {signs}{_far(published, ratios)}."
 
 
-def _far(found: Published, ratios: Iterable[float | None]) -> str:
+def _far(published: Published, ratios: Iterable[float | None]) -> str:
     """The largest factor between ratios published and here, from FAR on."""
-    pairs = zip((row.published for row in found.rows), ratios, strict=True)
+    pairs = zip((row.published for row in published.rows), ratios, strict=True)
     apart = [max(there / here, here / there) for there, here in pairs if here]
     return (
         f" (up to {max(apart):.{1 if max(apart) < 9.95 else 0}f} times apart)" if max(apart, default=0) >= FAR else ""
     )
 
 
-def _signs(found: Published, labels: Mapping[str, str]) -> str:
-    if len(found.rows) == 1:
-        return SIGNS[found.rows[0].sign]
-    same = sum(row.sign is Sign.SAME for row in found.rows)
-    others = [f"{SIGNS[row.sign]} for {labels[row.service]}" for row in found.rows if row.sign is not Sign.SAME]
+def _signs(published: Published, labels: Mapping[str, str]) -> str:
+    if len(published.rows) == 1:
+        return SIGNS[published.rows[0].sign]
+    same = sum(row.sign is Sign.SAME for row in published.rows)
+    others = [f"{SIGNS[row.sign]} for {labels[row.service]}" for row in published.rows if row.sign is not Sign.SAME]
     if not others:
         return f"same direction for all {same}"
-    return f"same direction for {same} of {len(found.rows)}, {', '.join(others)}"
+    return f"same direction for {same} of {len(published.rows)}, {', '.join(others)}"
 
 
-def along_sentence(found: Along) -> str:
+def along_sentence(along: Along) -> str:
     """The ratios along one axis, published and here."""
-    python = found.axis == "python"
-    there = listed([f"{name} {_ratio(ratio)}" for name, ratio in found.there])
-    own = listed([f"{_value(value, python=python)} {_ratio(ratio)}" for value, ratio in found.here])
-    fixed, group = _value(found.fixed, python=not python), found.group
-    return f"Published, requests/s of {group.of} ({group.level}): {there}; here, {fixed}: {own}."
+    python = along.axis == "python"
+    there = listed([f"{name} {_ratio(ratio)}" for name, ratio in along.there])
+    here = listed([f"{_value(value, python=python)} {_ratio(ratio)}" for value, ratio in along.here])
+    fixed, group = _value(along.fixed, python=not python), along.group
+    return f"Published, requests/s of {group.of} ({group.level}): {there}; here, {fixed}: {here}."
 
 
 def _value(value: str, *, python: bool) -> str:

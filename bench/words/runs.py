@@ -20,16 +20,17 @@ from bench.stats.table_verdicts import NO_WINNER, SLOWER
 from bench.words.changes import change, change_words
 
 
-def discrepancy_words(found: Discrepancy) -> str:
+def discrepancy_words(discrepancy: Discrepancy) -> str:
     """`incompatible: host kernel: 6.1.0 vs 6.12.0`."""
-    why = f" ({found.why})" if found.why else ""
-    return f"{'incompatible' if found.forbids else 'noted'}: {found.name}: {found.one} vs {found.other}{why}"
+    why = f" ({discrepancy.why})" if discrepancy.why else ""
+    kind = "incompatible" if discrepancy.forbids else "noted"
+    return f"{kind}: {discrepancy.name}: {discrepancy.one} vs {discrepancy.other}{why}"
 
 
-def compatibility_lines(found: Compatibility) -> list[str]:
+def compatibility_lines(compatibility: Compatibility) -> list[str]:
     """One line per difference, then the result."""
-    last = "comparable" if found.comparable else f"not comparable: {found.cause}"
-    return [*map(discrepancy_words, found.differences), last]
+    last = "comparable" if compatibility.comparable else f"not comparable: {compatibility.cause}"
+    return [*map(discrepancy_words, compatibility.differences), last]
 
 
 Layers = Mapping[str, Sequence[str]]
@@ -63,30 +64,30 @@ class Now:
 
 def since_then(then: Then, now: Now) -> list[str]:
     """A line on the whole, then one for each difference."""
-    found = list(
+    differences = list(
         dict.fromkeys([*_commit(then, now), *_conditions(then, now), *_services(then, now), *_plan(then, now)])
     )
     count = f"{len(now.plan)} measurements, seed {now.facts.seed}"
-    if not found:
+    if not differences:
         return [f"repeats {then.name}: {count}; no known differences"]
     same = "in the same order" if _same(then.plan, now.plan) else "with these differences"
-    return [f"repeats {then.name}: {count}, {same}", *(f"differs: {line}" for line in found)]
+    return [f"repeats {then.name}: {count}, {same}", *(f"differs: {line}" for line in differences)]
 
 
-def _line(name: str, one: object, other: object) -> str:
-    return f"{name}: {one} then, {other} now"
+def _line(name: str, old: object, new: object) -> str:
+    return f"{name}: {old} then, {new} now"
 
 
 def _commit(then: Then, now: Now) -> Iterator[str]:
-    one, other = then.facts.harness.commit, now.facts.harness.commit
-    if one != other:
-        yield _line("commit", *((commit or UNKNOWN)[:12] for commit in (one, other)))
+    old, new = then.facts.harness.commit, now.facts.harness.commit
+    if old != new:
+        yield _line("commit", *((commit or UNKNOWN)[:12] for commit in (old, new)))
 
 
 def _conditions(then: Then, now: Now) -> Iterator[str]:
-    for found in conditions(then.facts, now.facts):
-        why = f" ({found.why})" if found.why else ""
-        yield _line(found.name, found.one, found.other) + why
+    for discrepancy in conditions(then.facts, now.facts):
+        why = f" ({discrepancy.why})" if discrepancy.why else ""
+        yield _line(discrepancy.name, discrepancy.one, discrepancy.other) + why
 
 
 def _services(then: Then, now: Now) -> Iterator[str]:
@@ -102,13 +103,13 @@ def _services(then: Then, now: Now) -> Iterator[str]:
 
 
 def _bases(then: Then, now: Now, both: Iterable[tuple[str, str]]) -> Iterator[str]:
-    for one, other in dict.fromkeys(both):
-        if one != other:
-            yield _line("base image", one, other)
-        elif one and one not in now.bases:
-            yield f"base image {one}: not pulled yet, so it may be a different build"
-        elif one and one in then.layers and list(then.layers[one][: len(now.bases[one])]) != list(now.bases[one]):
-            yield f"base image {one}: a different build"
+    for old, new in dict.fromkeys(both):
+        if old != new:
+            yield _line("base image", old, new)
+        elif old and old not in now.bases:
+            yield f"base image {old}: not pulled yet, so it may be a different build"
+        elif old and old in then.layers and list(then.layers[old][: len(now.bases[old])]) != list(now.bases[old]):
+            yield f"base image {old}: a different build"
 
 
 def _packages(then: Then, now: Now, names: Iterable[str]) -> Iterator[str]:
@@ -118,11 +119,11 @@ def _packages(then: Then, now: Now, names: Iterable[str]) -> Iterator[str]:
     for name in known:
         had, pins = then.services[name].packages, now.pins[name]
         for package in dict.fromkeys([*had, *pins.versions]) if had else ():
-            one, other = had.get(package), pins.versions.get(package)
-            if one != other and (pins.whole or (one and other)):
-                changed.setdefault((package, one or "none", other or "none"), []).append(name)
-    for (package, one, other), where in sorted(changed.items()):
-        yield _line(f"package {package}", one, other) + f" ({first_of(where, SHOWN)})"
+            old, new = had.get(package), pins.versions.get(package)
+            if old != new and (pins.whole or (old and new)):
+                changed.setdefault((package, old or "none", new or "none"), []).append(name)
+    for (package, old, new), where in sorted(changed.items()):
+        yield _line(f"package {package}", old, new) + f" ({first_of(where, SHOWN)})"
     unknown = [name for name in names if name in now.pins and not (name in known and then.services[name].packages)]
     yield from _listed("packages then are not known", unknown)
 
@@ -131,14 +132,14 @@ def _plan(then: Then, now: Now) -> Iterator[str]:
     if len(then.plan) != len(now.plan):
         yield _line("measurements", len(then.plan), len(now.plan))
     elif not _same(then.plan, now.plan):
-        one, other = (Counter(map(_what, plan)) for plan in (then.plan, now.plan))
-        yield "measurements: in another order" if one == other else "measurements: as many, but of other loads"
+        old, new = (Counter(map(_what, plan)) for plan in (then.plan, now.plan))
+        yield "measurements: in another order" if old == new else "measurements: as many, but of other loads"
 
 
-def _same(one: Sequence[Mapping[str, Any]], other: Sequence[Mapping[str, Any]]) -> bool:
+def _same(old: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]) -> bool:
     """Whether two plans agree in the keys that both have."""
-    return len(one) == len(other) and all(
-        all(a[key] == b[key] for key in a.keys() & b.keys()) for a, b in zip(one, other, strict=True)
+    return len(old) == len(new) and all(
+        all(a[key] == b[key] for key in a.keys() & b.keys()) for a, b in zip(old, new, strict=True)
     )
 
 

@@ -2,14 +2,51 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 from bench.analysis.services import pairs_of
+from bench.core.formats import capital, listed, plural
 from bench.matrix.packages import normalised, versions_in
+from bench.plan.cpus import server_cpus
 from bench.plan.running import NO_CONTAINER, OWNED
 from bench.run.facts import Lanes, Machines, RunFacts, RunService
 from bench.run.reader import Run, ServiceFacts
 from bench.words.own_app import request_words
+
+_STARTED = re.compile(r"(\d{4})(\d\d)(\d\d)-\d{6}")
+
+
+def condition_words(facts: RunFacts) -> str:
+    """What every figure holds for: `One worker on one CPU of AMD EPYC, 2 cores; Python 3.13; 2026-11-28.`."""
+    ours = [service for service in facts.services.values() if not service.url]
+    workers = facts.knobs.get("WORKERS", "")
+    varied = any("WORKERS" in service.settings for service in ours)
+    count = server_cpus(facts.knobs)
+    who = "" if varied or not workers.isdecimal() or not ours else _counted(int(workers), "worker")
+    where = "" if count is None or not ours else _counted(count, "CPU")
+    on = " on ".join(filter(None, (who, where)))
+    pythons = sorted({service.python for service in ours if service.python}, key=lambda name: (len(name), name))
+    python = f"Python {listed(pythons)}" if pythons else ""
+    machine = f"{on} of {machine_words(facts)}" if on else machine_words(facts)
+    return capital("; ".join(filter(None, (machine, python, day_of(facts.run))))) + "."
+
+
+def _counted(count: int, word: str) -> str:
+    return f"one {word}" if count == 1 else plural(count, word)
+
+
+def machine_words(facts: RunFacts) -> str:
+    """`AMD EPYC, 2 cores`."""
+    cpu = str(facts.host.get("cpu") or "CPU unknown").replace("(R)", "").replace("(TM)", "").removesuffix(" Processor")
+    cores = facts.host.get("cpus")
+    return f"{cpu}, {plural(cores, 'core')}" if isinstance(cores, int) else cpu
+
+
+def day_of(run: str) -> str:
+    """The UTC day on which a run of this name began, in ISO 8601 format; empty if unknown."""
+    found = _STARTED.match(run)
+    return "-".join(found.groups()) if found else ""
 
 
 def machines_words(machines: Machines) -> str:
@@ -73,21 +110,23 @@ def package_facts(facts: RunFacts, services: Mapping[str, ServiceFacts]) -> Iter
     for base, head in pairs_of(facts):
         had, package = (facts.service(name).package for name in (base, head))
         if package and {base, head} <= services.keys():
-            own = {normalised(name) for name, _ in (*versions_in(str(package)), *versions_in(str(had)))}
-            words = _otherwise(base, services[base].packages, services[head].packages, own)
+            compared = {normalised(name) for name, _ in (*versions_in(str(package)), *versions_in(str(had)))}
+            words = _otherwise(base, services[base].packages, services[head].packages, compared)
             if words:
                 days = {"": services[head].dependencies_as_of, f"{base}: ": services[base].dependencies_as_of}
-                told = "; ".join(f"{whose}as of {day}" for whose, day in days.items() if day)
-                when = f" ({told})" if told else ""
+                dates = "; ".join(f"{whose}as of {day}" for whose, day in days.items() if day)
+                when = f" ({dates})" if dates else ""
                 yield f"{head} also differs from {base} in dependencies{when}: {', '.join(words)}"
 
 
-def _otherwise(base: str, one: Mapping[str, str], other: Mapping[str, str], own: set[str]) -> list[str]:
-    """What differs, besides the packages that are compared; empty if the packages of one are unknown."""
-    if not one or not other:
+def _otherwise(
+    base: str, base_packages: Mapping[str, str], head_packages: Mapping[str, str], compared: set[str]
+) -> list[str]:
+    """What differs, besides the packages `compared`; empty if the packages of one are unknown."""
+    if not base_packages or not head_packages:
         return []
     return [
-        f"{key} {other.get(key, 'none')} ({base}: {one.get(key, 'none')})"
-        for key in sorted({*one, *other} - own)
-        if one.get(key) != other.get(key)
+        f"{key} {head_packages.get(key, 'none')} ({base}: {base_packages.get(key, 'none')})"
+        for key in sorted({*base_packages, *head_packages} - compared)
+        if base_packages.get(key) != head_packages.get(key)
     ]

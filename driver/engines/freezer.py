@@ -135,11 +135,11 @@ def _be_server(folder: Path, freezer: Freezer, over: int, theirs: int) -> None:
 
 def _serve(folder: Path, freezer: Freezer, over: int) -> None:
     # Opened for reading and writing, because opening only one end of a FIFO waits for the other.
-    ask, told = (os.open(folder / name, os.O_RDWR | os.O_NONBLOCK) for name in (ASK, TOLD))
+    ask_pipe, told_pipe = (os.open(folder / name, os.O_RDWR | os.O_NONBLOCK) for name in (ASK, TOLD))
     said = b""
-    while over not in select.select([over, ask], [], [])[0]:
-        said += os.read(ask, 65536)
+    while over not in select.select([over, ask_pipe], [], [])[0]:
+        said += os.read(ask_pipe, 65536)
         *lines, said = said.split(b"\n")
         for line in lines:
             with suppress(BlockingIOError):
-                os.write(told, (freezer.answer(line.decode()) + "\n").encode())
+                os.write(told_pipe, (freezer.answer(line.decode()) + "\n").encode())

@@ -303,10 +303,10 @@ class LocalDocker(Engine):
 
     def container_facts(self, service: str, number: int) -> Container:
         """The address and first process of the service's container with this number."""
-        found = [*_look(self.context_of(service), [self.run.container(service, number)]).values()]
-        if not found:
+        facts = [*_look(self.context_of(service), [self.run.container(service, number)]).values()]
+        if not facts:
             raise DockerError(f"container {number} of {service} is gone")
-        return Container(f"{found[0].address}:8080", found[0].pid)
+        return Container(f"{facts[0].address}:8080", facts[0].pid)
 
     def stop_container(self, service: str, number: int, grace_s: float, every_process: bool) -> End:
         """Stops one of its containers: SIGTERM to its main process or to all, and SIGKILL after `grace_s`."""
@@ -334,11 +334,11 @@ class LocalDocker(Engine):
         container, context = self.run.container(service, number), self.context_of(service)
         words = ("exec", container, "sh", "-c", 'date +%s%N; kill "$@"', "sh", f"-{signal}", *pids)
         done = docker(*words, context=context, timeout=20, check=False)
-        told = done.out.strip()
+        sent_at = done.out.strip()
         # When the main process ends at once, the kernel kills the others of its container, this command among them.
-        if done.status and not (told and done.status == KILLED):
+        if done.status and not (sent_at and done.status == KILLED):
             raise DockerError(done.last_line or f"SIG{signal} was not sent")
-        return int(told) if told.isdigit() else None
+        return int(sent_at) if sent_at.isdigit() else None
 
     def _pause(self, verb: str, service: str) -> bool:
         return not docker(verb, self.run.container(service), check=False).status
@@ -455,12 +455,12 @@ class LocalDocker(Engine):
 
     def look_at_dependencies(self) -> dict[str, Facts]:
         """Facts of the dependencies that exist."""
-        found = self.facts(self.run.dependencies)
-        self._pids.update({name: found[name].pid if name in found else 0 for name in self.run.dependencies})
-        loadgen = found.get(LOADGEN)
+        facts = self.facts(self.run.dependencies)
+        self._pids.update({name: facts[name].pid if name in facts else 0 for name in self.run.dependencies})
+        loadgen = facts.get(LOADGEN)
         if loadgen and loadgen.state.running:
             self._unreadable = counters.unreadable(loadgen.id, loadgen.pid)
-        return found
+        return facts
 
     def _why_not(self) -> str:
         """Why this engine's counters cannot be read, judged by the load generator's; empty if they can."""
@@ -489,19 +489,19 @@ class LocalDocker(Engine):
 
     def facts(self, services: Iterable[str]) -> dict[str, Facts]:
         """Facts of their existing containers, by service."""
-        found: dict[str, Facts] = {}
+        facts: dict[str, Facts] = {}
         for context, names in self._by_context(services).items():
-            found.update(_look(context, [self.run.container(name) for name in names]))
-        return found
+            facts.update(_look(context, [self.run.container(name) for name in names]))
+        return facts
 
     def _ours(self, services: Iterable[str]) -> list[str]:
         return [name for name in services if name not in self.run.targets]
 
     def _by_context(self, services: Iterable[str]) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
+        by_context: dict[str, list[str]] = {}
         for name in services:
-            found.setdefault(self.context_of(name), []).append(name)
-        return found
+            by_context.setdefault(self.context_of(name), []).append(name)
+        return by_context
 
     def _each_context(self, services: Iterable[str], *words: str, check: bool) -> None:
         for context, names in self._by_context(services).items():

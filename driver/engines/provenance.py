@@ -42,10 +42,10 @@ def save_provenance(run: Run, service: str) -> None:
     """Writes the files, image.id last. Failure if the image of a resumed run has changed."""
     folder, facts = run.service_folder(service), run.services[service]
     image = facts.image
-    found = _of_image(image, "{{.Id}}")
+    image_id = _of_image(image, "{{.Id}}")
     known = text_of(folder / "image.id")
     if known is not None:
-        if known.strip() != found:
+        if known.strip() != image_id:
             raise Failure(USER, f"the image of {service} has changed since {run.name} began: start a new run")
         return
     settings = shlex.split(f"PYTHON_JIT={run.setting('PYTHON_JIT', '0')} {facts.settings}")
@@ -65,7 +65,7 @@ def save_provenance(run: Run, service: str) -> None:
         save(folder / f"{asked}.txt", part.removesuffix("\n") + "\n")
     save(folder / "image.json", docker("image", "inspect", image).out)
     save(folder / "base.json", describe_base(facts.base_image, image))
-    save(folder / "image.id", f"{found}\n")
+    save(folder / "image.id", f"{image_id}\n")
 
 
 def describe_base(base: str, image: str) -> str:

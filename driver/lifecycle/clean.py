@@ -199,7 +199,7 @@ def find_images(root: Path, days: int = 0) -> Images:
     labels = {word: _with_labels(wanted) for word, wanted in LABELS.items()}
     resumable = _resumable(root)
     before = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(time.time() - days * 86400))
-    found: Images = {kind: [] for kind in KINDS}
+    images: Images = {kind: [] for kind in KINDS}
     for line in docker("system", "df", "--verbose", "--format", ROWS).out.splitlines():
         if not line.strip():
             continue
@@ -209,8 +209,8 @@ def find_images(root: Path, days: int = 0) -> Images:
             kind = "resumable"
         elif kind == "service" and made[: len(before)] > before:
             kind = "kept"
-        found[kind].append((image if reference == NAMELESS else reference, size))
-    return found
+        images[kind].append((image if reference == NAMELESS else reference, size))
+    return images
 
 
 def kind_of(reference: str, labels: set[str]) -> str:
@@ -242,11 +242,11 @@ def spare(images: Images, *kinds: str) -> None:
 
 def count(words: str, sizes: Iterable[str]) -> str:
     """A line with the number of images and their unshared size."""
-    found = [re.fullmatch(r"([0-9.]+)([kMGT]?B)", size) for size in sizes]
-    known = [float(size[1]) * UNITS[size[2]] for size in found if size]
-    if len(known) < len(found):
-        return f"{words}: {len(found)}, of unknown size"
-    return f"{words}: {len(found)}" + (f", {sum(known) / 1e6:.1f} MB that no other image shares" if found else "")
+    matches = [re.fullmatch(r"([0-9.]+)([kMGT]?B)", size) for size in sizes]
+    known = [float(size[1]) * UNITS[size[2]] for size in matches if size]
+    if len(known) < len(matches):
+        return f"{words}: {len(matches)}, of unknown size"
+    return f"{words}: {len(matches)}" + (f", {sum(known) / 1e6:.1f} MB that no other image shares" if matches else "")
 
 
 def images_lines(images: Images) -> list[str]:

@@ -67,12 +67,12 @@ def end_writers(run: Run, but: Sequence[int] = ()) -> None:
     They are stopped first: otherwise one could see another one end and record that as a service's failure.
     """
     known = -1
-    found = _writers(run, but)
-    while len(found) > known:
-        known = len(found)
-        _signal(found, signal.SIGSTOP)
-        found = _writers(run, but)
-    _signal(found, signal.SIGKILL)
+    writers = _writers(run, but)
+    while len(writers) > known:
+        known = len(writers)
+        _signal(writers, signal.SIGSTOP)
+        writers = _writers(run, but)
+    _signal(writers, signal.SIGKILL)
     in_time(lambda: not _writers(run, but), 50, 0.02)
 
 

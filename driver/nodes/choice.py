@@ -45,18 +45,18 @@ def chosen_nodes(usable: Sequence[Node], before: Sequence[Node] = ()) -> list[No
     # A resumed run looks at nodes of all kinds, so that the error can name one of the wrong kind.
     nodes = sorted(usable) if before else of_largest_kinds(usable)[0]
     kinds = _kinds(before)
-    found: dict[str, Node] = {}
+    by_role: dict[str, Node] = {}
     others: dict[str, str] = {}
     for node in nodes:
         if kinds.get(node.role, node.kind) == node.kind:
-            found.setdefault(node.role, node)
+            by_role.setdefault(node.role, node)
         else:
             others[node.role] = f"{node.name} has {node.kind}, and the run began on {kinds[node.role]}"
-    lacking = [role for role in ROLES if role not in found]
+    lacking = [role for role in ROLES if role not in by_role]
     if lacking:
         why = "; ".join(others[role] for role in lacking if role in others) or "scripts/swarm.sh check says why"
         raise Failure(USER, f"no node can be used as {' or '.join(lacking)}: {why}")
-    return [found[role] for role in ROLES]
+    return [by_role[role] for role in ROLES]
 
 
 def chosen_lanes(
@@ -67,12 +67,12 @@ def chosen_lanes(
     Each lane gets as many CPUs for its database as DATABASE_CPUS has, if the support node has enough.
     """
     kept, _ = of_largest_kinds(usable, before)
-    found = {
+    by_role = {
         first.role: [first, *(node for node in kept if node.role == first.role and node != first)]
         for first in chosen_nodes(kept, before)
     }
-    pairs = list(zip(found["server"], found["loadgen"]))
-    supports = [found["support"][number % len(found["support"])] for number in range(len(pairs))]
+    pairs = list(zip(by_role["server"], by_role["loadgen"]))
+    supports = [by_role["support"][number % len(by_role["support"])] for number in range(len(pairs))]
     cpus = _database_cpus(supports, [loadgen for _, loadgen in pairs], settings)
     subnets = lane_subnets(subnet, len(pairs))
     nodes = [(*pair, support) for pair, support in zip(pairs, supports)]
@@ -115,12 +115,12 @@ def cpu_list(text: str) -> list[int]:
 
 def _database_cpus(supports: Sequence[Node], loadgens: Sequence[Node], settings: Mapping[str, str]) -> list[str]:
     """The CPUs of each lane's database. If a node does not have enough, its lanes share DATABASE_CPUS."""
-    own = settings["DATABASE_CPUS"]
-    size = len(cpu_list(own))
-    chosen = [own] * len(supports)
+    database_cpus = settings["DATABASE_CPUS"]
+    size = len(cpu_list(database_cpus))
+    chosen = [database_cpus] * len(supports)
     for node in dict.fromkeys(supports):
         mine = [number for number, support in enumerate(supports) if support == node]
-        taken = {*cpu_list(own)}
+        taken = {*cpu_list(database_cpus)}
         taken |= {*cpu_list(settings["LOADGEN_CPUS"])} if node.name in {one.name for one in loadgens} else set()
         free = [cpu for cpu in range(node.cpus) if cpu not in taken]
         if len(free) < size * (len(mine) - 1):

@@ -107,15 +107,15 @@ def inputs(run: Run, folder: str) -> bytes:
 
 
 def _inputs(run: Run, folder: str) -> Iterator[tuple[Path, str]]:
-    here, own = run.folder, run.lane_folder
-    planned = (read(own / STEP) or {}).get("planned", ())
+    here, lane_folder = run.folder, run.lane_folder
+    planned = (read(lane_folder / STEP) or {}).get("planned", ())
     # Another pair of nodes may have searched for the knee.
     knees = sorted(here.glob("raw/r*/**/knee.json")) if any(line.get("knee_p99_s") for line in planned) else []
     of_run = [here / "run.json", here / "plan.jsonl", here / ADDRESSES, *knees]
     said = [*here.glob(f"{folder}/services/*.status"), *here.glob(f"{folder}/services/*.txt")]
     again = [path for path in here.glob("raw/**/*.spoiled-*") if path.is_dir()]
     yield here / folder, folder
-    for path in (own / name for name in (STEP, "containers.json")):
+    for path in (lane_folder / name for name in (STEP, "containers.json")):
         if path.exists():
             yield path, path.name
     for path in dict.fromkeys((*of_run, *sorted(said), *sorted(again))):

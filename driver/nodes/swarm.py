@@ -79,11 +79,11 @@ class Swarm:
 
     def machines(self, role: str = "") -> list[Node]:
         """The usable nodes with this role (or any), each once."""
-        found: dict[str, Node] = {}
+        by_name: dict[str, Node] = {}
         for node in self.usable():
             if role in ("", node.role):
-                found.setdefault(node.name, node)
-        return list(found.values())
+                by_name.setdefault(node.name, node)
+        return list(by_name.values())
 
 
 def read_swarm() -> Swarm:
@@ -156,16 +156,16 @@ def _inspect_nodes(manager: str) -> list[Mapping[str, Any]]:
     return found
 
 
-def _node(one: Mapping[str, Any], contexts: Mapping[str, str]) -> SwarmNode:
-    spec, status, about = one["Spec"], one["Status"], one["Description"]
-    manager = one.get("ManagerStatus") or {}
+def _node(entry: Mapping[str, Any], contexts: Mapping[str, str]) -> SwarmNode:
+    spec, status, about = entry["Spec"], entry["Status"], entry["Description"]
+    manager = entry.get("ManagerStatus") or {}
     address = str(status["Addr"])
     # A leader without an advertised address shows 0.0.0.0 here; its manager status has the right address.
     if address in ("", "0.0.0.0") and manager:
         address = str(manager["Addr"]).rpartition(":")[0]
     resources, platform = about["Resources"], about["Platform"]
     return SwarmNode(
-        id=one["ID"],
+        id=entry["ID"],
         name=about["Hostname"],
         address=address,
         label=(spec.get("Labels") or {}).get(LABEL, ""),
@@ -176,5 +176,5 @@ def _node(one: Mapping[str, Any], contexts: Mapping[str, str]) -> SwarmNode:
         memory=resources["MemoryBytes"],
         platform=f"{platform['OS']}/{platform['Architecture']}",
         engine=about["Engine"]["EngineVersion"],
-        context=contexts.get(one["ID"]),
+        context=contexts.get(entry["ID"]),
     )

@@ -178,12 +178,12 @@ def of_ports(ports: Sequence[Port]) -> Iterator[Finding]:
 
 def of_link(of: str, to: str, ping: Done | None, iperf: Done | None) -> Finding:
     """From the outputs of ping and iperf3 over an overlay network; None if they were not run."""
-    found, bits_per_second = PING.search(ping.out) if ping else None, _speed(iperf.out if iperf else "")
-    if found is None:
+    match, bits_per_second = PING.search(ping.out) if ping else None, _speed(iperf.out if iperf else "")
+    if match is None:
         return Finding("stop", f"{of} to {to}: the overlay network is blocked: open 4789/udp and 7946/udp on both")
     if bits_per_second is None:
         return Finding("stop", f"{of} to {to}: iperf3 fails, although ping works: is the network's MTU too large?")
-    round_trip = float(found["mean"]) / 1000
+    round_trip = float(match["mean"]) / 1000
     slow = bits_per_second < SLOW_LINK or round_trip > FAR
     figures = f"{bits_per_second / 1e9:.2f} Gbit/s, {round_trip * 1e3:.2f} ms (iperf3 and ping, overlay)"
     limits = "; the network may limit what is measured" if slow else ""

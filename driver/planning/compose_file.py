@@ -101,24 +101,24 @@ def _chosen(
 
 def _of_app(services: Mapping[str, Mapping[str, Any]], app: Path | None) -> dict[str, str]:
     """The services that are the app itself, by its folder or image, or depend on it; and why."""
-    found: dict[str, str] = {}
+    left_out: dict[str, str] = {}
     for name, service in services.items():
         context = (service.get("build") or {}).get("context")
         mounted = (one.get("source") for one in service.get("volumes") or () if one.get("type") == "bind")
         for what, places in (("is built from", [context]), ("mounts", mounted)):
             folders = (os.path.realpath(place.replace("$$", "$")) for place in places if place)
             if app and any(map(app.is_relative_to, folders)):
-                found.setdefault(name, f"{what} the app's folder")
-    images = {services[name].get("image"): name for name in found if services[name].get("build")}
+                left_out.setdefault(name, f"{what} the app's folder")
+    images = {services[name].get("image"): name for name in left_out if services[name].get("build")}
     for name, service in services.items():
         if service.get("image") and service["image"] in images:
-            found.setdefault(name, f"has the image of {images[service['image']]}")
-    new = [*found]
+            left_out.setdefault(name, f"has the image of {images[service['image']]}")
+    new = [*left_out]
     for on in new:
-        dependent = [name for name in services if name not in found and on in _needs(services[name])]
-        found.update(dict.fromkeys(dependent, f"depends on {on}"))
+        dependent = [name for name in services if name not in left_out and on in _needs(services[name])]
+        left_out.update(dict.fromkeys(dependent, f"depends on {on}"))
         new += dependent
-    return found
+    return left_out
 
 
 def _needs(service: Mapping[str, Any]) -> list[str]:

@@ -161,18 +161,18 @@ def quiet() -> list[str]:
     return ["--quiet"] if os.environ.get("BENCH_QUIET") else []
 
 
-def take_own(own: dict[str, str], words: Sequence[str]) -> int:
+def take_own(options: dict[str, str], words: Sequence[str]) -> int:
     """Takes an option for the user's own app from the front of `words`; how many words it took."""
     option = words[0][2:]
     if words[0] == "--app":
         if len(words) < 3 or not all(words[1:3]) or words[2].startswith("-"):
             raise Failure(USER, "--app needs a folder and MODULE:CALLABLE, such as --app ./shop main:app")
-        own["folder"], own["app"] = words[1:3]
+        options["folder"], options["app"] = words[1:3]
         return 3
     if words[0].startswith("--") and option in OPTIONS:
         if len(words) < 2:
             raise Failure(USER, f"{words[0]} needs a value; see --help")
-        own[option] = words[1]
+        options[option] = words[1]
         return 2
     return 0
 

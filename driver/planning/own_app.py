@@ -30,24 +30,24 @@ WORKSPACE = ("pyproject.toml", "uv.lock")
 
 
 def prepare_own_app(
-    root: Path, own: Mapping[str, str], selection: Sequence[str], again_folder: str, files: ExitStack
+    root: Path, options: Mapping[str, str], selection: Sequence[str], again_folder: str, files: ExitStack
 ) -> list[str]:
     """Describes the app, and the one at the second ref; returns the options that add them to the selection.
 
     `again_folder`: the folder of a repeated run, whose locks are used if the app's requirements are the same. `files`
     removes the files made here.
     """
-    if "app" not in own:
-        raise Failure(USER, f"--{' '.join(own)} needs --app FOLDER MODULE:CALLABLE")
-    folders = {"own-app": own["folder"], **({"own-head": own["head"]} if own.get("head") else {})}
-    described, apt = {}, " ".join(own.get("apt", "").replace(",", " ").split())
+    if "app" not in options:
+        raise Failure(USER, f"--{' '.join(options)} needs --app FOLDER MODULE:CALLABLE")
+    folders = {"own-app": options["folder"], **({"own-head": options["head"]} if options.get("head") else {})}
+    described, apt = {}, " ".join(options.get("apt", "").replace(",", " ").split())
     if missing := [folder for folder in folders.values() if not Path(folder).is_dir()]:
         raise Failure(USER, f"--app: there is no folder '{missing[0]}'")
     if selection:
         bench(root, "own-selection", *selection)
     for option, folder in folders.items():
         there = str(Path(folder).resolve())
-        out, describe = _describer(root, {**own, "folder": there}, selection, files)
+        out, describe = _describer(root, {**options, "folder": there}, selection, files)
         pythons = [line.split() for line in describe().splitlines()]
         app = AppBuild(root, there, out, apt)
         _lock(app, pythons, again_folder)
@@ -58,36 +58,36 @@ def prepare_own_app(
 
 
 def _describer(
-    root: Path, own: Mapping[str, str], selection: Sequence[str], files: ExitStack
+    root: Path, options: Mapping[str, str], selection: Sequence[str], files: ExitStack
 ) -> tuple[Path, Callable[..., str]]:
     """A folder, and what describes the app in it, with further words: it returns a line per Python, label and version.
 
     The description has no interface if the app's source does not show it.
     """
-    mounts = _mount(Path(own["folder"]), "/own/source")
-    words = ["--folder", own["folder"], "--app", own["app"], "--source", "/own/source"]
+    mounts = _mount(Path(options["folder"]), "/own/source")
+    words = ["--folder", options["folder"], "--app", options["app"], "--source", "/own/source"]
     words += ["--project", str(root)]
-    if workspace := _workspace(Path(own["folder"])):
+    if workspace := _workspace(Path(options["folder"])):
         for name in WORKSPACE:
             mounts += _mount(workspace / name, f"/own/workspace/{name}")
-        words += ["--workspace-here", "/own/workspace", "--place", str(Path(own["folder"]).relative_to(workspace))]
-    if Path(own["folder"], ".dockerignore").is_file():
-        say(f"{own['folder']}: what .dockerignore lists is not in the app's images")
+        words += ["--workspace-here", "/own/workspace", "--place", str(Path(options["folder"]).relative_to(workspace))]
+    if Path(options["folder"], ".dockerignore").is_file():
+        say(f"{options['folder']}: what .dockerignore lists is not in the app's images")
     for name in ("interface", "before", "apt"):
-        words += [f"--{name}", own[name]] if own.get(name) else []
+        words += [f"--{name}", options[name]] if options.get(name) else []
     for name in READ:
-        if own.get(name):
-            file = _file(name, own[name])
+        if options.get(name):
+            file = _file(name, options[name])
             # Mount its whole folder, because it may refer to other files there.
             mounts += _mount(file.parent, f"/own/{name}")
             words += [f"--{name}", str(file), f"--{name}-here", f"/own/{name}/{file.name}"]
-    compose, names = _compose(own["compose"]) if own.get("compose") else (None, "")
+    compose, names = _compose(options["compose"]) if options.get("compose") else (None, "")
     out = Path(tempfile.mkdtemp(prefix=".app-", dir=root / "results"))
     files.callback(shutil.rmtree, out, ignore_errors=True)
     if compose:
-        env_file = _file("env-file", own["env-file"]) if own.get("env-file") else None
+        env_file = _file("env-file", options["env-file"]) if options.get("env-file") else None
         # Of two refs, the folders are checkouts.
-        app = Path(own.get("origin") or own["folder"])
+        app = Path(options.get("origin") or options["folder"])
         resolved = read_compose(compose, env_file, app=app, names=names.split(",") if names else ())
         (out / "compose.json").write_text(json.dumps(resolved))
         words += ["--compose", f"{compose}{names and ':'}{names}"]
@@ -151,7 +151,7 @@ def _lock(app: AppBuild, pythons: Sequence[Sequence[str]], again_folder: str) ->
             say(f"{app.folder} is on the path, but not installed: its wheel cannot be built: {cause}")
 
 
-def _equal(one: Path, other: Path) -> bool:
+def _equal(first: Path, other: Path) -> bool:
     """Whether two folders have equal files; one that is no regular file equals none."""
-    names, others = ({file.name for file in folder.glob("*")} for folder in (one, other))
-    return names == others and filecmp.cmpfiles(one, other, names, shallow=False)[1:] == ([], [])
+    names, others = ({file.name for file in folder.glob("*")} for folder in (first, other))
+    return names == others and filecmp.cmpfiles(first, other, names, shallow=False)[1:] == ([], [])

@@ -213,11 +213,11 @@ def refuse(engine: Engine, words: str, log: Path, *, answered: bool = False) -> 
     raise Failure(USER, ": ".join(filter(None, (words, last, ignored))))
 
 
-def print_trace(told: str) -> tuple[bool, str]:
+def print_trace(output: str) -> tuple[bool, str]:
     """Prints the app's own traceback, if `own-trace` found one; returns whether it did, and its exception, or else the
     last line of the log, with what to give.
     """
-    trace, _, last = told.rstrip("\n").rpartition("\n")
+    trace, _, last = output.rstrip("\n").rpartition("\n")
     if trace:
         print(trace, file=sys.stderr)
     return bool(trace), last

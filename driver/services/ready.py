@@ -26,18 +26,18 @@ done"""
 def started(engine: Engine, service: str) -> Started | None:
     """Starts a fresh container; None if that fails."""
     try:
-        found = engine.start(Step(id="", dir="", services=(service,), folders=()))
+        start = engine.start(Step(id="", dir="", services=(service,), folders=()))
     except DockerError:
         return None
-    return found if service in found.up else None
+    return start if service in start.up else None
 
 
 def patience(settings: Mapping[str, str]) -> str:
     """Seconds to wait for a first answer; Failure if the setting is not a number."""
-    told = settings.get("READY_TIMEOUT") or "30"
-    if not re.fullmatch(r"[0-9]{1,4}(\.[0-9]+)?", told):
-        raise Failure(USER, f"READY_TIMEOUT='{told}' is not a number of seconds; fix it in the environment")
-    return told
+    timeout = settings.get("READY_TIMEOUT") or "30"
+    if not re.fullmatch(r"[0-9]{1,4}(\.[0-9]+)?", timeout):
+        raise Failure(USER, f"READY_TIMEOUT='{timeout}' is not a number of seconds; fix it in the environment")
+    return timeout
 
 
 def await_answer(engine: Engine, service: str) -> bool:

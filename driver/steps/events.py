@@ -21,7 +21,7 @@ from driver.engines.dependencies import VERBS
 from driver.engines.engine import Engine
 from driver.engines.local import LocalDocker
 from driver.files import save, save_json, text_of
-from driver.messages import BEGUN, ENOUGH, GONE, PROXY_ASKED, PROXY_TOLD, Action, Doings
+from driver.messages import BEGUN, ENOUGH, GONE, PROXY_ASKED, PROXY_TOLD, Action, EventScript
 from driver.processes import Processes
 from driver.steps.rolling import swap
 
@@ -99,7 +99,7 @@ class Dependencies:
 
 
 @contextmanager
-def acting(dependencies: Dependencies, service: str, event: Doings, folder: Path) -> Iterator[None]:
+def acting(dependencies: Dependencies, service: str, event: EventScript, folder: Path) -> Iterator[None]:
     """While this is open, the service's event takes place; `dependencies` is shared by services side by side."""
     watch = _Watch(dependencies, service, event, folder)
     dependencies.enter()
@@ -146,7 +146,7 @@ class _Record:
 class _Watch:
     """One event; it runs in a thread during the load."""
 
-    def __init__(self, dependencies: Dependencies, service: str, event: Doings, folder: Path) -> None:
+    def __init__(self, dependencies: Dependencies, service: str, event: EventScript, folder: Path) -> None:
         self.dependencies, self.engine = dependencies, dependencies.engine
         self.service, self.event, self.folder = service, event, folder
         self.over, self.record = threading.Event(), _Record(event.until)
@@ -232,8 +232,8 @@ class _Watch:
     def _act(self, action: Action) -> None:
         if action.to in CONTAINERS:
             begun, wall, took, error = self.dependencies.do(action)
-            told = {"what": f"{action.to} {VERBS[action.do].past}", "pid": 0, "at_ns": begun - self.t0_ns}
-            self.record.actions.append({**told, "took_ns": took, "wall_ns": wall, "error": error})
+            entry = {"what": f"{action.to} {VERBS[action.do].past}", "pid": 0, "at_ns": begun - self.t0_ns}
+            self.record.actions.append({**entry, "took_ns": took, "wall_ns": wall, "error": error})
             return
         if action.do == "swap":
             self.record.actions.append(swap(self.engine, self.service, action, self.folder, self._now))
@@ -253,8 +253,8 @@ class _Watch:
             # The exact moment of the signal, rather than of the command: it decides which requests were in flight.
             begun, wall, took = begun + sent - wall, sent, 0
         what = f"SIG{action.signal} to {'the main process' if action.to == 'main' else 'a worker'}"
-        told = {"what": what, "pid": pid, "at_ns": begun}
-        self.record.actions.append({**told, "took_ns": took, "wall_ns": wall, "error": error})
+        entry = {"what": what, "pid": pid, "at_ns": begun}
+        self.record.actions.append({**entry, "took_ns": took, "wall_ns": wall, "error": error})
 
     def _goes_on(self) -> bool:
         """Counts open files after a reload, and reloads again if more are wanted; whether it did."""

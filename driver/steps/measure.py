@@ -70,11 +70,11 @@ def measure_step(
 
 def restore(engine: Engine) -> None:
     """Has what the last loads wrote undone, so that each step begins with the same data."""
-    own, app = engine.run.own_services, engine.run.own_app
-    if own and app and app.writes:
+    own_services, app = engine.run.own_services, engine.run.own_app
+    if own_services and app and app.writes:
         renew_own_services(engine)
     # Also looks up the processes of what is new.
-    if any(name in own for name in engine.revive()):
+    if any(name in own_services for name in engine.revive()):
         renew_own_services(engine)
         engine.revive()
     engine.restore()

@@ -40,10 +40,10 @@ def _started(project: str, service: str, path: str) -> Iterator[None]:
     file, log = PROFILES / "services.yml", PROFILES / "services.log"
     # Only this service: Compose takes minutes to read all services of the matrix.
     save(file, bench(ROOT, "profile-compose", service))
-    own = ("--project-name", project, "--file", str(file), "--profile", "*")
+    options = ("--project-name", project, "--file", str(file), "--profile", "*")
     names = ("loadgen", "postgres", "upstream", service)
     try:
-        if project_compose(ROOT, *own, "up", "--detach", "--no-build", *names, log=log, check=False).status:
+        if project_compose(ROOT, *options, "up", "--detach", "--no-build", *names, log=log, check=False).status:
             words = f"{service} does not start: build it with scripts/verify.sh {service}, or see {log}"
             raise Failure(RUN, words)
         url = f"http://{service}:8080{path}"
@@ -52,7 +52,7 @@ def _started(project: str, service: str, path: str) -> Iterator[None]:
             raise Failure(RUN, f"{service} does not answer {path} successfully")
         yield
     finally:
-        project_compose(ROOT, *own, "down", "--timeout", "0", "--volumes", check=False)
+        project_compose(ROOT, *options, "down", "--timeout", "0", "--volumes", check=False)
 
 
 def _worker(pid: str) -> str:

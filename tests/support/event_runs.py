@@ -16,12 +16,12 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from bench.plan.event import EventCase
 from bench.plan.events import EVENTS
-from bench.records.event import FILE, Action, Bin, Ended, EventRecord, Fate, Point, dump
+from bench.records.event import FILE, Action, Bin, Ended, EventRecord, Fate, GrowthSample, dump
 
 RATE, BEFORE_S = 100.0, 3.0
 BIN_S = 0.1
 CUT = {"cut_after_s": 30.0, "cut": 256, "opened": 256, "most_k": 256}
-GROWN = tuple(Point(1e5 * part, 4e7 + 1e7 * part) for part in range(10))
+GROWN = tuple(GrowthSample(1e5 * part, 4e7 + 1e7 * part) for part in range(10))
 """Memory that grows by 100 bytes a request."""
 DOCUMENTED = {
     "gunicorn": "HUP starts new workers and stops the old ones (https://docs.gunicorn.org/en/stable/signals.html)"

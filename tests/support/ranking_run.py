@@ -26,7 +26,7 @@ from bench.render.page import document
 from bench.render.page.windows import WindowDetails, window_details_of
 from bench.render.report import Report
 from bench.tools.levels import Level
-from bench.words.conclusions import ToldRanking
+from bench.words.conclusions import RankingText
 
 JSON_US = {"bjoern-wsgi": 92, "uvicorn-asgi": 131, "aiohttp": 133, "gunicorn-sync-wsgi": 198}
 JSON_US |= {"tornado": 231, "gunicorn-sync-flask": 372, "gunicorn-gevent-flask": 411, "werkzeug-flask": 1240}
@@ -48,7 +48,7 @@ WAITING = (
 
 def ranking(
     given: Mapping[str, float | None], scenario: str, cpu: bool, sentences: Sequence[str], spread: float = 0.03
-) -> ToldRanking:
+) -> RankingText:
     """The ranking of a table; services without a figure have no rank."""
     known = {name: value for name, value in given.items() if value is not None}
     best = min(known.values()) if cpu else max(known.values())
@@ -90,7 +90,7 @@ def ranking(
         "settled": cpu,
         "confidence": 0.95,
     }
-    return ToldRanking(
+    return RankingText(
         ranking=Ranking(**table, rounds=6, looks=(4, 6), look=6, rows=tuple(rows), contrasts=contrasts),  # type: ignore[arg-type]
         question=f"{what}, {len(rows)} services: wrk, 16 connections",
         sentences=tuple(sentences),
@@ -104,18 +104,18 @@ def without_a_figure(service: str) -> RankedRow:
     return RankedRow(service=service, windows=0, left_out=0, **none)  # type: ignore[arg-type]
 
 
-def changed(told: ToldRanking, number: int = 0, row: Mapping[str, Any] | None = None, **changes: Any) -> ToldRanking:
+def changed(text: RankingText, number: int = 0, row: Mapping[str, Any] | None = None, **changes: Any) -> RankingText:
     """The ranking with other values in it and in one of its rows."""
-    rows = [*told.ranking.rows]
+    rows = [*text.ranking.rows]
     rows[number] = replace(rows[number], **(row or {}))
-    return replace(told, ranking=replace(told.ranking, rows=tuple(rows), **changes))
+    return replace(text, ranking=replace(text.ranking, rows=tuple(rows), **changes))
 
 
-def two_tables() -> list[ToldRanking]:
+def two_tables() -> list[RankingText]:
     return [ranking(JSON_US, "json", True, SENTENCES), ranking(DELAY, "delay-20", False, WAITING)]
 
 
-def many_services(count: int = 60) -> list[ToldRanking]:
+def many_services(count: int = 60) -> list[RankingText]:
     rng = random.Random(8)
     names = [f"{server}-{framework}" for framework in FRAMEWORKS for server in SERVERS][: count - 2]
     given: dict[str, float | None] = {name: 70 * 1.045**at * rng.uniform(1, 1.03) for at, name in enumerate(names)}
@@ -127,9 +127,9 @@ SERVERS = ("bjoern", "granian-wsgi", "gunicorn-gthread", "gunicorn-gevent", "uws
 FRAMEWORKS = ("wsgi", "falcon", "bottle", "flask", "pyramid", "django", "hug", "aiohttp", "starlette")
 
 
-def page(folder: Path, rankings: Sequence[ToldRanking], **facts: Any) -> Path:
+def page(folder: Path, rankings: Sequence[RankingText], **facts: Any) -> Path:
     """The page of a run with these rankings, and two rounds in turns of eight services."""
-    cells = [(name, told.ranking.scenario, "wrk", "c16") for told in two_tables() for name in told.labels.values()]
+    cells = [(name, text.ranking.scenario, "wrk", "c16") for text in two_tables() for name in text.labels.values()]
     lines = [entry(*cell, number=number, round=turn) for turn in (1, 2) for number, cell in enumerate(cells, 1)]
     title = "Quick look: eight services, two scenarios, four tools"
     write_run(folder, lines, **({"title": title} | facts))

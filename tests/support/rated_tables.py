@@ -17,7 +17,7 @@ from bench.records.record import Cause, Record
 from bench.run.common_rates import CommonRates
 from bench.run.facts import RunFacts
 from bench.tools.levels import Level, LoadKey
-from bench.words.conclusions import ToldRanking, tell
+from bench.words.conclusions import RankingText, describe_rankings
 
 MS = 1e-3
 SPEEDS = {"uvicorn-asgi": 9000, "aiohttp": 8900, "tornado": 5000, "gunicorn-sync-flask": 3600}
@@ -100,18 +100,18 @@ def rated_without(stack: str) -> Rated:
 
 def rated_ranking(*how: Any, **named: Any) -> Ranking:
     """The ranking of such a table."""
-    return rated_told(*how, **named).ranking
+    return rated_text(*how, **named).ranking
 
 
-def rated_told(*how: Any, **named: Any) -> ToldRanking:
+def rated_text(*how: Any, **named: Any) -> RankingText:
     """The ranking of such a table, in words."""
-    return told_of_rated(rated(*how, **named))
+    return text_of_rated(rated(*how, **named))
 
 
-def told_of_rated(made: Rated) -> ToldRanking:
+def text_of_rated(made: Rated) -> RankingText:
     """The ranking of a table, in words."""
     facts, records, loaded = made
-    (found,) = tell(judge_tables(facts, records, None, loaded), facts, records)
+    (found,) = describe_rankings(judge_tables(facts, records, None, loaded), facts, records)
     return found
 
 
@@ -128,13 +128,13 @@ def noisy_ranking() -> Ranking:
     made = rated_without("gunicorn-sync-flask")
     for number, p99_ms in enumerate((2.0, 90.0, 2.5, 120.0, 3.0, 110.0), 2):
         made = with_rounds(made, "gunicorn-sync-flask", (1.2, p99_ms), [number], spread=0)
-    return told_of_rated(made).ranking
+    return text_of_rated(made).ranking
 
 
 LATE = (Cause("load not as requested", "late by 12 ms (p99)"),)
 
 
-def late_told(**how: Any) -> ToldRanking:
+def late_text(**how: Any) -> RankingText:
     """aiohttp was always loaded too late: p99 is 2.2 ms since sent, and 3.3 ms + 0.2 ms since due."""
     how = {"rounds": range(2, 8), "spread": 0, "causes": LATE, "behind_ms": 0.2} | how
-    return told_of_rated(with_rounds(rated_without("aiohttp"), "aiohttp", TAILS_MS["aiohttp"], **how))
+    return text_of_rated(with_rounds(rated_without("aiohttp"), "aiohttp", TAILS_MS["aiohttp"], **how))

@@ -20,7 +20,7 @@ from bench.render.report import Report
 from bench.run.facts import RunFacts, run_facts_of
 from bench.run.reader import ServiceFacts, read_run, read_service
 from bench.tools.levels import Level
-from bench.words.conclusions import ToldRanking, tell
+from bench.words.conclusions import RankingText, describe_rankings
 
 TURN_S = 4.0
 LATENCY = "measured in turns: the tool was stopped between turns, so its latencies are not the service's"
@@ -118,27 +118,27 @@ def measured(
     return found
 
 
-def told_of(speeds: Mapping[str, float], rounds: int, most: int = 12, **how: Any) -> ToldRanking:
+def ranking_text(speeds: Mapping[str, float], rounds: int, most: int = 12, **how: Any) -> RankingText:
     """The ranking of one table of stacks, with its words."""
     waits = how.pop("waits", False)
     names = [service_of(stack) for stack in speeds]
-    (found,) = told_tables(facts_of(table(names, most, waits=waits)), measured(speeds, rounds, **how))
+    (found,) = ranking_texts(facts_of(table(names, most, waits=waits)), measured(speeds, rounds, **how))
     return found
 
 
 def ranking_of(speeds: Mapping[str, float], rounds: int, most: int = 12, **how: Any) -> Ranking:
     """The ranking of one table of stacks."""
-    return told_of(speeds, rounds, most, **how).ranking
+    return ranking_text(speeds, rounds, most, **how).ranking
 
 
-def told_tables(
+def ranking_texts(
     facts: RunFacts,
     records: Sequence[Record],
     absent: Mapping[str, str] | None = None,
     services: Mapping[str, ServiceFacts] | None = None,
-) -> tuple[ToldRanking, ...]:
+) -> tuple[RankingText, ...]:
     """The rankings of a run's tables, with their words."""
-    return tell(judge_tables(facts, records, absent), facts, records, services)
+    return describe_rankings(judge_tables(facts, records, absent), facts, records, services)
 
 
 # A user's own app on servers that differ in how many requests can wait at the same time.
@@ -155,7 +155,7 @@ _STARTED: Mapping[str, Sequence[str]] = {
 
 def own_app_run(
     speeds: Mapping[str, float] = OWN_SPEEDS, rounds: int = 6, **app: Any
-) -> tuple[RunFacts, ToldRanking, dict[str, ServiceFacts]]:
+) -> tuple[RunFacts, RankingText, dict[str, ServiceFacts]]:
     """(its facts, the ranking with its words, facts about services) of a run of a user's own app with 2 workers."""
     names = {server: service_of(f"{server}-wsgi") for server in speeds}
     own = {"name": "shop", "app": "main:app", "options": ["--app", "/home/a/bench/my shop", "main:app"]}
@@ -177,7 +177,7 @@ def own_app_run(
         table([*names.values()], 12, waits=True),
         **{"own_app": own, "knobs": {"WORKERS": "2"}, "services": known_services, "command": command},
     )
-    (found,) = told_tables(
+    (found,) = ranking_texts(
         facts, measured({f"{server}-wsgi": speed for server, speed in speeds.items()}, rounds), services=services
     )
     return facts, found, services
@@ -189,7 +189,7 @@ def report_of(folder: Path, records: Sequence[Record], *tables: Mapping[str, Any
     write_run(folder, lines, tables_in_turns=list(tables), mode="turns", rounds=0, **facts)
     source = read_run(str(folder))
     services = {line["service"]: read_service(source.path, line["service"]) for line in lines}
-    rankings = told_tables(source.facts, records)
+    rankings = ranking_texts(source.facts, records)
     return Report(source, services, findings_of(records, source.facts, services), rankings, {}).markdown()
 
 

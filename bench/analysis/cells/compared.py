@@ -46,12 +46,12 @@ class Compared:
 
     def ratios(self) -> Mapping[str, Ratio]:
         """The ratio of requests/s, and those of the percentiles that the published comparison has, too."""
-        found = {
+        ratios = {
             name: _ratio(self.base, self.cell, figure)
             for name, figure in FIGURES.items()
             if name == "goodput" or name in self.published
         }
-        return {name: ratio for name, ratio in found.items() if ratio is not None}
+        return {name: ratio for name, ratio in ratios.items() if ratio is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +72,10 @@ def compared(cells: Sequence[Cell], reference: ReferenceComparison | None) -> It
 
 
 def _compared(cell: Cell, first: Cell, cells: Sequence[Cell], reference: ReferenceComparison | None) -> Compared:
-    found = _published(cell, reference)
-    if found is None:
+    published = _published(cell, reference)
+    if published is None:
         return Compared(cell, first, {}, None)
-    group, figure = found
+    group, figure = published
     published_base = group.figures[0]
     base = first
     if published_base.level is not None:

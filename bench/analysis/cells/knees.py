@@ -41,10 +41,10 @@ Knees = Mapping[tuple[str, Level], Sequence[Knee]]
 def knees_of(cells: Iterable[Cell]) -> Knees:
     """The results of the searches among these cells."""
     searches = (cell for cell in cells if cell.first.level.searched)
-    found = grouped(searches, lambda cell: (cell.first.scenario, cell.first.level))
+    groups = grouped(searches, lambda cell: (cell.first.scenario, cell.first.level))
     return {
         place: sorted((_knee(one.service, one.records) for one in own), key=lambda one: (-(one.rate or 0), one.service))
-        for place, own in found.items()
+        for place, own in groups.items()
     }
 
 

@@ -119,18 +119,18 @@ def _counts(facts: Mapping[str, Any], requests: Any) -> dict[int, int] | None:
 
 def merge(rounds: Iterable[Distribution]) -> Latencies:
     """One distribution of all rounds; pure."""
-    every = list(rounds)
-    if not every:
+    distributions = list(rounds)
+    if not distributions:
         reason = "no latencies.json was saved"
         return Latencies(0, dict.fromkeys(SHARES), dict.fromkeys(SHARES, reason))
-    counts = together(one.counts for one in every)
-    least = min(one.requests for one in every)
-    enough = sum(counts.values()) if len(every) >= ROUNDS else least
+    counts = together(one.counts for one in distributions)
+    least = min(one.requests for one in distributions)
+    enough = sum(counts.values()) if len(distributions) >= ROUNDS else least
     percentiles, bounds = dict[str, float | None](), dict[str, float]()
     missing = {}
     for name, share in SHARES.items():
         sent_s = quantile_of(counts, share) / 1e9
-        due_s, most_s = due_percentile(every, share), due_percentile(every, share, bound=True)
+        due_s, most_s = due_percentile(distributions, share), due_percentile(distributions, share, bound=True)
         if enough < least_requests(share):
             missing[name] = f"too few: {enough:,} of {least_requests(share):,}"
         elif due_s is None or is_moved(sent_s, due_s):
@@ -142,7 +142,7 @@ def merge(rounds: Iterable[Distribution]) -> Latencies:
     most = min((share for name, share in SHARES.items() if missing.get(name) == LATE), default=1.0)
     shares = [share for share in DRAWN if share < most and enough >= least_requests(share)]
     curve = _quantiles(counts, shares)
-    return Latencies(len(every), percentiles, missing, curve, bounds)
+    return Latencies(len(distributions), percentiles, missing, curve, bounds)
 
 
 def due_percentile(rounds: Iterable[Distribution], share: float, *, bound: bool = False) -> float | None:
@@ -169,15 +169,15 @@ def together(rounds: Iterable[Mapping[int, int]]) -> dict[int, int]:
 
 def _quantiles(counts: Mapping[int, int], shares: Sequence[float]) -> tuple[tuple[float, float], ...]:
     """(share, seconds) for ascending shares, as `quantile_of` would give them, in one pass."""
-    total, seen, found = sum(counts.values()), 0, []
+    total, seen, curve = sum(counts.values()), 0, []
     values = iter(sorted(counts))
     value = 0
     for share in shares:
         while seen < math.ceil(share * total - 1e-9):
             value = next(values)
             seen += counts[value]
-        found.append((share, value / 1e9))
-    return tuple(found)
+        curve.append((share, value / 1e9))
+    return tuple(curve)
 
 
 def _whole(values: Sequence[Any]) -> bool:

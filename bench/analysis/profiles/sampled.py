@@ -109,15 +109,15 @@ def profiles_of(source: Run, services: Mapping[str, ServiceFacts], ranking: Rank
     if not source.facts.profile:
         return []
     windows = {one.service: one for one in windows_of(source, [ranking])}
-    found = []
+    profiles = []
     for name in sampled_services(ranking):
         window = windows.get(name)
         why = cannot_sample(source.facts.service(name)) or ("" if window else "it is not in the plan")
         if window is None or why:
-            found.append(Profile(name, ranking.table, {}, missing=why))
+            profiles.append(Profile(name, ranking.table, {}, missing=why))
         else:
-            found.append(read_profile(source, window, services.get(name) or ServiceFacts(name=name)))
-    return found
+            profiles.append(read_profile(source, window, services.get(name) or ServiceFacts(name=name)))
+    return profiles
 
 
 def read_profile(source: Run, window: Measurement, service: ServiceFacts) -> Profile:

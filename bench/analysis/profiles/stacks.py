@@ -38,12 +38,12 @@ Stack = tuple[Function, ...]
 
 def parse_stacks(text: str) -> Counter[Stack]:
     """Samples by stack, regardless of line numbers; malformed lines are left out."""
-    found: Counter[Stack] = Counter()
+    stacks: Counter[Stack] = Counter()
     for line in text.splitlines():
         frames, _, count = line.rpartition(" ")
         if frames and count.isascii() and count.isdigit():
-            found[tuple(_functions(frames.split(";")))] += int(count)
-    return found
+            stacks[tuple(_functions(frames.split(";")))] += int(count)
+    return stacks
 
 
 def _functions(frames: Iterable[str]) -> Iterable[Function]:
@@ -64,10 +64,10 @@ def package_counts(stacks: Mapping[Stack, int]) -> Counter[str]:
 
 
 def _by_innermost(stacks: Mapping[Stack, int], names: Sequence[str]) -> Counter[str]:
-    found: Counter[str] = Counter()
+    samples: Counter[str] = Counter()
     for name, count in zip(names, stacks.values(), strict=True):
-        found[name] += count
-    return found
+        samples[name] += count
+    return samples
 
 
 def worker_cpu_shares(before: str, after: str, ticks_per_s: int) -> tuple[float, float]:

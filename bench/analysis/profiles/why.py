@@ -67,12 +67,14 @@ def _findings(
     """(the largest differences beyond chance, how many names show none)."""
     counts = [count(side.stacks) for side in sides]
     names = {name for found in counts for name in found}
-    every = []
+    differences = []
     for name in names:
         base, head = (
             (found.get(name, 0) / side.alike, side.samples / side.alike)
             for found, side in zip(counts, sides, strict=True)
         )
-        every.append(CostDifference(name, shift(costs, base, head, len(names))))
-    shown = sorted((one for one in every if one.shift.shown), key=lambda one: (-abs(one.shift.difference), one.name))
-    return tuple(shown[:MOST_FINDINGS]), len(every) - len(shown)
+        differences.append(CostDifference(name, shift(costs, base, head, len(names))))
+    shown = sorted(
+        (one for one in differences if one.shift.shown), key=lambda one: (-abs(one.shift.difference), one.name)
+    )
+    return tuple(shown[:MOST_FINDINGS]), len(differences) - len(shown)

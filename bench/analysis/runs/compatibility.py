@@ -111,62 +111,62 @@ class Compatibility:
         return ", ".join(dict.fromkeys(found.name for found in self.differences if found.forbids))
 
 
-def compatibility_of(one: ComparedRun, other: ComparedRun) -> Compatibility:
+def compatibility_of(run: ComparedRun, other: ComparedRun) -> Compatibility:
     """Every difference between two runs; pure."""
-    found = [*_integrity(one, other), *conditions(one.run, other.run)]
-    found += _mapped("kind of node for", one.node_kinds, other.node_kinds)
-    found += [*_tools(one, other), *_loads(one, other), *_services(one, other)]
-    return Compatibility(tuple(sorted(found, key=lambda difference: not difference.forbids)))
+    discrepancies = [*_integrity(run, other), *conditions(run.run, other.run)]
+    discrepancies += _mapped("kind of node for", run.node_kinds, other.node_kinds)
+    discrepancies += [*_tools(run, other), *_loads(run, other), *_services(run, other)]
+    return Compatibility(tuple(sorted(discrepancies, key=lambda difference: not difference.forbids)))
 
 
-def conditions(one: RunFacts, other: RunFacts) -> Iterator[Discrepancy]:
+def conditions(run: RunFacts, other: RunFacts) -> Iterator[Discrepancy]:
     """What differs in the project, its images, the engine, the machine and the settings."""
-    yield from _harness(one, other)
-    yield from _machine(one, other)
-    yield from _settings(one, other)
+    yield from _harness(run, other)
+    yield from _machine(run, other)
+    yield from _settings(run, other)
 
 
-def _integrity(one: ComparedRun, other: ComparedRun) -> Iterator[Discrepancy]:
-    for name in dict.fromkeys([*one.changed, *other.changed]):
-        words = ["modified" if name in facts.changed else "as planned" for facts in (one, other)]
+def _integrity(run: ComparedRun, other: ComparedRun) -> Iterator[Discrepancy]:
+    for name in dict.fromkeys([*run.changed, *other.changed]):
+        words = ["modified" if name in facts.changed else "as planned" for facts in (run, other)]
         yield Discrepancy(name, words[0], words[1], why="by its sha256 in run.json")
 
 
-def _harness(one: RunFacts, other: RunFacts) -> Iterator[Discrepancy]:
-    first, second = one.harness, other.harness
+def _harness(run: RunFacts, other: RunFacts) -> Iterator[Discrepancy]:
+    first, second = run.harness, other.harness
     if first.hash != second.hash:
         known = first.parts and second.parts
         differ = [name for name, part in first.parts.items() if part != second.parts.get(name)] if known else []
         yield Discrepancy("harness", _version(first), _version(second), why=", ".join(differ))
     yield from _mapped("image of", first.images, second.images)
     for name in ("containers", "engine"):
-        yield from _differs(name, getattr(one, name), getattr(other, name))
+        yield from _differs(name, getattr(run, name), getattr(other, name))
 
 
 def _version(harness: Harness) -> str:
     return f"{harness.version or UNKNOWN} ({(harness.hash or UNKNOWN)[:12]})"
 
 
-def _machine(one: RunFacts, other: RunFacts) -> Iterator[Discrepancy]:
-    first, second = dict(one.host), dict(other.host)
+def _machine(run: RunFacts, other: RunFacts) -> Iterator[Discrepancy]:
+    first, second = dict(run.host), dict(other.host)
     sizes = [size for host in (first, second) if isinstance(size := host.get("memory_bytes"), int)]
     if len(sizes) == 2 and max(sizes) - min(sizes) <= MEMORY_SLACK * max(sizes):
         second["memory_bytes"] = first["memory_bytes"]
     yield from _mapped("host", first, second)
 
 
-def _settings(one: RunFacts, other: RunFacts) -> Iterator[Discrepancy]:
-    first, second = ({k: v for k, v in facts.knobs.items() if k not in FREE_SETTINGS} for facts in (one, other))
+def _settings(run: RunFacts, other: RunFacts) -> Iterator[Discrepancy]:
+    first, second = ({k: v for k, v in facts.knobs.items() if k not in FREE_SETTINGS} for facts in (run, other))
     yield from _mapped("setting", first, second)
 
 
-def _tools(one: ComparedRun, other: ComparedRun) -> Iterator[Discrepancy]:
+def _tools(run: ComparedRun, other: ComparedRun) -> Iterator[Discrepancy]:
     """Versions and limits of the tools that both runs used."""
-    first, second = _by_tool(one.records), _by_tool(other.records)
+    first, second = _by_tool(run.records), _by_tool(other.records)
     for tool in sorted(first.keys() & second.keys()):
         yield from _differs(f"version of {tool}", *(_set(r.tool_version for r in s[tool]) for s in (first, second)))
     if first.keys() & second.keys():
-        limits = (_set(_words(r.loadgen_limits) for r in facts.records) for facts in (one, other))
+        limits = (_set(_words(r.loadgen_limits) for r in facts.records) for facts in (run, other))
         yield from _differs("limits of the load generator", *limits)
 
 
@@ -174,9 +174,9 @@ def _by_tool(records: Iterable[Record]) -> dict[str, list[Record]]:
     return grouped((record for record in records if record.tool_version is not None), lambda record: record.tool)
 
 
-def _loads(one: ComparedRun, other: ComparedRun) -> Iterator[Discrepancy]:
+def _loads(run: ComparedRun, other: ComparedRun) -> Iterator[Discrepancy]:
     """How the cells that both have were loaded, for any service; without a common cell the runs are incompatible."""
-    first, second = _cells(one.plan), _cells(other.plan)
+    first, second = _cells(run.plan), _cells(other.plan)
     both = [cell for cell in first if cell in second]
     if not both:
         yield Discrepancy("loads", _few(first), _few(second), why="no scenario, tool and level in common")
@@ -187,17 +187,17 @@ def _loads(one: ComparedRun, other: ComparedRun) -> Iterator[Discrepancy]:
     if both:
         words = [_few([cell for cell in lone if cell not in both]) for lone in (first, second)]
         yield from _differs("loads in only one run", *words, forbids=False)
-    rounds = (len({line.get("round") for line in facts.plan}) for facts in (one, other))
+    rounds = (len({line.get("round") for line in facts.plan}) for facts in (run, other))
     yield from _differs("rounds", *rounds, forbids=False)
 
 
 def _cells(plan: Iterable[Mapping[str, Any]]) -> dict[tuple[str, ...], list[Mapping[str, Any]]]:
-    found: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
+    by_cell: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
     for line in plan:
         cell = [str(line.get(key)) for key in ("scenario", "tool", "level")]
         # Windows measured alone and windows in turns give different kinds of figures.
-        found.setdefault((*cell, *([line["mode"]] if line.get("mode", "solo") != "solo" else [])), []).append(line)
-    return found
+        by_cell.setdefault((*cell, *([line["mode"]] if line.get("mode", "solo") != "solo" else [])), []).append(line)
+    return by_cell
 
 
 def _few(names: Iterable[str | tuple[str, ...]]) -> str:
@@ -205,11 +205,11 @@ def _few(names: Iterable[str | tuple[str, ...]]) -> str:
     return first_of([name if isinstance(name, str) else " ".join(name) for name in names], 3) or "none"
 
 
-def _services(one: ComparedRun, other: ComparedRun) -> Iterator[Discrepancy]:
+def _services(run: ComparedRun, other: ComparedRun) -> Iterator[Discrepancy]:
     """What the services in both runs consist of."""
-    for name in sorted(one.services.keys() & other.services.keys()):
-        first, second = one.services[name], other.services[name]
-        known = [side.run.service(name) for side in (one, other)]
+    for name in sorted(run.services.keys() & other.services.keys()):
+        first, second = run.services[name], other.services[name]
+        known = [side.run.service(name) for side in (run, other)]
         yield from _differs(f"base image of {name}", *(service.base_image for service in known))
         yield from _differs(f"settings of {name}", *(service.settings.text for service in known))
         yield from _differs(f"base of {name}", first.base_label, second.base_label)
@@ -217,18 +217,18 @@ def _services(one: ComparedRun, other: ComparedRun) -> Iterator[Discrepancy]:
         yield from _differs(f"limits of {name}", _words(first.limits), _words(second.limits))
         packages = list(_packages(first.packages, second.packages))
         yield from (Discrepancy(f"packages of {name}", *pair, forbids=False) for pair in packages)
-        ids = [_image(facts, name) for facts in (one, other)]
+        ids = [_image(facts, name) for facts in (run, other)]
         # Different packages explain a different image; with the same packages, something else has changed.
         why = "its packages differ" if packages else "same packages, but rebuilt: system packages may differ"
         yield from _differs(f"image of {name}", *ids, forbids=not packages, why=why)
-    alone = (sorted(one.services.keys() - other.services.keys()), sorted(other.services.keys() - one.services.keys()))
+    alone = (sorted(run.services.keys() - other.services.keys()), sorted(other.services.keys() - run.services.keys()))
     yield from _differs("services in only one run", *map(_few, alone), forbids=False)
 
 
-def _packages(one: Mapping[str, str], other: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    for name in dict.fromkeys([*one, *other]):
-        if one.get(name) != other.get(name):
-            yield f"{name} {one.get(name, 'none')}", f"{name} {other.get(name, 'none')}"
+def _packages(packages: Mapping[str, str], other: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    for name in dict.fromkeys([*packages, *other]):
+        if packages.get(name) != other.get(name):
+            yield f"{name} {packages.get(name, 'none')}", f"{name} {other.get(name, 'none')}"
 
 
 def _image(facts: ComparedRun, name: str) -> str | None:

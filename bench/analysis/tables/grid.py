@@ -38,12 +38,12 @@ class Grid:
         """The lines along this knob."""
         if knob == self.across:
             return [*self.rows]
-        found: dict[tuple[str, str], dict[str, str]] = {}
+        lines: dict[tuple[str, str], dict[str, str]] = {}
         for row in self.rows:
             for column, service in row.services.items():
                 if row.value is not None:
-                    found.setdefault((row.server, column), {})[row.value] = service
-        return [Line(server, column, services) for (server, column), services in found.items()]
+                    lines.setdefault((row.server, column), {})[row.value] = service
+        return [Line(server, column, services) for (server, column), services in lines.items()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +105,12 @@ def _varied(settings: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
 def enough_of(ranking: Ranking, lines: Iterable[Line]) -> list[Enough]:
     """For each line with two or more ranked services, the smallest value that no larger one is shown to beat."""
     ranked = {row.service for row in ranking.rows if row.rank is not None}
-    found = []
+    enough = []
     for line in lines:
         services = {value: name for value, name in line.services.items() if name in ranked}
         if len(services) > 1:
-            found.append(_enough(ranking, line, services))
-    return found
+            enough.append(_enough(ranking, line, services))
+    return enough
 
 
 def _enough(ranking: Ranking, line: Line, services: Mapping[str, str]) -> Enough:

@@ -91,9 +91,9 @@ def judge_tables(
 
     `absent`: why a service without any record was not measured. `loaded`: the loads at common rates.
     """
-    every, tables = [*records], facts.tables
+    records, tables = [*records], facts.tables
     keys = {table.key for table in tables}
-    at = {(table.scenario, one.level): one for table in tables for one in latencies_of(table, every, loaded)}
+    at = {(table.scenario, one.level): one for table in tables for one in latencies_of(table, records, loaded)}
 
     def beside(table: PlannedTable) -> Iterable[TableLatency]:
         """Latency at its common rates, except rates that have a table of their own."""
@@ -104,7 +104,7 @@ def judge_tables(
 
     return tuple(
         replace(_ranking(one, absent or {}, facts), latencies=(*beside(table),))
-        for one, table in zip(by_table(tables, every), tables, strict=True)
+        for one, table in zip(by_table(tables, records), tables, strict=True)
     )
 
 
@@ -130,66 +130,66 @@ def _look(measured: TableRecords, metric: Metric | None = None) -> _Look:
     if len({one.service for one in seen}) < 2:
         return _Look(reached, level, None, {})
     fit = fit_table(seen)
-    found = differences(fit, level)
+    by_pair = differences(fit, level)
     if metric is not Metric.CPU:
         given = credits_of(counted) if metric is Metric.SPEED else Credits()
         limited = limited_services(counted)
-        found = {
-            pair: as_lower_bound(without_credit(one, *given.of_pair(*pair)), limited) for pair, one in found.items()
+        by_pair = {
+            pair: as_lower_bound(without_credit(one, *given.of_pair(*pair)), limited) for pair, one in by_pair.items()
         }
-        return _Look(reached, level, fit, found, given, given.in_order(fit.effects))
+        return _Look(reached, level, fit, by_pair, given, given.in_order(fit.effects))
     if metric is measured.metric:
         figures = {name: figure(measured.of(name), Metric.GOODPUT) for name in fit.services}
         served = {name: rate for name, rate in figures.items() if rate}
-        found = {pair: uncontradicted(one, served) for pair, one in found.items()}
-    return _Look(reached, level, fit, found)
+        by_pair = {pair: uncontradicted(one, served) for pair, one in by_pair.items()}
+    return _Look(reached, level, fit, by_pair)
 
 
-def uncontradicted(one: Difference, served: Mapping[str, Figure]) -> Difference:
+def uncontradicted(difference: Difference, served: Mapping[str, Figure]) -> Difference:
     """Drop a verdict by CPU time if requests/s (`served`) clearly show the opposite.
 
     A service that waits for something needs little CPU time, but that does not make it fast.
     """
-    faster, slower = (one.i, one.j) if one.word == FASTER else (one.j, one.i)
+    faster, slower = (difference.i, difference.j) if difference.word == FASTER else (difference.j, difference.i)
     less, more = served.get(faster), served.get(slower)
-    if one.word not in (FASTER, SLOWER) or less is None or more is None:
-        return one
+    if difference.word not in (FASTER, SLOWER) or less is None or more is None:
+        return difference
     opposite = more.mean > CONTRADICTED * less.mean and more.low > less.high
-    return replace(one, word=NO_WINNER, more_rounds=math.inf) if opposite else one
+    return replace(difference, word=NO_WINNER, more_rounds=math.inf) if opposite else difference
 
 
-def without_credit(one: Difference, less: float, more: float) -> Difference:
+def without_credit(difference: Difference, less: float, more: float) -> Difference:
     """The difference of what two services served, with an interval that holds if they lost the time of others, too.
 
     `less`, `more`: the credits for that time of `i` and `j`, as logarithms.
     """
     if not less and not more:
-        return one
-    estimate = one.estimate - less + more
-    wide = Interval(one.interval.low - less, one.interval.high + more, one.interval.confidence)
+        return difference
+    estimate = difference.estimate - less + more
+    wide = Interval(difference.interval.low - less, difference.interval.high + more, difference.interval.confidence)
     called = bool(wide.sign) and abs(estimate) >= LEAST
-    kept = wide.within(MARGIN) if one.word == EQUAL else called or one.word == NO_WINNER
-    wider = replace(one, estimate=estimate, interval=wide, detectable=one.detectable + max(less, more))
+    kept = wide.within(MARGIN) if difference.word == EQUAL else called or difference.word == NO_WINNER
+    wider = replace(difference, estimate=estimate, interval=wide, detectable=difference.detectable + max(less, more))
     if kept:
         return wider
     # Without a verdict, its interval is the simultaneous one, as for any other pair.
-    low, high = one.estimate - one.half_width - less, one.estimate + one.half_width + more
-    interval = Interval(low, high, one.interval.confidence)
+    low, high = difference.estimate - difference.half_width - less, difference.estimate + difference.half_width + more
+    interval = Interval(low, high, difference.interval.confidence)
     return replace(wider, word=NO_WINNER, interval=interval, more_rounds=math.inf)
 
 
-def as_lower_bound(one: Difference, limited: Collection[str]) -> Difference:
+def as_lower_bound(difference: Difference, limited: Collection[str]) -> Difference:
     """Drop a verdict that does not hold if the speeds of `limited` services are lower bounds.
 
     Such a service may be shown to be faster than another one, but neither slower nor the same; how much faster it could
     be is open.
     """
-    bounds = [name for name in (one.i, one.j) if name in limited]
-    if not bounds or (len(bounds) == 1 and one.word == (FASTER if one.i in limited else SLOWER)):
-        return one
-    low = -math.inf if one.j in limited else one.interval.low
-    high = math.inf if one.i in limited else one.interval.high
-    return replace(one, word=NO_WINNER, interval=Interval(low, high, one.interval.confidence))
+    bounds = [name for name in (difference.i, difference.j) if name in limited]
+    if not bounds or (len(bounds) == 1 and difference.word == (FASTER if difference.i in limited else SLOWER)):
+        return difference
+    low = -math.inf if difference.j in limited else difference.interval.low
+    high = math.inf if difference.i in limited else difference.interval.high
+    return replace(difference, word=NO_WINNER, interval=Interval(low, high, difference.interval.confidence))
 
 
 def _reached(measured: TableRecords) -> int | None:
@@ -279,12 +279,12 @@ def _row(
     look: _Look,
     cost: _Look,
 ) -> RankedRow:
-    own = measured.of(service)
-    unused = left_out(own, measured.metric).total()
-    memory = [r.memory_loaded_bytes for r in own if r.memory_loaded_bytes and not causes_against(r, Metric.CPU)]
+    records = measured.of(service)
+    unused = left_out(records, measured.metric).total()
+    memory = [r.memory_loaded_bytes for r in records if r.memory_loaded_bytes and not causes_against(r, Metric.CPU)]
     place, judged = ranked if ranked and ranked.rank is not None else None, look.rounds is not None
     # Turns bias the speed that ranks a table and the requests/s alike, unless CPU time ranks it.
-    goodput = figure(own, Metric.GOODPUT, 1.0 if measured.metric is Metric.CPU else _unbiased(look, service))
+    goodput = figure(records, Metric.GOODPUT, 1.0 if measured.metric is Metric.CPU else _unbiased(look, service))
     return RankedRow(
         service=service,
         rank=place.rank if place else None,
@@ -292,9 +292,9 @@ def _row(
         difference=place.difference if place else None,
         interval=finite((place.low, place.high)) if place and judged else None,
         goodput=goodput,
-        cpu_us=figure(own, Metric.CPU, MICROSECONDS / _unbiased(cost, service)),
+        cpu_us=figure(records, Metric.CPU, MICROSECONDS / _unbiased(cost, service)),
         memory_loaded_bytes=max(memory, default=None),
-        windows=len(own) - unused,
+        windows=len(records) - unused,
         left_out=unused,
         remarks=(*remarks_on(measured, service, ranked, absent=absent, facts=facts),),
     )

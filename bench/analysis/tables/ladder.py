@@ -31,7 +31,7 @@ def ladder_of(services: Sequence[str], places: Places) -> Ladder | None:
     # Imported here because the measuring loop runs without this package.
     from packaging.version import InvalidVersion, Version
 
-    found: list[tuple[Version, str, str]] = []
+    releases: list[tuple[Version, str, str]] = []
     names = set()
     for service in services:
         (name, text), *others = versions_in(places[service].package) or [("", "")]
@@ -43,12 +43,12 @@ def ladder_of(services: Sequence[str], places: Places) -> Ladder | None:
         if version.local:
             return None
         names.add(" ".join([name, *(f"with {other} {its}" for other, its in others)]))
-        found.append((version, text, service))
-    if len(found) < LEAST or len(names) != 1:
+        releases.append((version, text, service))
+    if len(releases) < LEAST or len(names) != 1:
         return None
-    found.sort()
+    releases.sort()
     stack = places[services[0]].stack
-    return Ladder(names.pop(), stack, {service: text for _, text, service in found})
+    return Ladder(names.pop(), stack, {service: text for _, text, service in releases})
 
 
 def ladders(ranking: Ranking, places: Places) -> list[Ladder]:

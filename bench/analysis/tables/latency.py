@@ -51,13 +51,13 @@ def latencies_of(table: PlannedTable, records: Iterable[Record], loaded: AtCommo
     rates = loaded.rates.get(table.key)
     if rates is None:
         return ()
-    own = [
-        one
-        for one in records
-        if one.mode == "rate" and one.scenario == table.scenario and one.service in table.services
+    rate_records = [
+        record
+        for record in records
+        if record.mode == "rate" and record.scenario == table.scenario and record.service in table.services
     ]
     return tuple(
-        _at(table, level, rates, [one for one in own if one.level == level], loaded.distributions)
+        _at(table, level, rates, [record for record in rate_records if record.level == level], loaded.distributions)
         for level in table.shares
     )
 
@@ -74,10 +74,10 @@ def _at(
     needs: list[float] = []
     for record in records:
         needs += [] if record.client_core_ratio is None else [record.client_core_ratio]
-        found = distributions.get(record.id)
+        distribution = distributions.get(record.id)
         against = causes_beside(record, HARMLESS_TO_LATENCY)
-        if found and found.requests and not against:
-            rounds[record.service][record.round] = found
+        if distribution and distribution.requests and not against:
+            rounds[record.service][record.round] = distribution
         elif record.outcome == MEASURED:
             cause = f"{against[0].cause}: {against[0].detail}" if against else "no latencies were saved"
             why.setdefault(record.service, f"round {record.round}: {cause}")
@@ -111,17 +111,17 @@ def _percentile(
     """The merged figures and bounds, without verdicts. They have every round in which the load ran; or `why` not."""
     figures, missing, at_most = dict[str, Figure](), dict[str, str](), dict[str, float]()
     for service in table.services:
-        own = rounds.get(service, {})
-        if service in why or len(own) < LEAST_ROUNDS:
-            missing[service] = why.get(service, f"{len(own)} of at least {LEAST_ROUNDS} rounds")
+        distributions = rounds.get(service, {})
+        if service in why or len(distributions) < LEAST_ROUNDS:
+            missing[service] = why.get(service, f"{len(distributions)} of at least {LEAST_ROUNDS} rounds")
             continue
-        merged = merge(own.values())
+        merged = merge(distributions.values())
         seconds = merged.percentiles_s[metric]
         if seconds is None:
             missing[service] = merged.missing[metric]
             at_most |= {service: merged.bounds_s[metric]} if metric in merged.bounds_s else {}
             continue
-        interval = merged_interval(seconds, _values(metric, own).values(), CONFIDENCE)
+        interval = merged_interval(seconds, _values(metric, distributions).values(), CONFIDENCE)
         low, high = (interval.low, interval.high) if interval else (seconds, seconds)
         figures[service] = Figure(seconds, low, high)
     return Percentile(metric=metric, figures=figures, missing=missing, contrasts=(), at_most=at_most)
@@ -132,8 +132,8 @@ def _values(metric: Metric, rounds: Mapping[int, Distribution]) -> dict[int, flo
 
 
 def _judged(
-    one: Percentile, rounds: Mapping[str, Mapping[int, Distribution]], services: Iterable[str], confidence: float
+    percentile: Percentile, rounds: Mapping[str, Mapping[int, Distribution]], services: Iterable[str], confidence: float
 ) -> Percentile:
-    values = {name: _values(one.metric, rounds[name]) for name in one.figures}
-    found = differences_of(values, {name: figure.mean for name, figure in one.figures.items()}, confidence)
-    return replace(one, contrasts=contrasts_of(services, found))
+    values = {name: _values(percentile.metric, rounds[name]) for name in percentile.figures}
+    differences = differences_of(values, {name: figure.mean for name, figure in percentile.figures.items()}, confidence)
+    return replace(percentile, contrasts=contrasts_of(services, differences))

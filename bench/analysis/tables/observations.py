@@ -81,11 +81,11 @@ class TableRecords:
 
 def by_table(tables: Sequence[PlannedTable], records: Iterable[Record]) -> list[TableRecords]:
     """The records of each table, except those of windows that never began."""
-    found: dict[LoadKey, list[Record]] = {table.key: [] for table in tables}
+    by_load: dict[LoadKey, list[Record]] = {table.key: [] for table in tables}
     for record in records:
         if record.mode in IN_BLOCKS and record.outcome != NOT_RUN:
-            found.get(record.load, []).append(record)
-    return [TableRecords(t, tuple(r for r in found[t.key] if r.service in t.services)) for t in tables]
+            by_load.get(record.load, []).append(record)
+    return [TableRecords(t, tuple(r for r in by_load[t.key] if r.service in t.services)) for t in tables]
 
 
 def causes_against(record: Record, metric: Metric) -> list[Cause]:
@@ -130,14 +130,14 @@ def _steady(record: Record, metric: Metric) -> float | None:
 def observations(records: Iterable[Record], metric: Metric) -> list[Observation]:
     """The values of each service in the windows that count."""
     numbers: dict[tuple[int, int | None, int | None], int] = {}
-    found: dict[tuple[int, str], Observation] = {}
+    by_window: dict[tuple[int, str], Observation] = {}
     for record in records:
         value = value_of(record, metric)
         if value is not None:
             window = numbers.setdefault((record.round, record.block, record.window), len(numbers))
             steady = _as_speed(_steady(record, metric), metric)
-            found[window, record.service] = Observation(record.round, window, record.service, value, steady=steady)
-    return list(found.values())
+            by_window[window, record.service] = Observation(record.round, window, record.service, value, steady=steady)
+    return list(by_window.values())
 
 
 def limited_services(records: Iterable[Record]) -> frozenset[str]:
@@ -205,12 +205,12 @@ def connections_kept(records: Iterable[Record]) -> bool | None:
 
 def left_out(records: Iterable[Record], metric: Metric) -> Counter[str]:
     """How many windows do not count, by reason."""
-    found: Counter[str] = Counter()
+    reasons: Counter[str] = Counter()
     for record in records:
         if value_of(record, metric) is None:
             causes = causes_against(record, metric)
-            found[causes[0].cause if causes else "too few responses" if is_thin(record) else f"no {metric}"] += 1
-    return found
+            reasons[causes[0].cause if causes else "too few responses" if is_thin(record) else f"no {metric}"] += 1
+    return reasons
 
 
 def figure(records: Iterable[Record], metric: Metric, scale: float = 1.0) -> Figure | None:
@@ -219,13 +219,13 @@ def figure(records: Iterable[Record], metric: Metric, scale: float = 1.0) -> Fig
     Windows with few responses count here: without them the mean would be that of the fast windows.
     """
     rounds: dict[int, list[float]] = defaultdict(list)
-    every = [*records]
-    for record in every:
+    records = [*records]
+    for record in records:
         value = _read(record, metric)
         if value is None or causes_against(record, metric):
             return None
         rounds[record.round].append(value * scale)
-    if all(map(is_thin, every)):
+    if all(map(is_thin, records)):
         return None
     means = [fmean(values) for values in rounds.values()]
     if len(means) < 3:

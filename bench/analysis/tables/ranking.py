@@ -268,6 +268,11 @@ class TableLatency:
         """A percentile, if any service has it."""
         return next((one for one in self.percentiles if one.metric is metric and one.figures), None)
 
+    @property
+    def tail(self) -> Percentile | None:
+        """Its p99, or p50 if no service has a p99."""
+        return self.of(Metric.P99) or self.of(Metric.P50)
+
 
 @dataclass(frozen=True, slots=True)
 class Cheapest:
@@ -338,36 +343,41 @@ class Ranking(Compared):
         return next((one for one in self.latencies if one.share == HALF), next(iter(self.latencies), None))
 
     @property
+    def tail(self) -> Percentile | None:
+        """The percentile that the table's rows have."""
+        return self.latency.tail if self.latency else None
+
+    @property
     def table(self) -> LoadKey:
         """The load of its table."""
         return LoadKey(self.scenario, self.tool, self.level)
 
 
 def contrasts_of(
-    services: Iterable[str], found: Mapping[tuple[str, str], Difference], judged: bool = True
+    services: Iterable[str], differences: Mapping[tuple[str, str], Difference], judged: bool = True
 ) -> tuple[Contrast, ...]:
     """Every pair once, in the order of the plan; if they are not `judged` yet, there is not enough data for any."""
-    pairs = (found[b, a] for a, b in combinations(services, 2) if (b, a) in found)
-    return tuple(_contrast(one, judged) for one in pairs)
+    pairs = (differences[b, a] for a, b in combinations(services, 2) if (b, a) in differences)
+    return tuple(_contrast(difference, judged) for difference in pairs)
 
 
-def _contrast(one: Difference, judged: bool) -> Contrast:
+def _contrast(difference: Difference, judged: bool) -> Contrast:
     return Contrast(
-        a=one.j,
-        b=one.i,
-        verdict=one.word if judged else NO_WINNER,
-        difference=ratio(one.estimate),
-        interval=finite((ratio(one.interval.low), ratio(one.interval.high))) if judged else None,
-        smallest_visible=smallest_visible(one, judged),
-        more_rounds=int(one.more_rounds) if judged and 0 < one.more_rounds < math.inf else None,
+        a=difference.j,
+        b=difference.i,
+        verdict=difference.word if judged else NO_WINNER,
+        difference=ratio(difference.estimate),
+        interval=finite((ratio(difference.interval.low), ratio(difference.interval.high))) if judged else None,
+        smallest_visible=smallest_visible(difference, judged),
+        more_rounds=int(difference.more_rounds) if judged and 0 < difference.more_rounds < math.inf else None,
     )
 
 
-def smallest_visible(one: Difference | None, judged: bool) -> float | None:
+def smallest_visible(difference: Difference | None, judged: bool) -> float | None:
     """The smallest detectable difference, as a ratio - 1; None if the pair is called."""
-    if one is None or (judged and one.word in (FASTER, SLOWER)):
+    if difference is None or (judged and difference.word in (FASTER, SLOWER)):
         return None
-    seen = ratio(one.detectable)
+    seen = ratio(difference.detectable)
     return seen if math.isfinite(seen) else None
 
 

@@ -43,35 +43,35 @@ def remarks_on(
     facts: RunFacts,
 ) -> Iterator[Remark]:
     """The remarks on a service, starting with what keeps it from a rank; `absent`: why it has no record."""
-    own, metric = measured.of(service), measured.metric
-    unused = left_out(own, metric)
+    records, metric = measured.of(service), measured.metric
+    unused = left_out(records, metric)
     has_rank = ranked is not None and ranked.rank is not None
-    if len(own) == unused.total():
-        causes = (cause for record in own for cause in causes_against(record, metric))
-        yield NoFigure(next(causes, None) if own else absent)
+    if len(records) == unused.total():
+        causes = (cause for record in records for cause in causes_against(record, metric))
+        yield NoFigure(next(causes, None) if records else absent)
     else:
         if not has_rank:
             yield Unranked.ALONE if ranked is None else Unranked.THIN if ranked.thin else Unranked.APART
-        yield from (LeftOut(count, len(own), cause) for cause, count in unused.most_common())
-    if bounds := [cause.detail for record in own for cause in record.causes if cause.cause == BOUND]:
-        yield ByLoadgen(len(bounds), len(own), bounds[0])
+        yield from (LeftOut(count, len(records), cause) for cause, count in unused.most_common())
+    if bounds := [cause.detail for record in records for cause in record.causes if cause.cause == BOUND]:
+        yield ByLoadgen(len(bounds), len(records), bounds[0])
     if metric is Metric.SPEED and not measured.table.waits:
-        yield from _idles(own, facts)
+        yield from _idles(records, facts)
     if has_rank:
-        spread = spread_of(own, facts.knobs)
+        spread = spread_of(records, facts.knobs)
         if spread is not None and spread.uneven:
             yield spread
-        yield from throttled(own)
+        yield from throttled(records)
 
 
 def throttled(records: Iterable[Record]) -> Iterator[Throttled]:
     """How long the kernel throttled a service with a CPU quota, on average over its windows; none without a quota."""
-    own = [record for record in records if CPU_QUOTA in record.settings]
-    spans = [record.throttled_s for record in own if record.throttled_s is not None]
+    with_quota = [record for record in records if CPU_QUOTA in record.settings]
+    spans = [record.throttled_s for record in with_quota if record.throttled_s is not None]
     if spans:
         yield Throttled(fmean(spans))
-    elif own:
-        yield Throttled(None, own[0].nulls["throttled_s"])
+    elif with_quota:
+        yield Throttled(None, with_quota[0].nulls["throttled_s"])
 
 
 def _idles(records: Sequence[Record], facts: RunFacts) -> Iterator[Idles]:
@@ -106,13 +106,13 @@ def spread_of(records: Iterable[Record], knobs: Mapping[str, Any]) -> Spread | N
     A service has other processes too (a parent, an init): as many as it was asked to have workers are taken for
     workers, those that used most CPU time. A worker that did nothing counts as 0.
     """
-    found: list[list[float]] = []
+    windows: list[list[float]] = []
     for record in records:
         workers = workers_of(record, knobs)
         used = [*(record.process_cpu_s or ())][:workers]
         if record.outcome == MEASURED and workers > 1 and sum(used) >= LEAST_S:
             used += [0.0] * (workers - len(used))
-            found.append([one / sum(used) for one in used])
-    if not found or len({len(shares) for shares in found}) > 1:
+            windows.append([one / sum(used) for one in used])
+    if not windows or len({len(shares) for shares in windows}) > 1:
         return None
-    return Spread(tuple(fmean(shares) for shares in zip(*found, strict=True)))
+    return Spread(tuple(fmean(shares) for shares in zip(*windows, strict=True)))

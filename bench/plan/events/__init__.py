@@ -35,16 +35,16 @@ def kind_of(name: str) -> Kind | None:
 
 def kinds_of(names: Iterable[str]) -> list[Kind]:
     """The events with these names, each once, with the cases that are named; UserError for an unknown name."""
-    found: dict[str, Kind] = {}
-    for one in names:
-        kind = kind_of(one)
+    kinds: dict[str, Kind] = {}
+    for entry in names:
+        kind = kind_of(entry)
         if kind is None:
-            raise unknown("event", one, EVENTS)
+            raise unknown("event", entry, EVENTS)
         name = kind.cases[0].name
-        before = found[name].cases if name in found else ()
+        before = kinds[name].cases if name in kinds else ()
         levels = {case.level for case in before}
-        found[name] = replace(kind, cases=(*before, *(case for case in kind.cases if case.level not in levels)))
-    return [*found.values()]
+        kinds[name] = replace(kind, cases=(*before, *(case for case in kind.cases if case.level not in levels)))
+    return [*kinds.values()]
 
 
 def usual_cases(names: Iterable[str], usual: Sequence[str], *, all_rounds: bool) -> tuple[str, ...]:
@@ -53,13 +53,13 @@ def usual_cases(names: Iterable[str], usual: Sequence[str], *, all_rounds: bool)
     A case that `usual` does not have is chosen by its own name only. `all_rounds`: ignore the rounds in `usual`; rounds
     in `names` hold in any case.
     """
-    found: list[str] = []
+    entries: list[str] = []
     for name in names:
         event, _, rounds = name.partition(":")
         own = [entry.partition(":") for entry in usual if event in EVENTS and _event_of(entry) == event]
         cases = [(case, rounds or ("" if all_rounds else most)) for case, _, most in own]
-        found += [":".join(filter(None, one)) for one in cases] or [name]
-    return tuple(found)
+        entries += [":".join(filter(None, one)) for one in cases] or [name]
+    return tuple(entries)
 
 
 def _event_of(name: str) -> str:

@@ -35,13 +35,13 @@ def event_cells(
             skips.append(SkippedCell(service.name, f"{service.framework.name}: {lacking}", scenario, event=name))
             continue
         asked_for = (lasting(case, seconds) for case in kind.cases)
-        found = [(case.case, _possible(matrix, service, route, kind.on(case, service, reads))) for case in asked_for]
-        causes = {case: cause for case, cause in found if isinstance(cause, str)}
+        by_case = [(case.case, _possible(matrix, service, route, kind.on(case, service, reads))) for case in asked_for]
+        causes = {case: cause for case, cause in by_case if isinstance(cause, str)}
         # If all cases share a cause, one entry without a case covers them.
-        if len(causes) == len(found) > 1 and len({*causes.values()}) == 1:
+        if len(causes) == len(by_case) > 1 and len({*causes.values()}) == 1:
             causes = {NO_CASE: next(iter(causes.values()))}
         skips += [SkippedCell(service.name, cause, scenario, event=name, case=case) for case, cause in causes.items()]
-        for _, event in found:
+        for _, event in by_case:
             if isinstance(event, Event):
                 asked = event.path or path
                 yield PlannedCell(
@@ -71,13 +71,13 @@ def _asked(matrix: Matrix, service: Service, preset: Preset, kind: Kind) -> tupl
 
 def easy_rate(services: Iterable[Service], reads: Reads, workers: int) -> float:
     """The requests/s that all of these services sustain easily while each response waits."""
-    found = [MOST_EASY]
-    for one in services:
-        if not one.concurrent:
-            found.append(ONE_AT_A_TIME * int(one.settings.get("WORKERS", workers)))
-        elif not reads(one, THREADS):
-            found.append(OF_POOL)
-    return min(found)
+    rates = [MOST_EASY]
+    for service in services:
+        if not service.concurrent:
+            rates.append(ONE_AT_A_TIME * int(service.settings.get("WORKERS", workers)))
+        elif not reads(service, THREADS):
+            rates.append(OF_POOL)
+    return min(rates)
 
 
 def at_rate(cell: PlannedCell, rate: float) -> PlannedCell:

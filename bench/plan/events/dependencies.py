@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from bench.matrix.knobs import THREADS, Reads
 from bench.matrix.model import Service
-from bench.plan.event import BEFORE_S, EASY, Event, EventCase, Kind, Needs, Phase, easy
+from bench.plan.event import BEFORE_S, EASY, Event, EventCase, Kind, Needs, Phase, Question, easy
 from driver.messages import Action
 
 # All services side by side share the dependencies that are down or locked, so their loads begin together (apart_s=0).
@@ -120,6 +120,7 @@ DEPENDENCIES: Mapping[str, Kind] = MappingProxyType(
             ),
             _exhausted,
             floor=False,
+            question=Question.DEPENDENCIES,
         ),
         "away": Kind(
             f"database or upstream stopped, or silent, for {AWAY_S:g} s, beside routes that do not need them",
@@ -131,6 +132,7 @@ DEPENDENCIES: Mapping[str, Kind] = MappingProxyType(
             ),
             lambda event, service, _: OWN_APP if service.framework.own else event,
             floor=False,
+            question=Question.DEPENDENCIES,
         ),
     }
 )

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from bench.matrix.knobs import Reads
 from bench.matrix.model import Service
-from bench.plan.event import MOST_BESIDE, SWAPPED, Event, EventCase, Kind, Phase, easy
+from bench.plan.event import MOST_BESIDE, SWAPPED, Event, EventCase, Kind, Phase, Question, easy
 from bench.plan.events.processes import ALL_APART_S, reloaded
 
 MILLION, PARTS = 1_000_000, 10
@@ -92,6 +92,7 @@ GROWTH: Mapping[str, Kind] = MappingProxyType(
                 ),
             ),
             _kept,
+            question=Question.WORKERS,
         ),
         "balance": Kind(
             f"8 pooled, 64 kept-alive and new connections to four workers; requests plain or of {HEAVY_MS} ms of CPU",
@@ -102,6 +103,7 @@ GROWTH: Mapping[str, Kind] = MappingProxyType(
                 for name, pool in (("8 pooled", 8), ("64 kept-alive", 64), ("new connections", 0))
             ),
             _workers,
+            question=Question.WORKERS,
         ),
     }
 )

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from bench.matrix.knobs import Reads
 from bench.matrix.model import Service
-from bench.plan.event import BEFORE_S, MOST_BESIDE, RECOVERED, Event, EventCase, Kind, Phase, easy
+from bench.plan.event import BEFORE_S, MOST_BESIDE, RECOVERED, Event, EventCase, Kind, Phase, Question, easy
 
 SLOW_STEPS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 OPENED_APART_S = 2.0
@@ -55,12 +55,12 @@ def _overload(case: EventCase, *phases: Phase) -> Event:
 
 def _with_own_backlog(event: Event, service: Service, _: Reads) -> Event | str:
     """In the case of their own, servers whose backlog is worked off before the clients leave."""
-    own = service.server.defaults.get("backlog")
+    backlog = service.server.defaults.get("backlog")
     if not event.case.own_backlog:
         return event
-    if own is None or int(own.value) > MOST_SHORT:
+    if backlog is None or int(backlog.value) > MOST_SHORT:
         return f"its default backlog is not short: see `{event.name}, 20 s`"
-    return replace(event, environment={**event.environment, "BACKLOG": own.value})
+    return replace(event, environment={**event.environment, "BACKLOG": backlog.value})
 
 
 def _slowed(event: Event, service: Service, reads: Reads) -> Event | str:
@@ -81,6 +81,7 @@ LOADS: Mapping[str, Kind] = MappingProxyType(
             ),
             _with_own_backlog,
             floor=False,
+            question=Question.OVERLOAD,
         ),
         "slow": Kind(
             "1 to 256 slow connections: silent, or each second a byte of a header or of a body, or a KB read of 10 MB",
@@ -101,6 +102,7 @@ LOADS: Mapping[str, Kind] = MappingProxyType(
                 for case, slow, path in _SLOW
             ),
             _slowed,
+            question=Question.SLOW_CLIENTS,
         ),
         "connections": Kind(
             "1,000 and 5,000 connections, idle after one response, beside a light load",
@@ -119,6 +121,7 @@ LOADS: Mapping[str, Kind] = MappingProxyType(
                 )
                 for count in (1000, 5000)
             ),
+            question=Question.IDLE,
         ),
     }
 )

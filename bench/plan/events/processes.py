@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from bench.matrix.knobs import Reads
 from bench.matrix.model import Service
-from bench.plan.event import BEFORE_S, ENDED, NO_CASE, POOL, RESTORED, SWAPPED, Event, EventCase, Kind, easy
+from bench.plan.event import BEFORE_S, ENDED, NO_CASE, POOL, RESTORED, SWAPPED, Event, EventCase, Kind, Question, easy
 from driver.messages import Action
 
 IDLE = 16
@@ -29,13 +29,13 @@ _NEW = "new connections"
 
 def reloaded(event: Event, service: Service, _: Reads) -> Event | str:
     """The event with the reload signal from the server's documentation, or why there is none."""
-    found = service.server.reload
-    if found is None:
+    reload = service.server.reload
+    if reload is None:
         return "its server.toml does not say how it reloads"
-    if not found.signal:
-        return f"{found.says} ({found.source})"
-    action = Action(BEFORE_S, "signal", found.signal, "main")
-    return replace(event, actions=(action,), documented=f"{found.says} ({found.source})")
+    if not reload.signal:
+        return f"{reload.says} ({reload.source})"
+    action = Action(BEFORE_S, "signal", reload.signal, "main")
+    return replace(event, actions=(action,), documented=f"{reload.says} ({reload.source})")
 
 
 def _recycled(event: Event, service: Service, reads: Reads) -> Event | str:
@@ -48,7 +48,7 @@ def _struck(name: str, signal: str, most_s: float) -> Kind:
     """A signal to one of the workers, from which the server should recover."""
     action = Action(BEFORE_S, "signal", signal, "worker")
     event = easy(name, NO_CASE, most_s, actions=(action,), until=RESTORED, new_every=NEW_EVERY, apart_s=ONE_APART_S)
-    return Kind(f"SIG{signal} to one of four workers", "delay-50", (event,))
+    return Kind(f"SIG{signal} to one of four workers", "delay-50", (event,), question=Question.CRASH)
 
 
 PROCESSES: Mapping[str, Kind] = MappingProxyType(

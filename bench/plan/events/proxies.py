@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from bench.plan.event import AROUND_S, BEFORE_S, OPENED_S, POOL, ROLLED, SWEPT, Event, EventCase, Kind, easy
+from bench.plan.event import AROUND_S, BEFORE_S, OPENED_S, POOL, ROLLED, SWEPT, Event, EventCase, Kind, Question, easy
 from driver.messages import Action
 
 PROXIES_BY_CASE = (("nginx", "nginx"), ("HAProxy", "haproxy"))
@@ -63,13 +63,14 @@ PROXIES: Mapping[str, Kind] = MappingProxyType(
                 )
                 for most_s in WATCHED_S
             ),
+            question=Question.IDLE,
         ),
     }
 )
 IDLE_OF_PROXIES: Mapping[str, float] = MappingProxyType(
     {"nginx": 60.0, "AWS Application Load Balancer": 60.0, "Caddy": 120.0, "Envoy": 3600.0}
 )
-"""Default seconds after which proxies close an idle connection to a server (sources in docs/events.md).
+"""Default seconds after which proxies close an idle connection to a server (sources in docs/deploying.md).
 
 A server that closes it sooner may do so while a request is on its way.
 """

@@ -32,9 +32,9 @@ from bench.run.reader import SOURCES, Run, ServiceFacts
 from bench.stats.estimates import estimate
 from bench.tools.levels import Level, LoadKey
 from bench.validity.run_rules import NoiseLimits, ceilings_of, noise_limits_of, noise_of
-from bench.words import latency
 from bench.words.cells import state_words
-from bench.words.conclusions import ToldRanking
+from bench.words.conclusions import RankingText
+from bench.words.latency import pair_words as latency_pair_words
 from bench.words.names import level_words
 from bench.words.order import PAGE, pair_words
 from bench.words.own_app import elsewhere, seen_from_project
@@ -72,7 +72,7 @@ def page_data(
     windows: Sequence[WindowDetails],
     *,
     latencies: LatenciesByCell,
-    rankings: Sequence[ToldRanking] = (),
+    rankings: Sequence[RankingText] = (),
     profiles: Iterable[Profile] = (),
 ) -> dict[str, Any]:
     """What the page's scripts read, ready for JSON."""
@@ -81,7 +81,7 @@ def page_data(
     limits = noise_limits_of(source.facts.knobs)
     # Cells in turns show the figures of these rows.
     figures: dict[tuple[LoadKey, str], RankedRow] = {
-        (told.ranking.table, row.service): row for told in rankings for row in told.ranking.rows
+        (text.ranking.table, row.service): row for text in rankings for row in text.ranking.rows
     }
     columns: dict[str, Any] = {
         "cells": _cells(cells, records, latencies, words, figures, limits=limits),
@@ -103,7 +103,7 @@ def page_data(
         "rankings": [*map(_ranking, rankings)],
         "levels": {level.text: _level_words(level) for level in _levels(records, rankings)},
         "said": PAGE | {"stopped": OF_TURNS},
-        "latencies": [one for told in rankings for one in _latencies(told)],
+        "latencies": [entry for text in rankings for entry in _latencies(text)],
         "words": [*words.places],
     }
     if flames := [_flame(one) for one in profiles if not one.missing]:
@@ -111,9 +111,9 @@ def page_data(
     return rounded(facts) | columns  # type: ignore[no-any-return]
 
 
-def _levels(records: Iterable[Record], rankings: Sequence[ToldRanking]) -> dict[Level, None]:
-    tables = [told.ranking for told in rankings]
-    rates = (found.level for table in tables for found in table.latencies)
+def _levels(records: Iterable[Record], rankings: Sequence[RankingText]) -> dict[Level, None]:
+    tables = [text.ranking for text in rankings]
+    rates = (latency.level for table in tables for latency in table.latencies)
     return dict.fromkeys([*(one.level for one in records), *(table.level for table in tables), *rates])
 
 
@@ -125,31 +125,31 @@ def _level_words(level: Level) -> str:
     return f"{share} (p99 ≤ {1000 * level.knee_p99_s:g} ms)"
 
 
-def _ranking(told: ToldRanking) -> dict[str, Any]:
+def _ranking(text: RankingText) -> dict[str, Any]:
     """A table in turns: its load, and its services from the best to unranked ones; the first `ranked` have a rank."""
-    ranking = told.ranking
+    ranking = text.ranking
     services = [row.service for row in ranking.rows]
     return {
         **{name: str(getattr(ranking, name)) for name in ("scenario", "tool", "level", "metric")},
         "services": services,
-        "labels": [told.labels[name] for name in services],
+        "labels": [text.labels[name] for name in services],
         "ranked": sum(row.rank is not None for row in ranking.rows),
     }
 
 
-def _latencies(told: ToldRanking) -> Iterator[dict[str, Any]]:
+def _latencies(text: RankingText) -> Iterator[dict[str, Any]]:
     """The same for each percentile at a common rate: services from the lowest to those without a figure."""
-    for found in told.ranking.latencies:
-        for one in found.percentiles:
-            services = [*one.ordered, *one.missing]
+    for latency in text.ranking.latencies:
+        for percentile in latency.percentiles:
+            services = [*percentile.ordered, *percentile.missing]
             yield {
-                **{"scenario": told.ranking.scenario, "tool": found.tool, "level": found.level.text},
-                **{"metric": str(one.metric), "rate": found.rate, "services": services},
-                **{"labels": [told.labels[name] for name in services], "ranked": len(one.figures)},
+                **{"scenario": text.ranking.scenario, "tool": latency.tool, "level": latency.level.text},
+                **{"metric": str(percentile.metric), "rate": latency.rate, "services": services},
+                **{"labels": [text.labels[name] for name in services], "ranked": len(percentile.figures)},
             }
 
 
-def pairs_data(rankings: Sequence[ToldRanking]) -> list[dict[str, Any]]:
+def pairs_data(rankings: Sequence[RankingText]) -> list[dict[str, Any]]:
     """The sentences on every pair of ranked services of each table, then of each percentile.
 
     Pairs are in the order of the rows: first with second, first with third, and so on. `{0}` and `{1}` in a sentence
@@ -157,10 +157,10 @@ def pairs_data(rankings: Sequence[ToldRanking]) -> list[dict[str, Any]]:
     no difference is shown.
     """
     tables = [
-        _pairs(told.ranking, [row.service for row in told.ranking.rows if row.rank is not None]) for told in rankings
+        _pairs(text.ranking, [row.service for row in text.ranking.rows if row.rank is not None]) for text in rankings
     ]
-    rated = (found for told in rankings for found in told.ranking.latencies)
-    return tables + [_pairs(one, one.ordered) for found in rated for one in found.percentiles]
+    rated = (latency for text in rankings for latency in text.ranking.latencies)
+    return tables + [_pairs(one, one.ordered) for latency in rated for one in latency.percentiles]
 
 
 def _pairs(ranking: Ranking | Percentile, names: Sequence[str]) -> dict[str, Any]:
@@ -176,10 +176,10 @@ def _pairs(ranking: Ranking | Percentile, names: Sequence[str]) -> dict[str, Any
     }
 
 
-def _said(found: Ranking | Percentile, a: str, b: str, names: Mapping[str, str]) -> str:
-    if isinstance(found, Percentile):
-        return latency.pair_words(found, a, b, names)
-    words = pair_words(found, a, b, names)
+def _said(ranking: Ranking | Percentile, a: str, b: str, names: Mapping[str, str]) -> str:
+    if isinstance(ranking, Percentile):
+        return latency_pair_words(ranking, a, b, names)
+    words = pair_words(ranking, a, b, names)
     return capital(words) if words.startswith("no winner") else words
 
 
@@ -215,14 +215,14 @@ def _service(source: Run, name: str, facts: ServiceFacts | None, idle: int | Non
     return known | {"checks": _checks(source.path, name)}
 
 
-def _paths(found: RunService, own: AppFacts | None) -> dict[str, str]:
+def _paths(service: RunService, app: AppFacts | None) -> dict[str, str]:
     """Where a service's start script and app are in the project; for a user's own app, the app and its folder."""
-    if found.url or not (found.server and found.framework):
+    if service.url or not (service.server and service.framework):
         return {}
-    start = {"start": found.start or f"services/servers/{found.server}/start"}
-    if own and found.framework == own.name:
-        return start | {"entry": f"{own.app} in {seen_from_project(own, own.folder)}"}
-    return start | {"app": found.app or f"services/frameworks/{found.framework}/app.py"}
+    start = {"start": service.start or f"services/servers/{service.server}/start"}
+    if app and service.framework == app.name:
+        return start | {"entry": f"{app.app} in {seen_from_project(app, app.folder)}"}
+    return start | {"app": service.app or f"services/frameworks/{service.framework}/app.py"}
 
 
 def sources_data(source: Run) -> dict[str, str]:
@@ -357,12 +357,12 @@ def _measurements(
 
 def _curves(groups: Iterable[tuple[Cell, list[int]]], latencies: LatenciesByCell) -> Columns:
     """By cell number: the merged distribution as [share, seconds], if all rounds had the same rate."""
-    found: Columns = {}
+    curves: Columns = {}
     for number, (cell, _) in enumerate(groups):
         keys = list(dict.fromkeys(map(latency_key, counted(cell.records))))
         if cell.first.mode in ("solo", "rate") and len(keys) == 1 and keys[0] in latencies and latencies[keys[0]].curve:
-            found[str(number)] = [[brief(share), brief(s)] for share, s in latencies[keys[0]].curve]
-    return found
+            curves[str(number)] = [[brief(share), brief(s)] for share, s in latencies[keys[0]].curve]
+    return curves
 
 
 def _columns(rows: Sequence[Mapping[str, Any]]) -> Columns:

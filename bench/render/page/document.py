@@ -20,13 +20,13 @@ from bench.analysis.profiles.sampled import Profile
 from bench.records.record import Record
 from bench.render.in_turns import WHY_NOTE
 from bench.render.page.data import page_data, pairs_data, sources_data
-from bench.render.page.events import event_parts
+from bench.render.page.events import event_parts, heat_map
 from bench.render.page.rankings import rankings_of
 from bench.render.page.windows import WindowDetails, compressed, parts
 from bench.render.report import Report
 from bench.render.text import page_template
 from bench.run.reader import Run, ServiceFacts
-from bench.words.conclusions import ToldRanking
+from bench.words.conclusions import RankingText
 
 HERE = Path(__file__).parent
 LIBRARIES = ("d3.min.js", "plot.umd.min.js")
@@ -47,14 +47,14 @@ def html(
     windows: Sequence[WindowDetails],
     latencies: LatenciesByCell,
     report: Report,
-    rankings: Iterable[ToldRanking] = (),
+    rankings: Iterable[RankingText] = (),
     profiles: Iterable[Profile] = (),
 ) -> str:
     """The page of a run. `windows`: in the order of the records; `profiles`: shown as flame graphs.
 
     With `rankings`, those of its tables in turns, the page begins with them.
     """
-    tables = [told for told in rankings if told.ranking.rows]
+    tables = [text for text in rankings if text.ranking.rows]
     data = page_data(source, services, records, windows, latencies=latencies, rankings=tables, profiles=profiles)
     flames = "flames" in data
     sources = sources_data(source)
@@ -68,6 +68,7 @@ def html(
         answers=rankings_of(tables),
         flames=flames,
         event_parts=events,
+        heat=heat_map(report.events) if report.events else {},
         run=data["name"],
         data=json_block(data),
         pairs=_packed(pairs_data(tables)) if tables else "",

@@ -1,62 +1,138 @@
-"""A run's events for the page: each cell with its counts by round, and the timeline that it opens to."""
+"""A run's events for the page: a heat map, and each cell with its counts by round and the timeline that it opens to."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
-from bench.analysis.events import EventCell, EventRow
-from bench.core.formats import NOTHING, megabytes, milliseconds
+from bench.analysis.events import EventCell, EventRow, Kind
+from bench.core.formats import NOTHING, megabytes, milliseconds, size
+from bench.core.groups import grouped
+from bench.plan.events import EVENTS
 from bench.records.event import EventRecord, Fate
 from bench.render.page.windows import compressed
 from bench.render.text import rounded
+from bench.stats.event_counts import NOT_ENOUGH, TOO_SHORT
 from bench.stats.table_verdicts import NO_WINNER
 from bench.words.event_cells import FATES, seconds_words
-from bench.words.events import ToldEvents, ToldRow
+from bench.words.events import EventRowText, EventsText
 
 MOST_BYTES = 1_500_000
 """The most that all timelines of a page may take; beyond it, each cell only has that of its worst round."""
 
 
-def event_parts(told: ToldEvents) -> list[str]:
+SEVERE = (0.001, 0.01, 0.1)
+"""Shares of lost requests from which a cell of the heat map is a shade darker."""
+GONE = len(SEVERE) + 1
+UNDECIDED = (NOT_ENOUGH, TOO_SHORT, "unknown")
+"""Begins of the words of a cell that say nothing on the service."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeatCell:
+    """One figure of an event on a service. `severity`: 0 to GONE, None without a count; `part`: what it opens to."""
+
+    text: str
+    severity: int | None
+    words: str
+    part: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class HeatRow:
+    """An event, with a cell for each service."""
+
+    name: str
+    load: str
+    differ: str
+    cells: tuple[HeatCell, ...]
+
+
+def heat_map(events: EventsText) -> dict[str, list[HeatRow]]:
+    """The rows by the question that their event answers, in the order of the events."""
+    count = len(events.table.services)
+    rows = (
+        (
+            row.row.event,
+            HeatRow(
+                row.name,
+                row.load,
+                row.differ,
+                tuple(
+                    _heat_cell(events, row, name, count * place + column)
+                    for column, name in enumerate(events.table.services)
+                ),
+            ),
+        )
+        for place, row in enumerate(events.rows)
+    )
+    groups = grouped(rows, lambda pair: str(EVENTS[pair[0]].question) if pair[0] in EVENTS else "Other events")
+    return {question: [row for _, row in pairs] for question, pairs in groups.items()}
+
+
+def _heat_cell(events: EventsText, row: EventRowText, name: str, part: int) -> HeatCell:
+    cell, words = row.row.cells.get(name), row.cells[name]
+    if cell is None:
+        return HeatCell(NOTHING, None, words.head, None)
+    text, severity = _figure(cell, words.head, words.mark)
+    return HeatCell(text, severity, f"{events.labels[name]}, {row.name}: {words.line()}", part)
+
+
+def _figure(cell: EventCell, head: str, mark: str) -> tuple[str, int | None]:
+    """The share of requests that were lost, or the word or share that stands for an event that is not about losses."""
+    if cell.kind is not Kind.COUNTED:
+        return ("n/a" if cell.kind is Kind.CANNOT else "?"), None
+    if cell.gone:
+        return "gone", GONE
+    if head.startswith(UNDECIDED):
+        return "?", None
+    if not head.startswith("lost "):
+        return " ".join(head.split()[:2]) if head[0].isdigit() else head.split(maxsplit=1)[0], 2 if mark == "bad" else 0
+    if not cell.lost:
+        return "0", 0
+    share = cell.lost / cell.sent
+    return (size(share) if share >= SEVERE[0] else "< 0.1 %"), 1 + sum(share >= least for least in SEVERE)
+
+
+def event_parts(events: EventsText) -> list[str]:
     """A part for each cell, by rows, then services; empty if a row has no cell for a service."""
-    found = _parts(told, every=True)
-    return found if sum(map(len, found)) <= MOST_BYTES else _parts(told, every=False)
+    parts = _parts(events, all_rounds=True)
+    return parts if sum(map(len, parts)) <= MOST_BYTES else _parts(events, all_rounds=False)
 
 
-def _parts(told: ToldEvents, *, every: bool) -> list[str]:
-    found = []
-    for row in told.rows:
-        for name in told.table.services:
+def _parts(events: EventsText, *, all_rounds: bool) -> list[str]:
+    parts = []
+    for row in events.rows:
+        for name in events.table.services:
             cell = row.row.cells.get(name)
-            text = json.dumps(rounded(_cell(told, row, cell, every=every)), separators=(",", ":")) if cell else ""
-            found.append(compressed(text) if text else "")
-    return found
+            part = rounded(_cell(events, row, cell, all_rounds=all_rounds)) if cell else None
+            parts.append(compressed(json.dumps(part, separators=(",", ":"))) if part else "")
+    return parts
 
 
-def _cell(told: ToldEvents, told_row: ToldRow, cell: EventCell, *, every: bool) -> dict[str, Any]:
-    row = told_row.row
+def _cell(events: EventsText, row: EventRowText, cell: EventCell, *, all_rounds: bool) -> dict[str, Any]:
     worst = max(cell.records, key=lambda one: (one.lost, one.longest_gap_s or 0.0))
     documented = dict.fromkeys(one.documented for one in cell.records if one.documented)
     return {
-        "title": f"{row.name}: {told.labels[cell.service]}",
-        "words": told_row.cells[cell.service].line(),
+        "title": f"{row.name}: {events.labels[cell.service]}",
+        "words": row.cells[cell.service].line(),
         "reason": cell.reason,
         "documented": list(documented),
-        "against": [*_against(told, row, cell.service)],
+        "against": [*_against(events, row.row, cell.service)],
         "worst": cell.records.index(worst),
-        "rounds": [_round(one, drawn=every or one is worst) for one in cell.records],
+        "rounds": [_round(one, drawn=all_rounds or one is worst) for one in cell.records],
     }
 
 
-def _against(told: ToldEvents, row: EventRow, service: str) -> Iterable[str]:
+def _against(events: EventsText, row: EventRow, service: str) -> Iterable[str]:
     """Its verdicts against the other services."""
-    for one in row.contrasts:
-        if service in (one.a, one.b) and one.verdict != NO_WINNER:
-            other = told.labels[one.b if service == one.a else one.a]
-            more = (one.verdict == "loses more") == (service == one.b)
-            yield f"loses {'more' if more else 'less'} than {other} (p = {one.p:.2g}, corrected)"
+    for contrast in row.contrasts:
+        if service in (contrast.a, contrast.b) and contrast.verdict != NO_WINNER:
+            other = events.labels[contrast.b if service == contrast.a else contrast.a]
+            more = (contrast.verdict == "loses more") == (service == contrast.b)
+            yield f"loses {'more' if more else 'less'} than {other} (p = {contrast.p:.2g}, corrected)"
     yield from (f"{one.verdict} than all others together (p = {one.p:.2g})" for one in row.apart if one.b == service)
 
 

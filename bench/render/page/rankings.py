@@ -7,26 +7,24 @@ it as a list. Pure: rankings in, words and numbers for rankings.html.jinja out.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import accumulate, groupby
 
-from bench.analysis.tables.ranking import Metric, Percentile, RankedRow, Ranking, TableLatency
-from bench.core.formats import NOTHING, milliseconds, number
+from bench.analysis.tables.ranking import Metric, Percentile, RankedRow
+from bench.core.formats import milliseconds
+from bench.render.columns import ranking_columns
 from bench.render.in_turns import grid_columns, grid_figures, grid_title
-from bench.render.table import Column, Table, table_of, written
+from bench.render.table import Table, table_of
 from bench.words.changes import Change, change, column_name
-from bench.words.conclusions import ToldRanking
-from bench.words.latency import in_milliseconds, spread, standing
+from bench.words.conclusions import RankingText
+from bench.words.latency import in_milliseconds, standing
 from bench.words.latency import notes as latency_notes
 from bench.words.picture import (
     caption_words,
     certainty_words,
-    estimate_words,
     load_words,
     question_words,
-    rate_words,
     requests_words,
     seen_words,
 )
@@ -47,7 +45,7 @@ _APART = 34.0
 """In a narrow picture, a tick that is closer than this to another one, in percent of the width, has no label."""
 
 
-def rankings_of(rankings: Sequence[ToldRanking]) -> list[Answer]:
+def rankings_of(rankings: Sequence[RankingText]) -> list[Answer]:
     """What the page shows of each ranking."""
     most = MOST_SENTENCES if len(rankings) > 1 else MOST_SENTENCES * 3 // 2
     return [Answer(place, told, most) for place, told in enumerate(rankings, 1)]
@@ -56,22 +54,22 @@ def rankings_of(rankings: Sequence[ToldRanking]) -> list[Answer]:
 class Answer:
     """What the page says and draws of a ranking; `more` sentences and `later` tiers open on demand."""
 
-    def __init__(self, place: int, told: ToldRanking, most: int) -> None:
-        ranking = told.ranking
+    def __init__(self, place: int, text: RankingText, most: int) -> None:
+        ranking = text.ranking
         ranked = [_ranked(row, ranking.metric) for row in ranking.rows if row.rank is not None]
         unranked = [row for row in ranking.rows if row.rank is None]
         scale = _scale(ranked)
         tiers = [
-            Tier("no tier" if tier is None else f"tier {tier}", [Place(told, scale, row) for row in rows])
+            Tier("no tier" if tier is None else f"tier {tier}", [Place(text, scale, row) for row in rows])
             for tier, rows in groupby(ranked, key=lambda row: row.given.tier)
         ]
         shown = _shown(tiers)
         self.id = f"ranking-{place}"
-        self.question, self.asked = question_words(ranking), told.question
-        if ranking.scenario in told.question:
-            self.question, self.asked = told.question, ""
+        self.question, self.asked = question_words(ranking), text.question
+        if ranking.scenario in text.question:
+            self.question, self.asked = text.question, ""
         # A grid already marks the best and what may be, too, so the effect of its knobs comes first.
-        said = told.sentences[1:] + told.sentences[:1] if told.grid else told.sentences
+        said = text.sentences[1:] + text.sentences[:1] if text.grid else text.sentences
         lengths = [*accumulate(map(len, said))]
         most = max(1, sum(length <= MOST_CHARACTERS for length in lengths[:most]))
         self.sentences, self.more = said[:most], said[most:]
@@ -84,18 +82,17 @@ class Answer:
         self.tiers, self.later = tiers[:shown], tiers[shown:]
         self.later_rows = sum(len(tier.rows) for tier in self.later)
         self.unranked = [
-            Unranked(row.service, told.labels[row.service], requests_words(row)[0], told.notes[row.service])
+            Unranked(row.service, text.labels[row.service], requests_words(row)[0], text.notes[row.service])
             for row in unranked
         ]
-        self.certainty = certainty_words(told)
-        self.latency = [words for one in ranking.latencies for words in latency_notes(one, told.labels)]
-        tailed = _tailed(ranking.latency)
-        self.tail = str(tailed.metric) if tailed else ""
-        self.grid_of = grid_figures(told, told.grid) if told.grid else []
+        self.certainty = certainty_words(text)
+        self.latency = [words for one in ranking.latencies for words in latency_notes(one, text.labels)]
+        self.tail = str(ranking.tail.metric) if ranking.tail else ""
+        self.grid_of = grid_figures(text, text.grid) if text.grid else []
         self.grid_title, self.grid_columns = (
-            (grid_title(told, told.grid), grid_columns(told.grid)) if told.grid else ("", [])
+            (grid_title(text, text.grid), grid_columns(text.grid)) if text.grid else ("", [])
         )
-        self.figures = _figures(told, ranked, unranked)
+        self.figures = _figures(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,35 +128,30 @@ class Place:
     `beyond`, `below`: its interval ends outside the picture.
     """
 
-    def __init__(self, told: ToldRanking, scale: _Scale, row: _Ranked) -> None:
+    def __init__(self, text: RankingText, scale: _Scale, row: _Ranked) -> None:
         low, high = row.low or row.factor, row.high or row.factor
         self.service = row.given.service
-        self.name = told.labels[self.service]
+        self.name = text.labels[self.service]
         self.against, self.of = row.against
         self.interval = row.interval
         self.rate = requests_words(row.given)
         seen = seen_words(row.given)
         self.seen = f"below {seen} unnoticed" if seen else ""
-        self.tail = _tail(told.ranking.latency, self.service)
-        self.note = told.notes[row.given.service]
+        self.tail = _tail(text.ranking.tail, self.service)
+        self.note = text.notes[row.given.service]
         self.at, self.left = scale.at(row.factor), scale.at(low)
         self.width = round(scale.at(high) - self.left, 2)
         self.beyond, self.below = high > scale.high * 1.0001, low < scale.low * 0.9999
 
 
-def _tailed(latency: TableLatency | None) -> Percentile | None:
-    return (latency.of(Metric.P99) or latency.of(Metric.P50)) if latency else None
-
-
-def _tail(latency: TableLatency | None, service: str) -> tuple[str, str, str] | None:
-    """Its p99, or p50 if no service has a p99, as (name, value, standing); None if it has none."""
-    found = _tailed(latency)
-    figure = found.figures.get(service) if found else None
-    if found and service in found.at_most:
-        return str(found.metric), f"{in_milliseconds(found, service)} ms", ""
-    if not found or figure is None:
+def _tail(percentile: Percentile | None, service: str) -> tuple[str, str, str] | None:
+    """Its percentile as (name, value, standing); None if it has none."""
+    figure = percentile.figures.get(service) if percentile else None
+    if percentile and service in percentile.at_most:
+        return str(percentile.metric), f"{in_milliseconds(percentile, service)} ms", ""
+    if not percentile or figure is None:
         return None
-    return str(found.metric), milliseconds(figure.mean), standing(found, service)
+    return str(percentile.metric), milliseconds(figure.mean), standing(percentile, service)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,16 +167,16 @@ class _Ranked:
 
 
 def _ranked(row: RankedRow, metric: Metric) -> _Ranked:
-    found = change(metric, row.difference or 0.0, row.interval)
-    if not 0 < found.ratio < math.inf:
-        found = Change(metric, 1.0, found.bounds)
-    low, high = found.bounds or (None, None)
+    difference = change(metric, row.difference or 0.0, row.interval)
+    if not 0 < difference.ratio < math.inf:
+        difference = Change(metric, 1.0, difference.bounds)
+    low, high = difference.bounds or (None, None)
     if low is None or high is None or not 0 < low <= high < math.inf:
         low = high = None
     if row.rank == 1:
-        return _Ranked(row, found.ratio, low, high, ("the best", ""), "")
+        return _Ranked(row, difference.ratio, low, high, ("the best", ""), "")
     of = "CPU" if metric is Metric.CPU else "requests/s"
-    return _Ranked(row, found.ratio, low, high, (found.signed(), of), found.span() if low else "")
+    return _Ranked(row, difference.ratio, low, high, (difference.signed(), of), difference.span() if low else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,13 +199,13 @@ class _Scale:
         if self.logarithmic:
             powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
             steps = (1, 2, 5) if self.high / self.low < 60 else (1,)
-            found = [step * 10.0**power for power in powers for step in steps]
+            factors = [step * 10.0**power for power in powers for step in steps]
         else:
             span = self.high - self.low
             exact = 10 ** math.floor(math.log10(span / 4))
             step = next(exact * part for part in (1, 2, 2.5, 5, 10) if span / (exact * part) <= 4.5)
-            found = [1 + step * turn for turn in range(-5, 6)]
-        return [value for value in found if self.low * 0.9999 <= value <= self.high * 1.0001]
+            factors = [1 + step * turn for turn in range(-5, 6)]
+        return [value for value in factors if self.low * 0.9999 <= value <= self.high * 1.0001]
 
 
 def _scale(ranked: Sequence[_Ranked]) -> _Scale:
@@ -246,41 +238,9 @@ def _shown(tiers: Sequence[Tier]) -> int:
     return max(1, sum(count <= FIRST_ROWS for count in rows))
 
 
-def _figures(told: ToldRanking, ranked: Iterable[_Ranked], unranked: Iterable[RankedRow]) -> Table:
+def _figures(text: RankingText) -> Table:
     """Every figure of the table as text, the alternative to the picture; notes have pairs without the best."""
-    against = {row.given.service: " ".join(filter(None, (row.against[0], row.interval))) for row in ranked}
-    columns: list[Column[RankedRow]] = [
-        Column("service", lambda row: told.labels[row.service], left=True),
-        Column("tier", lambda row: written(row.tier, str)),
-        Column(column_name(told.ranking.metric, "the best"), lambda row: against.get(row.service, NOTHING)),
-        Column("unnoticed below", lambda row: seen_words(row) or NOTHING),
-        Column("requests/s", lambda row: rate_words(row)[0] or NOTHING),
-        Column("requests/s, interval", lambda row: rate_words(row)[1] or NOTHING),
-        Column("CPU µs per request", lambda row: estimate_words(row.cpu_us)[0] or NOTHING),
-        Column("CPU, interval", lambda row: estimate_words(row.cpu_us)[1] or NOTHING),
-        Column("memory under load, MB", lambda row: written(row.memory_loaded_bytes, lambda size: number(size / 1e6))),
-        *_latency_columns(told.ranking),
-        Column("windows", lambda row: str(row.windows)),
-        Column("left out", lambda row: str(row.left_out)),
-        Column("note", lambda row: told.notes[row.service], left=True),
-    ]
-    rows = [*(row.given for row in ranked), *unranked]
-    return table_of(f"All figures of {load_words(told.ranking)}", columns, rows, told.beside)
-
-
-def _latency_columns(ranking: Ranking) -> Iterator[Column[RankedRow]]:
-    """Each percentile, with the interval of the one that the picture shows."""
-    tailed = _tailed(ranking.latency)
-    for latency in ranking.latencies:
-        at = f" at {latency.rate:,.0f}/s" if len(ranking.latencies) > 1 else ""
-        for one in latency.percentiles:
-            yield Column(f"{one.metric}{at}, ms", partial(_of, one, 0))
-            if one is tailed:
-                yield Column(f"{one.metric}{at}, interval", partial(_of, one, 1), optional=True)
-
-
-def _of(found: Percentile, part: int, row: RankedRow) -> str:
-    figure = found.figures.get(row.service)
-    if part == 0 or figure is None:
-        return in_milliseconds(found, row.service) if part == 0 else NOTHING
-    return spread(figure)
+    tier, service, *others = (one for one in ranking_columns(text, text.labels.__getitem__) if one.name)
+    # The page's tables begin with the service; columns that are aligned left are wider.
+    columns = [column for one in (service, replace(tier, left=False), *others) for column in one.on_page()]
+    return table_of(f"All figures of {load_words(text.ranking)}", columns, text.ranking.rows, text.beside)

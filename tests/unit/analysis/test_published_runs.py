@@ -152,10 +152,11 @@ def test_every_published_run_has_its_page_which_is_in_the_site_with_its_raw_file
         for file in ("index.html", "raw.tar.xz"):
             assert (site / name / file).read_bytes() == (PUBLISHED / name / file).read_bytes()
         assert f'href="{name}/index.html"' in front and f'href="{name}/raw.tar.xz"' in front, name
-    assert sorted(path.name for path in site.iterdir()) == sorted([*RUNS, "index.html"])
+    assert sorted(path.name for path in site.iterdir()) == sorted([*RUNS, "frameworks", "index.html", "servers"])
     # The question with the most services comes first, with its newest answer on top; self-tests come last.
     questions = re.findall(r"<h2>(.*?)</h2>", front)
-    assert questions[0] == "Which server and framework?" and questions[-1].startswith("Self-tests")
+    assert questions[:3] == ["By framework", "By server", "Which server and framework?"]
+    assert questions[-1].startswith("Self-tests")
     order = re.findall(r'href="([\w-]+)/index.html"', front)
     assert order[0] == "all-py313-json" and order.index("quick") < min(map(order.index, [*SELFTESTS, *TRUTHS]))
 

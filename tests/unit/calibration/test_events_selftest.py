@@ -14,7 +14,7 @@ from make_plans import MATRIX
 from bench.core.errors import UserError
 from bench.plan.event import NO_CASE
 from bench.plan.events.dependencies import IN_POOL, THREADS_TAKEN
-from bench.records.event import Action, EventRecord, Fate, Point
+from bench.records.event import Action, EventRecord, Fate, GrowthSample
 from calibration.events import APP, Known, events, known_of, report
 
 
@@ -58,14 +58,14 @@ LEAKS = f"{APP}-leaks"
 
 def memory(bytes_each: float = 100, **changes: Any) -> EventRecord:
     points = tuple(
-        Point(at, 4e7 + bytes_each * at + 3e5 * (part % 2)) for part, at in enumerate(range(0, 10**6, 10**5))
+        GrowthSample(at, 4e7 + bytes_each * at + 3e5 * (part % 2)) for part, at in enumerate(range(0, 10**6, 10**5))
     )
     usual: dict[str, Any] = {"points": points, "extras": {"requests": 10**6}, "rate": None, "timeline": ()}
     return acted(event(name="memory", case="requests"), changes, LEAKS, **usual)
 
 
 def reloads(files: float = 2, **changes: Any) -> EventRecord:
-    points = tuple(Point(number, 40 + files * number) for number in range(21))
+    points = tuple(GrowthSample(number, 40 + files * number) for number in range(21))
     lost = 20 * int(KNOWN.drops)
     return acted(event(name="memory", case="20 reloads", lost=lost), changes, points=points, extras={"reloads": 20})
 

@@ -114,7 +114,7 @@ def test_a_run_that_was_never_begun_has_the_cause_everywhere(tmp_path: Path, cap
             path.write_text(path.read_text().replace("cd" * 32, "ab" * 32))
 
     assert compare_verb([make(tmp_path / "old", change=same_image), make(tmp_path / "new", change=never)]) == 0
-    assert "The same in all 8 rows: new: not run." in capsys.readouterr().out
+    assert "All 8 rows: new: not run." in capsys.readouterr().out
 
 
 def test_hostile_names_are_escaped(tmp_path: Path, capsys: Capture) -> None:

@@ -22,13 +22,13 @@ from bench.records.event import Ended
 from bench.records.make_event import event_records
 from bench.run.reader import read_run
 from driver.docker import DockerError
-from driver.messages import BEGUN, ENOUGH, Action, Doings, Step, as_json, step_of
+from driver.messages import BEGUN, ENOUGH, Action, EventScript, Step, as_json, step_of
 from driver.processes import Processes, all_pids, processes_of
 from driver.steps.events import EVENTS, Dependencies, acting
 
 NO_IMAGE = "no such image: aiohttp-py313-debian"
 HUP = Action(3.0, "signal", "HUP", "main")
-RELOAD = Doings((Action(0.0, "signal", "HUP", "main"),), "swapped")
+RELOAD = EventScript((Action(0.0, "signal", "HUP", "main"),), "swapped")
 LOOKS = 10
 """If a signal has no effect, the load ends after the processes were checked this often."""
 
@@ -66,7 +66,7 @@ class Acting(PretendEngine):
         return self.wall_ns if known else None
 
 
-def happened(engine: Acting, event: Doings, told: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def happened(engine: Acting, event: EventScript, told: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """events.json of a load that begins at once, and ends when it may or when the action has no effect."""
     folder = engine.run.folder / "raw/r01/0001/a"
     folder.mkdir(parents=True, exist_ok=True)
@@ -86,7 +86,7 @@ def ended_early(engine: Acting) -> bool:
 
 def test_a_reload_goes_to_the_main_process_and_is_over_once_every_worker_is_another(tmp_path: Path) -> None:
     engine = Acting(tmp_path, lambda *_: Processes(2, (5, 6)))
-    told = happened(engine, Doings((Action(0.1, "signal", "HUP", "main"),), "swapped"))
+    told = happened(engine, EventScript((Action(0.1, "signal", "HUP", "main"),), "swapped"))
     assert engine.sent == [("HUP", 2)] and ended_early(engine)
     assert [told[name] for name in ("main", "before", "same_clock", "error")] == [2, [3, 4], True, ""]
     assert [pids for _, pids in told["workers"]] == [[3, 4], [5, 6]]
@@ -142,7 +142,7 @@ def test_a_reload_without_any_new_worker_is_waited_for(tmp_path: Path, monkeypat
 
 def test_a_worker_is_killed_and_the_load_goes_on_until_as_many_work_again(tmp_path: Path) -> None:
     engine = Acting(tmp_path, lambda *_: Processes(2, (4,)))
-    event = Doings((Action(0.0, "signal", "KILL", "worker"),), "restored")
+    event = EventScript((Action(0.0, "signal", "KILL", "worker"),), "restored")
     engine.later[5] = lambda: setattr(engine, "now", Processes(2, (4, 9)))
     told = happened(engine, event)
     assert engine.sent == [("KILL", 3)] and ended_early(engine)
@@ -153,13 +153,13 @@ def test_a_main_process_without_workers_is_none_itself(tmp_path: Path) -> None:
     engine = Acting(tmp_path, lambda *_: Processes(2, (2,)))
     engine.now = Processes(2, (3,))
     engine.later[5] = lambda: setattr(engine, "now", Processes(2, (9,)))
-    told = happened(engine, Doings((Action(0.0, "signal", "KILL", "worker"),), "restored"))
+    told = happened(engine, EventScript((Action(0.0, "signal", "KILL", "worker"),), "restored"))
     assert [pids for _, pids in told["workers"]] == [[3], [], [9]] and ended_early(engine)
 
 
 def test_a_service_that_ends_whole_is_seen_to_end(tmp_path: Path) -> None:
     engine = Acting(tmp_path, lambda *_: Processes(0, ()))
-    told = happened(engine, Doings((Action(0.0, "stop", "TERM", "main"),), "ended"))
+    told = happened(engine, EventScript((Action(0.0, "stop", "TERM", "main"),), "ended"))
     assert told["ended_ns"] is not None and told["until_ns"] is not None
 
 
@@ -171,14 +171,14 @@ def test_a_signal_that_does_not_arrive_is_said(tmp_path: Path) -> None:
 
 def test_a_process_that_answers_nobody_is_no_worker_where_the_others_told_themselves(tmp_path: Path) -> None:
     engine = Acting(tmp_path, lambda *_: Processes(2, (3,)))
-    told = happened(engine, Doings((Action(0.0, "signal", "KILL", "worker"),)), {"told": [4]})
+    told = happened(engine, EventScript((Action(0.0, "signal", "KILL", "worker"),)), {"told": [4]})
     assert told["before"] == [4] and engine.sent == [("KILL", 4)]
 
 
 def test_a_load_that_never_begins_leaves_nothing_done(tmp_path: Path) -> None:
     engine = Acting(tmp_path, lambda *_: Processes(2, (5, 6)))
     folder = engine.run.folder / "raw"
-    with acting(Dependencies(engine), "a", Doings((Action(0.0, "signal", "HUP", "main"),)), folder):
+    with acting(Dependencies(engine), "a", EventScript((Action(0.0, "signal", "HUP", "main"),)), folder):
         pass
     assert engine.sent == [] and json.loads((folder / EVENTS).read_text())["actions"] == []
 
@@ -191,8 +191,8 @@ def test_a_step_has_the_events_of_its_lines() -> None:
     assert step_of(json.loads(json.dumps(message))) == replace(
         step,
         events={
-            "a": Doings((HUP,), "swapped", 4.0, 40.0, {"TELL_PID": "1", "BOOT_S": "2"}),
-            "b": Doings((), "", 4.0, 30.0, {"TELL_PID": "1"}, repeats=3, containers=2),
+            "a": EventScript((HUP,), "swapped", 4.0, 40.0, {"TELL_PID": "1", "BOOT_S": "2"}),
+            "b": EventScript((), "", 4.0, 30.0, {"TELL_PID": "1"}, repeats=3, containers=2),
         },
     )
     assert step_of({"host": as_json(step), "planned": [{}, {}]}) == step

@@ -22,7 +22,7 @@ from driver.engines.engine import Container, End, State
 from driver.engines.local import LocalDocker
 from driver.engines.of_run import engine_of
 from driver.failure import Failure
-from driver.messages import Doings
+from driver.messages import EventScript
 from driver.run import Run
 from driver.services import running
 from driver.services.running import save_running
@@ -423,7 +423,7 @@ def test_the_database_is_restored_or_a_new_one(engine: LocalDocker, docker: Dock
 
 
 def test_an_event_gives_a_service_what_it_needs_but_never_what_varies(engine: LocalDocker, docker: Docker) -> None:
-    engine.start(step_with("a", events={"a": Doings(environment={"A": "9", "BOOT_S": "2"})}), loadgen=True)
+    engine.start(step_with("a", events={"a": EventScript(environment={"A": "9", "BOOT_S": "2"})}), loadgen=True)
     given = {"services": {"a": {"cpuset": "0-3", "environment": {"BOOT_S": "2"}}}}
     assert json.loads((engine.run.folder / "block.yml").read_text()) == given
     assert docker.asked("compose", "block.yml")
@@ -434,7 +434,7 @@ def test_an_event_gives_a_service_what_it_needs_but_never_what_varies(engine: Lo
 
 def test_another_container_of_a_service_is_as_the_service_is(engine: LocalDocker, docker: Docker) -> None:
     docker.runs("p-a-copy-2-1", pid=8)
-    events = {"a": Doings(environment={"A": "9"}), "a-copy-2": Doings(environment={"A": "9", "BOOT_S": "2"})}
+    events = {"a": EventScript(environment={"A": "9"}), "a-copy-2": EventScript(environment={"A": "9", "BOOT_S": "2"})}
     step = step_with("a", "a-copy-2", events=events, copies={"a-copy-2": "a"})
     assert engine.start(step, loadgen=True).up == ["a", "a-copy-2"]
     folder = engine.run.folder
@@ -481,7 +481,7 @@ def test_no_events_where_processes_cannot_be_seen(engine: LocalDocker, monkeypat
 
 def test_second_container_and_their_fixed_addresses(engine: LocalDocker, docker: Docker) -> None:
     docker.runs("p-a-2", "p-b-2", pid=8)
-    engine.start(step_with("a", "b", events={"a": Doings(environment={"BOOT_S": "2"})}), loadgen=True)
+    engine.start(step_with("a", "b", events={"a": EventScript(environment={"BOOT_S": "2"})}), loadgen=True)
     docker.calls.clear()
     engine.double("a")
     engine.double("b")

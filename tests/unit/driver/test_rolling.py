@@ -15,7 +15,7 @@ from pretend_engine import NotingEngine, PretendEngine, made_run
 from waiting import until
 
 from driver.engines.engine import Container, End
-from driver.messages import BEGUN, PROXY_ASKED, PROXY_TOLD, Action, Doings
+from driver.messages import BEGUN, PROXY_ASKED, PROXY_TOLD, Action, EventScript
 from driver.processes import Processes
 from driver.steps import rolling
 from driver.steps.events import EVENTS, Dependencies, acting
@@ -116,7 +116,7 @@ def test_both_are_replaced_one_after_the_other_and_then_the_load_may_end(tmp_pat
     engine, folder = Swapping(tmp_path), tmp_path / "raw"
     folder.mkdir()
     actions = tuple(Action(0.0, "swap", "TERM", number) for number in ("1", "2"))
-    with proxy(engine, folder), acting(Dependencies(engine), "a", Doings(actions, "rolled"), folder):
+    with proxy(engine, folder), acting(Dependencies(engine), "a", EventScript(actions, "rolled"), folder):
         (folder / BEGUN).write_text(f"{time.monotonic_ns()} {time.time_ns()}\n")
         until((folder / ".enough").exists)
     told = json.loads((folder / EVENTS).read_text())

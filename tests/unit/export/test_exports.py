@@ -125,7 +125,7 @@ def test_differences_that_were_not_called_have_the_one_that_would_have_been(tmp_
     assert not [row for row in rows if row["verdict"] and row not in of_second]
     text = exported("gobench", run).decode()
     words = f"json wrk c16, {contrast['b']} against {contrast['a']}: {contrast['verdict']}"
-    assert f"# {words}; detectable from {100 * contrast['smallest_visible']:.1f} %\n" in text
+    assert f"# {words}; differences below {100 * contrast['smallest_visible']:.1f} % would go unnoticed\n" in text
 
 
 def test_a_verdict_against_the_best_is_turned_where_the_best_is_second(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def own(tmp_path: Path) -> Path:
 
 def of(port: int, own: Path, *names: str) -> CpuCounters:
     far = FarCounters("127.0.0.1", port)
-    return CpuCounters(dict.fromkeys(names, far), root=own, own=own, stat=own / "stat")
+    return CpuCounters(dict.fromkeys(names, far), root=own, own_cgroup=own, stat=own / "stat")
 
 
 def test_what_is_far_is_read_like_what_is_here(reader: int, own: Path) -> None:

@@ -232,6 +232,13 @@ def test_what_is_offered_narrows_what_is_lacking(tmp_path: Path) -> None:
     assert "all but the basic routes and echo, db-raw: its plugins" in catalogue_file(matrix)
 
 
+def test_the_catalogue_links_to_sources_instead_of_quoting_them() -> None:
+    rows = [line.split("|") for line in catalogue_file(MATRIX).splitlines() if line.startswith("| ")]
+    assert [cell for row in rows for cell in row if len(cell.split()) > 25] == []
+    linked = {row[1].strip() for row in rows}
+    assert {f"[`{name}`](../services/servers/{name}/server.toml)" for name in MATRIX.servers} <= linked
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

@@ -30,7 +30,7 @@ from bench.render.report import Report
 from bench.render.terminal import NARROWEST, terminal
 from bench.run.facts import RunFacts, run_facts_of
 from bench.run.reader import read_run
-from bench.words.events import tell_events
+from bench.words.events import describe_events
 
 DOC = Path(__file__).parents[3] / "docs" / "exports.md"
 
@@ -48,7 +48,7 @@ def test_report_of_a_bad_day(folder: Path, capsys: pytest.CaptureFixture[str]) -
 
 @pytest.mark.parametrize("width", [NARROWEST, 80, 120])
 def test_no_line_is_wider_than_the_terminal(folder: Path, width: int) -> None:
-    events = tell_events(read_events(folder), run_facts_of({"services": services_of(bad_day())}))
+    events = describe_events(read_events(folder), run_facts_of({"services": services_of(bad_day())}))
     shown = terminal(Report(read_run(str(folder)), {}, findings_of([], RunFacts()), (), {}, events=events), (), width)
     assert max(map(len, shown.splitlines())) <= width
     assert "never came back" in shown and "waitress" in shown
@@ -58,15 +58,15 @@ def test_many_services_are_in_rows_without_details_and_not_on_the_terminal(tmp_p
     names = [f"server-{number}" for number in range(13)]
     records = [event(name, *case, gap_s=2.1) for name in names for case in (("reload", "keep-alive"), ("stop", ""))]
     folder = write_events(tmp_path / "every-server", records)
-    told = tell_events(read_events(folder), run_facts_of({"services": services_of(records)}))
-    assert told and told.services_down
-    table = event_tables(told)[0]
+    events = describe_events(read_events(folder), run_facts_of({"services": services_of(records)}))
+    assert events and events.services_down
+    table = event_tables(events)[0]
     assert table.columns == ("service", "reload, keep-alive", "stop")
     assert [row[0] for row in table.rows] == [*names, "do they differ?", "load, client timeout"]
     assert {row[1:] for row in table.rows[:-2]} == {("lost 0 of 1,000",) * 2}
-    shown = terminal(Report(read_run(str(folder)), {}, findings_of([], RunFacts()), (), {}, events=told), ())
+    shown = terminal(Report(read_run(str(folder)), {}, findings_of([], RunFacts()), (), {}, events=events), ())
     assert "lost 0 of" not in shown and "The table of 13 services is in report.md." in shown
-    few = tell_events([one for one in records if one.server != names[0]], RunFacts())
+    few = describe_events([one for one in records if one.server != names[0]], RunFacts())
     assert few and not few.services_down
 
 
@@ -92,27 +92,27 @@ def test_what_was_alone_is_named_where_the_run_has_it(alone: dict[str, list[str]
         for case in own
         for server in ("a", "b")
     ]
-    told = tell_events([*records, event("a", "hung", beside=0)], RunFacts())
-    assert told and said in event_tables(told)[0].notes
+    events = describe_events([*records, event("a", "hung", beside=0)], RunFacts())
+    assert events and said in event_tables(events)[0].notes
 
 
 def test_a_known_cause_of_a_services_figures_is_said() -> None:
     services = {event("a").service: {"notes": {"stall": "it writes twice"}}, event("b").service: {}}
-    told = tell_events([event(server) for server in "ab"], run_facts_of({"services": services}))
-    (said,) = [note for note in event_tables(told)[0].notes if "known defect" in note] if told else [""]
+    events = describe_events([event(server) for server in "ab"], run_facts_of({"services": services}))
+    (said,) = [note for note in event_tables(events)[0].notes if "known defect" in note] if events else [""]
     assert said.startswith("Keep in mind: a") and "delayed TCP acknowledgements" in said
 
 
 def test_services_one_after_the_other_are_beside_nobody() -> None:
-    told = tell_events([event(server, beside=0) for server in "ab"], RunFacts())
-    assert told and not [note for note in event_tables(told)[0].notes if "at once" in note]
+    events = describe_events([event(server, beside=0) for server in "ab"], RunFacts())
+    assert events and not [note for note in event_tables(events)[0].notes if "at once" in note]
 
 
 def test_a_line_for_each_cell_and_pair_in_verdicts(folder: Path) -> None:
     build_verb(["--quiet", str(folder)])
     lines = [json.loads(line) for line in (folder / "verdicts.jsonl").read_text().splitlines()]
     cells = [line for line in lines if line["kind"] == "event"]
-    assert len(cells) == sum(len(row.cells) for row in tell_events(read_events(folder), RunFacts()).table.rows)  # type: ignore[union-attr]
+    assert len(cells) == sum(len(row.cells) for row in describe_events(read_events(folder), RunFacts()).table.rows)  # type: ignore[union-attr]
     kept = {one["service"]: one for one in cells if one["case"] == "keep-alive"}
     gunicorn, cannot = (kept[f"{server}-asgi-py313-debian"] for server in ("gunicorn", "waitress"))
     assert (gunicorn["lost"], gunicorn["sent"], gunicorn["rounds"]) == (42, 7000, 7)
@@ -206,7 +206,7 @@ def test_comment_on_a_bad_day(folder: Path, capsys: pytest.CaptureFixture[str]) 
     ],
 )
 def test_policies_on_events(records: list[EventRecord], policy: str, violated: int, tmp_path: Path) -> None:
-    events = tell_events(records, run_facts_of({"services": services_of(records)}))
+    events = describe_events(records, run_facts_of({"services": services_of(records)}))
     assert events
     comment = events_comment("a-run", events, [parse_policy(policy)])
     assert comment.violations == violated

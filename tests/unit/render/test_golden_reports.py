@@ -16,7 +16,7 @@ from golden_runs import FORMS
 from make_run import entry, output_of, write_measurement, write_run
 from places import GOLDEN
 from profiled_run import RATES, STACKS_OF, write_profiled
-from turns_runs import OWN_SPEEDS, measured, own_app_run, service_of, table, told_tables, write_turns
+from turns_runs import OWN_SPEEDS, measured, own_app_run, ranking_texts, service_of, table, write_turns
 
 from bench.analysis.findings import findings_of
 from bench.analysis.profiles.stacks import parse_stacks
@@ -56,7 +56,7 @@ def test_it_is_a_table_in_the_report_and_a_line_on_the_page(tmp_path: Path) -> N
     planned = table(names.values())
     write_run(tmp_path, [entry("uvicorn-asgi")], tables_in_turns=[planned], mode="turns", rounds=0, packages=[wheel])
     source = read_run(str(tmp_path))
-    rankings = told_tables(source.facts, records)
+    rankings = ranking_texts(source.facts, records)
     report = Report(source, {}, findings_of(records, source.facts), rankings, {})
     told = report.markdown()
     assert "uvicorn from 0.51.0 to 0.53.0: 0.53.0 is slower than 0.52.0: it needs 26 % more CPU per request" in told
@@ -70,10 +70,10 @@ def test_it_is_a_table_in_the_report_and_a_line_on_the_page(tmp_path: Path) -> N
 
 
 def test_a_row_has_what_a_million_requests_cost() -> None:
-    facts, told, services = own_app_run()
-    told, name = replace(told, waits={}), service_of("waitress-wsgi")
-    [plain] = own_app_tables(facts, [told], {}, services | {name: replace(services[name], start_s=0.51)})
-    [priced] = own_app_tables(own_app_run(cpu_hour_price=0.36)[0], [told], {}, services)
+    facts, text, services = own_app_run()
+    text, name = replace(text, waits={}), service_of("waitress-wsgi")
+    [plain] = own_app_tables(facts, [text], {}, services | {name: replace(services[name], start_s=0.51)})
+    [priced] = own_app_tables(own_app_run(cpu_hour_price=0.36)[0], [text], {}, services)
     assert [row[1] for row in plain.rows] == [*OWN_SPEEDS]
     assert [row[-1] for row in plain.rows] == ["–", "0.510 s", "–", "–"]
     assert len(priced.columns) == len(plain.columns) + 1 == len(priced.rows[0])
@@ -81,18 +81,18 @@ def test_a_row_has_what_a_million_requests_cost() -> None:
     price = AppFacts(cpu_hour_price=0.36).price(100)
     assert price is not None and abs(price - 0.01) < 1e-12
     assert AppFacts().price(100) is None
-    assert own_app_tables(RunFacts(), [told], {}, {}) == []
+    assert own_app_tables(RunFacts(), [text], {}, {}) == []
 
 
 def test_each_row_of_ones_own_app_says_what_can_wait() -> None:
-    facts, told, services = own_app_run()
-    [found] = own_app_tables(facts, [told], {}, services)
+    facts, text, services = own_app_run()
+    [found] = own_app_tables(facts, [text], {}, services)
     rows = {row[1]: dict(zip(found.columns, row, strict=True)) for row in found.rows}
-    assert {name: row["can wait at once"] for name, row in rows.items()} == {
+    assert {name: row["requests at once"] for name, row in rows.items()} == {
         "granian-wsgi": "2 workers x 8 threads = 16",
         "waitress": "2 workers x 8 threads = 16",
         "gunicorn-sync": "2 (= workers)",
-        "gunicorn-gevent": "connections",
+        "gunicorn-gevent": "no limit",
     }
     assert [row["own default"] for row in rows.values()] == [
         "512 threads",
@@ -100,7 +100,7 @@ def test_each_row_of_ones_own_app_says_what_can_wait() -> None:
         "1 request",
         "1,000 connections",
     ]
-    assert any("Can wait at once" in note for note in found.notes)
+    assert any("Requests at once" in note for note in found.notes)
 
 
 HOSTILE = "</script><script>window.hit=1</script> `x` [a](b) \u202e"

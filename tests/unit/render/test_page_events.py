@@ -12,7 +12,7 @@ from page_browser import Opened, built
 from playwright.sync_api import Locator, Page, expect
 
 from bench.plan.events import EVENTS
-from bench.records.event import EventRecord, Point
+from bench.records.event import EventRecord, GrowthSample
 
 pytest_plugins = ["page_fixtures"]
 
@@ -27,7 +27,7 @@ def test_the_table_is_on_the_first_screen_and_a_cell_opens_to_its_timeline(
     made: Path, opened: Opened, width: int
 ) -> None:
     page = opened(made, width=width)
-    table = page.locator("table.events")
+    table = page.locator("table.heat")
     box = table.bounding_box()
     assert box and box["y"] < 600
     # Only the table scrolls sideways, never the page.
@@ -58,24 +58,55 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built(write_events(tmp_path_factory.mktemp("page") / "every-event", every_event()))
 
 
+TAB_STOPS = """() => [...document.querySelectorAll("a[href], button, summary, input, select, [tabindex]")]
+    .filter((one) => one.tabIndex >= 0 && one.checkVisibility()).length"""
+
+
 @pytest.mark.parametrize("width", [1280, 390])
-def test_eight_servers_under_every_event_are_read_in_a_box_of_their_own(
-    whole: Path, opened: Opened, width: int
-) -> None:
+def test_eight_servers_under_every_event_are_a_heat_map_that_fits(whole: Path, opened: Opened, width: int) -> None:
     page = opened(whole, width=width)
-    box, table = page.locator(".events-box"), page.locator("table.events")
+    box, table = page.locator(".events-box").first, page.locator("table.heat")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert box.evaluate("one => one.scrollWidth > one.clientWidth && one.scrollHeight > one.clientHeight")
-    box.evaluate("one => one.scrollTo(500, 1500)")
+    assert page.evaluate(TAB_STOPS) <= 60
+    if width == 1280:
+        assert box.evaluate("one => one.scrollWidth <= one.clientWidth")
+        assert max(table.locator("tr").evaluate_all("rows => rows.slice(1).map((row) => row.offsetHeight)")) <= 40
+    box.evaluate("one => one.scrollTo(500, 300)")
     place = box.bounding_box()
-    name, head = table.locator("tbody th").nth(20).bounding_box(), table.locator("thead th").nth(5).bounding_box()
+    name, head = (
+        table.locator("tbody th[scope=row]").nth(20).bounding_box(),
+        table.locator("thead th").nth(5).bounding_box(),
+    )
     assert place and name and head
     # The event and server of a cell stay visible.
     assert abs(name["x"] - place["x"]) < 2 and abs(head["y"] - place["y"]) < 2
     assert name["width"] <= width * 0.36
-    assert max(table.locator("tr").evaluate_all("rows => rows.map((row) => row.offsetHeight)")) <= 180
     if folder := os.environ.get("PAGE_PICTURES"):
         page.screenshot(path=f"{folder}/every-event-{width}.png")
+
+
+def test_a_darker_cell_lost_more_and_arrows_lead_from_cell_to_cell(made: Path, opened: Opened) -> None:
+    page = opened(made)
+    shown = page.locator("table.heat td[class]").evaluate_all("all => all.map((one) => [one.className, one.innerText])")
+    assert {tuple(one) for one in shown} >= {("sev0", "0"), ("sev2", "0.6 %"), ("sev4", "gone")}
+    first = page.locator("table.heat button").first
+    first.focus()
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("document.activeElement.parentNode.cellIndex") == 2
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page.locator("#event")).to_be_visible()
+    assert page.url.rpartition("#")[2].startswith("event=")
+
+
+def test_the_address_of_a_page_has_the_cell_that_is_open(made: Path, opened: Opened) -> None:
+    page = opened(made)
+    page.get_by_role("button", name="lost 42 of 7,000").click()
+    expect(page.locator("#event h3")).to_have_text("reload, keep-alive: gunicorn")
+    address = page.url
+    page.goto("about:blank")
+    page.goto(address)
+    expect(page.locator("#event h3")).to_have_text("reload, keep-alive: gunicorn")
 
 
 OPEN_ALL = """async (rows) => {
@@ -96,7 +127,7 @@ OPEN_ALL = """async (rows) => {
 
 def test_a_cell_of_every_event_opens_to_its_timeline(whole: Path, opened: Opened) -> None:
     page = opened(whole)
-    found = page.locator("table.events tbody tr").evaluate_all(OPEN_ALL)
+    found = page.locator("table.heat tbody tr:has(button)").evaluate_all(OPEN_ALL)
     assert len(found) == sum(len(kind.cases) for kind in EVENTS.values())
     known = {"overload": 3, "rolling": 2, "slow": 7, "idle-close": 0}
     for cell in found:
@@ -109,7 +140,7 @@ def test_a_cell_of_every_event_opens_to_its_timeline(whole: Path, opened: Opened
 
 
 def open_cell(page: Page, name: str) -> str:
-    row = page.locator("table.events tbody tr").filter(has=page.get_by_role("rowheader", name=name, exact=True))
+    row = page.locator("table.heat tbody tr").filter(has=page.get_by_role("rowheader", name=name, exact=True))
     row.get_by_role("button").first.click()
     expect(page.locator("#event h3")).to_have_text(f"{name}: gunicorn")
     return page.locator("#event").inner_text()
@@ -121,8 +152,8 @@ def test_more_servers_than_fit_across_are_in_rows(tmp_path: Path, opened: Opened
     cases = [("reload", "keep-alive", 0), ("killed", "", 4), ("hung", "", 0)]
     records = [event(name, one, case, lost=lost) for name in names for one, case, lost in cases]
     page = opened(built(write_events(tmp_path / "every-server", records)), width=width)
-    table = page.locator("table.events")
-    assert table.locator("tbody th").all_inner_texts() == [*names, "do they differ?", "load, client timeout"]
+    table = page.locator("table.heat")
+    assert table.locator("tbody th").all_inner_texts() == names
     assert table.locator("thead th").all_inner_texts() == ["service", "reload, keep-alive", "killed", "hung"]
     row = table.locator("tbody tr").filter(has=page.get_by_role("rowheader", name="server-3", exact=True))
     row.get_by_role("button", name="lost 4 of").click()
@@ -137,10 +168,10 @@ def facts(found: Locator) -> dict[str, str]:
 
 
 def test_a_cell_of_growth_opens_to_what_was_held(tmp_path: Path, opened: Opened) -> None:
-    def memory(case: str, points: tuple[Point, ...], **extras: int) -> EventRecord:
+    def memory(case: str, points: tuple[GrowthSample, ...], **extras: int) -> EventRecord:
         return event("uvicorn", "memory", case, timeline=(), points=points, extras=extras)
 
-    files = tuple(Point(part, 40 + 2 * part) for part in range(21))
+    files = tuple(GrowthSample(part, 40 + 2 * part) for part in range(21))
     records = [memory("requests", GROWN, requests=1_000_000, parts_s=130), memory("20 reloads", files, reloads=20)]
     page = opened(built(write_events(tmp_path / "growth", records)))
     page.get_by_role("button", name="grows 98 KB per 1,000 requests").click()
@@ -158,7 +189,7 @@ def test_what_never_came_back_and_what_cannot_be_done_open_too(made: Path, opene
     panel = page.locator("#event")
     expect(panel).to_contain_text("it did not answer again")
     expect(panel).to_contain_text("loses more than gunicorn")
-    page.get_by_role("button", name="cannot").first.click()
+    page.get_by_role("button", name="not supported").first.click()
     expect(panel).to_contain_text("Not counted: Waitress has no reload")
     assert "there is no timeline of this round" in panel.inner_text()
     assert page.locator('[aria-expanded="true"]').count() == 1
@@ -166,7 +197,7 @@ def test_what_never_came_back_and_what_cannot_be_done_open_too(made: Path, opene
 
 def test_without_scripts_the_table_is_whole(made: Path, opened: Opened) -> None:
     page = opened(made, java_script_enabled=False)
-    assert "never came back" in page.locator("table.events").inner_text()
+    assert "gone" in page.locator("table.heat").inner_text()
     assert page.locator("table.events button").count() == 0
 
 

@@ -13,23 +13,23 @@ from turns_runs import service_of
 
 from bench.analysis.tables.ranking import Figure, Metric
 from bench.render.page.rankings import rankings_of
-from bench.words.conclusions import ToldRanking
+from bench.words.conclusions import RankingText
 
 pytest_plugins = ["page_fixtures"]
 
 
-def with_latency(told: ToldRanking) -> ToldRanking:
+def with_latency(text: RankingText) -> RankingText:
     """The table with latency figures, taken from another ranking for the services that both have.
 
     The others have a figure too, so that rows are as full as possible.
     """
     (found,) = rated_ranking().latencies
-    usual = dict.fromkeys((row.service for row in told.ranking.rows), Figure(0.0123, 0.0110, 0.0140))
+    usual = dict.fromkeys((row.service for row in text.ranking.rows), Figure(0.0123, 0.0110, 0.0140))
     percentiles = (
         replace(one, figures=usual | {name: own for name, own in one.figures.items() if name in usual})
         for one in found.percentiles
     )
-    return replace(told, ranking=replace(told.ranking, latencies=(replace(found, percentiles=tuple(percentiles)),)))
+    return replace(text, ranking=replace(text.ranking, latencies=(replace(found, percentiles=tuple(percentiles)),)))
 
 
 @pytest.fixture(scope="module")
@@ -44,11 +44,11 @@ def one_table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_rows_have_p99_and_who_is_lowest() -> None:
-    told = with_latency(two_tables()[0])
-    (found,) = rankings_of([told])
+    text = with_latency(two_tables()[0])
+    (found,) = rankings_of([text])
     rows = {row.name: row.tail for tier in found.tiers for row in tier.rows}
     assert rows["uvicorn-asgi"] == ("p99", "2.16 ms", "lowest")
-    assert rows["aiohttp"] == ("p99", "2.17 ms", "tied")
+    assert rows["aiohttp"] == ("p99", "2.17 ms", "lowest?")
     assert rows["gunicorn-sync-flask"] == ("p99", "10.2 ms", "")
     assert found.tail == "p99"
     assert found.latency[0].startswith("Latency (p50, p99): vegeta loads the services one at a time with 1,800")
@@ -64,10 +64,10 @@ def test_without_latency_there_is_no_column_of_it() -> None:
 
 
 def test_p50_where_nobody_has_p99() -> None:
-    told = with_latency(two_tables()[0])
-    (latency,) = told.ranking.latencies
+    text = with_latency(two_tables()[0])
+    (latency,) = text.ranking.latencies
     p50 = replace(latency, percentiles=tuple(one for one in latency.percentiles if one.metric is Metric.P50))
-    (found,) = rankings_of([replace(told, ranking=replace(told.ranking, latencies=(p50,)))])
+    (found,) = rankings_of([replace(text, ranking=replace(text.ranking, latencies=(p50,)))])
     assert found.tail == "p50" and found.tiers[0].rows[0].tail is not None
 
 

@@ -43,12 +43,12 @@ def test_rows_say_what_they_are_against_the_best() -> None:
 
 
 def test_a_row_without_a_called_difference_says_what_would_have_been_called() -> None:
-    beside = ("c against b: equal; detectable from 2.4 %.",)
-    told = changed(two_tables()[1], 1, {"smallest_visible": 0.021})
-    (found,) = rankings_of([replace(told, beside=beside)])
-    assert [row.seen for row in places(found)][:3] == ["", "detectable from 2.1 %", ""]
+    beside = ("c against b: equal; differences below 2.4 % would go unnoticed.",)
+    text = changed(two_tables()[1], 1, {"smallest_visible": 0.021})
+    (found,) = rankings_of([replace(text, beside=beside)])
+    assert [row.seen for row in places(found)][:3] == ["", "below 2.1 % unnoticed", ""]
     figures = found.figures
-    assert figures.rows[1][figures.columns.index("detectable from")] == "2.1 %" and figures.notes == beside
+    assert figures.rows[1][figures.columns.index("unnoticed below")] == "2.1 %" and figures.notes == beside
 
 
 def test_the_question_is_that_of_the_load() -> None:
@@ -80,10 +80,10 @@ def test_the_scale_is_logarithmic_beyond_three_and_marks_stay_on_it() -> None:
 
 @pytest.mark.parametrize("value", [0.0, None, float("nan"), -1.0, -2.0])
 def test_a_table_with_little_in_it_still_has_words(value: Any) -> None:
-    told = ranking({"a": 100.0}, "json", False, ())
+    text = ranking({"a": 100.0}, "json", False, ())
     bounds = None if value is None else (value, value)
     row = {"difference": value, "interval": bounds, "goodput": None}
-    (found,) = rankings_of([replace(changed(told, 0, row, level=Level.read("c1")), question="")])
+    (found,) = rankings_of([replace(changed(text, 0, row, level=Level.read("c1")), question="")])
     assert found.question == "Most requests/s of json, 1 service: wrk, 1 connection"
     assert places(found)[0].rate == ("–", "", "") and found.ticks
     (none,) = rankings_of([ranking({"a": None, "b": 1.0}, "json", False, ())])
@@ -208,16 +208,16 @@ def test_answers_need_no_script_and_the_skip_link_leads_to_them(two: Path, opene
 
 def test_sixty_services_fit_a_phone_and_hostile_names_stay_text(tmp_path: Path, opened: Opened) -> None:
     hit = "<img src=x onerror=window.hit=1><b>\u202e</span></li>{{ 7*7 }}"
-    (told,) = many_services()
-    first, last = (told.ranking.rows[number].service for number in (0, -1))
-    told = replace(
-        changed(told, scenario=hit),
+    (text,) = many_services()
+    first, last = (text.ranking.rows[number].service for number in (0, -1))
+    text = replace(
+        changed(text, scenario=hit),
         question=hit,
-        sentences=(hit, *told.sentences[1:]),
-        labels={**told.labels, first: hit},
-        notes={**told.notes, first: hit, last: hit},
+        sentences=(hit, *text.sentences[1:]),
+        labels={**text.labels, first: hit},
+        notes={**text.notes, first: hit, last: hit},
     )
-    made = opened(page(tmp_path, [told]), width=400)
+    made = opened(page(tmp_path, [text]), width=400)
     later = made.locator("details.later")
     assert later.locator(".place:visible").count() == 0
     later.locator("summary").focus()

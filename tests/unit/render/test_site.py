@@ -11,8 +11,9 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from page_browser import Opened
 
-from bench.render.site import Answer, PublishedRun, front_page, machine_words, topics
+from bench.render.site import Answer, PublishedRun, front_page, topics
 from bench.run.facts import RunFacts
+from bench.words.setup import machine_words
 
 pytest_plugins = ["page_fixtures"]
 

@@ -15,7 +15,7 @@ from golden import same_as
 from make_run import entry, write_measured
 from places import GOLDEN, ROOT
 from ranking_run import ERRORS, two_tables
-from rated_tables import late_told, rated_told
+from rated_tables import late_text, rated_text
 from turns_runs import own_app_run
 
 from bench.analysis.cells.latency import merged_latencies
@@ -26,11 +26,11 @@ from bench.render.in_turns import ranking_table
 from bench.render.report import Report
 from bench.render.terminal import NARROWEST, terminal
 from bench.run.published import unpacked
-from bench.words.conclusions import ToldRanking
+from bench.words.conclusions import RankingText
 from bench.words.own_app import own_app_choices
 
 PUBLISHED = ROOT / "results/published"
-Answer = tuple[Report, Sequence[ToldRanking]]
+Answer = tuple[Report, Sequence[RankingText]]
 
 
 @pytest.fixture(scope="module")
@@ -46,9 +46,9 @@ def answer(folder: Path) -> Answer:
 
 def answer_of(folder: Path) -> Answer:
     judged = judge_run(folder)
-    source, services, records, told = judged.source, judged.services, judged.records, judged.rankings
+    source, services, records, rankings = judged.source, judged.services, judged.records, judged.rankings
     latencies = merged_latencies(source.path, [record for record in records if record.mode == "solo"])
-    return Report(source, services, findings_of(records, source.facts, services), told, latencies), told
+    return Report(source, services, findings_of(records, source.facts, services), rankings, latencies), rankings
 
 
 def test_answer_of_two_knobs(tmp_path: Path) -> None:
@@ -60,12 +60,11 @@ def test_answer_of_the_quick_preset(answer: Answer) -> None:
 
 
 def test_what_to_run_can_be_pasted_from_the_terminal() -> None:
-    facts, told, services = own_app_run(app="a_package.with_a_long_name.application:application")
-    chosen = own_app_choices(facts, [told], services)
-    report = cast(
-        Report, SimpleNamespace(events=None, own_app=(), own_app_choices=chosen, conclusions=(), knees=(), advice=())
-    )
-    text = terminal(report, [told])
+    facts, ranking, services = own_app_run(app="a_package.with_a_long_name.application:application")
+    chosen = own_app_choices(facts, [ranking], services)
+    empty = {"events": None, "own_app": (), "conclusions": (), "knees": (), "advice": (), "condition": "Here."}
+    report = cast(Report, SimpleNamespace(own_app_choices=chosen, **empty))
+    text = terminal(report, [ranking])
     same_as(GOLDEN / "terminal-own-app.txt", text)
     pasted = text.replace("\\\n", "")
     for choice in chosen[0].choices:
@@ -83,13 +82,13 @@ def test_no_line_is_wider_than_the_terminal(answer: Answer, width: int) -> None:
 
 def test_an_upper_bound_is_shown_as_one(answer: Answer) -> None:
     report, _ = answer
-    assert "≤3.50" in terminal(report, [late_told()])
-    assert "| ≤ 3.50 ms |" in ranking_table(late_told()).markdown()
+    assert "≤3.50" in terminal(report, [late_text()])
+    assert "| ≤ 3.50 ms |" in ranking_table(late_text()).markdown()
 
 
 def test_latency_beside_speed_cost_and_memory(answer: Answer) -> None:
     report, _ = answer
-    shown = terminal(report, [rated_told()])
+    shown = terminal(report, [rated_text()])
     same_as(GOLDEN / "terminal-latency.txt", shown)
     assert max(map(len, shown.splitlines())) <= 80
 
@@ -105,19 +104,19 @@ def test_colors_only_where_they_are_wanted(answer: Answer) -> None:
 
 
 def test_text_of_a_service_moves_no_cursor(answer: Answer) -> None:
-    report, told = answer
-    hostile = replace(told[0], sentences=("\x1b[2J gone", *told[0].sentences[1:]))
+    report, rankings = answer
+    hostile = replace(rankings[0], sentences=("\x1b[2J gone", *rankings[0].sentences[1:]))
     shown = terminal(report, [hostile])
     assert "\x1b" not in shown
     assert "⟨U+001B⟩[2J gone" in shown
 
 
 def test_nothing_is_called_equal_before_the_first_look(answer: Answer) -> None:
-    report, told = answer
-    rows = tuple(replace(row, tier=None) for row in told[1].ranking.rows)
-    early = replace(told[1], ranking=replace(told[1].ranking, look=None, rows=rows), sentences=("Not enough data.",))
+    report, (_, text, *_) = answer
+    rows = tuple(replace(row, tier=None) for row in text.ranking.rows)
+    early = replace(text, ranking=replace(text.ranking, look=None, rows=rows), sentences=("Not enough data.",))
     assert "equal (" not in terminal(report, [early])
-    assert "equal (" in terminal(report, [told[1]])
+    assert "equal (" in terminal(report, [text])
 
 
 def test_build_prints_it_unless_quiet(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

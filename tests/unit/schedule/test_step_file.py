@@ -77,7 +77,7 @@ def test_a_service_under_two_cases_at_once_has_two_containers(tmp_path: Path) ->
     ]
     host = host_part(tmp_path)
     assert (host.services, host.copies) == (("svc-a", "svc-a-copy-2"), {"svc-a-copy-2": "svc-a"})
-    assert {name: dict(doings.environment) for name, doings in host.events.items()} == {
+    assert {name: dict(script.environment) for name, script in host.events.items()} == {
         "svc-a": {},
         "svc-a-copy-2": {"BOOT_S": "2"},
     }

@@ -120,7 +120,9 @@ def test_a_run_in_turns_from_its_first_block_to_its_last(tmp_path: Path, capsys:
     finish_block(folder, first, RATES)
     status, said = ask(folder, capsys, 10)
     assert (status, step_id(folder)) == (0, "r02-b1")
-    assert said == ["[1/2] round 1, 3 services in turns: json wrk c16: 3 of 3 windows valid; 0 not valid, 0:10 left"]
+    (line,) = said
+    assert line.startswith("[1/2] round 1, 3 services in turns: json wrk c16: 3 of 3 windows valid; requests/s: ")
+    assert line.endswith("; 0 not valid, 0:10 left") and all(name in line for name in NAMES)
     finish_block(folder, second, {NAMES[0]: 3000}, ended=(NAMES[2],))
     status, said = ask(folder, capsys, 20)
     assert status == 3

@@ -96,7 +96,8 @@ def test_each_lane_has_a_step_file_and_what_all_have_made_is_recorded(tmp_path: 
         seen += said
         assert status == (0 if number == 1 else 3)
     assert len(seen) == 4
-    assert seen[-1].startswith("[4/4] round 2, 2 services in turns: json wrk c16: 2 of 2 windows valid; 0 not valid")
+    assert seen[-1].startswith("[4/4] round 2, 2 services in turns: json wrk c16: 2 of 2 windows valid; requests/s: ")
+    assert "; 0 not valid" in seen[-1]
     assert len([*folder.rglob("meta.json")]) == 8
     assert not [*folder.glob("**/step.*"), *folder.glob("**/finished.json"), *folder.glob("**/loop.json")]
 

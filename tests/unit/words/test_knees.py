@@ -60,14 +60,14 @@ def test_a_round_whose_window_does_not_count_is_one_in_which_it_did_not_hold() -
 
 def test_what_did_not_hold_again_is_above_none() -> None:
     assert said(rounds("aiohttp", 4000, "yyy"), rounds("uvicorn-asgi", 5000, "nny"))[1:] == [
-        "No difference shown between uvicorn-asgi and aiohttp: the highest rate did not hold in most later rounds."
+        "No winner between uvicorn-asgi and aiohttp: the highest rate did not hold in most later rounds."
     ]
 
 
 @pytest.mark.parametrize("rate", [4900, 4100])
 def test_rates_that_two_searches_of_one_server_may_have_are_not_apart(rate: float) -> None:
     assert said(rounds("aiohttp", rate, "yyy"), rounds("uvicorn-asgi", 5000, "yyy"))[1:] == [
-        "No difference shown between uvicorn-asgi and aiohttp: too close."
+        "No winner between uvicorn-asgi and aiohttp: too close."
     ]
 
 
@@ -75,7 +75,7 @@ def test_where_the_load_generator_is_the_limit_it_is_a_lower_bound() -> None:
     assert said(rounds("aiohttp", 4000, "yyy", client=True), rounds("uvicorn-asgi", 5000, "yyy")) == [
         "uvicorn-asgi sustains 5,000 requests/s (held in 3 of 3 later rounds); aiohttp sustains at least 4,000"
         " requests/s (held in 3 of 3 later rounds, the load generator is the limit).",
-        "No difference shown between uvicorn-asgi and aiohttp: the load generator ended a search.",
+        "No winner between uvicorn-asgi and aiohttp: the load generator ended a search.",
     ]
 
 

@@ -12,19 +12,19 @@ from event_runs import bad_day, cannot, event, releases, services_of
 from golden import Said, cases, same_as
 
 from bench.analysis.events import EventCell, event_table
-from bench.records.event import Ended, EventRecord, Fate, Point
+from bench.records.event import Ended, EventRecord, Fate, GrowthSample
 from bench.run.facts import RunFacts, run_facts_of
 from bench.stats.table_verdicts import NO_WINNER
 from bench.words.event_cells import cell_words
-from bench.words.events import MOST_SENTENCES, ToldEvents, tell_events
+from bench.words.events import MOST_SENTENCES, EventsText, describe_events
 
 GOLDEN = Path(__file__).with_name("golden")
 
 
-def told_of(records: list[EventRecord]) -> ToldEvents:
-    told = tell_events(records, run_facts_of({"services": services_of(records)}))
-    assert told
-    return told
+def events_text(records: list[EventRecord]) -> EventsText:
+    events = describe_events(records, run_facts_of({"services": services_of(records)}))
+    assert events
+    return events
 
 
 def of(name: str, case: str | None = None, **more: Any) -> EventRecord:
@@ -35,13 +35,13 @@ def of(name: str, case: str | None = None, **more: Any) -> EventRecord:
 def growth(bytes_each: float, requests: int, noise: float = 0.0, **more: float) -> EventRecord:
     """The record of memory that grows by `bytes_each` per request."""
     done = [requests * (part + 0.5) / 10 for part in range(10)]
-    points = tuple(Point(at, 4e7 + at * bytes_each + noise * (place % 2)) for place, at in enumerate(done))
+    points = tuple(GrowthSample(at, 4e7 + at * bytes_each + noise * (place % 2)) for place, at in enumerate(done))
     extras = {"requests": requests, "parts_s": 130.1, **more}
     return of("memory", "requests", extras=extras, points=points, timeline=(), sent=requests)
 
 
 def reloads(files: int) -> EventRecord:
-    points = tuple(Point(number, 40 + files * number) for number in range(21))
+    points = tuple(GrowthSample(number, 40 + files * number) for number in range(21))
     return of("memory", "20 reloads", extras={"reloads": 20}, points=points)
 
 
@@ -265,9 +265,9 @@ def sentences_of_events() -> Said:
     }
     found: dict[str, list[str]] = {}
     for case, records in tables.items():
-        told = told_of(records)
-        found[case] = [*told.sentences, *told.advice]
-        found[f"{case}: do they differ?"] = [f"{row.name}: {row.differ}" for row in told.rows]
+        events = events_text(records)
+        found[case] = [*events.sentences, *events.advice]
+        found[f"{case}: do they differ?"] = [f"{row.name}: {row.differ}" for row in events.rows]
     return found
 
 
@@ -429,8 +429,8 @@ def findings_of_events() -> Said:
     }
     found: dict[str, list[str]] = {}
     for case, records in tables.items():
-        told = told_of(records)
-        found[case] = [*told.sentences, *told.advice]
+        events = events_text(records)
+        found[case] = [*events.sentences, *events.advice]
     return found
 
 
@@ -444,13 +444,13 @@ def test_what_matters_comes_first_and_the_rest_is_folded() -> None:
         *(event("a", "slow", f"case {number}", extras={"smallest_k": 4}) for number in range(9)),
         event("a", "connections", "1000 idle", extras={"kb_per_connection": 12.4}),
     ]
-    told = told_of(records)
-    assert len(told.findings) == MOST_SENTENCES and (*told.findings, *told.more_findings) == told.sentences
+    events = events_text(records)
+    assert len(events.findings) == MOST_SENTENCES and (*events.findings, *events.more_findings) == events.sentences
     begins = ["Never came back", "A reload of a with keep-alive", "A killed worker", "A hung worker", "Memory grows"]
-    for words, begin in zip(told.findings, begins, strict=False):
+    for words, begin in zip(events.findings, begins, strict=False):
         assert words.startswith(begin)
-    second = next(place for place, words in enumerate(told.sentences) if "new connections" in words)
-    assert second < next(place for place, words in enumerate(told.sentences) if "1000 idle" in words)
+    second = next(place for place, words in enumerate(events.sentences) if "new connections" in words)
+    assert second < next(place for place, words in enumerate(events.sentences) if "1000 idle" in words)
 
 
 @pytest.mark.parametrize(
@@ -461,13 +461,13 @@ def test_words(said: Callable[[], Said]) -> None:
 
 
 def test_a_run_without_events_has_no_words_on_them() -> None:
-    assert tell_events([], RunFacts()) is None
+    assert describe_events([], RunFacts()) is None
 
 
 def test_the_documentation_is_said_once_for_all_services_that_have_it() -> None:
-    told = told_of(bad_day())
-    assert [(services, name) for services, name, _ in told.documented] == [("gunicorn", "reload")]
-    assert ("waitress", "reload", "Waitress has no reload (https://example.org/waitress)") in told.cannot
+    events = events_text(bad_day())
+    assert [(services, name) for services, name, _ in events.documented] == [("gunicorn", "reload")]
+    assert ("waitress", "reload", "Waitress has no reload (https://example.org/waitress)") in events.cannot
 
 
 def test_pairs_of_packages_are_compared_and_nothing_else() -> None:

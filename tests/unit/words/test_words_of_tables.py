@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from golden import Said, cases, same_as
 from known_rankings import place, ranking, rungs, sentences_of, without_rank
-from rated_tables import LATE, SPEEDS, TAILS_MS, late_told, noisy_ranking, p99_of, rated_ranking, rated_told
-from turns_runs import facts_of, measured, service_of, table, told_of, told_tables
+from rated_tables import LATE, SPEEDS, TAILS_MS, late_text, noisy_ranking, p99_of, rated_ranking, rated_text
+from turns_runs import facts_of, measured, ranking_text, ranking_texts, service_of, table
 
 from bench.analysis.findings import findings_of
-from bench.analysis.published import Along, Beside, Published, ReferenceGroup, Sign
+from bench.analysis.published import Along, Published, PublishedRatio, ReferenceGroup, Sign
 from bench.analysis.services import Coordinates
 from bench.analysis.tables.ranking import (
     ByLoadgen,
@@ -39,7 +39,7 @@ from bench.words.answers import against, ref_question, ref_sentences
 from bench.words.changes import change, change_of, change_words
 from bench.words.conclusions import (
     Conclusion,
-    ToldRanking,
+    RankingText,
     bias_words,
     by_question,
     cheapest_words,
@@ -167,7 +167,7 @@ def refs() -> Said:
     threads = {f"t-{ref}": place("tornado", settings=f"REF={ref} THREADS=2") for ref in ("main", "topic")}
     eight = {f"{ref}{n}": place(f"server{n}", settings=f"REF={ref}") for n in range(8) for ref in ("main", "topic")}
 
-    def told(found: Ranking, places: Mapping[str, Coordinates]) -> tuple[str, ...]:
+    def describe(found: Ranking, places: Mapping[str, Coordinates]) -> tuple[str, ...]:
         return ref_sentences(found, list(zip([*places][::2], [*places][1::2], strict=True)), places)
 
     found = ranking({"a-sync": 100, "a-gevent": 80}, GOODPUT)
@@ -176,17 +176,17 @@ def refs() -> Said:
     base = RefFacts(ref="main", head="1" * 40)
     head = replace(base, ref="topic")
     return {
-        "the head is faster": told(ranking({"a-gevent": 310, "a-sync": 100}, GOODPUT), pair),
-        "the head is slower": told(ranking({"a-sync": 100, "a-gevent": 80}, CPU), pair),
-        "they are not told apart": told(ranking({"a-sync": 100, "a-gevent": 100.1}, GOODPUT), pair),
-        "one stack": told(ranking({"a-main": 100, "a-topic": 80}, GOODPUT), one),
-        "several stacks": told(
+        "the head is faster": describe(ranking({"a-gevent": 310, "a-sync": 100}, GOODPUT), pair),
+        "the head is slower": describe(ranking({"a-sync": 100, "a-gevent": 80}, CPU), pair),
+        "they are not told apart": describe(ranking({"a-sync": 100, "a-gevent": 100.1}, GOODPUT), pair),
+        "one stack": describe(ranking({"a-main": 100, "a-topic": 80}, GOODPUT), one),
+        "several stacks": describe(
             ranking({"a-main": 100, "a-topic": 80, "t-main": 60, "t-topic": 50}, GOODPUT), one | threads
         ),
-        "more pairs than are told": told(ranking(dict.fromkeys(eight, 100.0), GOODPUT), eight),
-        "a side without a figure": told(lost, pair),
-        "sides that were never in one window": told(without_rank(found, "a-sync", Unranked.APART), pair),
-        "before the first look": told(replace(found, look=None, rounds=2), pair),
+        "more pairs than are told": describe(ranking(dict.fromkeys(eight, 100.0), GOODPUT), eight),
+        "a side without a figure": describe(lost, pair),
+        "sides that were never in one window": describe(without_rank(found, "a-sync", Unranked.APART), pair),
+        "before the first look": describe(replace(found, look=None, rounds=2), pair),
         "no pair in the table": ref_sentences(found, [("x", "y")], pair),
         "labels": [*labels_of([*pair], pair).values(), *labels_of([*one], one).values()],
         "question": ref_question([("a-sync", "a-gevent")], pair),
@@ -275,20 +275,20 @@ def ladders() -> Said:
 def published() -> Said:
     """Published ratios next to those of a table."""
     labels = {name: name for name in "abc"}
-    row = Beside("a", 0.75, 0.7, None, Sign.SAME)
+    row = PublishedRatio("a", 0.75, 0.7, None, Sign.SAME)
     other = replace(row, service="c", published=0.0512, here=None, sign=Sign.OPPOSITE)
 
-    def told(*rows: Beside) -> str:
+    def describe(*rows: PublishedRatio) -> str:
         return published_sentence(Published("b", "c16", rows), labels)
 
     group = ReferenceGroup(of="aiohttp 3.6", level=Level.read("c32"), figures=())
     there = (("Python 3.7", 1.0), ("Python 3.8", 1.2))
     versions = (("aiohttp==3.13.5", 1.0), ("aiohttp==3.14.5", None))
     return {
-        "one service": told(row),
-        "each sign": [told(replace(row, sign=sign)) for sign in Sign],
-        "several of the same sign": told(row, replace(row, service="c")),
-        "several signs": told(row, other),
+        "one service": describe(row),
+        "each sign": [describe(replace(row, sign=sign)) for sign in Sign],
+        "several of the same sign": describe(row, replace(row, service="c")),
+        "several signs": describe(row, other),
         "along Pythons": along_sentence(Along("python", group, there, (("3.9", 1.0), ("3.11", 1.3)), versions[0][0])),
         "along packages": along_sentence(Along("package", group, there, versions, "3.9")),
     }
@@ -375,33 +375,35 @@ def aside() -> Said:
     """Servers whose figures have a known cause lead no sentence of their table."""
     speeds = {"bjoern-wsgi": 9000, "uvicorn-asgi": 3000, "cherrypy": 1000, "tornado": 475, "aiohttp": 60}
 
-    def told(*stacks: str, **caveats: Mapping[str, Any]) -> list[str]:
+    def describe(*stacks: str, **caveats: Mapping[str, Any]) -> list[str]:
         names = {service_of(stack): stack for stack in stacks or speeds}
         services = {name: caveats.get(stack, {}) for name, stack in names.items()}
         facts = facts_of(table([*names], 12, waits=True), services=services)
-        (found,) = told_tables(facts, measured({stack: speeds[stack] for stack in names.values()}, 8))
+        (found,) = ranking_texts(facts, measured({stack: speeds[stack] for stack in names.values()}, 8))
         return [*found.sentences, *(f"{name}: {note}" for name, note in found.notes.items() if note)]
 
     development, stall = {"development": "its docs"}, {"notes": {"stall": "it writes twice (its code)"}}
     return {
-        "nothing is known": told(),
-        "development servers": told(tornado=development, aiohttp=development),
-        "a development server, and one that stalls": told(tornado=stall, aiohttp=development),
-        "one that is both": told(tornado=development | stall),
-        "too few others": told("bjoern-wsgi", "tornado", tornado=stall),
+        "nothing is known": describe(),
+        "development servers": describe(tornado=development, aiohttp=development),
+        "a development server, and one that stalls": describe(tornado=stall, aiohttp=development),
+        "one that is both": describe(tornado=development | stall),
+        "too few others": describe("bjoern-wsgi", "tornado", tornado=stall),
     }
 
 
 def undecided() -> Said:
     """Pairs without a detected difference, except those with the best, which are in the rows."""
-    told = told_of({"uvicorn-asgi": 5400, "aiohttp": 5390, "tornado": 5380, "bjoern-wsgi": 5370, "cherrypy": 1000}, 8)
-    found = told.ranking
+    text = ranking_text(
+        {"uvicorn-asgi": 5400, "aiohttp": 5390, "tornado": 5380, "bjoern-wsgi": 5370, "cherrypy": 1000}, 8
+    )
+    found = text.ranking
     contrasts = tuple(replace(one, smallest_visible=0.02 + 0.001 * n) for n, one in enumerate(found.contrasts))
     many = replace(found, contrasts=contrasts * 4)
     return {
-        "a few": told.beside,
-        "many": [*beside_words(many, told.name)],
-        "before the first look": [*beside_words(replace(many, look=None), told.name)],
+        "a few": text.beside,
+        "many": [*beside_words(many, text.name)],
+        "before the first look": [*beside_words(replace(many, look=None), text.name)],
     }
 
 
@@ -410,7 +412,7 @@ def latency() -> Said:
     labels = {service_of(stack): stack for stack in SPEEDS}
     left = {service_of("tornado"): "left out: 49 requests/s would drag it down"}
 
-    def told(*how: Any, **named: Any) -> list[str]:
+    def describe(*how: Any, **named: Any) -> list[str]:
         return lines_of(rated_ranking(*how, **named))
 
     def lines_of(ranking: Ranking) -> list[str]:
@@ -419,29 +421,31 @@ def latency() -> Said:
 
     alike = dict.fromkeys(SPEEDS, (1.0, 3.0))
     return {
-        "two are lowest": told(),
-        "one is lowest": told(TAILS_MS | {"aiohttp": (0.9, 4.5)}),
+        "two are lowest": describe(),
+        "one is lowest": describe(TAILS_MS | {"aiohttp": (0.9, 4.5)}),
         "one is too noisy to tell": lines_of(noisy_ranking()),
-        "all are tied": told(alike),
-        "two services": told({stack: TAILS_MS[stack] for stack in ("aiohttp", "gunicorn-sync-flask")}),
-        "one service": told({"aiohttp": TAILS_MS["aiohttp"]}),
-        "p99.9 too": told(requests=10_001),
-        "too few requests for p99": told(requests=800),
-        "too few rounds": told(rounds=[2, 3]),
-        "the load tool is the limit": told(rates={"capped": ("share50",)}),
-        "a service is left out": told(rates={"left_out": left}),
-        "one was loaded too late": late_told().sentences,
-        "all were loaded too late": told(causes=LATE, behind_ms=0.2),
-        "p99 was too late, p50 was not": told(moved=(1.0, 1.5), behind_ms=0.2),
-        "no rate": told(rates={"rates": {}, "reason": "what vegeta can send is not known"}),
+        "all are tied": describe(alike),
+        "two services": describe({stack: TAILS_MS[stack] for stack in ("aiohttp", "gunicorn-sync-flask")}),
+        "one service": describe({"aiohttp": TAILS_MS["aiohttp"]}),
+        "p99.9 too": describe(requests=10_001),
+        "too few requests for p99": describe(requests=800),
+        "too few rounds": describe(rounds=[2, 3]),
+        "the load tool is the limit": describe(rates={"capped": ("share50",)}),
+        "a service is left out": describe(rates={"left_out": left}),
+        "one was loaded too late": late_text().sentences,
+        "all were loaded too late": describe(causes=LATE, behind_ms=0.2),
+        "p99 was too late, p50 was not": describe(moved=(1.0, 1.5), behind_ms=0.2),
+        "no rate": describe(rates={"rates": {}, "reason": "what vegeta can send is not known"}),
         "standing": [standing(p99_of(rated_ranking()), name) or "neither" for name in (*labels, "unknown")],
-        "the slowest has no name": told(rates={"slowest": None}, services={"gunicorn-sync-flask": 1.0, "aiohttp": 2.0}),
+        "the slowest has no name": describe(
+            rates={"slowest": None}, services={"gunicorn-sync-flask": 1.0, "aiohttp": 2.0}
+        ),
         "changes": [
             change(metric, 1 / ratio - 1, (1 / (1.1 * ratio) - 1, 1 / (0.9 * ratio) - 1)).verb()
             for metric in (Metric.P50, Metric.P99)
             for ratio in (0.6, 1.4, 4.7)
         ],
-        "which the table's sentences have": rated_told().sentences,
+        "which the table's sentences have": rated_text().sentences,
     }
 
 
@@ -494,12 +498,12 @@ def conclusions_of_a_run() -> Said:
     """The sentences at the top of a report."""
     speeds = {"gunicorn-gevent-flask": 1900, "gunicorn-sync-flask": 1000, "aiohttp": 5000}
     records: list[Record] = measured(speeds, 8)
-    rankings = told_tables(facts_of(table(map(service_of, speeds))), records)
+    rankings = ranking_texts(facts_of(table(map(service_of, speeds))), records)
     alone = [replace(one, mode="solo", id=f"solo-{one.id}") for one in records]
     stacks = [{"service": f"s{n}", "framework": f"f{n // 2}", "python": f"3.{n % 2}"} for n in range(40)]
     many = [replace(alone[0], id=f"solo-{n}", **names) for n, names in enumerate(stacks)]  # type: ignore[arg-type]
 
-    def told(tables: Sequence[ToldRanking], records: Sequence[Record]) -> list[str]:
+    def describe(tables: Sequence[RankingText], records: Sequence[Record]) -> list[str]:
         findings = findings_of(records, RunFacts())
         return [
             " | ".join(["decided" if one.decided else "open", one.question, one.where, one.sentence, *one.more])
@@ -507,12 +511,12 @@ def conclusions_of_a_run() -> Said:
         ]
 
     return {
-        "tables": told(rankings, [*alone, *records]),
-        "a table without a record": told(told_tables(facts_of(table(["a", "b"])), []), []),
-        "measured alone": told([], alone),
-        "one service alone": told([], alone[:1]),
-        "more questions than are listed": told([], many),
-        "no record": told([], []),
+        "tables": describe(rankings, [*alone, *records]),
+        "a table without a record": describe(ranking_texts(facts_of(table(["a", "b"])), []), []),
+        "measured alone": describe([], alone),
+        "one service alone": describe([], alone[:1]),
+        "more questions than are listed": describe([], many),
+        "no record": describe([], []),
     }
 
 
@@ -571,11 +575,11 @@ def test_signs_and_digits_of_a_change(difference: float, signed: str) -> None:
 
 
 def test_undecided_pairs_are_those_that_no_row_has() -> None:
-    told = told_of({"uvicorn-asgi": 5400, "aiohttp": 5390, "tornado": 5380, "cherrypy": 1000}, 8)
-    best = told.ranking.rows[0].service
-    open_ones = [one for one in told.ranking.contrasts if one.smallest_visible is not None]
-    assert len(told.beside) == sum(best not in (one.a, one.b) for one in open_ones) < MOST_UNDECIDED
-    in_rows = {row.service for row in told.ranking.rows if row.smallest_visible is not None}
+    text = ranking_text({"uvicorn-asgi": 5400, "aiohttp": 5390, "tornado": 5380, "cherrypy": 1000}, 8)
+    best = text.ranking.rows[0].service
+    open_ones = [one for one in text.ranking.contrasts if one.smallest_visible is not None]
+    assert len(text.beside) == sum(best not in (one.a, one.b) for one in open_ones) < MOST_UNDECIDED
+    in_rows = {row.service for row in text.ranking.rows if row.smallest_visible is not None}
     assert in_rows == {name for one in open_ones for name in (one.a, one.b)} - {best}
 
 

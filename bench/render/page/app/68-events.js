@@ -1,4 +1,4 @@
-/* Opens a cell of the table of events: what happened to its requests in each round, and its timeline. */
+/* Opens a cell of the heat map of events: what happened to its requests in each round, and its timeline. */
 
 const EVENT_HEIGHT = 150;
 /** An action that takes longer is a band in the timeline, such as the replacement of a container. */
@@ -6,19 +6,54 @@ const LASTS_S = 0.3;
 
 function events() {
   const panel = document.getElementById("event");
-  for (const cell of document.querySelectorAll("table.events td[data-part]")) {
-    const button = make("button", { type: "button", "aria-expanded": "false", "aria-controls": "event" });
+  const buttons = [...document.querySelectorAll("table.heat td[data-part]")].map((cell) => {
+    const button = make("button", {
+      type: "button",
+      "aria-expanded": "false",
+      "aria-controls": "event",
+      "aria-label": cell.dataset.words,
+      title: cell.dataset.words,
+      tabindex: "-1",
+    });
     button.append(...cell.childNodes);
     cell.append(button);
     button.addEventListener("click", () => openEvent(panel, button, Number(cell.dataset.part)));
-  }
+    return button;
+  });
+  if (!buttons.length) return;
+  // One stop of the tab key; arrows lead from cell to cell.
+  buttons[0].tabIndex = 0;
+  document.querySelector("table.heat").addEventListener("keydown", (event) => moveFocus(event, buttons));
+  const linked = Number(new URLSearchParams(location.hash.slice(1)).get("event") ?? -1);
+  const wanted = buttons.find((button) => Number(button.parentNode.dataset.part) === linked);
+  if (wanted) openEvent(panel, wanted, linked);
+}
+
+const STEPS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
+
+function moveFocus(event, buttons) {
+  const step = STEPS[event.key];
+  if (!step || event.target.tagName !== "BUTTON") return;
+  event.preventDefault();
+  const rows = [...document.querySelectorAll("table.heat tr")].filter((row) => row.querySelector("button"));
+  const cell = event.target.parentNode;
+  const row = rows[rows.indexOf(cell.parentNode) + step[0]];
+  const next = row?.cells[cell.cellIndex + step[1]]?.querySelector("button");
+  if (next) focusOn(next, buttons);
+}
+
+function focusOn(button, buttons) {
+  for (const other of buttons) other.tabIndex = -1;
+  button.tabIndex = 0;
+  button.focus();
 }
 
 async function openEvent(panel, button, part) {
   const open = button.getAttribute("aria-expanded") === "true";
-  for (const one of document.querySelectorAll('table.events [aria-expanded="true"]'))
+  for (const one of document.querySelectorAll('table.heat [aria-expanded="true"]'))
     one.setAttribute("aria-expanded", "false");
   panel.hidden = open;
+  history.replaceState(null, "", open ? location.pathname + location.search : `#event=${part}`);
   if (open) return;
   button.setAttribute("aria-expanded", "true");
   const found = visible(await inflate(document.getElementsByClassName("event-part")[part].textContent));

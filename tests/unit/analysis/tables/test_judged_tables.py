@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from make_run import write_run
-from turns_runs import facts_of, measured, ranking_of, record, service_of, table, told_of, told_tables
+from turns_runs import facts_of, measured, ranking_of, ranking_text, ranking_texts, record, service_of, table
 
 from bench.analysis.tables.judge import as_lower_bound, judge_tables, settled_tables, without_credit
 from bench.analysis.tables.observations import connections_kept
@@ -62,9 +62,9 @@ def test_requests_that_slow_down_all_services_from_round_to_round_are_in_one_sen
     filling = [replace(one, goodput=one.goodput * (1 - 0.04 * (one.round - 1))) for one in steady if one.goodput]
     names = [service_of(stack) for stack in FIVE]
     for records, drift, sentences in ((steady, None, 0), (filling, pytest.approx(-0.28, abs=0.04), 1)):
-        (told,) = told_tables(facts_of(table(names, 12, waits=True)), records)
-        assert told.ranking.drift == drift
-        assert sum("8 rounds, requests/s of all services fell by 2" in words for words in told.sentences) == sentences
+        (text,) = ranking_texts(facts_of(table(names, 12, waits=True)), records)
+        assert text.ranking.drift == drift
+        assert sum("8 rounds, requests/s of all services fell by 2" in words for words in text.sentences) == sentences
 
 
 def test_five_services_have_their_order_their_tiers_and_their_differences() -> None:
@@ -112,8 +112,8 @@ def test_noise_alone_is_no_difference_and_hides_no_figure() -> None:
 
 
 def test_a_service_whose_windows_are_refused_has_its_cause_and_no_rank() -> None:
-    told = told_of(FIVE, 8, changes={"tornado": {"causes": ERRORS}})
-    found = told.ranking
+    text = ranking_text(FIVE, 8, changes={"tornado": {"causes": ERRORS}})
+    found = text.ranking
     assert [row.rank for row in found.rows] == [1, 2, 3, 4, None]
     last = found.rows[-1]
     assert (last.tier, last.difference, last.goodput, last.cpu_us) == (None, None, None, None)
@@ -122,7 +122,7 @@ def test_a_service_whose_windows_are_refused_has_its_cause_and_no_rank() -> None
     assert len(found.contrasts) == 6
     # The failed service does not prevent the others from being settled.
     assert found.settled
-    assert "Not ranked: tornado (errors)." in told.sentences[0]
+    assert "Not ranked: tornado (errors)." in text.sentences[0]
 
 
 def test_some_refused_windows_are_left_out_and_counted() -> None:
@@ -156,13 +156,13 @@ def test_noise_of_the_host_is_no_cause_and_the_load_generators_limit_makes_reque
 
 @pytest.mark.parametrize("changes", [{"waits": True}, {"changes": {"tornado": {"cpu_s": None}}}])
 def test_goodput_judges_where_servers_wait_or_the_cpu_of_one_is_unknown(changes: dict[str, Any]) -> None:
-    told = told_of(FIVE, 8, **changes)
-    found = told.ranking
+    text = ranking_text(FIVE, 8, **changes)
+    found = text.ranking
     assert (str(found.metric), found.rows[-1].service) == ("goodput", service_of("gunicorn-sync-flask"))
     assert all(row.rank and row.goodput for row in found.rows)
     # On a route that waits, goodput is the metric anyway and needs no explanation.
     why = ["CPU per request is unknown (not in this test), so requests/s are compared."]
-    assert [words for words in told.sentences if "unknown" in words] == ([] if "waits" in changes else why)
+    assert [words for words in text.sentences if "unknown" in words] == ([] if "waits" in changes else why)
 
 
 @pytest.mark.parametrize(("level", "successes"), [("c8", 29), ("c64", 127)])
@@ -182,19 +182,19 @@ def test_a_thin_window_is_left_out(level: str, successes: int) -> None:
 
 def test_before_the_first_look_there_are_figures_and_no_verdict() -> None:
     for rounds in (1, 2, 3):
-        told = told_of(FIVE, rounds)
-        found = told.ranking
+        text = ranking_text(FIVE, rounds)
+        found = text.ranking
         assert (found.look, found.settled, found.rounds) == (None, False, rounds)
         assert set(verdicts_of(found).values()) == {"no winner"}
         assert all(row.goodput and row.cpu_us and row.rank and row.tier is None for row in found.rows)
         assert all(row.interval is None for row in found.rows)
         words = "round" if rounds == 1 else "rounds"
         wanted = f"Not enough data for a ranking: {rounds} {words}; the first verdicts come after 4."
-        assert told.sentences == (wanted,)
+        assert text.sentences == (wanted,)
     one = ranking_of(FIVE, 1).rows[0]
     # Two windows, but one round.
     assert one.goodput is not None and one.goodput.low == one.goodput.mean == one.goodput.high
-    assert json.dumps([*verdict_lines(told)], allow_nan=False)
+    assert json.dumps([*verdict_lines(text)], allow_nan=False)
 
 
 def test_looks_are_planned_and_bounded_by_the_most_rounds() -> None:
@@ -245,12 +245,12 @@ def test_services_that_never_share_a_window_are_compared_through_others() -> Non
 def test_a_service_without_a_shared_window_has_no_rank_and_still_its_figures() -> None:
     name = service_of("tornado")
     records = [replace(one, block=2) if one.service == name else one for one in measured(FIVE, 8)]
-    (told,) = told_tables(facts_of(table(map(service_of, FIVE))), records)
-    found, last = told.ranking, told.ranking.rows[-1]
+    (text,) = ranking_texts(facts_of(table(map(service_of, FIVE))), records)
+    found, last = text.ranking, text.ranking.rows[-1]
     assert (last.service, last.rank, last.remarks) == (name, None, (Unranked.APART,))
     assert last.goodput is not None
     assert not found.settled
-    assert json.dumps([*verdict_lines(told)], allow_nan=False)
+    assert json.dumps([*verdict_lines(text)], allow_nan=False)
 
 
 def test_what_was_never_measured_says_why() -> None:
@@ -258,7 +258,7 @@ def test_what_was_never_measured_says_why() -> None:
     facts = facts_of(table(names))
     (found,) = judge_tables(facts, measured(FIVE, 4), {names[-1]: "build failed: no wheel"})
     assert (found.rows[-1].remarks, found.rows[-1].rank) == ((NoFigure("build failed: no wheel"),), None)
-    (alone,) = told_tables(facts, measured({"aiohttp": 5000}, 4))
+    (alone,) = ranking_texts(facts, measured({"aiohttp": 5000}, 4))
     assert {*alone.notes.values()} == {"there is nothing to compare it with", "not measured"}
     assert alone.sentences[0].startswith("No service has a figure that can be ranked. Not ranked: ")
     (nothing,) = judge_tables(facts, [])
@@ -288,7 +288,7 @@ def test_windows_of_other_modes_tables_and_services_say_nothing() -> None:
 
 
 def test_the_lines_of_a_table_name_their_kind() -> None:
-    lines = [*verdict_lines(told_of(FIVE, 8))]
+    lines = [*verdict_lines(ranking_text(FIVE, 8))]
     assert [line["kind"] for line in lines] == ["service"] * 5 + ["contrast"] * 10
     assert {line["settled"] for line in lines} == {True}
     assert all(not isinstance(v, float) or math.isfinite(v) for line in lines for v in line.values())
@@ -310,9 +310,9 @@ def test_malformed_tables_of_run_json_are_left_out() -> None:
 def test_a_run_saves_the_answers_of_its_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = write_run(tmp_path / "a-run", [], tables_in_turns=[table(map(service_of, FIVE))])
     monkeypatch.setattr("bench.export.judged_run.reviewed", lambda *_: measured(FIVE, 8))
-    (told,) = judge_run(folder).rankings
+    (text,) = judge_run(folder).rankings
     lines = [json.loads(line) for line in (folder / "verdicts.jsonl").read_text().splitlines()]
-    assert lines == json.loads(json.dumps([*verdict_lines(told)])) and len(lines) == 15
+    assert lines == json.loads(json.dumps([*verdict_lines(text)])) and len(lines) == 15
 
 
 def test_the_differences_of_a_look_are_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -456,10 +456,10 @@ def test_where_connections_and_wait_are_the_limit_the_table_says_so() -> None:
     planned = table(map(service_of, services), scenario="delay-20", waits=True)
     facts = facts_of(planned, host={"cpu": "a CPU"})
     records = [replace(one, connections=16) for one in mixed(services, scenario="delay-20")]
-    (told,) = told_tables(facts, records)
-    found = told.ranking.ceiling
+    (text,) = ranking_texts(facts, records)
+    found = text.ranking.ceiling
     assert found == Ceiling(2, 800, 16, pytest.approx(706 / 800, abs=0.01), pytest.approx(0.13), 250)
-    assert told.sentences[1] == (
+    assert text.sentences[1] == (
         "The load is the limit: 16 connections allow 800 requests/s with this wait, and the first 2 served 88 % of that"
         " or more, at most 13 % busy. About 250 connections would keep the fastest busy and could separate them."
     )

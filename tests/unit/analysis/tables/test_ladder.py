@@ -9,7 +9,7 @@ from known_rankings import rungs, without_rank
 from bench.analysis.tables.ladder import ladders
 from bench.analysis.tables.ranking import NoFigure
 from bench.render.in_turns import ladder_tables
-from bench.words.conclusions import told_ranking
+from bench.words.conclusions import describe_ranking
 
 SPEEDS = {"27.0.1": 950.0, "9.0": 1000.0, "22.0.0": 1001.0, "23.0.0": 900.0}
 
@@ -37,7 +37,7 @@ def test_the_table_has_each_release_beside_the_one_before_that_has_a_figure() ->
     contrasts = tuple(one for one in found.contrasts if "22.0.0" not in (one.a, one.b))
     ranking = without_rank(found, "22.0.0", NoFigure("build: no"), goodput=None, cpu_us=None)
     ranking = replace(ranking, contrasts=contrasts)
-    ((table, picture),) = ladder_tables([told_ranking(ranking, places)])
+    ((table, picture),) = ladder_tables([describe_ranking(ranking, places)])
     assert table.title.endswith("gunicorn-sync-wsgi by release of gunicorn")
     assert [(row[0], *row[3:]) for row in table.rows] == [
         ("9.0", "–", "–", "–"),

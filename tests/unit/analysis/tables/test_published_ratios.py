@@ -12,7 +12,7 @@ from bench.analysis.published import Published, Sign, along_axes, published_besi
 from bench.analysis.tables.ranking import Ranking
 from bench.render.in_turns import published_table
 from bench.tools.levels import Level
-from bench.words.conclusions import told_ranking
+from bench.words.conclusions import describe_ranking
 
 GEVENT = "gunicorn-gevent-flask"
 STACKS = {service_of(stack): stack for stack in ("gunicorn-sync-flask", GEVENT, "aiohttp", "bjoern-wsgi")}
@@ -53,7 +53,7 @@ def test_a_stack_with_two_published_figures_has_its_higher_one() -> None:
     assert [round(row.published, 3) for row in found.rows] == [0.154, 0.489]
     by_service = {service_of(stack): stack for stack in stacks}
     assert {row.sign for row in found.rows} == {Sign.SAME}
-    (table,) = published_table([told_ranking(ranking, {})], reference_results()["wsgi-asgi"], by_service)
+    (table,) = published_table([describe_ranking(ranking, {})], reference_results()["wsgi-asgi"], by_service)
     assert len(table.rows) == 2 and "too many open files" in table.notes[0]
 
 
@@ -69,7 +69,7 @@ def test_nothing_is_beside_what_was_not_published() -> None:
     ranking = ranked({"aiohttp": 1000, "bjoern-wsgi": 690}, "simple-json")
     assert published_beside(ranking, reference_results()["sync-vs-gevent"], STACKS) is None
     assert published_beside(ranking, None, STACKS) is None
-    assert published_table([told_ranking(ranking, {})], reference_results()["sync-vs-gevent"], STACKS) == []
+    assert published_table([describe_ranking(ranking, {})], reference_results()["sync-vs-gevent"], STACKS) == []
     early = replace(ranked({"gunicorn-sync-flask": 1000, GEVENT: 690}, "simple-json"), look=None)
     assert published_beside(early, reference_results()["sync-vs-gevent"], STACKS) is None
 

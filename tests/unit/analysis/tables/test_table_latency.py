@@ -14,11 +14,11 @@ from rated_tables import (
     SPEEDS,
     TAILS_MS,
     distribution,
-    late_told,
+    late_text,
     rated,
     rated_ranking,
     rated_without,
-    told_of_rated,
+    text_of_rated,
     with_rounds,
 )
 from rated_tables import p99_of as p99
@@ -32,7 +32,7 @@ from bench.export.judged_run import verdict_lines
 from bench.records.record import Cause
 from bench.run.common_rates import CommonRates, path_of
 from bench.tools.levels import Level, LoadKey
-from bench.words.conclusions import tell
+from bench.words.conclusions import describe_rankings
 
 BEST, LIKE, SLOW = (service_of(stack) for stack in ("uvicorn-asgi", "aiohttp", "gunicorn-sync-flask"))
 
@@ -80,7 +80,7 @@ def test_five_rounds_have_figures_but_no_verdict() -> None:
 
 
 def missing_of(stack: str, **how: Any) -> str:
-    one = p99(told_of_rated(with_rounds(rated_without(stack), stack, TAILS_MS[stack], range(2, 8), **how)).ranking)
+    one = p99(text_of_rated(with_rounds(rated_without(stack), stack, TAILS_MS[stack], range(2, 8), **how)).ranking)
     assert service_of(stack) not in one.figures
     assert not any(service_of(stack) in (pair.a, pair.b) for pair in one.contrasts)
     return one.missing[service_of(stack)]
@@ -120,7 +120,7 @@ def test_a_stall_of_the_client_in_one_round_does_not_drop_the_round() -> None:
 
 
 def late_aiohttp(**how: Any) -> Ranking:
-    return late_told(**how).ranking
+    return late_text(**how).ranking
 
 
 def test_what_was_sent_too_late_has_an_upper_bound_and_no_verdict() -> None:
@@ -186,8 +186,8 @@ def test_loads_at_a_rate_are_no_windows_of_the_table() -> None:
 
 def test_lines_of_verdicts_name_rate_and_reason() -> None:
     facts, records, loaded = rated(rates={"left_out": {service_of("tornado"): "left out: slow"}})
-    (told,) = tell(judge_tables(facts, records, None, loaded), facts, records)
-    lines = [*verdict_lines(told)]
+    (text,) = describe_rankings(judge_tables(facts, records, None, loaded), facts, records)
+    lines = [*verdict_lines(text)]
     own = [one for one in lines if one["kind"] == "latency" and one["judge"] == "p99"]
     assert {one["service"]: one["missing"] for one in own} == {
         service_of(stack): "left out: slow" if stack == "tornado" else None for stack in SPEEDS

@@ -1,0 +1,120 @@
+"""The columns of a ranking: each is written once, for the report, the page and the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from bench.analysis.tables.ranking import Percentile, RankedRow, Ranking
+from bench.core.formats import NOTHING, number
+from bench.render.table import Column, written
+from bench.words.changes import change, column_name
+from bench.words.conclusions import RankingText
+from bench.words.latency import in_milliseconds, spread, standing
+from bench.words.picture import estimate_words, rate_words, seen_words
+
+
+@dataclass(frozen=True, slots=True)
+class RankingColumn:
+    """`of` gives what is shown of a row: a text, and if there are any its interval and a remark on it.
+
+    Columns with a `name` are on the page, with the interval if `apart`, and unless excluded in the report; those with a
+    `short` name are on the terminal, with the text `brief` if there is one.
+    """
+
+    name: str
+    of: Callable[[RankedRow], tuple[str, ...]]
+    unit: str = ""
+    short: str = ""
+    brief: Callable[[RankedRow], str] | None = None
+    left: bool = False
+    optional: bool = False
+    report: bool = True
+    apart: bool = True
+
+    def whole(self, row: RankedRow) -> str:
+        """`2.10 (1.80 to 2.60) ms, lowest?`."""
+        text, interval, remark, *_ = *self.of(row), "", ""
+        unit = f" {self.unit}" if self.unit and text != NOTHING else ""
+        return f"{text}{f' ({interval})' * bool(interval)}{unit}{f', {remark}' * bool(remark)}"
+
+    def text(self, row: RankedRow) -> str:
+        """`2.10`."""
+        return self.of(row)[0]
+
+    def in_report(self) -> Column[RankedRow]:
+        """All in one cell."""
+        return Column(self.name, self.whole, self.left, self.optional)
+
+    def on_page(self) -> Iterator[Column[RankedRow]]:
+        """The unit in the name, and the interval in a column of its own."""
+        yield Column(f"{self.name}, {self.unit}" if self.unit else self.name, self.text, self.left, self.optional)
+        if self.apart:
+            yield Column(f"{self.name}, interval", lambda row: (*self.of(row), "")[1] or NOTHING, optional=True)
+
+    def on_terminal(self) -> Column[RankedRow]:
+        """The text alone, in as few characters as possible."""
+        return Column(self.short, self.brief or (lambda row: self.text(row).replace("≤ ", "≤")), self.left)
+
+
+TIER = RankingColumn("tier", lambda row: (written(row.tier, str),), short="tier", left=True)
+REQUESTS = RankingColumn("requests/s", rate_words, short="req.\n/s")
+CPU = RankingColumn("CPU per request", lambda row: estimate_words(row.cpu_us), "µs", "µs CPU\n/req.")
+MEMORY = RankingColumn("memory under load", lambda row: (_megabytes(row),), "MB", "mem.\nMB")
+
+
+def ranking_columns(words: RankingText, name: Callable[[str], str]) -> Iterator[RankingColumn]:
+    """From left to right; `name` gives that of a service."""
+    ranking = words.ranking
+    yield TIER
+    yield RankingColumn("service", lambda row: (name(row.service),), short="service", left=True)
+    yield RankingColumn(
+        column_name(ranking.metric, "the best"),
+        lambda row: (_against_best(ranking, row),),
+        short=column_name(ranking.metric, "best, %").replace(" ", "\n", 1),
+        brief=lambda row: _against_best(ranking, row, verdict=True).replace(" %", ""),
+    )
+    yield RankingColumn("unnoticed below", lambda row: (seen_words(row) or NOTHING,), optional=True)
+    yield from (REQUESTS, CPU, MEMORY)
+    if words.waits:
+        yield RankingColumn("", lambda row: (_at_once(words, row),), short="at\nonce", report=False)
+    yield from latency_columns(ranking)
+    yield RankingColumn("windows", lambda row: (str(row.windows),), report=False)
+    yield RankingColumn("left out", lambda row: (str(row.left_out),), report=False)
+    yield RankingColumn("remarks", lambda row: (words.notes[row.service] or NOTHING,), left=True, optional=True)
+
+
+def latency_columns(ranking: Ranking) -> Iterator[RankingColumn]:
+    """Each percentile of latency that any of the services has, at each common rate; on the terminal at one."""
+    for latency in ranking.latencies:
+        at = f" at {latency.rate:,.0f}/s" if len(ranking.latencies) > 1 else ""
+        for percentile in latency.percentiles:
+            short = f"{percentile.metric}\nms" if latency is ranking.latency else ""
+            latency_of = partial(_percentile, percentile)
+            yield RankingColumn(f"{percentile.metric}{at}", latency_of, "ms", short, apart=percentile is ranking.tail)
+
+
+def _megabytes(row: RankedRow) -> str:
+    return written(row.memory_loaded_bytes, lambda size: number(size / 1e6))
+
+
+def _percentile(percentile: Percentile, row: RankedRow) -> tuple[str, str, str]:
+    service, figure = row.service, percentile.figures.get(row.service)
+    return in_milliseconds(percentile, service), spread(figure) if figure else "", standing(percentile, service)
+
+
+def _against_best(ranking: Ranking, row: RankedRow, *, verdict: bool = False) -> str:
+    """`-56 % (-65 to -45 %)`; with `verdict`, that instead of the estimate in the best's tier."""
+    if row.difference is None or row.rank == 1:
+        return NOTHING if row.difference is None else "best" if ranking.look is not None else "first"
+    difference = change(ranking.metric, row.difference, row.interval)
+    # Before the first look there are no verdicts, and no tiers.
+    gap = ranking.ahead(row.service, ranking.rows[0].service) if verdict and row.tier == 1 else None
+    return f"{gap.verdict} {difference.span()}".rstrip() if gap else difference.column()
+
+
+def _at_once(words: RankingText, row: RankedRow) -> str:
+    """How many requests can wait at once: a number, or all."""
+    found = words.waits.get(row.service)
+    return NOTHING if found is None else "all" if found.total is None else str(found.total)
