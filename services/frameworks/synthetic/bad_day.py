@@ -280,7 +280,8 @@ class Worker:
 
     def tell(self) -> None:
         counts = {name: getattr(self, name) for name in ("received", "answered", "resets", "idled")}
-        print(json.dumps(counts | {"pid": os.getpid()}), flush=True)
+        # In one piece: without a buffer, print writes the line feed apart, and workers share the pipe.
+        os.write(1, f"{json.dumps(counts | {'pid': os.getpid()})}\n".encode())
 
 
 def started(
