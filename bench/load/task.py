@@ -244,6 +244,8 @@ def read_step(folder: str) -> Step:
         planned = read_as(tuple[Measurement, ...], step.get("planned"), "planned")
     except ValueError as problem:
         raise Failed(WRONG_USAGE, f"{file}: {problem}; start a new run") from None
+    if without := next((measurement.id for measurement in planned if measurement.timeout_s is None), ""):
+        raise Failed(WRONG_USAGE, f"{file}: {without} of the plan has no timeout_s; start a new run")
     measurements = {measurement.id: measurement for measurement in planned}
     return Step(Path(folder), measurements, mapping(step.get("addresses")), step.get("knee_ceiling"))
 

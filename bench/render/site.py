@@ -28,7 +28,7 @@ from bench.words.setup import day_of, machine_words
 ANSWERS = "answers.json"
 """Beside a published run: its title and its answers."""
 STYLES = ("page/style.css", "site.css")
-EVENTS = "What is lost at a deploy, a crash or an overload?"
+WHAT_IS_LOST = "What is lost at a deploy, a crash or an overload?"
 MOST_FINDINGS = 5
 """Of a run of events; its page has all."""
 
@@ -156,7 +156,7 @@ def _of_events(events: EventsText, title: str) -> Iterator[Answer]:
     """The first findings of a run of events."""
     services = sum(name != NULL for name in events.table.services)
     for sentence in events.sentences[:MOST_FINDINGS]:
-        yield Answer(EVENTS, title, "", sentence, services, waits=False)
+        yield Answer(WHAT_IS_LOST, title, "", sentence, services, waits=False)
 
 
 def front_page(runs: Iterable[PublishedRun], pages: Mapping[str, Sequence[str]] = MappingProxyType({})) -> str:

@@ -17,19 +17,11 @@ from bench.core.groups import grouped
 from bench.matrix.model import Framework, Matrix, Server
 from bench.render.text import page_template
 from bench.run.facts import RunFacts
+from bench.words.event_settings import DEFAULTS
 from bench.words.names import framework_words
 from bench.words.setup import condition_words, day_of
 
 SERVERS, FRAMEWORKS = "servers", "frameworks"
-DEFAULTS = {
-    "graceful": "time for requests in flight when it stops",
-    "timeout": "time until a hung worker is replaced",
-    "keepalive": "time until an idle connection is closed",
-    "backlog": "length of the accept queue",
-    "silent": "time until a silent connection is closed",
-    "respawn": "whether a killed worker is replaced",
-}
-"""The defaults of a server that decide what a deploy, a crash or slow clients cost."""
 
 
 @dataclass(frozen=True, slots=True)

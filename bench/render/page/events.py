@@ -14,9 +14,9 @@ from bench.plan.events import EVENTS
 from bench.records.event import EventRecord, Fate
 from bench.render.page.windows import compressed
 from bench.render.text import rounded
-from bench.stats.event_counts import NOT_ENOUGH, TOO_SHORT
+from bench.stats.event_counts import GROWS, STEADY
 from bench.stats.table_verdicts import NO_WINNER
-from bench.words.event_cells import FATES, seconds_words
+from bench.words.event_cells import FATES, growth_of, seconds_words
 from bench.words.events import EventRowText, EventsText
 
 MOST_BYTES = 1_500_000
@@ -26,8 +26,8 @@ MOST_BYTES = 1_500_000
 SEVERE = (0.001, 0.01, 0.1)
 """Shares of lost requests from which a cell of the heat map is a shade darker."""
 GONE = len(SEVERE) + 1
-UNDECIDED = (NOT_ENOUGH, TOO_SHORT, "unknown")
-"""Begins of the words of a cell that say nothing on the service."""
+BAD = 2
+"""The severity of what is bad without a loss."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,20 +76,23 @@ def _heat_cell(events: EventsText, row: EventRowText, name: str, part: int) -> H
     cell, words = row.row.cells.get(name), row.cells[name]
     if cell is None:
         return HeatCell(NOTHING, None, words.head, None)
-    text, severity = _figure(cell, words.head, words.mark)
+    text, severity = _figure(cell, bad=words.mark == "bad")
     return HeatCell(text, severity, f"{events.labels[name]}, {row.name}: {words.line()}", part)
 
 
-def _figure(cell: EventCell, head: str, mark: str) -> tuple[str, int | None]:
-    """The share of requests that were lost, or the word or share that stands for an event that is not about losses."""
+def _figure(cell: EventCell, *, bad: bool) -> tuple[str, int | None]:
+    """The share of requests that were lost; of memory whether it grows, of balance the share of one worker."""
     if cell.kind is not Kind.COUNTED:
         return ("n/a" if cell.kind is Kind.CANNOT else "?"), None
     if cell.gone:
         return "gone", GONE
-    if head.startswith(UNDECIDED):
-        return "?", None
-    if not head.startswith("lost "):
-        return " ".join(head.split()[:2]) if head[0].isdigit() else head.split(maxsplit=1)[0], 2 if mark == "bad" else 0
+    event, other = cell.counted[0].event, BAD if bad else 0
+    if event == "memory":
+        word = growth_of(cell).word
+        return (word, other) if word in (GROWS, STEADY) else ("?", None)
+    if event == "balance":
+        shares = cell.figures("worst_share")
+        return (f"{100 * max(shares):.0f} %", other) if shares else ("?", None)
     if not cell.lost:
         return "0", 0
     share = cell.lost / cell.sent

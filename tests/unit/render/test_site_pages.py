@@ -66,7 +66,7 @@ def test_a_servers_page_says_how_it_starts_where_it_stands_and_what_events_did()
         MATRIX.servers["uvicorn"], "#!/bin/sh\nexec uvicorn", placings("all", FACTS, LINES), [happened()]
     )
     text = re.sub(r"<[^>]+>", " ", page)
-    for words in ("exec uvicorn", "1 of 2, tier 1", "killed", "lost 3 of 9", "Time until an idle connection is closed"):
+    for words in ("exec uvicorn", "1 of 2, tier 1", "killed", "lost 3 of 9", "Keep-alive timeout"):
         assert words in text
     assert "hypercorn" not in text and "../all/index.html" in page
 
