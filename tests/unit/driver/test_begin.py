@@ -123,11 +123,7 @@ def test_services_that_failed_are_tried_again_before_they_are_built(tmp_path: Pa
 
 APP = OwnApp("main:app", before="./load rows")
 COMPOSE = "compose --project-name bench-a-run --file {}/compose.yml "
-
-
-def called(calls: Path, *first: str) -> list[str]:
-    """The calls of docker that begin with one of these words."""
-    return [line for line in calls.read_text().splitlines() if line.split()[0] in first]
+LOST = "--before: what it changed in the app's folder cannot be kept: "
 
 
 def engine_with(root: Path, *targets: str, app: OwnApp | None = APP, **services: list[str]) -> PretendEngine:
@@ -261,14 +257,8 @@ def test_services_of_an_app_that_writes_are_new_before_each_step(
         ),
         ('[[ $* != *"import app" ]] || exit 1', "main:app does not import: ValueError: no luck (main.py, line 1)"),
         ('[[ $* != *"./load rows" ]] || exit 7', "--before: status 7: ValueError: no luck (main.py, line 1)"),
-        (
-            '[[ $* != *"/app/changes" ]] || { echo "find: no memory" >&2; exit 1; }',
-            "--before: what it changed in the app's folder cannot be kept: find: no memory",
-        ),
-        (
-            '[[ $1 != run ]] || { cat >/dev/null; echo "head: disk full" >&2; exit 1; }',
-            "--before: what it changed in the app's folder cannot be kept: head: disk full",
-        ),
+        ('[[ $* != *"/app/changes" ]] || { echo "find: no memory" >&2; exit 1; }', f"{LOST}find: no memory"),
+        ('[[ $1 != run ]] || { cat >/dev/null; echo "head: disk full" >&2; exit 1; }', f"{LOST}head: disk full"),
         (
             '[[ $* != *"import app" ]] || { echo "it waits"; sleep 9; }',
             "main:app does not import: not done after 0.2 s (IMPORT_TIMEOUT in the environment changes that); last log"
@@ -312,10 +302,7 @@ def test_answers_are_those_of_the_first_of_three_servers_that_gives_any(tmp_path
         ("", ""),
         # The last line of a log need not be about this response.
         ("[7] [INFO] Booting worker with pid: 7\n", ""),
-        (
-            "Traceback:\nKeyError: 'x' (main.py, line 3)\n",
-            r"; the last exception in its log: KeyError: 'x' \(main.*\)",
-        ),
+        ("Traceback:\nKeyError: 'x' (a.py, line 3)\n", r"; the last exception in its log: KeyError: 'x' \(a.*\)"),
     ):
         engine.said[log] = Done(0, said, "")
         with pytest.raises(Failure, match=rf"^GET / gives 500{words}$"):
