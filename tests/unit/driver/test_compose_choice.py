@@ -111,10 +111,8 @@ def test_a_file_that_has_nothing_but_the_app_or_profiles_says_how_to_name_servic
 
 
 def test_what_only_services_share_that_are_left_out_is_left_out(file: File) -> None:
-    file.more = {
-        "volumes": {"data": None, "media": {"external": True}},
-        "secrets": {"key": {"file": "/etc/shadow"}, "password": {"file": str(file.folder / "gone")}},
-    }
+    file.more = {"volumes": {"data": None, "media": {"external": True}}}
+    file.more["secrets"] = {"key": {"file": "/etc/shadow"}, "password": {"file": str(file.folder / "gone")}}
     data = {"volumes": [{"type": "volume", "source": "data"}, {"type": "volume"}], "secrets": [{"source": "password"}]}
     web = file.built("backend", volumes=[{"type": "volume", "source": "media"}], secrets=[{"source": "key"}])
     found = file.read(db={**DB, **data}, web=web)
@@ -134,11 +132,8 @@ def test_a_mounted_folder_that_is_not_there_is_an_empty_volume(file: File, capsy
 
 
 def test_all_that_is_wrong_is_said_at_once(file: File) -> None:
-    proxy = {
-        "image": "traefik",
-        "privileged": True,
-        "volumes": [file.mounting("/run/docker.sock"), file.mounting("../x")],
-    }
+    mounts = [file.mounting("/run/docker.sock"), file.mounting("../x")]
+    proxy = {"image": "traefik", "privileged": True, "volumes": mounts}
     with pytest.raises(UserError) as refused:
         own_services(file.read(proxy=proxy, db={**DB, "pid": "host"}))
     assert str(refused.value) == (
@@ -151,11 +146,8 @@ def test_all_that_is_wrong_is_said_at_once(file: File) -> None:
 
 def test_files_outside_of_the_folder_are_refused_before_resolving(file: File, monkeypatch: pytest.MonkeyPatch) -> None:
     (file.folder / ".env").symlink_to("/etc/passwd")
-    asked: list[str] = []
-    config = file.config
-    monkeypatch.setattr(
-        compose_file, "_config", lambda *words: asked.append("--no-interpolate" in words) or config(*words)
-    )
+    asked: list[bool] = []
+    monkeypatch.setattr(compose_file, "_config", lambda *to: asked.append("--no-interpolate" in to) or file.config(*to))
     with pytest.raises(Failure) as refused:
         file.read(web={"env_file": ["../a", {"path": "$B/x"}]}, db={"env_file": "/c"})
     assert refused.value.words == (
