@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from captured import Capture
+from captured import Capture, refused
 from make_run import entry, output_of, write_measurement, write_run
 
 from bench.cli.compare import compare_verb
@@ -98,8 +98,7 @@ def test_a_run_and_itself_are_refused(tmp_path: Path) -> None:
     one, other = make(tmp_path / "one"), make(tmp_path / "other")
     (tmp_path / "link").symlink_to("one")
     for argv in ([one, one], [one, other, f"{one}/"], [one, str(tmp_path / "link")]):
-        with pytest.raises(UserError, match="given twice"):
-            compare_verb(argv)
+        assert "given twice" in str(refused(UserError, compare_verb, argv))
 
 
 def test_a_run_that_was_never_begun_has_the_cause_everywhere(tmp_path: Path, capsys: Capture) -> None:

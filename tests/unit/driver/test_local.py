@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Timer
 
 import pytest
-from captured import Capture
+from captured import Capture, refused
 from docker_calls import Docker, step_with
 from places import ROOT
 
@@ -161,8 +161,7 @@ def test_engine_without_cpusets(engine: LocalDocker, docker: Docker, monkeypatch
     engine.pin(["there"])
     assert docker.calls == []
     docker.says("update", "no such CPU", status=1)
-    with pytest.raises(DockerError, match="no such CPU"):
-        engine.pin(["a"])
+    assert "no such CPU" in str(refused(DockerError, engine.pin, ["a"]))
 
 
 def test_restarting_engine_is_awaited(engine: LocalDocker, docker: Docker, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -464,13 +463,11 @@ def test_signal_is_sent_from_inside_the_container_or_fails(engine: LocalDocker, 
     docker.says("; kill", "1764000000%N")
     assert engine.signal("a", "HUP", 7) is None
     docker.says("; kill", "sh: kill: (7) - No such process", 1)
-    with pytest.raises(DockerError, match="No such process"):
-        engine.signal("a", "HUP", 7)
+    assert "No such process" in str(refused(DockerError, engine.signal, "a", "HUP", 7))
     docker.says("; kill", "1764000000123456789", 137)
     assert engine.signal("a", "TERM", 1) == 1764000000123456789
     docker.says("; kill", "", 137)
-    with pytest.raises(DockerError, match="SIGTERM was not sent"):
-        engine.signal("a", "TERM", 1)
+    assert "SIGTERM was not sent" in str(refused(DockerError, engine.signal, "a", "TERM", 1))
 
 
 def test_no_events_where_processes_cannot_be_seen(engine: LocalDocker, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -518,8 +515,7 @@ def test_a_second_container_that_does_not_start_says_why(engine: LocalDocker, do
 def test_a_subnet_that_is_too_small_for_second_containers_is_said(engine: LocalDocker, docker: Docker) -> None:
     docker.runs("p-a-2", pid=8)
     engine.run.settings["BENCH_SUBNET"] = "198.18.0.0/30"  # type: ignore[index]
-    with pytest.raises(DockerError, match=r"198\.18\.0\.0/30 has too few addresses"):
-        engine.double("a")
+    assert "198.18.0.0/30 has too few addresses" in str(refused(DockerError, engine.double, "a"))
 
 
 def test_container_is_stopped_and_started_with_a_new_pid(engine: LocalDocker, docker: Docker) -> None:
@@ -529,8 +525,7 @@ def test_container_is_stopped_and_started_with_a_new_pid(engine: LocalDocker, do
     assert engine.pid_of("a") == 0
     engine.start_container("a", 1)
     assert (engine.pid_of("a"), engine.container_facts("a", 1)) == (1, Container("198.18.0.9:8080", 1))
-    with pytest.raises(DockerError, match="container 2 of a is gone"):
-        engine.container_facts("a", 2)
+    assert "container 2 of a is gone" in str(refused(DockerError, engine.container_facts, "a", 2))
 
 
 def test_every_process_of_a_container_gets_one_sigterm(engine: LocalDocker, docker: Docker) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from captured import Capture
+from captured import Capture, refused
 from loop_engine import LoopEngine, loop, outcomes
 from loop_runs import make_loop, solo
 
@@ -100,8 +100,7 @@ def test_a_planner_that_was_killed_with_the_load_generator_begins_again_three_ti
     assert next_step(engine) == 0
     assert asked(engine) == ["0 --begin"] * 3
     engine.said, engine.when = {"next": (137, "")}, {}
-    with pytest.raises(Failure, match="the next step cannot be decided"):
-        next_step(engine)
+    assert "the next step cannot be decided" in refused(Failure, next_step, engine).words
     # Two restarts before, this is the third.
     assert asked(engine)[3:] == ["0", "0 --begin"]
 
@@ -131,8 +130,7 @@ def test_time_limit(engine: LoopEngine, tmp_path: Path, capsys: Capture, monkeyp
 
 def test_unknown_start_of_the_script(engine: LoopEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("BENCH_BEGAN")
-    with pytest.raises(Failure, match="BENCH_BEGAN"):
-        next_step(engine)
+    assert "BENCH_BEGAN" in refused(Failure, next_step, engine).words
 
 
 def on_terminal(monkeypatch: pytest.MonkeyPatch, columns: int = 80) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from captured import refused
 from inline_toml import as_file
 from make_plans import MATRIX
 from places import ROOT
@@ -165,8 +166,7 @@ def test_a_python_names_its_image_and_its_services(python: str, label: str, imag
 def test_a_python_that_no_image_is_named_for_is_refused(python: str, tmp_path: Path) -> None:
     data = raw()
     data["pythons"][python] = {}
-    with pytest.raises(UserError, match=r"must be 3\.X or pypy3\.X"):
-        load_matrix(write(tmp_path, data))
+    assert "must be 3.X or pypy3.X" in str(refused(UserError, load_matrix, write(tmp_path, data)))
 
 
 def test_setup_gets_the_default_python() -> None:
@@ -200,8 +200,7 @@ def test_a_scenario_fills_in_its_number() -> None:
     assert MATRIX.route_of("delay-0")[1] == "/?duration=0"
     assert MATRIX.route_of("root")[1] == "/"
     for wrong in ("queries--raw", "queries-x-raw", "delay-²", "delay-1-2", ""):
-        with pytest.raises(UserError, match="unknown scenario"):
-            MATRIX.route_of(wrong)
+        assert "unknown scenario" in str(refused(UserError, MATRIX.route_of, wrong))
 
 
 def test_another_version_of_a_package_is_a_service_of_its_own() -> None:
@@ -211,8 +210,7 @@ def test_another_version_of_a_package_is_a_service_of_its_own() -> None:
     assert with_package(MATRIX, sync, "gunicorn==23.0.0").name == "gunicorn-sync-wsgi-23-0-0-py313-debian"
     assert with_package(MATRIX, service, "yarl==1.2").name == "aiohttp-yarl-1-2-py313-debian"
     for wrong in ("aiohttp", "aiohttp>=3", "aiohttp==", "a b==1", "aiohttp==1; rm"):
-        with pytest.raises(UserError, match="NAME==VERSION"):
-            with_package(MATRIX, service, wrong)
+        assert "NAME==VERSION" in str(refused(UserError, with_package, MATRIX, service, wrong))
 
 
 def test_what_a_framework_lacks_has_a_reason() -> None:
@@ -288,10 +286,8 @@ def test_a_server_of_the_users_own_needs_no_defaults(own_matrix: Path) -> None:
 
 def test_a_file_that_is_no_toml_or_not_there(tmp_path: Path) -> None:
     (tmp_path / "broken.toml").write_bytes(b"[[[\xff")
-    with pytest.raises(UserError, match="not valid TOML"):
-        load_matrix(tmp_path / "broken.toml")
-    with pytest.raises(UserError, match="cannot read"):
-        load_matrix(tmp_path / "absent.toml")
+    assert "not valid TOML" in str(refused(UserError, load_matrix, tmp_path / "broken.toml"))
+    assert "cannot read" in str(refused(UserError, load_matrix, tmp_path / "absent.toml"))
 
 
 def write(folder: Path, data: Any) -> Path:

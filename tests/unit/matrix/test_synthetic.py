@@ -13,6 +13,7 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
+from captured import refused
 from make_plans import MATRIX, plan
 from places import ROOT
 
@@ -259,8 +260,7 @@ def test_it_is_in_no_list_of_the_matrix() -> None:
 
 @pytest.mark.parametrize("wanted", [{"stacks": ("*synthetic",)}, {"frameworks": ("synth*",)}])
 def test_no_glob_selects_it(wanted: dict[str, Any]) -> None:
-    with pytest.raises(UserError, match="unknown"):
-        plan(**wanted)
+    assert "unknown" in str(refused(UserError, plan, **wanted))
 
 
 def test_its_exact_name_selects_it() -> None:
