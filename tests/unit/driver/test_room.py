@@ -41,10 +41,8 @@ def test_no_step_begins_on_a_disk_with_less_than_a_megabyte(small: Path) -> None
     need_room(run, RUN)
     before = sorted(run.folder.iterdir())
     fill_up(small, NEEDED - os.statvfs(small).f_frsize)
-    with pytest.raises(Failure) as refused:
-        need_room(run, RUN)
     words = "cannot write to results/a-run: No space left on device; free some space"
-    assert (refused.value.status, refused.value.words) == (RUN, words)
+    assert refused(Failure, need_room, run, RUN) == Failure(RUN, words)
     assert sorted(run.folder.iterdir()) == before
 
 
