@@ -224,7 +224,7 @@ def test_modules_and_the_program_that_starts_the_server_are_imported(
     programs = [EntryPoint(name, f"cli:{name[:2]}", "console_scripts") for name in ("my-server", "my-other")]
 
     def package(name: str, requires: list[str], files: list[str], programs: Sequence[EntryPoint] = ()) -> Any:
-        own = {"requires": requires, "files": map(PurePosixPath, files), "entry_points": programs}
+        own = {"requires": requires, "files": [*map(PurePosixPath, files)], "entry_points": programs}
         return SimpleNamespace(metadata={"Name": name}, **own)
 
     mine = package("My.Server", [], files, programs)
