@@ -54,8 +54,7 @@ def of(port: int, own: Path, *names: str) -> CpuCounters:
 
 def test_what_is_far_is_read_like_what_is_here(reader: int, own: Path) -> None:
     counters = of(reader, own, "web", "postgres")
-    assert counters.missing == {}
-    assert set(counters.names) == {"web", "postgres"}
+    assert (counters.missing, set(counters.names)) == ({}, {"web", "postgres"})
     first, second = counters.read("web"), counters.read("web", "postgres")
     assert second.cpu_ns["web"] - first.cpu_ns["web"] == 1000
     assert second.cpu_ns | {"web": 0} == {"web": 0, "postgres": 7, "loadgen": 5000}
