@@ -8,7 +8,7 @@ from shutil import copytree
 from unittest.mock import Mock
 
 import pytest
-from captured import Capture
+from captured import Capture, Patch, printed
 from places import ROOT
 
 from bench.__main__ import main
@@ -60,20 +60,17 @@ FAULTS = {
 @pytest.mark.parametrize(("selection", "words"), FAULTS.items(), ids=list(FAULTS))
 def test_one_line_says_how_to_fix_it(selection: str, words: str, capsys: Capture) -> None:
     assert main(["list", *selection.split()]) == 2
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert re.fullmatch(r"bench: .*\n", printed.err)
-    assert words in printed.err
+    out, err = capsys.readouterr()
+    assert out == "" and re.fullmatch(r"bench: .*\n", err) and words in err
 
 
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [("SERVER_CPUS", "4096", "fix it in .env"), ("WORKER_CLASS", "threads", "is not sync or gevent")],
 )
-def test_invalid_setting(name: str, value: str, words: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+def test_invalid_setting(name: str, value: str, words: str, monkeypatch: Patch, capsys: Capture) -> None:
     monkeypatch.setenv(name, value)
-    assert main(["list"]) == 2
-    assert words in capsys.readouterr().err
+    assert words in printed(capsys, "list", status=2)
 
 
 def test_ctrl_c_ends_a_verb_without_a_traceback(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
@@ -87,6 +84,6 @@ def test_preset_with_tables_is_refused(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.chdir(tmp_path)
     (tmp_path / "services/matrix.local.toml").write_text('[presets.quick]\ntables = ["summary", "tldr"]\n')
     assert main(["list", "--preset", "quick"]) == 2
-    printed = capsys.readouterr()
-    assert printed.out == "" and printed.err.count("\n") == 1
-    assert f"presets.quick: {GONE['tables of a preset']}" in printed.err
+    out, err = capsys.readouterr()
+    assert out == "" and err.count("\n") == 1
+    assert f"presets.quick: {GONE['tables of a preset']}" in err

@@ -9,18 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from captured import Capture
+from captured import Capture, printed, refused
 from make_run import entry, output_of, write_measurement, write_run
 
 from bench.cli.compare import compare_verb
 from bench.cli.report import build_verb
 from bench.core.errors import UserError
 
-FACTS: dict[str, Any] = {
-    "knobs": {"WORKERS": "1", "SEED": "1"},
-    "harness": {"version": "v1", "hash": "0" * 64, "images": {"bench/loadgen": "a"}},
-    "host": {"cpu": "a CPU", "cpus": 2, "kernel": "6.1.0"},
-}
+HARNESS = {"version": "v1", "hash": "0" * 64, "images": {"bench/loadgen": "a"}}
+HOST = {"cpu": "a CPU", "cpus": 2, "kernel": "6.1.0"}
+FACTS: dict[str, Any] = {"knobs": {"WORKERS": "1", "SEED": "1"}, "harness": HARNESS, "host": HOST}
 RATES = {"aiohttp": 2000, "tornado": 1500, "null": 50_000}
 HOSTILE = "<script>alert(1)<b>|`[x](http:x)"
 Change = Callable[[Path, list[dict[str, Any]]], None]
@@ -49,8 +47,7 @@ def make(
 
 
 def test_two_runs_are_printed_side_by_side_without_a_verdict(tmp_path: Path, capsys: Capture) -> None:
-    assert compare_verb([make(tmp_path / "old"), make(tmp_path / "new", {"tornado": 1.2})]) == 0
-    text = capsys.readouterr().out
+    text = printed(capsys, "compare", make(tmp_path / "old"), make(tmp_path / "new", {"tornado": 1.2}))
     assert text.startswith("### Runs side by side\n\n| load | service | figure | old | new | against old |\n")
     assert "| json wrk, 64 connections | tornado-py313-debian | requests/s | 1,500 | 1,800 | +20.0 % |\n" in text
     assert "| json wrk, 64 connections | null | requests/s | 50,000 | 50,000 | +0.0 % |\n" in text
@@ -69,20 +66,16 @@ def test_raw_files_and_records_give_the_same(tmp_path: Path, capsys: Capture) ->
         write_measurement(folder, lines[0], output_of(lines[0], 2000), tool={"after": stolen})
 
     argv = [make(tmp_path / "old", change=disturb), make(tmp_path / "new")]
-    compare_verb(argv)
-    raw = capsys.readouterr().out
+    raw = printed(capsys, "compare", *argv)
     assert "| 2,000 (noisy: 2,000) | 2,000 |" in raw
     assert [build_verb([name]) for name in argv] == [0, 0]
-    compare_verb(argv)
-    assert capsys.readouterr().out == raw
+    assert printed(capsys, "compare", *argv) == raw
 
 
 def test_incompatible_runs_say_why_and_have_no_figures(tmp_path: Path, capsys: Capture) -> None:
-    assert compare_verb([make(tmp_path / "old"), make(tmp_path / "new", host=FACTS["host"] | {"kernel": "6.12"})]) == 1
-    assert capsys.readouterr().out.splitlines() == [
-        "- new: incompatible: host kernel: 6.1.0 vs 6.12",
-        "- new: not comparable: host kernel",
-    ]
+    assert compare_verb([make(tmp_path / "old"), make(tmp_path / "new", host=HOST | {"kernel": "6.12"})]) == 1
+    why = "- new: incompatible: host kernel: 6.1.0 vs 6.12\n- new: not comparable: host kernel\n"
+    assert capsys.readouterr().out == why
 
 
 def test_of_several_runs_the_comparable_ones_are_shown(tmp_path: Path, capsys: Capture) -> None:
@@ -98,8 +91,7 @@ def test_a_run_and_itself_are_refused(tmp_path: Path) -> None:
     one, other = make(tmp_path / "one"), make(tmp_path / "other")
     (tmp_path / "link").symlink_to("one")
     for argv in ([one, one], [one, other, f"{one}/"], [one, str(tmp_path / "link")]):
-        with pytest.raises(UserError, match="given twice"):
-            compare_verb(argv)
+        assert "given twice" in str(refused(UserError, compare_verb, argv))
 
 
 def test_a_run_that_was_never_begun_has_the_cause_everywhere(tmp_path: Path, capsys: Capture) -> None:
@@ -113,8 +105,8 @@ def test_a_run_that_was_never_begun_has_the_cause_everywhere(tmp_path: Path, cap
         for path in folder.glob("raw/r*/*/*/*/*/*/meta.json"):
             path.write_text(path.read_text().replace("cd" * 32, "ab" * 32))
 
-    assert compare_verb([make(tmp_path / "old", change=same_image), make(tmp_path / "new", change=never)]) == 0
-    assert "All 8 rows: new: not run." in capsys.readouterr().out
+    argv = [make(tmp_path / "old", change=same_image), make(tmp_path / "new", change=never)]
+    assert "All 8 rows: new: not run." in printed(capsys, "compare", *argv)
 
 
 def test_hostile_names_are_escaped(tmp_path: Path, capsys: Capture) -> None:
@@ -128,11 +120,9 @@ def test_hostile_names_are_escaped(tmp_path: Path, capsys: Capture) -> None:
                 record["scenario"] = "../../../etc"
         records.write_text("".join(json.dumps(record) + "\n" for record in changed))
 
-    argv = [
-        make(tmp_path / f"..{HOSTILE.replace('/', '')} \u202e{number}", change=rename, engine=HOSTILE + str(number))
-        for number in range(2)
-    ]
-    argv.append(make(tmp_path / f"{HOSTILE.replace('/', '')}2", change=rename, engine=HOSTILE + "0"))
+    name = HOSTILE.replace("/", "")
+    runs = {f"..{name} \u202e0": "0", f"..{name} \u202e1": "1", f"{name}2": "0"}
+    argv = [make(tmp_path / run, change=rename, engine=HOSTILE + engine) for run, engine in runs.items()]
     assert compare_verb(argv) == 1
     text = capsys.readouterr().out
     assert "\u202e" not in text and "&lt;script&gt;" in text and "<script" not in text
@@ -143,5 +133,4 @@ def test_hostile_names_are_escaped(tmp_path: Path, capsys: Capture) -> None:
 
 def test_two_folders_of_one_name_are_told_apart(tmp_path: Path, capsys: Capture) -> None:
     one, other = make(tmp_path / "a/run"), make(tmp_path / "b/run", {"tornado": 1.2})
-    compare_verb([one, other])
-    assert f"| {one} | {other} | against {one} |" in capsys.readouterr().out
+    assert f"| {one} | {other} | against {one} |" in printed(capsys, "compare", one, other)

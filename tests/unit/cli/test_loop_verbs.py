@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from an_app import an_app
-from captured import Capture
+from captured import Capture, printed
 from make_run import entry, write_run
 
 from bench.__main__ import main
@@ -25,77 +25,51 @@ from driver.run import open_run
 NAME = "aiohttp-py313-debian"
 
 
+BUILD = {"build.log": "#1 ok\n#2 1.2 fine\n1.234 no such package\n"}
+WHERE = f"(the whole log is in results/RUN/raw/services/{NAME}/build.log)"
+BOOM, SILENT = {"server.log": "boom\n"}, "no answer in 8 s"
+CURL = "curl: (6) Could not resolve host: a"
+ENDED, KILLED = "oom_kill 0\noom_killed false\n", "null x\nrunning false\noom_killed true\nrestarts 0\n"
+LIMITED = {"verify.txt": "x\n", "state.txt": "oom_kill 3\noom_killed false\n"}
+LIMIT = "out of memory: killed at its container's memory limit"
+VERIFIER = "failed verification: the verifier ended with status"
+
+
 @pytest.mark.parametrize(
-    ("arguments", "files", "outcome", "detail"),
+    ("arguments", "files", "words"),
     [
-        (["base", "python:3.13"], {}, "base image not reachable", "python:3.13 cannot be pulled or made here"),
-        (
-            ["build"],
-            {"build.log": "#1 ok\n#2 1.2 fine\n1.234 no such package\n"},
-            "build failed",
-            f"no such package (the whole log is in results/RUN/raw/services/{NAME}/build.log)",
-        ),
-        (["start"], {"start.log": "a\nno image\n"}, "did not start", "no image"),
-        (["start"], {}, "did not start", ""),
-        (["answer", "8"], {"server.log": "x\nboom\n\n"}, "did not start", "no answer in 8 s; last log line: boom"),
-        (
-            ["answer", "8"],
-            {"server.log": "boom\n", "answer.txt": "curl: (6) Could not resolve host: a\n"},
-            "did not start",
-            "no answer in 8 s (curl: (6) Could not resolve host: a); last log line: boom",
-        ),
-        (
-            ["answer", "8"],
-            {"server.log": "boom\n", "state.txt": "null x\nrunning false\noom_killed true\nrestarts 0\n"},
-            "out of memory",
-            "killed at its container's memory limit; did not start: no answer in 8 s; last log line: boom",
-        ),
-        (
-            ["start"],
-            {"start.log": "no image", "state.txt": "oom_kill 0\noom_killed false\n"},
-            "did not start",
-            "no image",
-        ),
-        (
-            ["verification", "1"],
-            {"verify.txt": "x\n", "state.txt": "oom_kill 3\noom_killed false\n"},
-            "out of memory",
-            "killed at its container's memory limit; failed verification: the verifier ended with status 1; "
-            "last log line: x",
-        ),
-        (["verification"], {"verify.txt": "ok\nTraceback\n"}, "failed verification", "Traceback"),
-        (
-            ["verification", "137"],
-            {"verify.txt": "5 passed\n"},
-            "failed verification",
-            "the verifier ended with status 137; last log line: 5 passed",
-        ),
+        ("base python:3.13", {}, "base image not reachable: python:3.13 cannot be pulled or made here"),
+        ("build", BUILD, f"build failed: no such package {WHERE}"),
+        ("start", {"start.log": "a\nno image\n"}, "did not start: no image"),
+        ("start", {}, "did not start: "),
+        ("start", {"start.log": "no image", "state.txt": ENDED}, "did not start: no image"),
+        ("answer 8", {"server.log": "x\nboom\n\n"}, f"did not start: {SILENT}; last log line: boom"),
+        ("answer 8", BOOM | {"answer.txt": f"{CURL}\n"}, f"did not start: {SILENT} ({CURL}); last log line: boom"),
+        ("answer 8", BOOM | {"state.txt": KILLED}, f"{LIMIT}; did not start: {SILENT}; last log line: boom"),
+        ("verification 1", LIMITED, f"{LIMIT}; {VERIFIER} 1; last log line: x"),
+        ("verification", {"verify.txt": "ok\nTraceback\n"}, "failed verification: Traceback"),
+        ("verification 137", {"verify.txt": "5 passed\n"}, f"{VERIFIER} 137; last log line: 5 passed"),
     ],
 )
-def test_why_a_service_is_not_loaded(  # noqa: PLR0917
-    arguments: list[str],
-    files: dict[str, str],
-    outcome: str,
-    detail: str,
-    tmp_path: Path,
-    capsys: Capture,
+def test_why_a_service_is_not_loaded(
+    arguments: str, files: dict[str, str], words: str, tmp_path: Path, capsys: Capture
 ) -> None:
     write_run(tmp_path, [entry("aiohttp")])
     for name, text in files.items():
         (tmp_path / "raw/services" / NAME / name).write_text(text)
-    detail = detail.replace("results/RUN", f"results/{tmp_path.name}")
-    assert main(["service-failed", str(tmp_path), NAME, *arguments]) == 0
-    assert capsys.readouterr().out == f"{NAME}: {outcome}: {detail}\n"
+    words = words.replace("results/RUN", f"results/{tmp_path.name}")
+    said = printed(capsys, "service-failed", str(tmp_path), NAME, *arguments.split())
+    assert said == f"{NAME}: {words}\n"
     failure = json.loads((tmp_path / "raw/services" / NAME / "failure.json").read_text())
-    assert failure == {"outcome": outcome, "detail": detail}
+    assert failure == dict(zip(("outcome", "detail"), words.split(": ", 1), strict=True))
 
 
 def test_what_the_verifier_wrote_stays(tmp_path: Path, capsys: Capture) -> None:
     write_run(tmp_path, [entry("aiohttp")])
     path = tmp_path / "raw/services" / NAME / "failure.json"
     path.write_text('{"outcome": "failed verification", "detail": "not ok - json"}')
-    assert main(["service-failed", str(tmp_path), NAME, "verification"]) == 0
-    assert capsys.readouterr().out == f"{NAME}: failed verification: not ok - json\n"
+    said = printed(capsys, "service-failed", str(tmp_path), NAME, "verification")
+    assert said == f"{NAME}: failed verification: not ok - json\n"
     assert path.read_text() == '{"outcome": "failed verification", "detail": "not ok - json"}'
 
 
@@ -141,11 +115,8 @@ def test_a_failed_build_of_an_own_app_says_what_to_give_and_one_of_the_matrix_do
     log.write_text(PIP.format(tail="2.42 exit code: 1\n"))
     where = f"(the whole log is in results/{tmp_path.name}/raw/services/{NAME}/build.log)"
     facts = json.loads((tmp_path / "run.json").read_text())
-    for own, advice in (
-        (None, "."),
-        ({"apt": []}, ": add --apt 'libpq-dev gcc'"),
-        ({"apt": ["libmagic1"]}, ": give --apt 'libmagic1 libpq-dev gcc'"),
-    ):
+    given = ({"apt": ["libmagic1"]}, ": give --apt 'libmagic1 libpq-dev gcc'")
+    for own, advice in ((None, "."), ({"apt": []}, ": add --apt 'libpq-dev gcc'"), given):
         (tmp_path / "run.json").write_text(json.dumps(facts | {"own_app": own}))
         assert main(["service-failed", str(tmp_path), NAME, "build"]) == 0
         failure = json.loads((log.parent / "failure.json").read_text())
@@ -157,14 +128,11 @@ def test_what_a_test_import_lacks_is_said_with_its_exception(tmp_path: Path, cap
     (tmp_path / "app").mkdir()
     write_app(tmp_path / "app", an_app(apt=("gcc",)))
     error = "ImportError: libGL.so.1: cannot open shared object file: No such file or directory"
-    (tmp_path / "app/import.txt").write_text(
-        f'Traceback (most recent call last):\n  File "/srv/app/main.py", line 2, in <module>\n    import cv2\n{error}\n'
-    )
-    assert main(["own-trace", str(tmp_path / "app"), str(tmp_path / "app/import.txt")]) == 0
-    assert capsys.readouterr().out.splitlines()[-2:] == [
-        error,
-        f"{error} (main.py, line 2): give --apt 'gcc libgl1 libglib2.0-0'",
-    ]
+    place = '  File "/srv/app/main.py", line 2, in <module>\n    import cv2\n'
+    (tmp_path / "app/import.txt").write_text(f"Traceback (most recent call last):\n{place}{error}\n")
+    said = printed(capsys, "own-trace", str(tmp_path / "app"), str(tmp_path / "app/import.txt"))
+    advice = "give --apt 'gcc libgl1 libglib2.0-0'"
+    assert said.splitlines()[-2:] == [error, f"{error} (main.py, line 2): {advice}"]
     log = tmp_path / "app/before.txt"
     for text, hint, words in (
         ("starts\nsh: 1: alembic: not found\n", "", "sh: 1: alembic: not found"),
@@ -176,8 +144,8 @@ def test_what_a_test_import_lacks_is_said_with_its_exception(tmp_path: Path, cap
         (f"{BEGIN}\nKeyError: 1\n", "x", "{}KeyError: 1: x"),
     ):
         log.write_text(text)
-        assert main(["own-trace", str(tmp_path / "app"), str(log), *([hint] if hint else [])]) == 0
-        last = capsys.readouterr().out.splitlines()[-1]
+        said = printed(capsys, "own-trace", str(tmp_path / "app"), str(log), *([hint] if hint else []))
+        last = said.splitlines()[-1]
         assert last.startswith(words.format("" if text.startswith(BEGIN) else text))
 
 
@@ -193,11 +161,9 @@ def test_why_requirements_cannot_be_locked(tmp_path: Path, capsys: Capture) -> N
         ),
     ):
         (tmp_path / "app-build.log").write_text(log)
-        assert main(["own-build-cause", str(tmp_path), "app-lock"]) == 0
-        assert capsys.readouterr().out == words
+        assert printed(capsys, "own-build-cause", str(tmp_path), "app-lock") == words
     # What the app's folder has is built on every Python.
-    assert main(["own-build-cause", str(tmp_path), "app-wheels"]) == 0
-    assert capsys.readouterr().out == ""
+    assert printed(capsys, "own-build-cause", str(tmp_path), "app-wheels") == ""
 
 
 def test_the_driver_reads_the_services_as_they_are(tmp_path: Path) -> None:
@@ -249,12 +215,11 @@ def test_counters_of_listed_containers_only(tmp_path: Path, monkeypatch: pytest.
         thread.join()
         served[0].server_close()  # type: ignore[attr-defined]
     monkeypatch.setattr(far_counters.await_reader, "__defaults__", (0.1, 0.1))
-    assert main(["counters-reached", f"127.0.0.1:{port}"]) == 2
-    assert "127.0.0.1 does not answer: " in capsys.readouterr().err
+    said = printed(capsys, "counters-reached", f"127.0.0.1:{port}", status=2)
+    assert "127.0.0.1 does not answer: " in said
 
 
 @pytest.mark.parametrize("words", ["counters", "counters-reached", "sockets x", "own-answers ask a-run x", "retry a b"])
 def test_how_they_are_called_is_said(words: str, capsys: Capture) -> None:
-    verb, *arguments = words.split()
-    assert main([verb, *arguments]) == 2
-    assert f"usage: python3 -m bench {verb}" in capsys.readouterr().err
+    verb = words.partition(" ")[0]
+    assert f"usage: python3 -m bench {verb}" in printed(capsys, *words.split(), status=2)

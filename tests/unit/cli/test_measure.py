@@ -35,15 +35,14 @@ def status_of(monkeypatch: pytest.MonkeyPatch, *argv: str) -> int:
 def test_the_help_and_wrong_usage(run: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     assert status_of(monkeypatch, "--help") == 0
     assert "usage: measure VERB RUN_DIR [LOAD_NAME]" in capsys.readouterr().out
-    for argv, words in (
-        ((), "unknown verb ''"),
-        (("load", "x"), "unknown verb 'load': command, prepare or run (measure --help)"),
-        (("run",), "usage: measure run RUN_DIR [LOAD_NAME]"),
-        (("run", "a", "b", "c"), "usage: measure run RUN_DIR [LOAD_NAME]"),
-        (("run", str(run / "none")), f"no readable step file at {run}/none/step.json"),
-        (("run", str(run), "x"), f"{run}/step.json has no load x"),
-    ):
-        assert status_of(monkeypatch, *argv) == 2
+    for argv, words in {
+        "": "unknown verb ''",
+        "load x": "unknown verb 'load': command, prepare or run (measure --help)",
+        **dict.fromkeys(("run", "run a b c"), "usage: measure run RUN_DIR [LOAD_NAME]"),
+        f"run {run}/none": f"no readable step file at {run}/none/step.json",
+        f"run {run} x": f"{run}/step.json has no load x",
+    }.items():
+        assert status_of(monkeypatch, *argv.split()) == 2
         error = capsys.readouterr().err
         assert error.startswith(f"measure: {words}") and error.count("\n") == 1
 

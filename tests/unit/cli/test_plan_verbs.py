@@ -8,7 +8,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from captured import Capture
+from captured import Capture, printed
 from contract_sample import sample
 
 from bench.__main__ import main
@@ -61,24 +61,21 @@ def test_a_list_says_it_too(capsys: Capture) -> None:
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize(
-    ("selection", "printed"),
-    [
-        ([], "py313 3.13\n"),
-        (["--package", "./any@thing", "--python", "3.14,pypy*"], "py314 3.14\npypy311 pypy3.11\n"),
-        (["--preset", "quick", "--package", "a==1.*,2.*"], "py313 3.13\n"),
-    ],
-)
-def test_the_pythons_of_a_selection(selection: list[str], printed: str, capsys: Capture) -> None:
-    assert main(["package-pythons", *selection]) == 0
-    assert capsys.readouterr().out == printed
+PYTHONS = {
+    "": "py313 3.13\n",
+    "--package ./any@thing --python 3.14,pypy*": "py314 3.14\npypy311 pypy3.11\n",
+    "--preset quick --package a==1.*,2.*": "py313 3.13\n",
+}
+
+
+@pytest.mark.parametrize("selection", PYTHONS)
+def test_the_pythons_of_a_selection(selection: str, capsys: Capture) -> None:
+    assert printed(capsys, "package-pythons", *selection.split()) == PYTHONS[selection]
 
 
 def test_an_unknown_preset_or_python_is_refused_before_anything_is_built(capsys: Capture) -> None:
-    assert main(["package-pythons", "--preset", "nope"]) == 2
-    assert main(["package-pythons", "--python", "2.7"]) == 2
-    words = capsys.readouterr().err
-    assert "unknown preset 'nope'" in words and "unknown Python '2.7'" in words
+    for options, words in (("--preset nope", "preset 'nope'"), ("--python 2.7", "Python '2.7'")):
+        assert f"unknown {words}" in printed(capsys, "package-pythons", *options.split(), status=2)
 
 
 def test_a_run_has_the_wheels_and_says_what_they_are(tmp_path: Path) -> None:
@@ -96,10 +93,9 @@ def test_a_run_has_the_wheels_and_says_what_they_are(tmp_path: Path) -> None:
     facts = json.loads((run / "run.json").read_text())
     (known,) = facts["packages"]
     assert facts["command"] == ["--package", "./uvicorn"]
-    assert known.items() >= {"name": "uvicorn", "version": "9.0", "from": "folder ./uvicorn"}.items()
-    assert len(known["sha256"]) == 64
     package = f"uvicorn==9.0+{known['content'][:7]}"
-    assert known["package"] == package
+    wanted = {"name": "uvicorn", "version": "9.0", "from": "folder ./uvicorn", "package": package}
+    assert known.items() >= wanted.items() and len(known["sha256"]) == 64
     assert [entry["package"] for entry in facts["services"].values()] == [None, package]
     assert (run / "packages" / known["folder"] / "uvicorn-9.0-py3-none-any.whl").is_file()
     lines = [json.loads(line) for line in (run / "plan.jsonl").read_text().splitlines()]
@@ -107,15 +103,10 @@ def test_a_run_has_the_wheels_and_says_what_they_are(tmp_path: Path) -> None:
     assert f"{run}/packages/py313/0-1" in (run / "services.yml").read_text()
 
 
-def drawn(seed: str) -> list[str]:
-    return [service.name for service in sample(seed)]
-
 
 @pytest.mark.parametrize("seed", ["1", "2", "3"])
 def test_every_server_every_framework_and_every_python_is_in_it_in_as_few_services_as_possible(seed: str) -> None:
-    matrix = load_matrix()
-    services = {s.name: s for s in matrix.services}
-    chosen = [services[name] for name in drawn(seed)]
+    matrix, chosen = load_matrix(), sample(seed)
     assert not [s.name for s in chosen if s.skip or s.base != "debian"]
     on_default = [s for s in chosen if s.python == matrix.default_python]
     assert {s.server.name for s in on_default} == matrix.servers.keys()
@@ -126,5 +117,5 @@ def test_every_server_every_framework_and_every_python_is_in_it_in_as_few_servic
 
 
 def test_a_seed_draws_the_same_again_and_another_seed_others() -> None:
-    assert drawn("1") == drawn("1")
-    assert drawn("1") != drawn("2")
+    first, again, other = ([service.name for service in sample(seed)] for seed in "112")
+    assert first == again != other

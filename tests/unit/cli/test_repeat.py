@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from captured import Capture
+from captured import Capture, printed
 from loop_runs import write_services
 
 from bench.__main__ import main
@@ -44,8 +44,7 @@ def facts_of(folder: Path) -> dict[str, Any]:
 
 
 def words_of(run: Path, *otherwise: str, capsys: Capture) -> dict[str, Any]:
-    assert main(["again", str(run), *otherwise]) == 0
-    words: dict[str, Any] = json.loads(capsys.readouterr().out)
+    words: dict[str, Any] = json.loads(printed(capsys, "again", str(run), *otherwise))
     return words
 
 
@@ -94,8 +93,7 @@ def test_overridden_options(first: Path, tmp_path: Path, capsys: Capture, monkey
 
 
 def test_the_lines_are_printed_before_a_list(first: Path, capsys: Capture) -> None:
-    words = words_of(first, capsys=capsys)
-    assert main(["list", *words["selection"]]) == 0
+    assert main(["list", *words_of(first, capsys=capsys)["selection"]]) == 0
     assert capsys.readouterr().err.startswith("repeats first: ")
 
 
@@ -112,8 +110,8 @@ def test_a_subnet_and_images_are_those_of_the_machine(first: Path, tmp_path: Pat
 def test_a_service_that_is_gone_is_an_error_unless_others_are_chosen(first: Path, capsys: Capture) -> None:
     entry, *_ = facts_of(first)["services"].values()
     write_services(first, {"gone-py313-debian": entry | {"stack": "gone"}})
-    assert main(["list", *words_of(first, capsys=capsys)["selection"]]) == 2
-    assert "first measured gone-py313-debian, which this version does not have" in capsys.readouterr().err
+    said = printed(capsys, "list", *words_of(first, capsys=capsys)["selection"], status=2)
+    assert "first measured gone-py313-debian, which this version does not have" in said
     assert main(["list", *words_of(first, "--stack", "aiohttp", capsys=capsys)["selection"]]) == 0
 
 
@@ -131,16 +129,8 @@ def test_the_options_of_an_own_app_are_those_that_were_given(tmp_path: Path, cap
     source.mkdir()
     out.mkdir()
     (source / "main.py").write_text("from flask import Flask\napp = Flask(__name__)\n")
-    given = [
-        "--folder",
-        "/home/me/My shop",
-        "--app",
-        "main:app",
-        "--before",
-        "python3 seed.py",
-        "--apt",
-        "gcc, libpq-dev",
-    ]
+    given = ["--folder", "/home/me/My shop", "--app", "main:app"]
+    given += ["--before", "python3 seed.py", "--apt", "gcc, libpq-dev"]
     (source / "Dockerfile").write_text("FROM python:3.12\n")
     assert main(["own-app", str(out), *given, "--source", str(source)]) == 0
     said = capsys.readouterr()
@@ -151,8 +141,7 @@ def test_the_options_of_an_own_app_are_those_that_were_given(tmp_path: Path, cap
         "main:app speaks wsgi (flask.Flask)",
     ]
     app = read_app(out)
-    assert app.options[:5] == ("--app", "/home/me/My shop", "main:app", "--before", "python3 seed.py")
-    assert app.options[5:] == ("--apt", "gcc, libpq-dev")
+    assert app.options == ("--app", "/home/me/My shop", "main:app", *given[4:])
     assert app.facts()["options"] == app.options
     # What is given is not questioned.
     (tmp_path / "requirements.txt").write_text("flask\n")
@@ -172,59 +161,44 @@ def test_the_options_of_an_own_app_are_those_that_were_given(tmp_path: Path, cap
 )
 def test_what_cannot_be_repeated_is_one_line(text: str, words: str, tmp_path: Path, capsys: Capture) -> None:
     (tmp_path / "run.json").write_text(text)
-    assert main(["again", str(tmp_path)]) == 2
-    assert words in capsys.readouterr().err
-    assert main(["again", str(tmp_path / "nowhere")]) == 2
-    assert "unknown run " in capsys.readouterr().err
+    assert words in printed(capsys, "again", str(tmp_path), status=2)
+    assert "unknown run " in printed(capsys, "again", str(tmp_path / "nowhere"), status=2)
 
 
 def test_compose_measures_no_run_again(first: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bench.cli.plan.host_state", lambda: None)
     monkeypatch.setattr("bench.cli.plan.replace", lambda host, **_: host)
     monkeypatch.delenv("BENCH_CONTAINERS", raising=False)
-    assert main(["plan", *SELECTION, f"--again={first}"]) == 2
-    assert "--again needs containers of its own" in capsys.readouterr().err
+    words = printed(capsys, "plan", *SELECTION, f"--again={first}", status=2)
+    assert "--again needs containers of its own" in words
 
 
-COMMAND = ["--stack", "aiohttp,tornado", "--scenario=json", "--stack", "sanic", "--level", "knee:p99=50ms"]
+OTHERS = "--scenario=json --stack sanic --level knee:p99=50ms"
+COMMAND = f"--stack aiohttp,tornado {OTHERS}"
+TARGET = "--target http://a --i-own-this-target --rounds 2"
 
 
 @pytest.mark.parametrize(
     ("command", "otherwise", "words"),
     [
-        (COMMAND, [], [*COMMAND, "--seed", "7"]),
-        (["--seed", "3"], [], ["--seed", "3"]),
-        (["--seed=3"], ["--rounds", "2"], ["--seed=3", "--rounds", "2"]),
-        (["--seed", "3"], ["--seed", "5"], ["--seed", "5"]),
-        (COMMAND, ["--stack=bjoern"], ["--scenario=json", "--level", "knee:p99=50ms", "--stack=bjoern", "--seed", "7"]),
-        (
-            ["--target", "http://a", "--i-own-this-target", "--rounds", "2"],
-            ["--target", "http://b"],
-            ["--rounds", "2", "--target", "http://b", "--seed", "7"],
-        ),
-        (["--package", "a==1", "--with", "b==1"], ["--package", "a==2"], ["--package", "a==2", "--seed", "7"]),
-        (
-            ["--package", "a==1", "--with=b==1"],
-            ["--with", "b==2"],
-            ["--package", "a==1", "--with", "b==2", "--seed", "7"],
-        ),
-        (
-            ["--target", "http://a", "--i-own-this-target", "--rounds", "2"],
-            ["--rounds", "4"],
-            ["--target", "http://a", "--rounds", "4", "--seed", "7"],
-        ),
+        (COMMAND, "", f"{COMMAND} --seed 7"),
+        ("--seed 3", "", "--seed 3"),
+        ("--seed=3", "--rounds 2", "--seed=3 --rounds 2"),
+        ("--seed 3", "--seed 5", "--seed 5"),
+        (COMMAND, "--stack=bjoern", "--scenario=json --level knee:p99=50ms --stack=bjoern --seed 7"),
+        (TARGET, "--target http://b", "--rounds 2 --target http://b --seed 7"),
+        ("--package a==1 --with b==1", "--package a==2", "--package a==2 --seed 7"),
+        ("--package a==1 --with=b==1", "--with b==2", "--package a==1 --with b==2 --seed 7"),
+        (TARGET, "--rounds 4", "--target http://a --rounds 4 --seed 7"),
     ],
 )
-def test_options_replace_those_of_the_run(command: list[str], otherwise: list[str], words: list[str]) -> None:
-    assert repeated(command, 7, otherwise) == words
+def test_options_replace_those_of_the_run(command: str, otherwise: str, words: str) -> None:
+    assert repeated(command.split(), 7, otherwise.split()) == words.split()
 
 
-@pytest.mark.parametrize(
-    ("other", "same"),
-    [([*COMMAND, "--rounds", "2", "--seed", "1"], True), ([*COMMAND, "--python", "3.14"], False), (COMMAND[2:], False)],
-)
-def test_services_are_chosen_by_some_options_alone(other: list[str], same: bool) -> None:
-    assert chooses_the_same(COMMAND, other) is same
+def test_services_are_chosen_by_some_options_alone() -> None:
+    same = {f"{COMMAND} --rounds 2 --seed 1": True, f"{COMMAND} --python 3.14": False, OTHERS: False}
+    assert {other: chooses_the_same(COMMAND.split(), other.split()) for other in same} == same
 
 
 @pytest.mark.parametrize(
@@ -233,8 +207,8 @@ def test_services_are_chosen_by_some_options_alone(other: list[str], same: bool)
 )
 def test_internal_options_are_not_taken_from_a_run(words: list[str], first: Path, capsys: Capture) -> None:
     (first / "run.json").write_text(json.dumps(facts_of(first) | {"command": words}))
-    assert main(["again", str(first)]) == 2
-    assert "first was edited: no run has an option --" in capsys.readouterr().err
+    said = printed(capsys, "again", str(first), status=2)
+    assert "first was edited: no run has an option --" in said
 
 
 @pytest.mark.parametrize("name", ["run.json", "raw/services/x/image.json", "app/locks/py313/requirements.txt", "app"])
@@ -244,5 +218,5 @@ def test_a_run_with_a_link_is_not_repeated(name: str, first: Path, capsys: Captu
     link.unlink(missing_ok=True)
     link.symlink_to(first.parent / "elsewhere.json")
     (first.parent / "elsewhere.json").write_text("{}")
-    assert main(["again", str(first)]) == 2
-    assert f"{name} is a link, which could lead out of its folder" in capsys.readouterr().err
+    words = f"{name} is a link, which could lead out of its folder"
+    assert words in printed(capsys, "again", str(first), status=2)

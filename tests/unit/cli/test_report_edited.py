@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from built_runs import build, lines_of
+from built_runs import build, lines_of, report_of
 from edited_run import write_run_of_each_kind
 from fuzz import as_bytes, damaged_json, damaged_text, fuzz
 from hypothesis import strategies as st
@@ -64,8 +64,7 @@ def test_an_edited_file_is_named_and_its_measurement_is_not_ranked(number: int, 
         path.write_bytes(before)
     assert changed(build(folder)) == {}
     path.write_bytes(b"x")
-    build(folder)
-    assert "| changed | " in (folder / "report.md").read_text()
+    assert "| changed | " in report_of(folder)
 
 
 def test_a_file_that_is_gone_or_came_later_is_named(folder: Path) -> None:
@@ -101,9 +100,8 @@ def test_a_run_of_before_the_hashes_is_judged_without_them(folder: Path) -> None
 def test_a_plan_that_was_edited_is_named(folder: Path) -> None:
     plan = folder / "plan.jsonl"
     plan.write_text(plan.read_text().replace('"warmup_s"', '"warmup"') + "\n")
-    build(folder)
     said = "plan.jsonl is not what the run was planned with: its sha256 is not the one in run.json"
-    assert said in (folder / "report.md").read_text()
+    assert said in report_of(folder)
 
 
 @pytest.mark.parametrize("schema", [0, 2, "1", None, [1], True])
@@ -138,14 +136,12 @@ def edits(draw: st.DrawFn) -> dict[str, bytes | None]:
     return found
 
 
+WINDOWS = ("w1/tornado", "w2/aiohttp")
 KEPT: tuple[dict[str, bytes | None], ...] = (
     # More than 63 bits, too much for a column of an export.
     {"raw/r01/b1/services/aiohttp-py313-debian.after": b"running true\nmemory_bytes 9999999999999999999\n"},
     # The services of a table share no window.
-    {
-        "raw/r01/b1/json/wrk-c16/w1/tornado-py313-debian/output.txt": None,
-        "raw/r01/b1/json/wrk-c16/w2/aiohttp-py313-debian/output.txt": None,
-    },
+    {f"raw/r01/b1/json/wrk-c16/{window}-py313-debian/output.txt": None for window in WINDOWS},
     # A character that Unicode has not assigned.
     {"raw/services/tornado-py313-debian/python.txt": b"\xef\xb7\x88Python 3.13.1 (main) [GCC]\n"},
 )
@@ -173,8 +169,7 @@ def test_fuzz_an_edited_folder(edited: dict[str, bytes | None]) -> None:
 def check_built(original: Path, folder: Path, edited: dict[str, bytes | None]) -> None:
     """There is a record per line of the plan, edits of valid measurements are reported, and all files can be read."""
     records = list(load((folder / "records.jsonl").read_text(encoding="utf-8").split("\n")))
-    source = read_run(str(folder))
-    planned = {one.id: one for one in source.planned}
+    planned = {one.id: one for one in read_run(str(folder)).planned}
     assert {record.id for record in records} <= planned.keys()
     if not {"run.json", "plan.jsonl"} & edited.keys():
         assert [record.id for record in records] == [*planned]
@@ -183,11 +178,8 @@ def check_built(original: Path, folder: Path, edited: dict[str, bytes | None]) -
             assert 0 < record.successes <= record.requests <= record.attempts and 0 < record.goodput < 1e12
         names = {name for name in edited if name.startswith(f"{planned[record.id].dir}/")}
         raw = read_raw(str(folder), planned[record.id])
-        if any(
-            (original / name).read_bytes() != edited[name]
-            for name in names
-            if name.rpartition("/")[2] in hashed(original, name)
-        ):
+        saved = [name for name in names if name.rpartition("/")[2] in hashed(original, name)]
+        if any((original / name).read_bytes() != edited[name] for name in saved):
             assert not record.valid or not raw.meta or "sha256" not in raw.meta
     report = (folder / "report.md").read_text(encoding="utf-8")
     assert not [mark for mark in report if unicodedata.category(mark)[0] == "C" and mark != "\n"]

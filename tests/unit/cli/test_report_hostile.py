@@ -18,19 +18,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 HOSTILE = [
-    b"",
-    b"\x00" * 4096,
-    b"null",
-    b"[]",
-    b'"x"',
-    b"{",
-    b"[" * 100_000,
-    b'{"schema":1}',
-    "⚡".encode() * 9,
-    b"\xff\xfe",
+    *(b"", b"\x00" * 4096, b"null", b"[]", b'"x"', b"{", b"[" * 100_000),
+    *(b'{"schema":1}', "⚡".encode() * 9, b"\xff\xfe"),
 ]
-
-
 SERVICE = "raw/services/aiohttp-py313-debian"
 COUNTERS = ("aiohttp-py313-debian.before", "aiohttp-py313-debian.after")
 OF_EACH = ("meta.json", "tool.json", *COUNTERS, "output")
@@ -54,14 +44,12 @@ def test_any_bytes_in_a_file_give_every_record(name: str, data: bytes, folder: P
         assert all(record.valid for record in records)
 
 
+ENDS = [[], {"loadgen": 3}, {"loadgen": {"cpuacct.usage": "-3"}}, {"proc_stat": "cpu " + "9 " * 3}]
 WRONG_TYPES = {
     "exit_status": (["exit_status"], [None, "x", [], {}, True, 1e300]),
     "argv": (["command"], ["wrk", [], [1], [["x"]], None]),
     "start_ns": (["loadgen_busy_ratio", "loadgen_wait_ratio"], ["x", None, 10**40, []]),
-    "before": (
-        ["loadgen_cpu_s", "steal_ratio", "foreign_ratio"],
-        [[], {"loadgen": 3}, {"loadgen": {"cpuacct.usage": "-3"}}, {"proc_stat": "cpu " + "9 " * 3}],
-    ),
+    "before": (["loadgen_cpu_s", "steal_ratio", "foreign_ratio"], ENDS),
     "tool_version": (["tool_version"], [3, "", None, ["4.1.0"]]),
 }
 
@@ -90,16 +78,9 @@ def test_malformed_health_check_and_status(health: Any, valid: bool, folder: Pat
 def test_lines_of_the_plan_that_are_none_are_named(folder: Path) -> None:
     good = (folder / "plan.jsonl").read_text()
     line = json.loads(good.splitlines()[0])
-    bad = [
-        "{",
-        json.dumps(line | {"id": 7}),
-        json.dumps(line | {"id": "r09", "connections": "64"}),
-        json.dumps(line | {"id": "r10", "dir": "../../etc"}),
-        json.dumps(line | {"id": "r11", "tool": "siege"}),
-        json.dumps(line | {"id": "r12", "service": "../x"}),
-        json.dumps(line | {"id": "r13", "round": 0}),
-        json.dumps(line),
-    ]
+    changes = [{"id": 7}, {"id": "r09", "connections": "64"}, {"id": "r10", "dir": "../../etc"}]
+    changes += [{"id": "r11", "tool": "siege"}, {"id": "r12", "service": "../x"}, {"id": "r13", "round": 0}]
+    bad = ["{", *(json.dumps(line | change) for change in changes), json.dumps(line)]
     (folder / "plan.jsonl").write_text(good + "\n".join(bad) + "\n")
     assert len(build(folder)) == 4
     report = (folder / "report.md").read_text()
@@ -113,8 +94,7 @@ def test_a_pipe_or_a_huge_file_in_the_folder_is_no_output(folder: Path) -> None:
     os.mkfifo(folder / wrk["dir"] / "output.txt")
     with (folder / hey["dir"] / "output.txt").open("r+b") as file:
         file.truncate(1 << 40)
-    records = build(folder)
-    assert [record.valid for record in records] == [False, False, True, True]
+    assert [record.valid for record in build(folder)] == [False, False, True, True]
 
 
 def test_a_hostile_detail_stays_in_its_cell(folder: Path) -> None:

@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from captured import Capture
+from captured import Capture, refused
 from fake import FakeService
 from fake_dependencies import FakeUpstream
 from places import ROOT
@@ -33,9 +33,8 @@ def test_all_ok(tmp_path: Path, capsys: Capture) -> None:
         words = ("--routes", "json,plaintext", "--concurrent")
         status = verify(service, *words, "--json", str(file), "--failure", str(tmp_path / "failure.json"))
     lines = capsys.readouterr().out.splitlines()
-    assert status == 0
-    assert lines[0] == "ok - json Status, content type and body"
-    assert lines[-1] == "9 passed, 0 failed"
+    ends = ("ok - json Status, content type and body", "9 passed, 0 failed")
+    assert (status, lines[0], lines[-1]) == (0, *ends)
     result = json.loads(file.read_text())
     assert list(result) == ["schema", "service", "interface", "passed", "failed", "skipped", "missing", "checks"]
     assert list(result.values())[:-1] == [1, "fake", None, 9, 0, 0, {}]
@@ -48,8 +47,7 @@ def test_a_wrong_answer_is_status_1_and_named(tmp_path: Path, capsys: Capture) -
         assert verify(service, "--routes", "json", "--failure", str(tmp_path / "failure.json")) == 1
     out = capsys.readouterr().out.splitlines()
     line = "not ok - json Status, content type and body: expected status 200, got status 201"
-    assert out[0] == line
-    assert out[-1] == "3 passed, 2 failed"
+    assert (out[0], out[-1]) == (line, "3 passed, 2 failed")
     failure = json.loads((tmp_path / "failure.json").read_text())
     assert failure == {"outcome": "failed verification", "detail": line, "final": True}
 
@@ -94,9 +92,8 @@ def test_late_and_wrong_answers_are_status_1(capsys: Capture) -> None:
     with FakeService("500 for an unknown path") as service:
         service.app.takes = lambda ms: ms + 1000
         assert verify(service, "--routes", "delay") == 1
-    failed = [line for line in capsys.readouterr().out.splitlines() if line.startswith("not ok")]
-    assert len(failed) == 2
-    assert "got status 500" in failed[0] and "in the last of 5 tries" in failed[1]
+    first, second = (line for line in capsys.readouterr().out.splitlines() if line.startswith("not ok"))
+    assert "got status 500" in first and "in the last of 5 tries" in second
 
 
 FAULTS = {
@@ -123,10 +120,9 @@ def test_mistakes_of_the_user_are_one_line(arguments: str, tmp_path: Path) -> No
     password = tmp_path / "password"
     password.write_text("secret\n")
     given = [word.format(password=password) for word in arguments.split()]
-    with FakeService("echo without a limit") as service, pytest.raises(UserError) as fault:
-        verify(service, *given)
-    assert FAULTS[arguments] in str(fault.value)
-    assert "\n" not in str(fault.value)
+    with FakeService("echo without a limit") as service:
+        fault = str(refused(UserError, verify, service, *given))
+    assert FAULTS[arguments] in fault and "\n" not in fault
 
 
 def test_routes_are_the_matrix() -> None:
@@ -139,8 +135,7 @@ class HangingClock(Clock):
     """Real waits, but one of more than a second lasts until the test ends."""
 
     def __init__(self) -> None:
-        self.hangs = threading.Event()
-        self.ended = threading.Event()
+        self.hangs, self.ended = threading.Event(), threading.Event()
 
     def sleep(self, seconds: float) -> None:
         if seconds > 1:
@@ -158,13 +153,9 @@ def test_a_signal_restores_upstream(ending: signal.Signals) -> None:
         control = _control(service.upstream)
         url = f"http://127.0.0.1:{control.server_address[1]}"
         words = ["--service", "fake", "--base-url", service.url, "--routes", "simple-request"]
-        verifier = subprocess.Popen(
-            [sys.executable, "-m", "bench", "verify", *words, "--upstream-control", url],
-            cwd=ROOT,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            env={**os.environ, "PYTHONUNBUFFERED": "1"},
-        )
+        argv = [sys.executable, "-m", "bench", "verify", *words, "--upstream-control", url]
+        own = {"cwd": ROOT, "env": {**os.environ, "PYTHONUNBUFFERED": "1"}}
+        verifier = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, **own)
         try:
             assert clock.hangs.wait(60)
             assert service.upstream.modes[-1] == "hang"
@@ -175,8 +166,8 @@ def test_a_signal_restores_upstream(ending: signal.Signals) -> None:
             clock.ended.set()
             control.shutdown()
             control.server_close()
-    assert verifier.returncode == 130
-    assert said.decode() == "verify: interrupted; upstream is back to normal\n"
+    interrupted = b"verify: interrupted; upstream is back to normal\n"
+    assert (verifier.returncode, said) == (130, interrupted)
     assert service.upstream.modes[-2:] == ["hang", "ok"]
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from captured import Capture, printed
 from make_plans import MATRIX
 from places import ROOT
 
@@ -17,7 +18,6 @@ from bench.contract.verify import Outcome
 from bench.core.errors import UserError
 from bench.matrix.listeners import LISTENERS, load_listeners, parse_listeners, with_own
 
-Capture = pytest.CaptureFixture[str]
 
 GOOD = {"route": "json", "check": "Status", "ok": True, "expected": None, "got": None, "seconds": 0.25}
 BAD = GOOD | {"ok": False, "check": "Body", "expected": "<a>", "got": 'b"\x00\ud800\u202e'}
@@ -49,10 +49,15 @@ def run(tmp_path: Path) -> Path:
     return make_run(tmp_path / "run", services)
 
 
-def test_all_that_passes_is_status_0(tmp_path: Path, capsys: Capture) -> None:
-    folder = make_run(tmp_path / "run", {"fine": ([GOOD], None)})
-    assert summary_verb([str(folder)]) == 0
-    assert capsys.readouterr().out.splitlines()[:-1] == ["# fine", "ok - json Status", "1 passed, 0 failed"]
+@pytest.fixture
+def fine(tmp_path: Path) -> Path:
+    """A run of one service, which passes."""
+    return make_run(tmp_path / "fine", {"fine": ([GOOD], None)})
+
+
+def test_all_that_passes_is_status_0(fine: Path, capsys: Capture) -> None:
+    said = printed(capsys, "summary", str(fine))
+    assert said.splitlines()[:-1] == ["# fine", "ok - json Status", "1 passed, 0 failed"]
 
 
 def test_what_fails_is_status_1_and_a_table(run: Path, capsys: Capture) -> None:
@@ -78,25 +83,21 @@ def test_a_failed_check_without_a_failure_file_fails_the_service(tmp_path: Path,
     assert "2 of 3  failed verification: not ok - json Body: expected <a>, got <b>" in capsys.readouterr().out
 
 
-def test_skipped_cells_are_counted_by_cause(tmp_path: Path, capsys: Capture) -> None:
-    folder = make_run(tmp_path / "run", {"fine": ([GOOD], None)})
+def test_skipped_cells_are_counted_by_cause(fine: Path, capsys: Capture) -> None:
     causes = ("not offered", "not offered", "no image")
     skipped = [{"service": "fine", "cause": cause} for cause in causes]
-    (folder / "run.json").write_text(json.dumps({"services": {"fine": None}, "skipped": skipped}))
-    assert summary_verb([str(folder), "--quiet"]) == 0
-    assert capsys.readouterr().out.splitlines()[:-1] == ["skipped: 2 (not offered)", "skipped: 1 (no image)"]
+    (fine / "run.json").write_text(json.dumps({"services": {"fine": None}, "skipped": skipped}))
+    said = printed(capsys, "summary", str(fine), "--quiet")
+    assert said.splitlines()[:-1] == ["skipped: 2 (not offered)", "skipped: 1 (no image)"]
 
 
 def test_junit_counts_every_check_and_what_was_never_reached(run: Path, capsys: Capture) -> None:
     summary_verb([str(run)])
     suites = {suite.attrib["name"]: suite for suite in ElementTree.parse(run / "junit.xml").getroot()}
     counts = {name: tuple(s.attrib[key] for key in ("tests", "failures", "errors")) for name, s in suites.items()}
-    assert counts == {
-        "fine": ("1", "0", "0"),
-        "liar": ("2", "1", "0"),
-        "unbuilt": ("1", "0", "1"),
-        "cut": ("1", "0", "1"),
-    }
+    missing = ("1", "0", "1")
+    known = {"fine": ("1", "0", "0"), "liar": ("2", "1", "0"), "unbuilt": missing, "cut": missing}
+    assert counts == known
     assert suites["liar"].attrib["time"] == "0.500"
     (message,) = (failure.attrib["message"] for failure in suites["liar"].iter("failure"))
     assert message == 'not ok - json Body: expected <a>, got b"\\x00\\ud800\\u202e'
@@ -105,17 +106,15 @@ def test_junit_counts_every_check_and_what_was_never_reached(run: Path, capsys: 
 
 
 @pytest.mark.parametrize(("status", "ended"), [(0, True), (143, True), (137, False), (1, False)])
-def test_how_a_service_ended_is_one_more_check(status: int, ended: bool, tmp_path: Path, capsys: Capture) -> None:
-    folder = make_run(tmp_path / "run", {"fine": ([GOOD], None)})
+def test_how_a_service_ended_is_one_more_check(status: int, ended: bool, fine: Path, capsys: Capture) -> None:
     stop = {"exit_status": status, "tries": 3, "begin_ns": 1_000_000_000, "end_ns": 3_500_000_000}
-    (folder / "raw/services/fine/stop.json").write_text(json.dumps(stop))
-    assert summary_verb([str(folder)]) == (0 if ended else 1)
+    (fine / "raw/services/fine/stop.json").write_text(json.dumps(stop))
+    assert summary_verb([str(fine)]) == (0 if ended else 1)
     out = capsys.readouterr().out
-    assert ("not ok - stop Ends within 10 s of SIGTERM" in out) is not ended
-    assert (f"got {status}, 3 times" in out) is not ended
-    suite = next(iter(ElementTree.parse(folder / "junit.xml").getroot()))
-    assert suite.attrib["tests"] == "2"
-    assert suite.attrib["time"] == "2.750"
+    for words in ("not ok - stop Ends within 10 s of SIGTERM", f"got {status}, 3 times"):
+        assert (words in out) is not ended
+    suite = next(iter(ElementTree.parse(fine / "junit.xml").getroot()))
+    assert (suite.attrib["tests"], suite.attrib["time"]) == ("2", "2.750")
 
 
 TABLE = """
@@ -139,10 +138,8 @@ SETTINGS = {"BACKLOG": "2048"}
 
 
 def test_a_reason_may_be_one_of_several_workers_alone() -> None:
-    text = TABLE.replace("is = 0, why", "is = 0, several = true, why")
-    own = parse_listeners(text)["plain"]
-    one, several = (own.wanted(SETTINGS | {"WORKERS": workers})["reuseport"] for workers in ("1", "4"))
-    assert (one, several) == (1, 0)
+    own = parse_listeners(TABLE.replace("is = 0, why", "is = 0, several = true, why"))["plain"]
+    assert [own.wanted(SETTINGS | {"WORKERS": workers})["reuseport"] for workers in "14"] == [1, 0]
 
 
 @pytest.mark.parametrize(
@@ -198,13 +195,8 @@ def test_each_server_of_the_matrix_has_its_own_bind_with_every_option() -> None:
 
 
 def test_each_reason_is_for_a_difference() -> None:
-    needless = [
-        f"{server} {option}"
-        for server, one in load_listeners(ROOT / LISTENERS).items()
-        for option, differs in one.differs.items()
-        if one.options[option] == differs.is_
-    ]
-    assert needless == []
+    for server, own in load_listeners(ROOT / LISTENERS).items():
+        assert not [name for name, differs in own.differs.items() if own.options[name] == differs.is_], server
 
 
 def service_run(folder: Path, sockets: dict[str, object], python: str = "3.13") -> Path:
@@ -221,8 +213,8 @@ def cheroot() -> dict[str, int]:
 
 
 def test_the_summary_fails_a_service_whose_listener_lost_an_option(tmp_path: Path, capsys: Capture) -> None:
-    assert summary_verb([str(service_run(tmp_path / "good", {"options": cheroot()}))]) == 0
-    assert "ok - sockets Listener and connection have the options" in capsys.readouterr().out
+    said = printed(capsys, "summary", str(service_run(tmp_path / "good", {"options": cheroot()})))
+    assert "ok - sockets Listener and connection have the options" in said
     lost = {"options": cheroot() | {"nodelay": 0, "accepted_nodelay": 0}}
     assert summary_verb([str(service_run(tmp_path / "lost", lost)), "--quiet"]) == 1
     words = capsys.readouterr().out
@@ -231,8 +223,9 @@ def test_the_summary_fails_a_service_whose_listener_lost_an_option(tmp_path: Pat
 
 def test_the_summary_says_what_was_skipped_and_why(tmp_path: Path, capsys: Capture) -> None:
     run = service_run(tmp_path / "run", {"unreadable": "not permitted"})
-    assert summary_verb([str(run), "--quiet"]) == 0
-    assert "skip - sockets: not permitted (1 services)" in capsys.readouterr().out
+    said = printed(capsys, "summary", str(run), "--quiet")
+    assert "skip - sockets: not permitted (1 services)" in said
     assert '<skipped message="not permitted" />' in (run / "junit.xml").read_text()
-    assert summary_verb([str(service_run(tmp_path / "old", {"options": {}}, python="3.9")), "--quiet"]) == 0
-    assert "skip - sockets: own binds were read on Python 3.13" in capsys.readouterr().out
+    old = service_run(tmp_path / "old", {"options": {}}, python="3.9")
+    said = printed(capsys, "summary", str(old), "--quiet")
+    assert "skip - sockets: own binds were read on Python 3.13" in said

@@ -12,6 +12,7 @@ from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
+from captured import refused
 
 from bench.contract import sockets
 from bench.contract.sockets import OPTIONS, NotFound, Unreadable, read_sockets
@@ -80,8 +81,7 @@ def test_what_is_not_set_is_0() -> None:
 def test_a_port_where_nobody_listens() -> None:
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
-        with pytest.raises(NotFound, match="no connection to port"):
-            read_sockets(one.getsockname()[1])
+        assert "no connection to port" in str(refused(NotFound, read_sockets, one.getsockname()[1]))
 
 
 @pytest.mark.parametrize("there", ["a listener on port", "an accepted connection"])

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 import pytest
+from captured import refused
 
 from bench.contract.client import Client, NoAnswer, Request, TimedOut
 
@@ -61,17 +62,13 @@ def test_a_server_with_tls_is_asked_on_kept_and_on_new_connections(server_side: 
     with served(serve) as port, Client(f"https://localhost:{port}").session() as session:
         answers = [session.ask(Request("/x")) for _ in range(3)]
     assert [(answer.status, answer.body) for answer in answers] == [(200, b"ok")] * 3
-    assert [len(own) for own in requests] == [2, 1]
+    assert [len(own) for own in requests] == [2, 1] and names == ["localhost", "localhost"]
     assert b"\r\nHost: localhost:%d\r\n" % port in requests[0][0]
-    assert names == ["localhost", "localhost"]
 
 
 def test_a_port_without_tls_says_so() -> None:
-    with (
-        served(lambda connection: connection.sendall(OK)) as port,
-        pytest.raises(NoAnswer, match="wrong version number"),
-    ):
-        Client(f"https://127.0.0.1:{port}").get("/")
+    with served(lambda connection: connection.sendall(OK)) as port:
+        assert "wrong version number" in str(refused(NoAnswer, Client(f"https://127.0.0.1:{port}").get, "/"))
 
 
 def test_a_handshake_that_never_ends_is_ended() -> None:

@@ -40,23 +40,15 @@ def write(folder: Path, files: dict[str, str]) -> None:
 def container(folder: Path, version: int, path: str = "/docker/x", pid: int = 7) -> None:
     if version == 2:
         places, here = ["cgroup/", f"cgroup{path}/"], "0::"
-        files = {
-            "cpu.stat": "usage_usec 5\nnr_throttled 3\nthrottled_usec 2\n",
-            "memory.events": "oom 4\noom_kill 1\n",
-            "memory.stat": "anon 500\nfile 300\nshmem 100\n",
-        }
+        files = {"cpu.stat": "usage_usec 5\nnr_throttled 3\nthrottled_usec 2\n"}
+        files |= {"memory.events": "oom 4\noom_kill 1\n", "memory.stat": "anon 500\nfile 300\nshmem 100\n"}
         write(folder, {"cgroup/cgroup.controllers": "cpu\n"})
     else:
-        places, here = (
-            [f"cgroup/{name}{path}/" for name in ("cpu", "cpuacct", "memory")],
-            "4:memory:{0}\n2:cpu,cpuacct:",
-        )
-        files = {
-            "cpuacct.usage": "5000\n",
-            "cpu.stat": "nr_throttled 3\nthrottled_time 2000\n",
-            "memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n",
-            "memory.stat": "rss 1\nshmem 1\ntotal_cache 300\ntotal_rss 500\ntotal_shmem 100\n",
-        }
+        places = [f"cgroup/{name}{path}/" for name in ("cpu", "cpuacct", "memory")]
+        here = "4:memory:{0}\n2:cpu,cpuacct:"
+        files = {"cpuacct.usage": "5000\n", "cpu.stat": "nr_throttled 3\nthrottled_time 2000\n"}
+        files["memory.oom_control"] = "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n"
+        files["memory.stat"] = "rss 1\nshmem 1\ntotal_cache 300\ntotal_rss 500\ntotal_shmem 100\n"
     write(folder, {f"proc/{pid}/cgroup": here.format(path) + f"{path}\n"})
     for place in places:
         write(folder, {place + name: text for name, text in {**files, "cgroup.procs": "7\n9\n"}.items()})

@@ -91,11 +91,17 @@ class Noting(PretendEngine):
 STOP, START = Action(3.0, "stop", to="database"), Action(8.0, "start", to="database")
 
 
-def test_for_services_side_by_side_it_is_done_once_and_all_have_the_same_moment(tmp_path: Path) -> None:
-    engine = Noting(made_run(tmp_path, "a"))
+def watched(root: Path, services: int) -> tuple[Noting, Dependencies]:
+    """An engine and its dependencies, while so many services are watched."""
+    engine = Noting(made_run(root, "a"))
     shared = Dependencies(engine)
-    shared.enter()
-    shared.enter()
+    for _ in range(services):
+        shared.enter()
+    return engine, shared
+
+
+def test_for_services_side_by_side_it_is_done_once_and_all_have_the_same_moment(tmp_path: Path) -> None:
+    engine, shared = watched(tmp_path, 2)
     assert shared.do(STOP) == shared.do(STOP) and shared.do(START) == shared.do(START)
     shared.leave()
     shared.leave()
@@ -103,10 +109,7 @@ def test_for_services_side_by_side_it_is_done_once_and_all_have_the_same_moment(
 
 
 def test_the_last_that_is_watched_brings_back_what_is_away(tmp_path: Path) -> None:
-    engine = Noting(made_run(tmp_path, "a"))
-    shared = Dependencies(engine)
-    shared.enter()
-    shared.enter()
+    engine, shared = watched(tmp_path, 2)
     shared.do(STOP)
     shared.do(Action(1.0, "pause", to="upstream"))
     shared.leave()
@@ -116,10 +119,8 @@ def test_the_last_that_is_watched_brings_back_what_is_away(tmp_path: Path) -> No
 
 
 def test_what_failed_is_said_and_brought_back_too(tmp_path: Path) -> None:
-    engine = Noting(made_run(tmp_path, "a"))
+    engine, shared = watched(tmp_path, 1)
     engine.fails = {"stop"}
-    shared = Dependencies(engine)
-    shared.enter()
     assert shared.do(STOP)[-1] == "no stop"
     shared.leave()
     assert engine.calls() == ["stop postgres", "start postgres"]

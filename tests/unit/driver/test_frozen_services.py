@@ -41,13 +41,11 @@ def comes(folder: Path, word: str) -> None:
 
 def test_services_are_frozen_and_thawed_and_one_that_is_gone_is_not(folder: Path) -> None:
     with served(folder, freezer()):
-        asker = Asker(folder)
-        with asker.frozen(["one", "two"]) as frozen:
+        with Asker(folder).frozen(["one", "two"]) as frozen:
             assert frozen == {"one"}
             assert state(folder).read_text() == "FROZEN\n"
         assert state(folder).read_text() == "THAWED\n"
-    assert not (folder / ASK).exists()
-    assert not (folder / TOLD).exists()
+    assert not (folder / ASK).exists() and not (folder / TOLD).exists()
 
 
 def test_nothing_is_left_frozen_by_an_exception(folder: Path) -> None:
@@ -70,14 +68,8 @@ def test_a_driver_that_is_killed_leaves_nothing_frozen(folder: Path) -> None:
 
 
 def test_one_that_was_killed_itself_leaves_nothing_frozen(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    forked: list[int] = []
-    fork = os.fork
-
-    def noted() -> int:
-        forked.append(fork())
-        return forked[-1]
-
-    monkeypatch.setattr(os, "fork", noted)
+    forked, fork = list[int](), os.fork
+    monkeypatch.setattr(os, "fork", lambda: forked.append(fork()) or forked[-1])
     with served(folder, freezer()):
         Asker(folder)._tell("freeze", ["one"])
         os.kill(forked[0], signal.SIGKILL)
@@ -104,12 +96,7 @@ def test_version_2_is_frozen_once_the_kernel_says_so(folder: Path, monkeypatch: 
 def test_the_engine_pauses_what_the_driver_may_not_freeze(folder: Path) -> None:
     state(folder).unlink()
     asked: list[tuple[str, ...]] = []
-
-    def pause(*words: str) -> bool:
-        asked.append(words)
-        return True
-
-    one = freezer(pause)
+    one = freezer(lambda *words: not asked.append(words))
     assert [one.answer("freeze one two"), one.answer("thaw one")] == ["freeze one", "thaw one"]
     one.thaw_all()
     assert asked == [("pause", "one"), ("unpause", "one")]

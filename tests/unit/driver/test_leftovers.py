@@ -10,7 +10,7 @@ from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
-from captured import Capture
+from captured import Capture, refused
 from docker_calls import Docker
 
 from driver.docker import Done
@@ -35,14 +35,9 @@ def quick(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_end_of_a_run_takes_away_its_own_and_nothing_else(docker: Docker, run: Run) -> None:
     made = {name: replace(run.services[name], image="bench/made", package="flask==3.1+gabcdef0") for name in "ab"}
     remove_run(replace(run, services={**run.services, **made}))
-    only = "--quiet --filter label=com.docker.compose.project=p"
-    assert docker.calls == [
-        "rm --force --volumes p-loadgen-host-1",
-        DOWN.format(run.folder),
-        f"ps --all {only}",
-        f"network ls {only}",
-        "image rm bench/made",
-    ]
+    left = [f"{what} --quiet --filter label=com.docker.compose.project=p" for what in ("ps --all", "network ls")]
+    removed = ["rm --force --volumes p-loadgen-host-1", DOWN.format(run.folder)]
+    assert docker.calls == [*removed, *left, "image rm bench/made"]
 
 
 def test_a_run_that_has_started_nothing_asks_for_nothing(docker: Docker, run: Run) -> None:
@@ -164,16 +159,10 @@ def lines(*rows: str) -> str:
 
 
 def test_a_runs_containers_and_network_are_ours_and_nobody_elses_of_a_similar_name(docker: Docker, clone: Path) -> None:
-    docker.says(
-        "ps --all",
-        lines(
-            f"1 exited {RUN} {clone}/results/20260101-120000-quick",
-            "2 exited bench-press /home/someone/bench-press",
-            "3 exited bench /home/someone/bench",
-            f"4 exited bench {clone}",
-            "5 exited bench-20260101-120000-quick /home/someone/x",
-        ),
-    )
+    theirs = ("2 exited bench-press /home/someone/bench-press", "3 exited bench /home/someone/bench")
+    similar = "5 exited bench-20260101-120000-quick /home/someone/x"
+    ours = (f"1 exited {RUN} {clone}/results/20260101-120000-quick", f"4 exited bench {clone}")
+    docker.says("ps --all", lines(*ours, *theirs, similar))
     docker.says("label=bench.run", "6 exited\n")
     docker.says("network ls", lines(f"7 {RUN} ", "8 bench ", "9 bench yes", "10 bench-press "))
     docker.says("volume ls", lines(f"data {RUN}", "theirs bench"))
@@ -186,15 +175,9 @@ def test_nothing_of_a_run_under_way_is_removed(docker: Docker, clone: Path) -> N
     for name in ("live", "dead"):
         (clone / "results" / name).mkdir()
         (clone / "results" / name / ".writer").touch()
-    docker.says(
-        "ps --all",
-        lines(
-            f"1 running {RUN} {clone}/results/live",
-            f"2 exited {RUN} {clone}/results/live",
-            f"3 running {dead} {clone}/results/dead",
-            f"5 running {removed} {clone}/results/removed",
-        ),
-    )
+    live = [f"{number} {state} {RUN} {clone}/results/live" for number, state in ((1, "running"), (2, "exited"))]
+    ended = (f"3 running {dead} {clone}/results/dead", f"5 running {removed} {clone}/results/removed")
+    docker.says("ps --all", lines(*live, *ended))
     for container, name in folders.items():
         docker.says(f'working_dir"}}}} {container}', f"{clone}/results/{name}\n")
     docker.says("network ls", lines(f"7 {RUN} ", f"8 {dead} "))
@@ -273,11 +256,8 @@ def test_temporary_folders_are_left_once_they_were_not_touched_for_a_day_and_res
 def test_what_is_removed_is_what_was_found_by_name_where_there_is_one(docker: Docker, clone: Path) -> None:
     folder = clone / "results/.app-a b"
     folder.mkdir()
-    images = {kind: [] for kind in KINDS} | {
-        "replaced": [("sha256:2", "1kB")],
-        "service": [("bench/x:latest", "1kB")],
-        "kept": [("bench/y:latest", "1kB")],
-    }
+    images = {kind: [] for kind in KINDS} | {"replaced": [("sha256:2", "1kB")]}
+    images |= {"service": [("bench/x:latest", "1kB")], "kept": [("bench/y:latest", "1kB")]}
     remove_all(clone, Left(["1", "2"], ["7"]), images, [folder], [])
     assert docker.calls == ["rm --force --volumes 1 2", "network rm 7", "image rm sha256:2 bench/x:latest"]
     assert not folder.exists()
@@ -299,26 +279,23 @@ def test_without_yes_nothing_is_removed(docker: Docker, clone: Path, capsys: Cap
     assert capsys.readouterr().out.splitlines()[-1].startswith("free on the engine's disk: ")
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (["--yse"], "unknown argument '--yse'; did you mean --yes? see --help"),
-        (["--build"], "unknown argument '--build'; did you mean --build-cache? see --help"),
-        (["all"], "unknown argument 'all'; did you mean --all? see --help"),
-        (["--volumes=1"], "unknown argument '--volumes'; see --help"),
-        (["--images-older-than"], "argument --images-older-than: expected one argument; see --help"),
-        (["--images-older-than", "-5"], "argument --images-older-than: '-5' is not a number of days; see --help"),
-    ],
-)
-def test_a_wrong_option_is_refused_before_anything_is_removed(docker: Docker, options: list[str], words: str) -> None:
-    with pytest.raises(Failure) as caught:
-        clean.main(["--yes", *options])
-    assert (caught.value.status, caught.value.words, docker.calls) == (USER, words, [])
+WRONG = {
+    "--yse": "unknown argument '--yse'; did you mean --yes? see --help",
+    "--build": "unknown argument '--build'; did you mean --build-cache? see --help",
+    "all": "unknown argument 'all'; did you mean --all? see --help",
+    "--volumes=1": "unknown argument '--volumes'; see --help",
+    "--images-older-than": "argument --images-older-than: expected one argument; see --help",
+    "--images-older-than -5": "argument --images-older-than: '-5' is not a number of days; see --help",
+}
+
+
+@pytest.mark.parametrize("options", WRONG)
+def test_a_wrong_option_is_refused_before_anything_is_removed(docker: Docker, options: str) -> None:
+    assert refused(Failure, clean.main, ["--yes", *options.split()]) == Failure(USER, WRONG[options])
+    assert docker.calls == []
 
 
 def test_a_run_that_is_still_building_is_under_way(docker: Docker, clone: Path) -> None:
-    docker.says("ps --all", "")
-    docker.says("label=bench.run", "")
     docker.says("system df --format", "Images 9GB\nBuild Cache 3.5GB\n")
     writer = clone / "results/20260101-120000-quick/.writer"
     writer.parent.mkdir()

@@ -10,11 +10,13 @@ import shlex
 import shutil
 from contextlib import ExitStack
 from pathlib import Path
+from unittest.mock import Mock, call
 
 import pytest
-from captured import Capture
+from captured import Capture, refused
 from docker_calls import Docker, docker
 from make_plans import MATRIX
+from tables import cases
 
 from driver.docker import Done
 from driver.failure import Failure, Interrupted
@@ -74,30 +76,15 @@ def test_a_setting_that_no_service_could_be_verified_with_is_refused_first(monke
 
 
 def test_a_setup_runs_only_if_needed_and_one_that_is_interrupted_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[str] = []
-
-    class Setup:
-        def __init__(self, _: list[str]) -> None: ...
-
-        def wait(self, timeout: float | None = None) -> int:
-            calls.append("wait")
-            if timeout is None:
-                raise Interrupted
-            return 143
-
-        def terminate(self) -> None:
-            calls.append("terminate")
-
-    monkeypatch.setattr(matrix.subprocess, "Popen", Setup)
+    setup = Mock(**{"wait.side_effect": [Interrupted, 143]})
+    monkeypatch.setattr(matrix.subprocess, "Popen", lambda _: setup)
     monkeypatch.setattr(matrix.harness, "is_set_up", lambda: True)
-    monkeypatch.setattr(matrix.harness, "print_lacks", lambda: calls.append("lacks"))
+    monkeypatch.setattr(matrix.harness, "print_lacks", setup.print_lacks)
     matrix.set_up()
-    assert calls == ["lacks"]
-    calls.clear()
+    assert setup.mock_calls == [call.print_lacks()]
     monkeypatch.setattr(matrix.harness, "is_set_up", lambda: False)
-    with pytest.raises(Interrupted):
-        matrix.set_up()
-    assert calls == ["wait", "terminate", "wait"]
+    refused(Interrupted, matrix.set_up)
+    assert setup.mock_calls[1:] == [call.wait(), call.terminate(), call.wait(matrix.SETUP_ENDS_S)]
 
 
 @pytest.mark.parametrize(("told", "limit"), [("a-run \n", ""), ("a-run 1200\n", "1200")])
@@ -119,39 +106,34 @@ def test_quiet_holds_for_all_that_is_started(monkeypatch: pytest.MonkeyPatch) ->
     assert os.environ["BENCH_QUIET"] == "1"
 
 
-@pytest.mark.parametrize(
-    ("words", "why"),
-    [
-        ("--resume", "--resume needs the name of a run"),
-        ("--again", "--again needs the name of a run"),
-        ("--package", "--package needs a value"),
-        ("--package a==1 --with", "--with needs a value"),
-        ("--server-context", "--server-context needs a value"),
-        ("--targets", "--targets needs a value"),
-        ("--app shop", "--app needs a folder and MODULE:CALLABLE"),
-        ("--app shop --list", "--app needs a folder and MODULE:CALLABLE"),
-    ],
-)
-def test_an_option_without_its_value_is_refused(words: str, why: str) -> None:
-    with pytest.raises(Failure, match=why):
-        read_request(words.split())
+NEEDS = {
+    "the name of a run": ["--resume", "--again"],
+    "a value": ["--package", "--package a==1 --with", "--server-context", "--targets"],
+    "a folder and MODULE:CALLABLE": ["--app shop", "--app shop --list"],
+}
 
 
-@pytest.mark.parametrize(
-    ("words", "why"),
-    [
-        ("--server-context a", "belong together: give all three"),
-        (" ".join([*CONTEXTS, "--swarm"]), "without a swarm"),
-        (" ".join([*CONTEXTS, "--resume", "r"]), "--resume uses the machines"),
-        (" ".join([*CONTEXTS, "--target", "http://x"]), "--target works on this machine only"),
-        ("--swarm --target=http://x", "--target works on this machine only"),
-        ("--swarm --profile", "--profile works on this machine only"),
-        ("--swarm --app shop main:app", "--app works on this machine only"),
-    ],
-)
-def test_what_does_not_go_with_several_machines_is_refused(words: str, why: str) -> None:
-    with pytest.raises(Failure, match=why):
-        check_machines(read_request(words.split()))
+@pytest.mark.parametrize(("words", "what"), cases(NEEDS))
+def test_an_option_without_its_value_is_refused(words: str, what: str) -> None:
+    *_, option = re.findall(r"--(?!list)\S+", words)
+    assert f"{option} needs {what}" in refused(Failure, read_request, words.split()).words
+
+
+SEVERAL = " ".join(CONTEXTS)
+ALONE = {
+    "--server-context a": "belong together: give all three",
+    f"{SEVERAL} --swarm": "without a swarm",
+    f"{SEVERAL} --resume r": "--resume uses the machines",
+    f"{SEVERAL} --target http://x": "--target works on this machine only",
+    "--swarm --target=http://x": "--target works on this machine only",
+    "--swarm --profile": "--profile works on this machine only",
+    "--swarm --app shop main:app": "--app works on this machine only",
+}
+
+
+@pytest.mark.parametrize("words", ALONE)
+def test_what_does_not_go_with_several_machines_is_refused(words: str) -> None:
+    assert ALONE[words] in refused(Failure, check_machines, read_request(words.split())).words
 
 
 def test_two_machines_and_a_swarm_are_taken() -> None:
@@ -161,10 +143,8 @@ def test_two_machines_and_a_swarm_are_taken() -> None:
 
 THEN = {
     "selection": ["--server", "gunicorn-*", "--package", "a==1", "--with", "b==1", "--again=a-run"],
-    "bases": ["here", "gone"],
     "own_options": ["--app", "/srv/my shop", "main:app", "--before", "python3 seed.py", "--targets", "/srv/targets"],
-    "own_app": "main:app",
-    "folder": "results/a-run",
+    **{"bases": ["here", "gone"], "own_app": "main:app", "folder": "results/a-run"},
 }
 
 
@@ -206,8 +186,7 @@ def test_a_run_of_somebody_else_is_not_resumed_unless_it_is_measured_right_now(p
     for name in ("compose.yml", "app/services.json"):
         kept = (folder / name).read_text() if (folder / name).exists() else ""
         (folder / name).write_text('services: {x: {privileged: true, volumes: ["/:/h"]}}')
-        with pytest.raises(Failure, match="or edited since"):
-            matrix.need_origin(folder)
+        assert "or edited since" in refused(Failure, matrix.need_origin, folder).words
         (folder / name).write_text(kept)
     matrix.need_origin(folder)
     (folder / "run.json").write_text('{"schema": 1, "services": "theirs"}')
@@ -239,9 +218,8 @@ def test_options_of_somebody_elses_run_that_read_files_or_run_commands_have_to_b
     docker.says("-m bench again", json.dumps(then))
     repeat(Request(again="a-run"))
     (project_root / "results/a-run/run.json").write_text('{"schema": 1, "theirs": 1}')
-    with pytest.raises(Failure, match="a-run was not planned in this clone") as refused:
-        repeat(Request(again="a-run"))
-    assert str(refused.value).endswith(asked)
+    words = refused(Failure, repeat, Request(again="a-run")).words
+    assert "a-run was not planned in this clone" in words and words.endswith(asked)
     own = {"folder": "/mine", "app": "m:a"}
     own |= dict.fromkeys(("env-file", "before", "targets", "expect", "head", "compose"), "mine")
     repeat(given := Request(again="a-run", own=own if options else {}, packages=["mine"]))
@@ -291,7 +269,6 @@ def project(tmp_path: Path, docker: Docker, monkeypatch: pytest.MonkeyPatch) -> 
     (tmp_path / "results/a-run/app/requirements").mkdir()
     (tmp_path / "results/a-run/app/locks/py313/requirements.txt").write_text("flask==1")
     (tmp_path / ".env").write_text("NOFILE=1024\nPYTHON_IMAGE=python\n")
-
     describe(tmp_path, docker, {})
     monkeypatch.setattr("driver.planning.tools.missing_bases", lambda root, names: set())
     return tmp_path
@@ -417,9 +394,8 @@ def test_the_words_of_a_failed_build_are_the_programs_own() -> None:
 
 def test_unwritable_results_are_refused_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     need_results(tmp_path / "new/results")
-    with pytest.raises(
-        Failure, match=r"cannot write to /proc/results: .*; free some space there, or make it writable for"
-    ):
+    words = r"cannot write to /proc/results: .*; free some space there, or make it writable for"
+    with pytest.raises(Failure, match=words):
         need_results(Path("/proc/results"))
     anothers = os.stat_result((0o40755, 0, 0, 0, 4711, 0, 0, 0, 0, 0))
     monkeypatch.setattr(Path, "stat", lambda folder, **options: anothers)
@@ -456,12 +432,9 @@ def test_an_interrupt_while_wheels_are_built_leaves_no_folder(project: Path, doc
         assert [*(project / "results").glob(".packages-*/items/0/releases")]
         raise Interrupted
 
-    for name, text in (
-        ("a", 'debian = { build = ["gcc", "make"], run = ["x"] }\n'),
-        ("b", 'debian = { run = ["y"] }\n'),
-    ):
+    for name, text in {"a": 'build = ["gcc", "make"], run = ["x"]', "b": 'run = ["y"]'}.items():
         (project / "services/servers" / name).mkdir(parents=True)
-        (project / "services/servers" / name / "server.toml").write_text(text)
+        (project / "services/servers" / name / "server.toml").write_text(f"debian = {{ {text} }}\n")
     docker.says("-m bench package-pythons --stack x", "py313 3.13\n")
     docker.does("buildx build", interrupt)
     with pytest.raises(Interrupted), ExitStack() as files:

@@ -9,12 +9,14 @@ import re
 import tarfile
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
-from captured import Capture
+from captured import Capture, refused
 from docker_calls import step_with
 from pretend_engine import made_run, pretend_docker
+from tables import cases
 
 from driver import counters
 from driver.engines.nodes import Nodes
@@ -70,9 +72,8 @@ def measure(run: Run, monkeypatch: pytest.MonkeyPatch, lost: int = 0) -> None:
         if engine.run.lane == lost:
             raise Failure(RUN, f"node {engine.nodes['server'].name} (server) is lost")
         subnet, context = engine.run.setting("BENCH_SUBNET"), engine.context_of("loadgen")
-        (engine.run.lane_folder / "seen").write_text(
-            f"{engine.run.project} {engine.nodes['server'].name} {context} {subnet}"
-        )
+        words = (engine.run.project, engine.nodes["server"].name, context, subnet)
+        (engine.run.lane_folder / "seen").write_text(" ".join(words))
 
     monkeypatch.setattr(waves, "measure_step", step)
     waves.measure_wave(run)
@@ -87,10 +88,8 @@ def seen(run: Run) -> list[str]:
 def test_each_lane_has_its_own_project_nodes_and_subnet(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     (run.on_lane(3).lane_folder / STEP).unlink()
     measure(run, monkeypatch)
-    assert seen(run) == [
-        "bench-a-run node-1 lctx-1 198.18.0.0/25",
-        "bench-a-run-lane2 node-2 lctx-2 198.18.0.128/26",
-    ]
+    second = "bench-a-run-lane2 node-2 lctx-2 198.18.0.128/26"
+    assert seen(run) == ["bench-a-run node-1 lctx-1 198.18.0.0/25", second]
 
 
 @pytest.mark.usefixtures("wave")
@@ -110,11 +109,8 @@ def test_failed_lane_ends_the_run_after_the_others(run: Run, monkeypatch: pytest
 def test_database_is_gone(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str, words: str) -> None:
     for number in (2, 3):
         (run.on_lane(number).lane_folder / STEP).unlink()
-    pretend_docker(
-        tmp_path,
-        monkeypatch,
-        f"case $* in *Running*bench-a-run-loadgen-1*Labels*) ;; *Labels*) exit 1 ;; *) echo {state} ;; esac",
-    )
+    script = f"case $* in *Running*bench-a-run-loadgen-1*Labels*) ;; *Labels*) exit 1 ;; *) echo {state} ;; esac"
+    pretend_docker(tmp_path, monkeypatch, script)
     with pytest.raises(Failure, match=words):
         waves.measure_wave(run)
 
@@ -127,21 +123,18 @@ esac"""
     calls = pretend_docker(tmp_path, monkeypatch, script)
     engine = Nodes(run.on_lane(2))
     (tmp_path / "running").write_text("true\n")
-    words = (
-        "^the load generator on load-2 cannot reach the counters: bench: counters-support does not answer: timed out$"
-    )
-    with pytest.raises(Failure, match=words):
-        engine.start(step_with("a"), loadgen=True)
+    unreached = "bench: counters-support does not answer: timed out"
+    words = f"the load generator on load-2 cannot reach the counters: {unreached}"
+    assert refused(Failure, engine.start, step_with("a"), loadgen=True).words == words
     (tmp_path / "running").write_text("false\n")
-    with pytest.raises(Failure, match=r"^node node-2 \(server\) is lost: what it was measuring is not recorded$"):
-        engine.start(step_with("a"), loadgen=True)
+    words = "node node-2 (server) is lost: what it was measuring is not recorded"
+    assert refused(Failure, engine.start, step_with("a"), loadgen=True).words == words
     assert "compose" not in calls.read_text()
 
 
 def test_containers_are_asked_where_they_are(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = pretend_docker(
-        tmp_path, monkeypatch, "case $* in *below-root*) printf /docker/abc ;; *counters*) echo cgroup v2 ;; esac"
-    )
+    script = "case $* in *below-root*) printf /docker/abc ;; *counters*) echo cgroup v2 ;; esac"
+    calls = pretend_docker(tmp_path, monkeypatch, script)
     engine = Nodes(run.on_lane(2))
     (engine.run.lane_folder / "apart").write_text("yes\n")
     (engine.run.lane_folder / "beside").write_text("server\n")
@@ -173,15 +166,13 @@ esac"""
     monkeypatch.setenv("BENCH_ENGINE_KIND", "docker")
     assert Nodes(run).up(["postgres"], run.folder / "start.log")
     ups = [line for line in calls.read_text().splitlines() if " compose " in line]
-    assert (
-        len(ups) == 2 and ups[0] == ups[1] and ups[0].startswith("--context sctx compose --project-name bench-a-run ")
-    )
+    assert len(ups) == 2 and ups[0] == ups[1]
+    assert ups[0].startswith("--context sctx compose --project-name bench-a-run ")
 
 
 def test_service_that_answers_on_its_own_machine(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pretend_docker(tmp_path, monkeypatch, "[[ $* == *' exec bench-a-run-lane2-counters-server curl '*/b:8080/ ]]")
-    engine = Nodes(run.on_lane(2))
-    assert [name for name in "ab" if engine.answers_at_home(name)] == ["b"]
+    assert [name for name in "ab" if Nodes(run.on_lane(2)).answers_at_home(name)] == ["b"]
 
 
 def names(data: bytes) -> list[str]:
@@ -220,29 +211,22 @@ def archive(files: dict[str, bytes], sums: dict[str, bytes]) -> bytes:
 OUTPUT = {"raw/r01/a/output.bin": bytes(range(256)) * 8}
 
 
-@pytest.mark.parametrize(
-    ("data", "status"),
-    [
-        (archive(OUTPUT, OUTPUT), 12),
-        (archive({}, {}), 12),
-        (archive(OUTPUT, {"raw/r01/a/output.bin": b"other"}), RUN),
-        (archive({}, OUTPUT), RUN),
-        (archive({"../out": b"x"}, {"../out": b"x"}), RUN),
-        (archive(OUTPUT, OUTPUT)[:1500], RUN),
-        (b"", RUN),
-    ],
-)
+WHOLE = archive(OUTPUT, OUTPUT)
+OUTSIDE = archive({"../out": b"x"}, {"../out": b"x"})
+OTHER = archive(OUTPUT, {"raw/r01/a/output.bin": b"other"})
+SENT = {12: [WHOLE, archive({}, {})], RUN: [OTHER, archive({}, OUTPUT), OUTSIDE, WHOLE[:1500], b""]}
+
+
+@pytest.mark.parametrize(("data", "status"), cases(SENT))
 def test_files_come_home(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: bytes, status: int) -> None:
     (tmp_path / "data").write_bytes(data)
-    script = (
-        f"case $* in *'loadgen/measure run'*) exit 12 ;; *sha256sum*) cat {tmp_path}/data ;; *) cat >/dev/null ;; esac"
-    )
-    calls = pretend_docker(tmp_path, monkeypatch, script)
+    sends = f"*sha256sum*) cat {tmp_path}/data ;; *) cat >/dev/null ;;"
+    calls = pretend_docker(tmp_path, monkeypatch, f"case $* in *'loadgen/measure run'*) exit 12 ;; {sends} esac")
     far = FarLoadgen(run, "lctx-1", "bench-a-run-loadgen-1")
     done = far.do(["loadgen/measure", "run"], log=run.folder / "raw/r01/a/run.txt", folder="raw/r01/a")
     assert done.status == status
     there = {str(path.relative_to(run.folder)): path.read_bytes() for path in (run.folder / "raw/r01/a").glob("*.bin")}
-    assert there == (OUTPUT if data == archive(OUTPUT, OUTPUT) else {})
+    assert there == (OUTPUT if data == WHOLE else {})
     assert not (run.folder.parent / "out").exists()
     words = [line.split()[3] for line in calls.read_text().splitlines()]
     assert words == ["--interactive", "bench-a-run-loadgen-1", "bench-a-run-loadgen-1"]
@@ -255,12 +239,9 @@ def test_leftovers_of_all_lanes_are_removed(run: Run, tmp_path: Path, monkeypatc
     calls = pretend_docker(tmp_path, monkeypatch, script)
     setup.remove_nodes(run)
     removed = [line.split() for line in calls.read_text().splitlines() if " rm " in line]
-    found = {(words[1], words[5].rpartition("=")[2]) for words in removed}
-    assert found == {
-        *((context, "bench-a-run") for context in ("ctx-1", "lctx-1", "sctx")),
-        *((context, "bench-a-run-lane2") for context in ("ctx-2", "lctx-2", "sctx")),
-        *((context, "bench-a-run-lane3") for context in ("ctx-3", "lctx-3", "sctx", "ctx-9")),
-    }
+    lanes = {"": "ctx-1 lctx-1 sctx", "-lane2": "ctx-2 lctx-2 sctx", "-lane3": "ctx-3 lctx-3 sctx ctx-9"}
+    contexts = {(context, f"bench-a-run{lane}") for lane, of in lanes.items() for context in of.split()}
+    assert {(words[1], words[5].rpartition("=")[2]) for words in removed} == contexts
 
 
 def test_network_of_a_lost_node(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
@@ -278,15 +259,9 @@ def test_pairs_of_nodes_are_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (run.folder / "run.json").write_text("{}")
     monkeypatch.setattr(setup, "need_far_compose", lambda _: None)
 
-    class Usable:
-        nodes: ClassVar[list[Node]] = []
-
-        def usable(self) -> list[Node]:
-            return self.nodes
-
-    monkeypatch.setattr(setup, "read_swarm", Usable)
     other = Node("server", "node-6", "ctx-6", "198.18.64.6", "8 CPUs, 4.0 GiB, linux/x86_64")
-    Usable.nodes = [*pair(1), *pair(2)[:2], other]
+    swarm = Mock(**{"usable.return_value": [*pair(1), *pair(2)[:2], other]})
+    monkeypatch.setattr(setup, "read_swarm", lambda: swarm)
     setup.choose_nodes(run)
     assert capsys.readouterr().err.splitlines() == [
         "nodes: server node-1, load generator load-1, database data; overlay network, not encrypted",
@@ -298,7 +273,7 @@ def test_pairs_of_nodes_are_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     second = (run.folder / "lanes/2/nodes.tsv").read_text()
     assert [line.split("\t")[1] for line in second.splitlines()] == ["node-2", "load-2", "data"]
     assert json.loads((run.folder / "run.json").read_text())["lanes"]["most"] == 2
-    Usable.nodes = pair(1)
+    swarm.usable.return_value = pair(1)
     setup.choose_nodes(run)
     assert not (run.folder / "lanes.tsv").exists()
     assert (run.folder / "lanes/2/nodes-ever.tsv").read_text() == second
@@ -313,9 +288,7 @@ def test_parallel_work_returns_results_and_raises_failures(tmp_path: Path, capsy
         return 2 * number
 
     assert together(work, range(9), 4) == list(range(0, 18, 2))
-    with pytest.raises(Failure, match="-1 fails") as raised:
-        together(work, (20, -1, 21), 3)
-    assert raised.value.status == 2 and (tmp_path / "21").exists()
-    with pytest.raises(Failure):
-        together(work, (-1, -2), 1)
+    assert refused(Failure, together, work, (20, -1, 21), 3) == Failure(2, "-1 fails")
+    assert (tmp_path / "21").exists()
+    refused(Failure, together, work, (-1, -2), 1)
     assert capsys.readouterr().err == "-2 fails\n"

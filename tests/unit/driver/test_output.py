@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 import pytest
-from captured import Capture
+from captured import Capture, refused
 
 from driver import docker
 from driver.docker import DockerError, run
@@ -14,10 +14,8 @@ from driver.failure import plain, warn
 
 def test_a_command_that_prints_without_end_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(docker, "MOST_OUTPUT", 1 << 20)
-    with pytest.raises(DockerError, match="printed more than 1 MiB"):
-        run(["yes"])
-    with pytest.raises(DockerError, match="printed more than 1 MiB"):
-        run(["sh", "-c", "yes >&2"])
+    assert "printed more than 1 MiB" in str(refused(DockerError, run, ["yes"]))
+    assert "printed more than 1 MiB" in str(refused(DockerError, run, ["sh", "-c", "yes >&2"]))
 
 
 def test_input_and_both_outputs_of_any_size_pass() -> None:
@@ -31,8 +29,7 @@ def test_input_and_both_outputs_of_any_size_pass() -> None:
 
 def test_a_command_that_closes_its_output_and_goes_on_is_awaited_for_its_time_only() -> None:
     assert run(["sh", "-c", "exec >&- 2>&-; sleep 0.2; exit 3"], check=False).status == 3
-    with pytest.raises(DockerError, match=r"took longer than 0\.2 s"):
-        run(["sleep", "9"], timeout=0.2)
+    assert "took longer than 0.2 s" in str(refused(DockerError, run, ["sleep", "9"], timeout=0.2))
     with pytest.raises(DockerError, match=r"took longer than 0\.2 s"):
         run(["sh", "-c", "exec >&- 2>&-; sleep 9"], timeout=0.2)
 

@@ -13,6 +13,7 @@ import pytest
 from captured import Capture
 from docker_calls import Docker, docker
 from places import ROOT
+from tables import cases
 
 from driver import docker as module
 from driver.docker import Done
@@ -93,9 +94,8 @@ def test_it_is_confined_and_gets_the_variables_by_name_and_no_network(project: P
     assert service["environment"] | {"APP": "main:app", "TOKEN": None, "HOME": "/tmp"} == service["environment"]
     template = (ROOT / "services/template.yml").read_text()
     (confined, _) = re.split(r"\n  hardened:\n", template)
-    assert re.search(
-        r'\n  imported:\n    <<: \*confined\n    tmpfs: .*"/srv/app:exec,mode=1777,size=256m"\]\n\n', template
-    )
+    folder = r'tmpfs: .*"/srv/app:exec,mode=1777,size=256m"\]'
+    assert re.search(rf"\n  imported:\n    <<: \*confined\n    {folder}\n\n", template)
     for words in ("read_only: true", "cap_drop: [ALL]", "no-new-privileges:true", "pids_limit", "nofile", "max-size"):
         assert words in confined
     assert "network" not in confined.partition("confined:")[2]
@@ -103,37 +103,35 @@ def test_it_is_confined_and_gets_the_variables_by_name_and_no_network(project: P
     assert (project.docker.envs[project.docker.calls.index(imported)] or {})["MEMORY"] == "300m"
 
 
-@pytest.mark.parametrize(
-    ("says", "told"),
-    [
-        ("warning\nMARK asgi x.App\n", "asgi x.App"),
-        ("MARK asgi x\nMARK wsgi y\nlate\n", "wsgi y"),
-        ("MARK none builtins.dict\n", "none builtins.dict"),
-    ],
-)
-def test_what_the_program_says_is_handed_on(project: Project, says: str, told: str) -> None:
-    project.says = says
+HANDED_ON = {
+    "asgi x.App": "warning\nMARK asgi x.App\n",
+    "wsgi y": "MARK asgi x\nMARK wsgi y\nlate\n",
+    "none builtins.dict": "MARK none builtins.dict\n",
+}
+
+
+@pytest.mark.parametrize("words", HANDED_ON)
+def test_what_the_program_says_is_handed_on(project: Project, words: str) -> None:
+    project.says = HANDED_ON[words]
     project.prepare()
-    assert project.docker.asked("-m bench own-app")[1].endswith(f" --imported {told}")
+    assert project.docker.asked("-m bench own-app")[1].endswith(f" --imported {words}")
 
 
 TRACE = "Traceback\n  File x\n"
 
 
-@pytest.mark.parametrize(
-    ("printed", "status", "last"),
-    [
-        ("", 1, "KeyError: 'X' (main.py, line 1)"),
-        ("MARK wsgi y\n", 1, "KeyError: 'X' (main.py, line 1)"),
-        ("MARK wsgi\n", 0, "it has no name"),
-        (f"MARK wsgi {'x' * 201}\n", 0, "a name without end"),
-        ("0123456789abcdef wsgi y\n", 0, "a mark of its own"),
-    ],
-)
-def test_an_app_that_does_not_import_is_refused(project: Project, printed: str, status: int, last: str) -> None:
+PRINTED = {
+    1: ["", "MARK wsgi y\n"],
+    # It has no name, one without end, or a mark of its own.
+    0: ["MARK wsgi\n", f"MARK wsgi {'x' * 201}\n", "0123456789abcdef wsgi y\n"],
+}
+
+
+@pytest.mark.parametrize(("printed", "status"), cases(PRINTED))
+def test_an_app_that_does_not_import_is_refused(project: Project, printed: str, status: int) -> None:
     project.says, project.status = printed, status
-    words = refused(project, f"{last}\n")
-    assert words == f"main:app does not import on Python 3.14: {last}"
+    last = "KeyError: 'X' (main.py, line 1)"
+    assert refused(project, f"{last}\n") == f"main:app does not import on Python 3.14: {last}"
     hint = "mend that, or give --interface if it imports only where its services are (see --help)"
     (asked,) = project.docker.asked("own-trace")
     assert asked.endswith(f"/import.txt {hint}")

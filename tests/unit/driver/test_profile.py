@@ -28,10 +28,9 @@ SAMPLER = "run --rm --name bench-a-run-sampler --label bench.run=bench-a-run --p
 def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, docker: Docker) -> LoopEngine:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sampler, "CONNECTS_S", 0)
-    monkeypatch.setenv("BENCH_BEGAN", "0")
-    monkeypatch.setenv("BENCH_PROJECT", "bench-a-run")
-    monkeypatch.setenv("BENCH_ROOT", str(tmp_path))
-    monkeypatch.setenv("LOADGEN_CPUS", "1")
+    knobs = {"BENCH_BEGAN": "0", "BENCH_PROJECT": "bench-a-run", "BENCH_ROOT": str(tmp_path), "LOADGEN_CPUS": "1"}
+    for name, value in knobs.items():
+        monkeypatch.setenv(name, value)
     monkeypatch.delenv("BENCH_QUIET", raising=False)
     run = write_profiled(tmp_path / "results/a-run", profiles=False)
     write_services(run, dict.fromkeys(NAMES, FACTS))
@@ -68,9 +67,8 @@ def test_each_service_is_sampled(engine: LoopEngine, docker: Docker, tmp_path: P
         assert f" --network none {' '.join(INSPECTING)} --workdir / --cpuset-cpus 1 bench/loadgen " in call
         assert call.endswith(f" sh {sampler.RATE} {sampler.SECONDS}")
     assert len(docker.asked("rm --force bench-a-run-sampler")) == 2
-    assert [meta["outcome"] for meta in metas(tmp_path).values() if meta["id"].startswith("profile-")] == [
-        "measured"
-    ] * 2
+    profiles = [meta["outcome"] for meta in metas(tmp_path).values() if meta["id"].startswith("profile-")]
+    assert profiles == ["measured"] * 2
     assert not [*engine.run.folder.rglob("*.part"), *engine.run.folder.glob("step.*")]
 
 

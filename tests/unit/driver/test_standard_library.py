@@ -6,7 +6,7 @@ import ast
 import sys
 
 import pytest
-from captured import Capture
+from captured import Capture, refused
 from places import ROOT
 
 
@@ -30,7 +30,5 @@ def test_older_python_is_refused_at_once(monkeypatch: pytest.MonkeyPatch, capsys
     ast.parse(start, feature_version=(3, 6))
     exec(compile(start, "driver", "exec"), {})
     monkeypatch.setattr(sys, "version_info", (3, 8, 10, "final", 0))
-    with pytest.raises(SystemExit) as ended:
-        exec(compile(start, "driver", "exec"), {})
-    assert ended.value.code == 2
+    assert refused(SystemExit, exec, compile(start, "driver", "exec"), {}).code == 2
     assert capsys.readouterr().err == "python3 is Python 3.8.10, but 3.9 or newer is needed\n"

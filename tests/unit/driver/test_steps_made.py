@@ -55,26 +55,20 @@ def test_a_service_alone_is_started_fresh_prepared_loaded_and_removed(alone: Loo
     meta = metas(tmp_path)[ONE]
     begin, loaded, end = (meta.pop(f"{what}_ns") for what in ("begin", "loaded", "end"))
     assert 10**18 < begin < loaded < end
-    assert meta == {
-        **{"schema": 1, "id": "r01-0001", "outcome": "measured", "detail": "", "image_id": f"sha256:{name}"},
-        **{"started_ns": 2, "ready_ns": 3, "warm_ns": 4},
-    }
+    done = {"schema": 1, "id": "r01-0001", "outcome": "measured", "detail": "", "image_id": f"sha256:{name}"}
+    assert meta == done | {"started_ns": 2, "ready_ns": 3, "warm_ns": 4}
     services = tmp_path / "results/a-run/raw/r01/0001/services"
     assert "running true\n" in (services / f"{name}.after").read_text() and not [*services.glob("*.log")]
     assert (services / "postgres.before").read_text() and (services / "upstream.after").read_text()
-    assert {path.name for path in (tmp_path / "results/a-run").iterdir() if path.is_file()} == {
-        "plan.jsonl",
-        "run.json",
-    }
+    files = {path.name for path in (tmp_path / "results/a-run").iterdir() if path.is_file()}
+    assert files == {"plan.jsonl", "run.json"}
 
 
 def test_a_service_alone_that_fails_is_an_outcome_and_the_run_goes_on(alone: LoopEngine, tmp_path: Path) -> None:
     alone.broken, alone.said = {NAMES[0]}, {"prepare r01-0002": (11, "measure: got 500")}
     assert loop(alone) == 3
-    assert outcomes(tmp_path) == [
-        ("did not start", f"no such image: {NAMES[0]}"),
-        ("answers wrongly", "measure: got 500"),
-    ]
+    unstarted = ("did not start", f"no such image: {NAMES[0]}")
+    assert outcomes(tmp_path) == [unstarted, ("answers wrongly", "measure: got 500")]
     assert len(alone.calls("exec")) == 1 and len(alone.calls("stop")) == 2
     # Its counters up to then may explain the failure.
     assert (tmp_path / f"results/a-run/raw/r01/0002/services/{NAMES[1]}.after").exists()
@@ -156,14 +150,8 @@ def test_failed_turns_say_why_and_are_repeated_on_resume(verb: str, turns: LoopE
 @pytest.mark.parametrize("kind", ["alone", "turns"])
 def test_service_lost_by_the_network_is_repeated(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     engine: LoopEngine = request.getfixturevalue(kind)
-    engine.lost = {NAMES[0]}
-    engine.said = {"prepare r01-0001": (10, "no answer")}
-
-    def found() -> None:
-        if len(engine.calls("check")) == 1:
-            engine.lost, engine.said = set(), {}
-
-    engine.when["check"] = found
+    engine.lost, engine.said = {NAMES[0]}, {"prepare r01-0001": (10, "no answer")}
+    engine.when["check"] = lambda: (engine.lost.clear(), engine.said.clear())
     assert loop(engine) == 3
     assert set(outcomes(tmp_path)) == {("measured", "")}
     assert len(list((tmp_path / "results/a-run/raw").rglob("*.lost-1"))) == 1

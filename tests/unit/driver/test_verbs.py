@@ -7,9 +7,11 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
-from captured import Capture
+from captured import Capture, Patch, refused
 from loop_engine import outcomes
 from loop_runs import block, make_loop, solo
 from places import ROOT
@@ -60,20 +62,13 @@ def test_the_loop_starts_loads_and_removes_and_tells_the_planner(tmp_path: Path)
     assert [words[:6] for _, words in done] == ["", "[1/2] ", "[2/2] "] and outcomes(tmp_path) == [("measured", "")] * 3
     compose = f"compose --project-name bench-a-run --file {tmp_path}/results/a-run/compose.yml"
     fresh = "up --detach --no-deps --no-build --force-recreate --timeout 0"
-    both = " ".join(NAMES)
-    restored = "exec postgres /usr/local/bin/restore"
+    both, block = " ".join(NAMES), f"--file {tmp_path}/results/a-run/block.yml"
+    prepare, run = (f"exec loadgen loadgen/measure {verb} results/a-run" for verb in ("prepare", "run"))
+    restore, remove = "exec postgres /usr/local/bin/restore", "rm --force --volumes"
+    up, pin = f"{compose} {block} {fresh} {both} loadgen", f"update --cpuset-cpus 0 {both}"
     assert calls(tmp_path) == [
-        restored,
-        f"{compose} --file {tmp_path}/results/a-run/block.yml {fresh} {both} loadgen",
-        "exec loadgen loadgen/measure prepare results/a-run",
-        f"update --cpuset-cpus 0 {both}",
-        "exec loadgen loadgen/measure run results/a-run",
-        f"rm --force --volumes {both}",
-        restored,
-        f"{compose} {fresh} {NAMES[0]} loadgen",
-        "exec loadgen loadgen/measure prepare results/a-run",
-        "exec loadgen loadgen/measure run results/a-run",
-        f"rm --force --volumes {NAMES[0]}",
+        *(restore, up, prepare, pin, run, f"{remove} {both}"),
+        *(restore, f"{compose} {fresh} {NAMES[0]} loadgen", prepare, run, f"{remove} {NAMES[0]}"),
     ]
 
 
@@ -116,38 +111,32 @@ def until_loading(root: Path) -> None:
     until(lambda: (root / "calls").exists() and "measure run" in (root / "calls").read_text())
 
 
-@pytest.mark.parametrize(
-    ("exported", "how"),
-    [
-        ({"COLUMNS": "300", "TERM": "xterm"}, "--width 120 --colors"),
-        ({"COLUMNS": "80", "TERM": "xterm", "NO_COLOR": "1"}, "--width 80"),
-        ({"COLUMNS": "100", "TERM": "dumb"}, "--width 100"),
-        ({"COLUMNS": "80", "BENCH_QUIET": "1"}, "--quiet"),
-    ],
-    ids=["a wide terminal", "no colors", "no cursor", "quiet"],
-)
-def test_answer_is_printed_for_the_terminal(
-    exported: dict[str, str], how: str, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+EXPORTED = {
+    "--width 120 --colors": {"COLUMNS": "300", "TERM": "xterm"},
+    "--width 80": {"COLUMNS": "80", "TERM": "xterm", "NO_COLOR": "1"},
+    "--width 100": {"COLUMNS": "100", "TERM": "dumb"},
+    "--quiet": {"COLUMNS": "80", "BENCH_QUIET": "1"},
+}
+
+
+@pytest.mark.parametrize("how", EXPORTED)
+def test_answer_is_printed_for_the_terminal(how: str, tmp_path: Path, capsys: Capture, monkeypatch: Patch) -> None:
     for name in ("NO_COLOR", "BENCH_QUIET"):
         monkeypatch.delenv(name, raising=False)
-    for name, value in exported.items():
+    for name, value in EXPORTED[how].items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     engine = PretendEngine(made_run(tmp_path, "a"))
     engine.said[f"build {how} results/a-run"] = Done(0, "", "the answer\n")
     write_report(engine)
-    said = capsys.readouterr()
     path = "" if how == "--quiet" else "results/a-run/index.html\n"
-    assert (said.out, said.err) == ("results/a-run/report.md\n", f"the answer\n{path}")
+    assert capsys.readouterr() == ("results/a-run/report.md\n", f"the answer\n{path}")
 
 
 def test_a_run_without_a_measurement_has_failed_after_its_report(tmp_path: Path, capsys: Capture) -> None:
     engine = PretendEngine(made_run(tmp_path, "a"))
     engine.said["nothing-measured a-run"] = Done(0, "no service could be measured\n", "")
-    with pytest.raises(Failure) as failed:
-        write_report(engine)
-    assert failed.value == Failure(RUN, "no service could be measured")
+    assert refused(Failure, write_report, engine) == Failure(RUN, "no service could be measured")
     assert capsys.readouterr().out == "results/a-run/report.md\n"
 
 
@@ -156,19 +145,14 @@ def test_report_inside_docker_compose(tmp_path: Path, capsys: Capture, monkeypat
     monkeypatch.setenv("COLUMNS", "80")
     engine = PretendEngine(made_run(tmp_path, "a"))
     write_report(engine)
-    said = capsys.readouterr()
     words = "results/a-run/index.html, report.md (docker-compose down ends the services)\n"
-    assert (said.out, said.err, engine.calls()) == ("", words, ["build --width 80 results/a-run"])
+    assert capsys.readouterr() == ("", words) and engine.calls() == ["build --width 80 results/a-run"]
 
 
 def status_of_one_that_raises(error: Exception, monkeypatch: pytest.MonkeyPatch) -> int:
     """The status of a verb of scripts/matrix.sh."""
-
-    def fails(argv: list[str]) -> int:
-        raise error
-
     monkeypatch.setattr(verbs, "heed_signals", lambda: None)
-    monkeypatch.setattr("driver.services.build.main", fails)
+    monkeypatch.setattr("driver.services.build.main", Mock(side_effect=error))
     monkeypatch.setenv("BENCH_SCRIPT", "matrix.sh")
     return verbs.main(["build", "a-run"])
 
@@ -176,21 +160,19 @@ def status_of_one_that_raises(error: Exception, monkeypatch: pytest.MonkeyPatch)
 GONE = "the Docker daemon does not answer any more: start it (systemctl start docker)"
 
 
-@pytest.mark.parametrize(
-    "case",
-    [
-        (Failure(USER, "fix it"), 0, USER, "fix it"),
-        (Failure(RUN, "it failed"), 0, RUN, "it failed; goes on"),
-        (MessageError("of another version"), 0, USER, "of another version"),
-        (DockerError("no such container"), 0, RUN, "no such container; goes on"),
-        (DockerError("no such container"), 1, RUN, f"{GONE}; goes on"),
-    ],
+FAILED = (
+    (Failure(USER, "fix it"), USER, "fix it"),
+    (Failure(RUN, "it failed"), RUN, "it failed; goes on"),
+    (MessageError("of another version"), USER, "of another version"),
+    (DockerError("no such container"), RUN, "no such container; goes on"),
+    (DockerError("no such container"), RUN, f"{GONE}; goes on"),
 )
-def test_failed_verb_is_one_line_by_the_name_of_the_script(
-    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch, case: tuple[Exception, int, int, str]
-) -> None:
-    error, answers, status, words = case
-    pretend_docker(tmp_path, monkeypatch, f"exit {answers}")
+
+
+@pytest.mark.parametrize("case", FAILED)
+def test_failed_verb_is_one_line(tmp_path: Path, capsys: Capture, monkeypatch: Patch, case: Any) -> None:
+    error, status, words = case
+    pretend_docker(tmp_path, monkeypatch, f"exit {int(GONE in words)}")
     monkeypatch.setenv("BENCH_NOTE", "goes on")
     assert status_of_one_that_raises(error, monkeypatch) == status
     assert capsys.readouterr().err == f"matrix.sh: {words}\n"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from captured import Patch
 from loop_runs import NAMES, STACKS, at_rate, block, one_step
 from make_run import write_run
 
@@ -25,13 +26,14 @@ from bench.tools.vegeta import Vegeta
 
 
 class Pretending(Freezer):
-    """Notes which services are frozen, and when."""
+    """Notes which services are frozen, and when; `thaws`: which were thawed when none was frozen afterwards."""
 
     def __init__(self) -> None:
-        self.frozen_now: set[str] = set()
+        self.frozen_now, self.thaws = set[str](), list[set[str]]()
 
     def _tell(self, verb: str, services: Sequence[str]) -> list[str]:
         (self.frozen_now.update if verb == "freeze" else self.frozen_now.difference_update)(services)
+        self.thaws += [] if self.frozen_now else [{*services}]
         return [*services]
 
 
@@ -51,9 +53,12 @@ def step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Step:
     return read_step(str(run))
 
 
-def loads(
-    step: Step, monkeypatch: pytest.MonkeyPatch, freezer: Pretending, fails: str = "", script: str = "echo told"
-) -> Loaded:
+def load(step: Step, freezer: Pretending | None) -> None:
+    (window,) = windows_of(step)
+    load_at_rate(step, window, CpuCounters({}), random.Random(1), [], freezer=freezer)
+
+
+def loads(step: Step, monkeypatch: Patch, freezer: Pretending, fails: str = "", script: str = "echo told") -> Loaded:
     """The loads made by a fake tool."""
     loaded: Loaded = []
 
@@ -63,8 +68,7 @@ def loads(
         return Command(("sh", "-c", "exit 7" if service == fails else script))
 
     monkeypatch.setattr(Vegeta, "command", command)
-    (window,) = windows_of(step)
-    load_at_rate(step, window, CpuCounters({}), random.Random(1), [], freezer=freezer)
+    load(step, freezer)
     return loaded
 
 
@@ -108,18 +112,9 @@ def test_what_fails_is_its_services_alone_and_nothing_stays_frozen(step: Step, m
 
 def test_nobody_is_frozen_for_long(step: Step, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_FROZEN_S", 3.5)
-    freezer, thaws = Pretending(), list[set[str]]()
-    tell = freezer._tell
-
-    def counted(verb: str, services: Sequence[str]) -> list[str]:
-        done = tell(verb, services)
-        if not freezer.frozen_now:
-            thaws.append({*services})
-        return done
-
-    monkeypatch.setattr(freezer, "_tell", counted)
+    freezer = Pretending()
     loads(step, monkeypatch, freezer)
-    assert thaws == [set(NAMES)] * 2, "two loads at most take 3.5 s with all that is around them"
+    assert freezer.thaws == [set(NAMES)] * 2, "two loads at most take 3.5 s with all that is around them"
 
 
 def test_a_step_without_turns_is_warmed_up_first(step: Step, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,6 +127,5 @@ def test_a_step_without_turns_is_warmed_up_first(step: Step, monkeypatch: pytest
 
 def test_without_a_freezer_all_are_loaded_too(step: Step, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Vegeta, "command", lambda *_: Command(("true",)))
-    (window,) = windows_of(step)
-    load_at_rate(step, window, CpuCounters({}), random.Random(1), [], freezer=None)
+    load(step, None)
     assert [told(step, name)["exit_status"] for name in NAMES] == [0, 0, 0]

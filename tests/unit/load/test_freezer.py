@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from captured import Patch
 from waiting import HANGS_S
 
 from bench.load import held as freezer_module
-from bench.load.held import ASK, TOLD, freezer_of
+from bench.load.held import ASK, TOLD, Freezer, freezer_of
 
 
 @pytest.fixture(autouse=True)
@@ -21,8 +22,8 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @contextmanager
-def host(folder: Path, says: Callable[[str], str | None]) -> Iterator[list[str]]:
-    """A host that answers each line with `says(line)`; yields the lines."""
+def host(folder: Path, says: Callable[[str], str | None]) -> Iterator[tuple[Freezer, list[str]]]:
+    """A host that answers each line with `says(line)`; yields who asks it, and the lines."""
     for name in (ASK, TOLD):
         os.mkfifo(folder / name)
     asked: list[str] = []
@@ -41,7 +42,9 @@ def host(folder: Path, says: Callable[[str], str | None]) -> Iterator[list[str]]
     thread.start()
     # Both ends of each pipe, so that no open() blocks.
     ends = [os.open(folder / name, os.O_RDWR | os.O_NONBLOCK) for name in (ASK, TOLD)]
-    yield asked
+    freezer = freezer_of(folder)
+    assert freezer is not None
+    yield freezer, asked
     os.write(ends[0], b"end\n")
     thread.join()
     for end in ends:
@@ -53,33 +56,24 @@ def test_without_pipes_nobody_is_asked(tmp_path: Path) -> None:
 
 
 def test_services_are_frozen_meanwhile(tmp_path: Path) -> None:
-    with host(tmp_path, lambda line: line.removesuffix(" two")) as asked:
-        freezer = freezer_of(tmp_path)
-        assert freezer is not None
+    with host(tmp_path, lambda line: line.removesuffix(" two")) as (freezer, asked):
         with freezer.frozen(["one", "two"]) as names:
             assert names == {"one"}
         assert asked == ["freeze one two", "thaw one two"]
 
 
 @pytest.mark.parametrize("says", ["threads", None, "freeze one 3 4"], ids=["no names", "silent", "something else"])
-def test_a_host_that_does_not_tell_is_asked_once(
-    tmp_path: Path, says: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_host_that_does_not_tell_is_asked_once(tmp_path: Path, says: str | None, monkeypatch: Patch) -> None:
     if says is None:
         monkeypatch.setattr(freezer_module, "PATIENCE_S", 0.2)
-    with host(tmp_path, lambda line: says) as asked:
-        freezer = freezer_of(tmp_path)
-        assert freezer is not None
-        assert freezer.ran_and_waited_ns("one") is None
-        assert freezer.ran_and_waited_ns("one") is None
+    with host(tmp_path, lambda line: says) as (freezer, asked):
+        assert [freezer.ran_and_waited_ns("one") for _ in range(2)] == [None, None]
     # After the host has ended, because on a busy machine it may read a line after the client gave up.
     assert asked == ["threads one", "end"]
 
 
 def test_a_service_without_figures_leaves_the_others_theirs(tmp_path: Path) -> None:
-    with host(tmp_path, lambda line: line if line.endswith("one") else f"{line} 7000 300") as asked:
-        freezer = freezer_of(tmp_path)
-        assert freezer is not None
+    with host(tmp_path, lambda line: line if line.endswith("one") else f"{line} 7000 300") as (freezer, asked):
         for _ in range(2):
             assert (freezer.ran_and_waited_ns("one"), freezer.ran_and_waited_ns("two")) == (None, (7000, 300))
     assert asked == ["threads one", "threads two", "threads two", "end"]

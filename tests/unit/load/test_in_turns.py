@@ -6,13 +6,14 @@ import errno
 import json
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from itertools import chain, count, repeat
+from itertools import chain, count, product, repeat
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
-from unittest.mock import Mock
+from unittest.mock import Mock, call
 
 import pytest
+from captured import Patch, refused
 from loop_runs import NAMES, STACKS, block, one_step, tables_of
 from make_run import write_run
 from waiting import IS_UP, tools_are_up_in_their_turns
@@ -65,24 +66,26 @@ class Fake:
         """A fake verb: it fails with the `STATUS WORDS` from `says` for its service, if any, or succeeds."""
 
         def do(task: Task, say: Callable[[str], None], timeout_s: str | None = None) -> None:
-            service = service_of(task.load)
-            with (self.folder / "asked").open("a") as asked:
-                asked.write(f"{verb} {service}\n")
-            self.fail_as_told(verb, service)
+            self.ask(verb, task.load)
             if timeout_s:
-                self.fail_as_told("after", service)
+                self.fail_as_told("after", service_of(task.load))
             say(f"{verb} 3")
 
         return do
 
     def command(self, _tool: object, load: Load) -> Command:
         """The command line, from the file `tool-SERVICE` or `tool`."""
-        service = service_of(load)
-        with (self.folder / "asked").open("a") as asked:
-            asked.write(f"argv {service}\n")
-        self.fail_as_told("argv", service)
-        own = self.folder / f"tool-{service}"
+        self.ask("argv", load)
+        own = self.folder / f"tool-{service_of(load)}"
         return Command(tuple((own if own.exists() else self.folder / "tool").read_text().splitlines()))
+
+    def ask(self, verb: str, load: Load) -> None:
+        with (self.folder / "asked").open("a") as asked:
+            asked.write(f"{verb} {service_of(load)}\n")
+        self.fail_as_told(verb, service_of(load))
+
+    def asked(self) -> list[str]:
+        return (self.folder / "asked").read_text().splitlines()
 
     def fail_as_told(self, verb: str, service: str) -> None:
         file = self.folder / f"{verb}-{service}"
@@ -107,11 +110,11 @@ class Fake:
     def window(self, scenario: str = "json", number: int = 1) -> Path:
         return self.run / f"raw/r01/b1/{scenario}/wrk-c16/w{number}"
 
-    def status(self, service: str) -> str:
-        return (self.run / f"raw/r01/b1/services/{service}.status").read_text().strip()
-
-    def said(self, service: str) -> str:
-        return (self.run / f"raw/r01/b1/services/{service}.txt").read_text()
+    def ended(self, service: str) -> tuple[str, str]:
+        """The status of a service, and the last line that was said."""
+        files = (self.run / f"raw/r01/b1/services/{service}.{kind}" for kind in ("status", "txt"))
+        status, said = (file.read_text().splitlines()[-1] for file in files)
+        return status, said
 
 
 def service_of(load: Load) -> str:
@@ -148,19 +151,16 @@ def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
 def test_every_window_of_every_service_is_saved_with_its_turns(make: Make) -> None:
     fake = make(("json", "db-raw"), windows=2)
     fake.measure()
-    for scenario in ("json", "db-raw"):
-        for window in (1, 2):
-            for name in NAMES:
-                told = fake.told(name, window, scenario)
-                assert (told["tool"], told["tool_version"], told["exit_status"]) == ("wrk", "4.2.0", 0)
-                assert told["health_after"] == {"status": 200, "time_s": None, "error": None}
-                assert told["turns"]["count"] == 2
-                # The tool ends in the last turn, which is of the average length; the other one is short.
-                assert told["turns"]["load_ns"] >= 10**8 * (1 + SHORT)
-                assert told["turns"]["cpu_ns"][name] == told["turns"]["cpu_ns"]["postgres"] == 0
-                assert told["turns"]["cpu_ns"][OWN] == 0
-                assert (fake.window(scenario, window) / name / "output.txt").read_text() == "told to end\n"
-    asked = (fake.folder / "asked").read_text().splitlines()
+    for scenario, window, name in product(("json", "db-raw"), (1, 2), NAMES):
+        told = fake.told(name, window, scenario)
+        turns = told["turns"]
+        assert (told["tool"], told["tool_version"], told["exit_status"]) == ("wrk", "4.2.0", 0)
+        assert told["health_after"] == {"status": 200, "time_s": None, "error": None}
+        # The tool ends in the last turn, which is of the average length; the other one is short.
+        assert turns["count"] == 2 and turns["load_ns"] >= 10**8 * (1 + SHORT)
+        assert [turns["cpu_ns"][used] for used in (name, "postgres", OWN)] == [0, 0, 0]
+        assert (fake.window(scenario, window) / name / "output.txt").read_text() == "told to end\n"
+    asked = fake.asked()
     assert sorted(asked[:3]) == sorted(f"ready {name}" for name in NAMES)
     assert asked.count(f"prepare {NAMES[0]}") == 4
     for path in Path("/proc").glob("[0-9]*/cmdline"):
@@ -185,9 +185,7 @@ def test_what_has_no_counter_says_so(make: Make) -> None:
     assert "postgres" not in one["turns"]["cpu_ns"]
 
 
-def test_without_the_hosts_list_cgroups_are_searched_and_those_not_found_say_so(
-    make: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_the_hosts_list_cgroups_are_searched_and_what_is_missing_said(make: Make, monkeypatch: Patch) -> None:
     fake = make()
     (fake.run / CONTAINERS).unlink()
     monkeypatch.setattr(block_module, "find_cgroups", lambda names, root: {NAMES[0]: NAMES[0]})
@@ -204,21 +202,18 @@ def test_a_service_that_fails_before_the_load_is_left_out_and_no_other(make: Mak
     fake.measure()
     for scenario in ("json", "db-raw"):
         assert fake.loaded(scenario) == [True, False, True]
-    assert fake.status(NAMES[1]) == "11"
-    assert fake.said(NAMES[1]).splitlines()[-1] == "measure: expected status 200, got 500"
+    assert fake.ended(NAMES[1]) == ("11", "measure: expected status 200, got 500")
     # It is asked only once, not for each window.
-    assert (fake.folder / "asked").read_text().splitlines().count(f"{verb} {NAMES[1]}") == 1
+    assert fake.asked().count(f"{verb} {NAMES[1]}") == 1
 
 
-def test_a_service_whose_container_is_gone_is_left_out_and_no_other(
-    make: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_service_whose_container_is_gone_is_left_out_and_no_other(make: Make, monkeypatch: Patch) -> None:
     fake = make()
     monkeypatch.setattr(block_module, "address_of", lambda name: None if name == NAMES[1] else "127.0.0.1")
     fake.measure()
+    status, said = fake.ended(NAMES[1])
     assert fake.loaded() == [True, False, True]
-    assert fake.status(NAMES[1]) == "10"
-    assert "no longer has an address" in fake.said(NAMES[1])
+    assert status == "10" and "no longer has an address" in said
 
 
 @pytest.mark.parametrize(
@@ -238,18 +233,17 @@ def test_a_tool_that_fails_in_its_turns_has_its_status_and_the_others_go_on(
     fake.tool(1)  # ab's status when it is interrupted
     fake.tool(0, NAMES[1], *argv)
     fake.measure()
-    told = [fake.told(name) for name in NAMES]
-    assert [one["exit_status"] for one in told] == [0, status, 0]
-    assert [one["turns"]["count"] for one in told] == [2, 1, 2]
+    ends = [(told["exit_status"], told["turns"]["count"]) for told in map(fake.told, NAMES)]
+    assert ends == [(0, 2), (status, 1), (0, 2)]
 
 
 def test_a_service_that_no_longer_answers_after_its_turns_has_that_in_its_window(make: Make) -> None:
     fake = make(("json", "db-raw"))
     fake.says("after", NAMES[1], "10 no answer in 5 s")
     fake.measure()
-    told = [fake.told(name) for name in NAMES]
-    assert [one["health_after"]["status"] for one in told] == [200, None, 200]
-    assert told[1]["health_after"]["error"] == "measure: no answer in 5 s"
+    health = [fake.told(name)["health_after"] for name in NAMES]
+    assert [one["status"] for one in health] == [200, None, 200]
+    assert health[1]["error"] == "measure: no answer in 5 s"
 
 
 def test_a_request_with_a_body_has_its_file(make: Make) -> None:
@@ -267,20 +261,19 @@ def test_a_block_of_which_nothing_is_left_is_not_loaded(make: Make) -> None:
     assert not any(fake.loaded())
 
 
-@pytest.mark.parametrize(
-    ("warmed", "connections", "seconds"),
-    [
-        (1000, 16, 1.0),
-        (32, 16, 1.0),
-        (8, 16, 4 * 16 / (8 * 2)),
-        (18, 1, 1.5 * LEAST_SUCCESSES / (18 * 2)),
-        (1, 37, 4.0),
-        (None, 16, 1.0),
-        (0, 16, 1.0),
-    ],
-    ids=["quick", "just enough", "slow", "few connections", "at the limit", "not known", "none"],
-)
-def test_a_slow_service_is_loaded_for_longer(warmed: float | None, connections: int, seconds: float) -> None:
+SLOW = {
+    "quick": (1000, 16, 1.0),
+    "just enough": (32, 16, 1.0),
+    "slow": (8, 16, 4 * 16 / (8 * 2)),
+    "few connections": (18, 1, 1.5 * LEAST_SUCCESSES / (18 * 2)),
+    "at the limit": (1, 37, 4.0),
+    **{"not known": (None, 16, 1.0), "none": (0, 16, 1.0)},
+}
+
+
+@pytest.mark.parametrize("how", SLOW)
+def test_a_slow_service_is_loaded_for_longer(how: str) -> None:
+    warmed, connections, seconds = SLOW[how]
     line = planned_of(block(1, STACKS)[0] | {"connections": connections, "warmup_s": 1.0})
     assert seconds_for(line, rate_of(line, warmed, services=4)) == pytest.approx(seconds)
 
@@ -299,9 +292,7 @@ def test_a_service_is_quiet_when_it_has_done_nothing_for_longer_than_an_answer(
     assert quiet_s(answer_s, connections=2) == pytest.approx(seconds)
 
 
-def test_a_window_that_noise_spoiled_is_taken_again_with_the_same_services(
-    make: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_window_that_noise_spoiled_is_taken_again_with_the_same_services(make: Make, monkeypatch: Patch) -> None:
     fake = make(("json", "delay-20"))
     told = [True, False, False]
     monkeypatch.setattr("bench.load.in_turns.Retries.wanted", lambda *_: told.pop(0))
@@ -311,8 +302,7 @@ def test_a_window_that_noise_spoiled_is_taken_again_with_the_same_services(
     for name in NAMES:
         assert (first / name / "tool.json").exists() and (second / name / "tool.json").exists()
     assert all(fake.loaded("delay-20"))
-    asked = (fake.folder / "asked").read_text().splitlines()
-    assert asked.count(f"prepare {NAMES[0]}") == 2, "they are warm"
+    assert fake.asked().count(f"prepare {NAMES[0]}") == 2, "they are warm"
 
 
 def watched(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
@@ -322,35 +312,24 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     return peers
 
 
-def test_a_server_that_already_runs_is_asked_where_it_is_and_has_no_counters(
-    make: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_that_already_runs_is_asked_where_it_is_and_has_no_counters(make: Make, monkeypatch: Patch) -> None:
     fake = make()
     lines = [line | ({"url": "http://127.0.0.1:8000"} if line["service"] == NAMES[1] else {}) for line in fake.lines]
     write_step(fake.run, one_step(lines))
     (fake.run / CONTAINERS).write_text(json.dumps({n: [f"/{n}"] for n in (NAMES[0], NAMES[2], "postgres")}))
-    asked, peers, counted = list[str](), watched(monkeypatch), list[int]()
-
-    def address_of(name: str) -> str:
-        asked.append(name)
-        return "127.0.0.1"
-
-    def wanted(_retries: object, _window: object, taken: Sequence[object], _hosts: object) -> bool:
-        counted.append(len(taken))
-        return False
-
+    address_of, wanted, peers = Mock(return_value="127.0.0.1"), Mock(return_value=False), watched(monkeypatch)
     monkeypatch.setattr(block_module, "address_of", address_of)
     monkeypatch.setattr("bench.load.in_turns.Retries.wanted", wanted)
     fake.tool(0, "127.0.0.1")
     fake.measure()
-    assert asked == [NAMES[0], "127.0.0.1", NAMES[2]]
+    assert address_of.mock_calls == [call(NAMES[0]), call("127.0.0.1"), call(NAMES[2])]
     assert set(peers) == {("127.0.0.1", 8080), ("127.0.0.1", 8000)}
     told = fake.told(NAMES[1])
     assert told["turns"]["missing"] == {NAMES[1]: "no counters: not a container of this project"}
     assert NAMES[1] not in told["turns"]["cpu_ns"]
     assert fake.told(NAMES[0])["turns"]["missing"] == {}
     # Its CPU use, which is not counted, would look like noise, so noise counts only for the other two.
-    assert counted == [2]
+    assert [len(taken) for _, taken, _ in (one.args for one in wanted.mock_calls)] == [2]
 
 
 def test_a_service_with_a_published_port_is_watched_there(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -379,16 +358,14 @@ def test_a_window_in_which_the_clock_was_set_is_loaded_again(make: Make, monkeyp
     assert told["end_ns"] - told["start_ns"] == told["elapsed_ns"]
 
 
-def test_a_clock_that_is_always_set_does_not_keep_a_window_for_ever(
-    make: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_clock_that_is_always_set_does_not_keep_a_window_for_ever(make: Make, monkeypatch: Patch) -> None:
     fake = make()
     backwards = iter(range(10**18, 0, -(10**12)))
     monkeypatch.setattr(block_module.time, "time_ns", lambda: next(backwards))
     fake.measure()
     window = fake.window().parent
     assert sorted(path.name for path in window.iterdir()) == ["w1", "w1.clock-1", "w1.clock-2"]
-    assert fake.status(NAMES[0]) == "0"
+    assert fake.ended(NAMES[0])[0] == "0"
 
 
 @pytest.mark.parametrize(("late", "again"), [(0, 0), (1, 1), (9, 2)])
@@ -417,6 +394,5 @@ def test_a_full_disk_ends_the_block_before_a_window_is_whole(make: Make, monkeyp
     fake = make()
     full = OSError(errno.ENOSPC, "No space left on device")
     monkeypatch.setattr(block_module, "check_room", Mock(side_effect=full))
-    with pytest.raises(OSError, match="No space left"):
-        fake.measure()
+    assert "No space left" in str(refused(OSError, fake.measure))
     assert not any(fake.loaded())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from captured import Patch
 from waiting import until
 
 from bench.load import kernel_counters
@@ -76,9 +77,7 @@ def threads(proc: Path, process: int, name: str, waited: dict[int, int]) -> None
     (proc / f"{process}/comm").write_text(f"{name}\n")
 
 
-def test_the_waits_of_all_of_a_tools_threads_and_of_no_other_process(
-    proc: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_waits_of_all_of_a_tools_threads_and_of_no_other_process(proc: Path, monkeypatch: Patch) -> None:
     threads(proc, 8, "wrk", {8: 300, 9: 400})
     threads(proc, 7, "other", {7: 9000})
     seen = look("wrk")

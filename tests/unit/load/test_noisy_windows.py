@@ -57,9 +57,8 @@ def test_other_programs_and_the_hypervisor_spoil_a_window(window: str) -> None:
 
 def test_noise_of_several_machines_counts_as_if_one_had_it_all() -> None:
     # 3 % of two CPUs are within the limit of 5 %, but 6 % of the only CPU of one machine are not.
-    assert not is_spoiled([turns(idle=94)], NoiseLimits(), (2,))
-    assert is_spoiled([turns(idle=94)], NoiseLimits(), (1, 1))
-    assert not is_spoiled([turns(idle=98)], NoiseLimits(), (1, 1))
+    for idle, cpus, spoiled in ((94, (2,), False), (94, (1, 1), True), (98, (1, 1), False)):
+        assert is_spoiled([turns(idle=idle)], NoiseLimits(), cpus) is spoiled
 
 
 def made(folder: Path, waits: Iterable[str]) -> tuple[Retries, dict[str, list[Measurement]]]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from captured import Patch, refused
 from make_run import entry
 from waiting import HANGS_S
 
@@ -25,6 +26,8 @@ from bench.tools.tool import Command
 from bench.tools.wrk import Wrk
 
 PLANNED = planned_of(entry(timeout_s=2, path="/json", dir="raw/cell"))
+Scripted = Callable[[str], Task]
+"""Gives a load whose tool is this shell script."""
 
 
 @pytest.fixture
@@ -74,14 +77,12 @@ def test_what_is_not_known_is_null(task: Callable[[str], Task], monkeypatch: pyt
     monkeypatch.setattr(Wrk, "version", lambda _: "")
     one = task("true")
     run_and_save(one)
-    assert told(one)["tool_version"] is None
-    assert told(one)["health_after"] == {"status": None, "time_s": None, "error": "curl: none"}
+    health = {"status": None, "time_s": None, "error": "curl: none"}
+    assert (told(one)["tool_version"], told(one)["health_after"]) == (None, health)
     assert b'"stdin":null' in tool_json({}, tool="wrk", version="", argv=("wrk",), stdin="")
 
 
-def test_it_is_written_into_the_room_that_was_taken_before(
-    task: Callable[[str], Task], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_is_written_into_the_room_that_was_taken_before(task: Scripted, monkeypatch: Patch) -> None:
     one = task("ls -i .tool.json.tmp | cut -d' ' -f1; wc -c <.tool.json.tmp")
     one.folder.mkdir(parents=True)
     monkeypatch.chdir(one.folder)
@@ -99,19 +100,13 @@ def test_it_is_written_into_the_room_that_was_taken_before(
         ("echo began; kill -ALRM $PPID; sleep 600", 124, "wrk did not end within 300 s, and was killed: began"),
     ],
 )
-def test_a_tool_that_fails_leaves_its_output_and_its_status(
-    script: str, status: int, words: str, task: Callable[[str], Task]
-) -> None:
+def test_a_tool_that_fails_leaves_output_and_status(script: str, status: int, words: str, task: Scripted) -> None:
     one = replace(task(script), deadline_s=HANGS_S)
-    with pytest.raises(Failed) as failed:
-        run_and_save(one)
-    assert (failed.value.status, str(failed.value)) == (12, words)
-    assert told(one)["exit_status"] == status
+    failed = refused(Failed, run_and_save, one)
+    assert (failed.status, str(failed), told(one)["exit_status"]) == (12, words, status)
 
 
-def test_the_connections_that_the_load_opened_are_counted(
-    task: Callable[[str], Task], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_connections_that_the_load_opened_are_counted(task: Scripted, monkeypatch: Patch) -> None:
     seen = iter((Traffic(100, 0), Traffic(116, 0)))
     monkeypatch.setattr(save, "traffic", lambda: next(seen))
     one = task(":")
@@ -121,9 +116,7 @@ def test_the_connections_that_the_load_opened_are_counted(
 
 def test_without_the_guard_there_is_no_load(task: Callable[[str], Task], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
-    one = task("true")
-    with pytest.raises(Failed, match="wrk ended with status 127: timeout"):
-        run_and_save(one)
+    assert "wrk ended with status 127: timeout" in str(refused(Failed, run_and_save, task("true")))
 
 
 @pytest.mark.parametrize(
@@ -135,13 +128,11 @@ def test_without_the_guard_there_is_no_load(task: Callable[[str], Task], monkeyp
         "trap '' XFSZ; yes 2>/dev/null; exit 0",
     ],
 )
-def test_a_tool_that_a_service_makes_print_without_end_is_a_failed_load_and_leaves_little(
-    script: str, task: Callable[[str], Task]
-) -> None:
+def test_a_tool_that_prints_without_end_is_a_failed_load_and_leaves_little(script: str, task: Scripted) -> None:
     one = replace(task(script), deadline_s=60)
-    with pytest.raises(Failed, match=r"^wrk printed 64 MiB, which is too much: it repeats responses$") as failed:
-        run_and_save(one)
-    assert failed.value.status == 12
+    failed = refused(Failed, run_and_save, one)
+    words = "wrk printed 64 MiB, which is too much: it repeats responses"
+    assert (failed.status, str(failed)) == (12, words)
     assert sum(file.stat().st_size for file in one.folder.iterdir()) < 200_000
     assert told(one)["exit_status"] == (0 if "trap" in script else 128 + signal.SIGXFSZ)
 
@@ -168,20 +159,19 @@ def test_the_address_takes_the_place_of_the_host_and_of_nothing_else(host: str, 
     assert at_address(load, host, "198.18.0.7").url == f"http://198.18.0.7:8080/{host}"
 
 
-@pytest.mark.parametrize(
-    ("word", "expected"),
-    [
-        ("Connection: close", r"Connection:\ close"),
-        ("", "''"),
-        ("it's", r"it\'s"),
-        ("a\nb", r"$'a\nb'"),
-        ("é", r"$'\303\251'"),
-        ("http://a:1/x?y=1&z={2}", r"http://a:1/x\?y=1\&z=\{2\}"),
-        ("#a#~", r"\#a#~"),
-    ],
-)
-def test_words_are_quoted_as_bash_does(word: str, expected: str) -> None:
-    assert quoted(word) == expected
+QUOTED = {
+    "Connection: close": r"Connection:\ close",
+    "": "''",
+    "it's": r"it\'s",
+    "a\nb": r"$'a\nb'",
+    "é": r"$'\303\251'",
+    "http://a:1/x?y=1&z={2}": r"http://a:1/x\?y=1\&z=\{2\}",
+    "#a#~": r"\#a#~",
+}
+
+
+def test_words_are_quoted_as_bash_does() -> None:
+    assert {word: quoted(word) for word in QUOTED} == QUOTED
 
 
 def test_a_command_is_printed_as_one_would_type_it() -> None:

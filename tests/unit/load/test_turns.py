@@ -18,6 +18,7 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
+from captured import Patch
 from simulated_clock import SimulatedClock
 from waiting import HANGS_S, IS_UP, tools_are_up_in_their_turns, until
 
@@ -45,6 +46,8 @@ while True:
 
 
 NOWHERE = ("127.0.0.1", 9)
+Server = tuple[socket.socket, tuple[str, int]]
+"""A listening socket and its address."""
 
 
 class Ticks:
@@ -93,12 +96,9 @@ def run(runners: list[Runner], counters: Ticks, shared: list[str], **options: An
 
 
 @pytest.fixture(autouse=True)
-def up(monkeypatch: pytest.MonkeyPatch) -> None:
+def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tools are up in their turns, and no service has a request under way."""
     tools_are_up_in_their_turns(monkeypatch)
-
-
-@pytest.fixture
-def nothing_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turns_module, "connections_to", lambda peer: Connections(0))
 
 
@@ -136,8 +136,7 @@ def test_a_tool_that_does_not_end_is_killed_and_none_outlives_its_window(tmp_pat
         assert held.end(patience_s=0.2) == -signal.SIGKILL
     with tool(tmp_path / "other", STUBBORN) as left:
         pid = left._process.pid
-    assert left.status == -signal.SIGKILL
-    assert not Path(f"/proc/{pid}").exists()
+    assert left.status == -signal.SIGKILL and not Path(f"/proc/{pid}").exists()
 
 
 def test_a_tool_of_which_a_sleeping_thread_missed_the_interrupt_is_interrupted_again(tmp_path: Path) -> None:
@@ -158,45 +157,40 @@ print("whole")
     assert (tmp_path / "out").read_text() == "whole\n"
 
 
-def test_only_one_tool_runs_at_a_time(tmp_path: Path, nothing_under_way: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    names = ("a", "b", "c")
-    tools = {name: tool(tmp_path / name) for name in names}
-    seen: list[list[str]] = []
-    real = time.sleep
+def test_only_one_tool_runs_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tools = {name: tool(tmp_path / name) for name in "abc"}
+    seen, real = list[list[str]](), time.sleep
     # Not 0.05, because subprocess itself sleeps for 0.05 s while a tool ends.
     turn_s = 0.051
 
     def look(seconds: float) -> None:
         real(seconds)
         if seconds in (turn_s * LONG, turn_s * SHORT):
-            seen.append([n for n in names if tools[n].status is None and state(tools[n]._process.pid) not in "Tt"])
+            seen.append([n for n in tools if tools[n].status is None and state(tools[n]._process.pid) not in "Tt"])
 
     monkeypatch.setattr(turns_module.time, "sleep", look)
-    counters = Ticks()
-    runners = [Runner(name, tools[name], NOWHERE, seconds=0.2) for name in names]
-    taken = run(runners, counters, ["db"], turn_s=turn_s)
-    assert len(seen) == 12
-    assert all(len(running) == 1 for running in seen), seen
-    for name in names:
-        assert sum(running == [name] for running in seen) == taken[name].count == 4
+    runners = [Runner(name, held, NOWHERE, seconds=0.2) for name, held in tools.items()]
+    taken = run(runners, Ticks(), ["db"], turn_s=turn_s)
+    assert len(seen) == 12 and all(len(running) == 1 for running in seen), seen
+    for name, turns in taken.items():
+        assert sum(running == [name] for running in seen) == turns.count == 4
         # There is a reading before and after each turn.
-        assert taken[name].cpu_ns == {name: 28, "db": 28, "loadgen": 28}
-        assert taken[name].host_ticks == [4] * 8
-        assert taken[name].load_ns >= 4 * turn_s * 1e9
+        assert (turns.cpu_ns, turns.host_ticks) == ({name: 28, "db": 28, "loadgen": 28}, [4] * 8)
+        assert turns.load_ns >= 4 * turn_s * 1e9
         # Long and short turns alternate, and for neighbours the other way round.
-        longs = [turn.long for turn in taken[name].each]
-        assert longs in ([True, False] * 2, [False, True] * 2)
-        assert all(turn.load_ns >= turn_s * (LONG if turn.long else SHORT) * 1e9 for turn in taken[name].each)
+        assert [turn.long for turn in turns.each] in ([True, False] * 2, [False, True] * 2)
+        assert all(turn.load_ns >= turn_s * (LONG if turn.long else SHORT) * 1e9 for turn in turns.each)
         assert tools[name].status == 3
+    assert taken.keys() == tools.keys()
 
 
-def test_a_slow_service_has_more_turns(tmp_path: Path, nothing_under_way: None) -> None:
+def test_a_slow_service_has_more_turns(tmp_path: Path) -> None:
     quick, slow = (Runner(name, tool(tmp_path / name), NOWHERE, seconds=s) for name, s in (("a", 0.1), ("b", 0.4)))
     taken = run([quick, slow], Ticks(), [], turn_s=0.1)
     assert (taken["a"].count, taken["b"].count) == (1, 4)
 
 
-def test_a_tool_that_has_ended_gets_no_more_turns(tmp_path: Path, nothing_under_way: None) -> None:
+def test_a_tool_that_has_ended_gets_no_more_turns(tmp_path: Path) -> None:
     runner = Runner("a", tool(tmp_path / "a", "raise SystemExit(5)"), NOWHERE, seconds=0.4)
     other = Runner("b", tool(tmp_path / "b"), NOWHERE, seconds=0.4)
     taken = run([runner, other], Ticks(), [], turn_s=0.1)
@@ -204,7 +198,7 @@ def test_a_tool_that_has_ended_gets_no_more_turns(tmp_path: Path, nothing_under_
     assert taken["a"].count < taken["b"].count == 4
 
 
-def test_all_tools_end_while_their_services_are_frozen(tmp_path: Path, nothing_under_way: None) -> None:
+def test_all_tools_end_while_their_services_are_frozen(tmp_path: Path) -> None:
     freezer = Frozen()
     runners = [Runner(name, tool(tmp_path / name), NOWHERE, seconds=0.2) for name in ("a", "b")]
     taken = run(runners, Ticks(), [], turn_s=0.1, freezer=freezer)
@@ -213,9 +207,7 @@ def test_all_tools_end_while_their_services_are_frozen(tmp_path: Path, nothing_u
     assert [runner.tool.status for runner in runners] == [3, 3]
 
 
-def test_services_are_thawed_where_a_tool_cannot_be_ended(
-    tmp_path: Path, nothing_under_way: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_services_are_thawed_where_a_tool_cannot_be_ended(tmp_path: Path, monkeypatch: Patch) -> None:
     freezer = Frozen()
     monkeypatch.setattr(HeldTool, "interrupt", Mock(side_effect=OSError("gone")))
     with tool(tmp_path / "a") as held, pytest.raises(OSError, match="gone"):
@@ -224,9 +216,7 @@ def test_services_are_thawed_where_a_tool_cannot_be_ended(
 
 
 @pytest.mark.parametrize("freezer", [None, Frozen("a")], ids=["no freezer", "cannot be frozen"])
-def test_without_a_freezer_time_and_counters_run_until_the_tool_has_exited(
-    tmp_path: Path, nothing_under_way: None, freezer: Frozen | None
-) -> None:
+def test_without_a_freezer_time_and_counters_run_until_the_tool_ends(tmp_path: Path, freezer: Frozen | None) -> None:
     lingers = f"trap 'sleep 0.2; exit 0' INT; {IS_UP}; while :; do sleep 0.01; done"
     held = HeldTool(["sh", "-c", lingers], tmp_path / "a")
     taken = run([Runner("a", held, NOWHERE, seconds=0.2)], Ticks(), [], turn_s=0.1, freezer=freezer)["a"]
@@ -236,20 +226,18 @@ def test_without_a_freezer_time_and_counters_run_until_the_tool_has_exited(
     assert taken.cpu_ns["a"] == 7 * taken.count
 
 
-def test_how_long_the_services_threads_waited_for_a_cpu_is_read_around_each_turn(
-    tmp_path: Path, nothing_under_way: None
-) -> None:
+def test_how_long_the_services_threads_waited_for_a_cpu_is_read_around_each_turn(tmp_path: Path) -> None:
     runners = [Runner(name, tool(tmp_path / name), NOWHERE, seconds=0.2) for name in ("a", "b")]
     for turns in run(runners, Ticks(), [], turn_s=0.1, freezer=Frozen(threads_ns=(5, 3))).values():
         assert turns.count == 2 and (turns.cpu_ns[RAN], turns.cpu_ns[WAITED]) == (10, 6)
 
 
-def test_a_host_that_does_not_tell_leaves_it_out(tmp_path: Path, nothing_under_way: None) -> None:
+def test_a_host_that_does_not_tell_leaves_it_out(tmp_path: Path) -> None:
     taken = run([Runner("a", tool(tmp_path / "a"), NOWHERE, seconds=0.2)], Ticks(), [], turn_s=0.1)["a"]
     assert not {RAN, WAITED} & taken.cpu_ns.keys()
 
 
-def test_a_tool_that_waits_for_its_responses_is_not_ended_frozen(tmp_path: Path, nothing_under_way: None) -> None:
+def test_a_tool_that_waits_for_its_responses_is_not_ended_frozen(tmp_path: Path) -> None:
     freezer = Frozen()
     runner = Runner("a", tool(tmp_path / "a"), NOWHERE, seconds=0.2, ends_frozen=False)
     assert run([runner], Ticks(), [], turn_s=0.1, freezer=freezer)["a"].end == INTERRUPTED
@@ -257,12 +245,12 @@ def test_a_tool_that_waits_for_its_responses_is_not_ended_frozen(tmp_path: Path,
 
 
 @pytest.fixture
-def server() -> Iterator[tuple[socket.socket, tuple[str, int]]]:
+def server() -> Iterator[Server]:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         yield listener, listener.getsockname()
 
 
-def test_a_request_is_under_way_until_its_answer_has_come(server: tuple[socket.socket, tuple[str, int]]) -> None:
+def test_a_request_is_under_way_until_its_answer_has_come(server: Server) -> None:
     listener, peer = server
     assert connections_to(peer).waiting == 0
     with socket.create_connection(listener.getsockname()) as client:
@@ -274,7 +262,7 @@ def test_a_request_is_under_way_until_its_answer_has_come(server: tuple[socket.s
             assert connections_to(peer).waiting == 0, "the answer waits in the stopped tool's queue"
 
 
-def test_what_arrived_is_counted_without_the_packets_headers(server: tuple[socket.socket, tuple[str, int]]) -> None:
+def test_what_arrived_is_counted_without_the_packets_headers(server: Server) -> None:
     listener, peer = server
 
     def counted() -> Traffic:
@@ -293,9 +281,7 @@ def test_what_arrived_is_counted_without_the_packets_headers(server: tuple[socke
     assert any(counted() == (20, 20 * (1000 + OPENING_BYTES)) for _ in range(200))
 
 
-def test_the_connections_that_were_opened_in_its_turns_are_counted(
-    tmp_path: Path, nothing_under_way: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_connections_that_were_opened_in_its_turns_are_counted(tmp_path: Path, monkeypatch: Patch) -> None:
     # 7 connections and 900 bytes in each turn, and as many between turns.
     seen = (Traffic(7 * number, 900 * number) for number in range(100))
     monkeypatch.setattr(turns_module, "traffic", lambda: next(seen))
@@ -306,16 +292,12 @@ def test_the_connections_that_were_opened_in_its_turns_are_counted(
         assert (taken.opened, [turn.octets for turn in taken.each]) == (14, [900, 900])
 
 
-def test_a_kernel_without_sock_diag_tells_it_too(
-    server: tuple[socket.socket, tuple[str, int]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_kernel_without_sock_diag_tells_it_too(server: Server, monkeypatch: Patch) -> None:
     monkeypatch.setattr(sockets_module, "_by_sock_diag", Mock(side_effect=OSError(93, "Protocol not supported")))
     test_a_request_is_under_way_until_its_answer_has_come(server)
 
 
-def test_a_turn_ends_with_its_last_answer(
-    server: tuple[socket.socket, tuple[str, int]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_turn_ends_with_its_last_answer(server: Server, tmp_path: Path, monkeypatch: Patch) -> None:
     listener, peer = server
     asks = f"""
 import socket, time
@@ -333,6 +315,7 @@ time.sleep({HANGS_S})
         accepted.sendall(b"200")
 
     monkeypatch.setattr(turns_module, "LONGEST_DRAIN_S", HANGS_S)
+    monkeypatch.setattr(turns_module, "connections_to", connections_to)
     thread = threading.Thread(target=answer_late)
     thread.start()
     runner = Runner("a", tool(tmp_path / "a", asks), peer, quiet_s=HANGS_S, seconds=0.1)
@@ -392,7 +375,7 @@ def simulated(monkeypatch: pytest.MonkeyPatch) -> Simulated:
     return Simulated(monkeypatch)
 
 
-def dripped(simulated: Simulated, *after_s: float, turn_s: float = 0.4, seconds: float, rest_s: float = 0.0) -> Turns:
+def dripped(simulated: Simulated, *after_s: float, seconds: float, rest_s: float = 0.0) -> Turns:
     """The turns of such a tool, beside another one."""
     runners = []
     for number, name in enumerate("ab"):
@@ -400,7 +383,7 @@ def dripped(simulated: Simulated, *after_s: float, turn_s: float = 0.4, seconds:
         peer = ("127.0.0.1", number)
         simulated.of[peer] = tool.connections
         runners.append(Runner(name, tool, peer, seconds=seconds, rest_s=rest_s))  # type: ignore[arg-type]
-    return simulated.turns(runners, Ticks(), turn_s)
+    return simulated.turns(runners, Ticks(), turn_s=0.4)
 
 
 def test_a_turn_waits_for_the_rest_of_a_response_that_begins_before_its_end(simulated: Simulated) -> None:
@@ -429,14 +412,11 @@ def test_each_wait_in_vain_halves_the_next_until_one_is_in_time(simulated: Simul
 def one_turn(simulated: Simulated, connections: Connections, counters: Ticks | None = None, **runner: float) -> Turns:
     """A single short turn, after which the connections stay like this."""
     simulated.of[NOWHERE] = lambda: connections
-    tool = Dripping(simulated)
-    only = Runner("a", tool, NOWHERE, seconds=0.1, **runner)  # type: ignore[arg-type]
+    only = Runner("a", Dripping(simulated), NOWHERE, seconds=0.1, **runner)  # type: ignore[arg-type]
     return simulated.turns([only], counters or Ticks(), turn_s=0.1)
 
 
-def test_a_connection_without_a_request_is_not_waited_for(
-    server: tuple[socket.socket, tuple[str, int]], simulated: Simulated
-) -> None:
+def test_a_connection_without_a_request_is_not_waited_for(server: Server, simulated: Simulated) -> None:
     listener, peer = server
     with socket.create_connection(listener.getsockname()) as client:
         assert connections_to(peer) == Connections(0, unasked=1)
@@ -452,7 +432,7 @@ def test_a_service_that_was_quiet_for_long_has_nothing_under_way(simulated: Simu
     assert (taken.drain_ns, taken.drains_cut) == (0, 0)
 
 
-def test_an_answer_that_was_read_is_not_waited_for_again(server: tuple[socket.socket, tuple[str, int]]) -> None:
+def test_an_answer_that_was_read_is_not_waited_for_again(server: Server) -> None:
     listener, peer = server
     with socket.create_connection(listener.getsockname()) as client:
         accepted, _ = listener.accept()
@@ -480,17 +460,13 @@ class Waking(Ticks):
 
 
 @pytest.mark.parametrize(("share", "cut"), [(0.01, 0), (0.5, 1)])
-def test_an_idle_server_that_wakes_now_and_then_has_nothing_under_way(
-    simulated: Simulated, share: float, cut: int
-) -> None:
+def test_an_idle_server_that_wakes_at_times_has_nothing_under_way(simulated: Simulated, share: float, cut: int) -> None:
     taken = one_turn(simulated, Connections(1), Waking(simulated, share), quiet_s=0.4)
     assert taken.drains_cut == cut
     assert taken.drain_ns == 0 or cut
 
 
-def test_a_connection_that_the_server_has_closed_waits_for_the_tool_and_has_received_no_more(
-    server: tuple[socket.socket, tuple[str, int]],
-) -> None:
+def test_a_connection_that_the_server_has_closed_waits_for_the_tool_and_has_received_no_more(server: Server) -> None:
     listener, peer = server
     with socket.create_connection(listener.getsockname()) as client:
         client.sendall(b"GET")
@@ -505,9 +481,7 @@ def test_a_connection_that_the_server_has_closed_waits_for_the_tool_and_has_rece
         accepted.close()
 
 
-def test_a_worker_that_reads_from_a_connection_without_a_request_is_not_waited_for(
-    server: tuple[socket.socket, tuple[str, int]], simulated: Simulated
-) -> None:
+def test_a_worker_that_reads_without_a_request_is_not_waited_for(server: Server, simulated: Simulated) -> None:
     listener, peer = server
     with socket.create_connection(listener.getsockname()), socket.create_connection(listener.getsockname()) as other:
         other.sendall(b"GET")
@@ -546,8 +520,7 @@ def test_time_on_the_servers_cpus_is_known_by_cpu(tmp_path: Path) -> None:
         folder.mkdir(parents=True)
         (folder / "cpuacct.usage").write_text(f"{sum(map(int, each.split()))}\n")
         (folder / "cpuacct.usage_percpu").write_text(f"{each} \n")
-    counters = CpuCounters({"a": "/docker/abc"}, root, own, stat, server_cpus=(0, 2))
-    used = counters.read("a").cpu_ns
+    used = CpuCounters({"a": "/docker/abc"}, root, own, stat, server_cpus=(0, 2)).read("a").cpu_ns
     assert (used["server CPUs"], used["ours on server CPUs"]) == (109, 66)
     assert "server CPUs" not in CpuCounters({"a": "/docker/abc"}, root, own, stat).read("a").cpu_ns
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from captured import Capture, printed
 from places import ROOT
 
 from bench.cli.matrix import audit_verb
@@ -40,9 +41,8 @@ def answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     for python, version in (("py313", "3.1.2"), ("py39", "2.9")):
         folder = tmp_path / "services/locks" / python
         folder.mkdir(parents=True)
-        (folder / "framework-flask.txt").write_text(
-            f"Flask=={version} ; python_version >= '3' \\\n    --hash=sha256:0\nruamel_yaml==0.18\n"
-        )
+        text = f"Flask=={version} ; python_version >= '3' \\\n    --hash=sha256:0\nruamel_yaml==0.18\n"
+        (folder / "framework-flask.txt").write_text(text)
     for folder in (tmp_path / "bench", tmp_path / "tests"):
         folder.mkdir()
         (folder / "requirements.txt").write_text("pytest==9.0 \\\n    --hash=sha256:0\n")
@@ -55,13 +55,10 @@ def answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return lambda known: fake.with_name("answers.json").write_text(json.dumps(known))
 
 
-Capture = pytest.CaptureFixture[str]
-
 
 def test_all_known_and_none_with_a_fault(answers: Any, capsys: Capture) -> None:
     answers({"flask==3.1.2": [], "flask==2.9": [], "ruamel-yaml==0.18": [], "pytest==9.0": []})
-    assert audit_verb([]) == 0
-    assert capsys.readouterr().out == "4 of 4 pins looked up, 0 vulnerabilities known\n"
+    assert printed(capsys, "audit") == "4 of 4 pins looked up, 0 vulnerabilities known\n"
 
 
 def test_a_fault_is_named_with_its_locks_and_what_mends_it(answers: Any, capsys: Capture) -> None:
@@ -77,23 +74,17 @@ def test_a_fault_is_named_with_its_locks_and_what_mends_it(answers: Any, capsys:
 def test_what_the_service_does_not_know_is_not_free_of_faults(answers: Any, capsys: Capture) -> None:
     answers({"flask==3.1.2": [], "flask==2.9": []})
     assert audit_verb(["flask"]) == 3
-    printed = capsys.readouterr()
-    assert printed.err == "ruamel-yaml==0.18: not known to the service\n"
-    assert printed.out == "2 of 3 pins looked up, 0 vulnerabilities known\n"
+    counts = "2 of 3 pins looked up, 0 vulnerabilities known\n"
+    assert capsys.readouterr() == (counts, "ruamel-yaml==0.18: not known to the service\n")
 
 
-@pytest.mark.parametrize(
-    ("known", "words"),
-    [
+def test_a_service_that_is_not_reached_is_one_line(answers: Any, capsys: Capture) -> None:
+    for known, words in (
         ({}, "the vulnerability service knows none of 3 pins: it is probably not reachable from here\n"),
         ("ERROR: no route", "the vulnerability service does not answer: ERROR: no route\n"),
-    ],
-)
-def test_a_service_that_is_not_reached_is_one_line(answers: Any, capsys: Capture, known: Any, words: str) -> None:
-    answers(known)
-    assert audit_verb(["flask"]) == 3
-    printed = capsys.readouterr()
-    assert (printed.out, printed.err) == ("", words)
+    ):
+        answers(known)
+        assert audit_verb(["flask"]) == 3 and capsys.readouterr() == ("", words)
 
 
 def test_a_name_without_a_lock(answers: Any) -> None:

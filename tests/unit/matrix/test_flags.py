@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from captured import refused
 from make_plans import MATRIX, composed, plan
 from places import ROOT
+from tables import cases
 
 from bench.core.errors import EqualSides, UserError
 from bench.core.service_settings import Settings
@@ -34,25 +36,21 @@ def test_flags_are_words_of_a_shell() -> None:
     assert parse_flags("gunicorn-*:--reload   --env 'A=b c'") == Flags("gunicorn-*", "--reload --env 'A=b c'")
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("--http h11", "is not 'SERVER: FLAGS'"),
-        ("uvicorn:", "is not 'SERVER: FLAGS'"),
-        (": --http h11", "is not 'SERVER: FLAGS'"),
-        ("uvicorn: --header 'x", "No closing quotation: quote words as in a shell"),
-        ("uvicorn: other:app", "'other:app' is no flag"),
-        ("uvicorn: $(id)", "'$(id)' is no flag"),
-        ("uvicorn: --http ''", "a word is empty"),
-        ("uvicorn: --http 'a\nb'", "unprintable"),
-        ("uvicorn: --reload -- x", "only '--'"),
-        (f"uvicorn: --x {'y' * 400}", "the limit is 400"),
-    ],
-)
+NO_FLAGS = {
+    "is not 'SERVER: FLAGS'": ["--http h11", "uvicorn:", ": --http h11"],
+    "No closing quotation: quote words as in a shell": ["uvicorn: --header 'x"],
+    "'other:app' is no flag": ["uvicorn: other:app"],
+    "'$(id)' is no flag": ["uvicorn: $(id)"],
+    "a word is empty": ["uvicorn: --http ''"],
+    "unprintable": ["uvicorn: --http 'a\nb'"],
+    "only '--'": ["uvicorn: --reload -- x"],
+    "the limit is 400": [f"uvicorn: --x {'y' * 400}"],
+}
+
+
+@pytest.mark.parametrize(("text", "words"), cases(NO_FLAGS))
 def test_what_is_no_flag_is_refused_in_one_line(text: str, words: str) -> None:
-    with pytest.raises(UserError) as fault:
-        parse_flags(text)
-    assert words in str(fault.value)
+    assert words in str(refused(UserError, parse_flags, text))
 
 
 @pytest.mark.parametrize(
@@ -115,12 +113,8 @@ def test_a_server_that_a_program_starts_is_refused_by_its_name(server: str) -> N
 
 def test_each_service_of_the_server_is_measured_without_and_with_them() -> None:
     made = flagged("uvicorn: --http h11", "uv*: --loop asyncio", stacks=("uvicorn-asgi", "hypercorn-asgi"))
-    assert [(s.stack, s.settings.text) for s in made.services] == [
-        ("uvicorn-asgi", "FLAGS=none"),
-        ("uvicorn-asgi", "FLAGS='--http h11'"),
-        ("uvicorn-asgi", "FLAGS='--loop asyncio'"),
-        ("hypercorn-asgi", ""),
-    ]
+    of_uvicorn = [("uvicorn-asgi", f"FLAGS={flags}") for flags in ("none", "'--http h11'", "'--loop asyncio'")]
+    assert [(s.stack, s.settings.text) for s in made.services] == [*of_uvicorn, ("hypercorn-asgi", "")]
     assert len({s.image for s in made.services[:3]}) == 1 and len(made.tables) == 1
     both = flagged("uvicorn: --http h11", vary=("WORKERS=1,2",))
     assert [s.settings.text for s in both.services] == [
@@ -128,37 +122,30 @@ def test_each_service_of_the_server_is_measured_without_and_with_them() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("flags", "words"),
-    [
+def test_flags_without_a_service_and_too_many_are_refused() -> None:
+    many = [f"uvicorn: --limit-concurrency {n}" for n in range(64)]
+    for flags, words in (
         (["nobody: --x"], "unknown server 'nobody'"),
         (["hypercorn: --x"], "--flags hypercorn: no service of the selection runs on it"),
-        (
-            [f"uvicorn: --limit-concurrency {n}" for n in range(64)],
-            "--vary and --flags make 65 combinations of each service",
-        ),
-    ],
-)
-def test_flags_without_a_service_and_too_many_are_refused(flags: list[str], words: str) -> None:
-    with pytest.raises(UserError, match=words):
-        flagged(*flags)
+        (many, "--vary and --flags make 65 combinations of each service"),
+    ):
+        assert words in str(refused(UserError, flagged, *flags))
+
+
+SAME = "has the same command line as with"
 
 
 @pytest.mark.parametrize(
     ("flags", "words"),
     [
-        (["--loop uvloop"], "uvicorn with FLAGS='--loop uvloop' has the same command line as with FLAGS=none"),
-        (["--no-access-log --http=httptools"], "has the same command line as with FLAGS=none"),
-        (
-            ["--http h11", "--http=h11"],
-            "uvicorn with FLAGS=--http=h11 has the same command line as with FLAGS='--http h",
-        ),
+        (["--loop uvloop"], f"uvicorn with FLAGS='--loop uvloop' {SAME} FLAGS=none"),
+        (["--no-access-log --http=httptools"], f"{SAME} FLAGS=none"),
+        (["--http h11", "--http=h11"], f"uvicorn with FLAGS=--http=h11 {SAME} FLAGS='--http h"),
     ],
 )
 def test_flags_that_change_nothing_are_equal_sides(flags: list[str], words: str) -> None:
-    with pytest.raises(EqualSides) as fault:
-        flagged(*(f"uvicorn: {one}" for one in flags))
-    assert str(fault.value).startswith("equal sides: ") and words in str(fault.value)
+    fault = str(refused(EqualSides, flagged, *(f"uvicorn: {one}" for one in flags)))
+    assert fault.startswith("equal sides: ") and words in fault
 
 
 def test_a_variable_that_only_another_flag_needs_is_equal_sides() -> None:
@@ -171,11 +158,8 @@ def test_a_variable_that_only_another_flag_needs_is_equal_sides() -> None:
 
 
 def test_groups_are_flags_with_their_values() -> None:
-    assert flag_groups(["uvicorn", "a:b", "--http=h11", "--x", "-5", "1", "--http", "h11"]) == (
-        ("uvicorn", "a:b"),
-        ("--http", "h11"),
-        ("--x", "-5", "1"),
-    )
+    groups = flag_groups(["uvicorn", "a:b", "--http=h11", "--x", "-5", "1", "--http", "h11"])
+    assert groups == (("uvicorn", "a:b"), ("--http", "h11"), ("--x", "-5", "1"))
 
 
 HOSTILE = ["--header", "X: $(touch /tmp/x) ${HOME} `id`; 'a' \"b\" *", "--root-path=/ü"]

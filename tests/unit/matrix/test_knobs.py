@@ -7,8 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from captured import refused
 from make_plans import MATRIX, composed
 from places import ROOT
+from tables import cases
 
 from bench.core.errors import UserError
 from bench.matrix.knobs import LONGEST_NAME, Knob, check_quotas, parse_knob, reader, started_with, varied
@@ -33,37 +35,29 @@ def test_a_knob_has_a_name_and_values() -> None:
     assert parse_knob("MY_FLAG=on,off").values == ("on", "off")
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("THREADS", "is not NAME=VALUE"),
-        ("threads=2", "is not NAME=VALUE"),
-        ("=2", "is not NAME=VALUE"),
-        ("THREADS=", "a value is empty"),
-        ("THREADS=2,,4", "a value is empty"),
-        ("THREADS=2,two", "'two' is not a whole number above 0"),
-        ("WORKERS=0", "'0' is not a whole number above 0"),
-        ("WORKERS=-1", "'-1' is not a whole number above 0"),
-        ("WORKERS=1.5", "'1.5' is not a whole number above 0"),
-        ("PYTHON_JIT=2", "'2' is not 0 or 1"),
-        ("CPU_QUOTA=0", "'0' is not a number of CPUs above 0"),
-        ("CPU_QUOTA=0.00", "is not a number of CPUs above 0"),
-        ("CPU_QUOTA=nan", "is not a number of CPUs above 0"),
-        ("MEMORY=lots", "is not a size such as 512m"),
-        ("THREADS=4,2,4", "4 is given twice"),
-        ("CPU_QUOTA=1,1.0", "1.0 is given twice"),
-        ("MY_FLAG=a b", "is not a word"),
-        ("MY_FLAG=$HOME", "is not a word"),
-        ("MY_FLAG=a\nb", "is not a word"),
-        ("PORT=1,2", "the harness needs its value"),
-        ("DATABASE_HOST=elsewhere", "the harness needs its value"),
-        (f"WORKERS={','.join(map(str, range(1, 70)))}", "the limit is 64"),
-    ],
-)
+BAD = {
+    "is not NAME=VALUE": ["THREADS", "threads=2", "=2"],
+    "a value is empty": ["THREADS=", "THREADS=2,,4"],
+    "'two' is not a whole number above 0": ["THREADS=2,two"],
+    "'0' is not a whole number above 0": ["WORKERS=0"],
+    "'-1' is not a whole number above 0": ["WORKERS=-1"],
+    "'1.5' is not a whole number above 0": ["WORKERS=1.5"],
+    "'2' is not 0 or 1": ["PYTHON_JIT=2"],
+    "'0' is not a number of CPUs above 0": ["CPU_QUOTA=0"],
+    "is not a number of CPUs above 0": ["CPU_QUOTA=0.00", "CPU_QUOTA=nan"],
+    "is not a size such as 512m": ["MEMORY=lots"],
+    "4 is given twice": ["THREADS=4,2,4"],
+    "1.0 is given twice": ["CPU_QUOTA=1,1.0"],
+    "is not a word": ["MY_FLAG=a b", "MY_FLAG=$HOME", "MY_FLAG=a\nb"],
+    "the harness needs its value": ["PORT=1,2", "DATABASE_HOST=elsewhere"],
+    "the limit is 64": [f"WORKERS={','.join(map(str, range(1, 70)))}"],
+}
+
+
+@pytest.mark.parametrize(("text", "words"), cases(BAD))
 def test_a_bad_value_is_refused_in_one_line(text: str, words: str) -> None:
-    with pytest.raises(UserError) as fault:
-        parse_knob(text)
-    assert words in str(fault.value) and "\n" not in str(fault.value)
+    fault = str(refused(UserError, parse_knob, text))
+    assert words in fault and "\n" not in fault
 
 
 def test_which_servers_read_a_knob_follows_from_their_files() -> None:
@@ -121,22 +115,19 @@ def test_a_variable_in_a_comment_or_a_fact_is_not_read(tmp_path: Path) -> None:
     assert found == {"said": "neither said nor its app reads THREADS", "read": None}
 
 
-@pytest.mark.parametrize(
-    ("stack", "knob", "flag"),
-    [
-        ("uvicorn-asgi", "UVICORN_LOOP", "--loop"),
-        ("uvicorn-asgi", "UVICORN_ACCESS_LOG", "--no-access-log"),
-        ("uvicorn-asgi", "UVICORN_TIMEOUT_KEEP_ALIVE", "--timeout-keep-alive"),
-        ("granian-asgi-asgi", "GRANIAN_LOOP", "--loop"),
-        ("granian-asgi-asgi", "GRANIAN_WS", "--no-ws"),
-        # start adds its flag only if GRACEFUL is set.
-        ("uvicorn-asgi", "UVICORN_TIMEOUT_GRACEFUL_SHUTDOWN", ""),
-        ("uvicorn-asgi", "UVICORN_LIMIT_CONCURRENCY", ""),
-        ("granian-asgi-asgi", "GRANIAN_RUNTIME_THREADS", ""),
-    ],
-)
-def test_a_variable_that_a_flag_of_start_prevails_over_is_no_knob(stack: str, knob: str, flag: str) -> None:
-    one = service(stack)
+PREVAILING = {
+    "--loop": ["UVICORN_LOOP", "GRANIAN_LOOP"],
+    "--no-access-log": ["UVICORN_ACCESS_LOG"],
+    "--timeout-keep-alive": ["UVICORN_TIMEOUT_KEEP_ALIVE"],
+    "--no-ws": ["GRANIAN_WS"],
+    # start adds the flag of the first only if GRACEFUL is set.
+    "": ["UVICORN_TIMEOUT_GRACEFUL_SHUTDOWN", "UVICORN_LIMIT_CONCURRENCY", "GRANIAN_RUNTIME_THREADS"],
+}
+
+
+@pytest.mark.parametrize(("knob", "flag"), cases(PREVAILING))
+def test_a_variable_that_a_flag_of_start_prevails_over_is_no_knob(knob: str, flag: str) -> None:
+    one = service("uvicorn-asgi" if knob.startswith("UVICORN") else "granian-asgi-asgi")
     assert READS(one, knob) == (f"{one.server.name} is started with {flag}, which prevails over it" if flag else None)
 
 
@@ -155,8 +146,8 @@ def test_no_flag_of_a_start_has_a_variable_beside_it_as_a_knob() -> None:
 
 def test_the_jit_is_read_by_new_cpython_alone() -> None:
     assert READS(service("aiohttp"), "PYTHON_JIT") is None
-    assert "from 3.13 on" in str(READS(service("aiohttp", "311"), "PYTHON_JIT"))
-    assert "from 3.13 on" in str(READS(SERVICES["gunicorn-sync-wsgi-pypy311-debian"], "PYTHON_JIT"))
+    for old in (service("aiohttp", "311"), SERVICES["gunicorn-sync-wsgi-pypy311-debian"]):
+        assert "from 3.13 on" in str(READS(old, "PYTHON_JIT"))
 
 
 def test_settings_are_in_the_name_and_the_image_is_the_plain_ones() -> None:

@@ -55,14 +55,12 @@ def test_a_lock_holds_every_requirement() -> None:
     name, checked = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)"), 0
     for kind in ("server", "framework"):
         for path in (ROOT / f"services/{kind}s").glob("*/requirements.txt"):
-            lines = [line for line in path.read_text().splitlines() if line and line[0].isalnum()]
-            for line in lines:
+            for line in (line for line in path.read_text().splitlines() if line[:1].isalnum()):
                 requirement = name.match(line)
                 assert requirement, line
                 wanted = normalised(requirement[1])
                 for python in MATRIX.pythons if ";" not in line else ():
-                    needed = needs(MATRIX, python)[0 if kind == "server" else 1]
-                    if path.parent.name not in needed:
+                    if path.parent.name not in needs(MATRIX, python)[0 if kind == "server" else 1]:
                         continue
                     lock = ROOT / f"services/locks/{python_label(python)}/{kind}-{path.parent.name}.txt"
                     assert wanted in dict(pins_in(lock)), f"{path.parent.name} on {python}: run scripts/lock.sh"
@@ -116,9 +114,8 @@ def test_an_alpine_service_has_what_its_sources_need_or_is_skipped(python: str) 
         shared = held(python, f"common-{service.server.style}") | held(python, f"framework-{service.framework.name}")
         own = held(python, f"server-{service.server.name}")
         assert not [pin for pin in shared | own if found[pin] == "neither"], service.name
-        compiled = {
-            pin for pin in shared | own if found[pin] == "source" and SOURCES[pin.partition("==")[0]]["compiler"]
-        }
+        built = {pin for pin in shared | own if found[pin] == "source"}
+        compiled = {pin for pin in built if SOURCES[pin.partition("==")[0]]["compiler"]}
         # There is no compiler in the layers of drivers and frameworks.
         assert not compiled & shared, service.name
         packages = service.server.packages.get("alpine", Packages())

@@ -20,21 +20,13 @@ from bench.matrix.settings import SETTINGS, read_settings
 
 MATRIX = read_tables(ROOT / "services/matrix.toml")[0]
 ENV = (ROOT / ".env").read_text()
-FEW = {
-    "servers": ("uvicorn", "bjoern"),
-    "frameworks": ("asgi", "wsgi"),
-    "pythons": ("3.13",),
-    "selftests": ("synthetic",),
-    "presets": ("all",),
-    "routes": ("root", "delay", "plaintext", "json", "echo"),
-}
+FEW = {"servers": ("uvicorn", "bjoern"), "frameworks": ("asgi", "wsgi"), "pythons": ("3.13",)}
+FEW |= {"selftests": ("synthetic",), "presets": ("all",)}
+FEW["routes"] = ("root", "delay", "plaintext", "json", "echo")
 """The entries to keep of each table, so that an example takes a millisecond."""
 SMALL = {key: {name: value[name] for name in FEW[key]} if key in FEW else value for key, value in MATRIX.items()}
-SMALL["presets"]["quick"] = MATRIX["presets"]["workers"] | {
-    "stacks": ["bjoern-wsgi", "uvicorn-asgi"],
-    "vary": [],
-    "vary_if_read": [],
-}
+QUICK = {"stacks": ["bjoern-wsgi", "uvicorn-asgi"], "vary": [], "vary_if_read": []}
+SMALL["presets"]["quick"] = MATRIX["presets"]["workers"] | QUICK
 SMALL |= {"skip": MATRIX["skip"][:2], "sources": {"robyn": MATRIX["sources"]["robyn"]}}
 SMALL |= {"order": {"servers": ["uvicorn"]}, "notes": {"bjoern": {"default": "1 request", "source": "bjoern 3.2"}}}
 SMALL["server_defaults"] = {"backlog": [{"servers": ["uvicorn*"], "value": "2048", "source": "uvicorn.dev"}]}
@@ -53,11 +45,8 @@ def listed(matrix: str, words: list[str]) -> tuple[int, str, str]:
 
 
 TEXTS = st.one_of(damaged_value(SMALL).map(as_file), damaged_text(as_file(SMALL)))
-SELECTIONS = (
-    ["--stack", "*"],
-    ["--preset", "quick"],
-    ["--scenario", "delay-20,echo", "--tool", "hey", "--mode", "solo"],
-)
+SOLO = ["--scenario", "delay-20,echo", "--tool", "hey", "--mode", "solo"]
+SELECTIONS = (["--stack", "*"], ["--preset", "quick"], SOLO)
 
 
 def test_the_small_matrix_is_one() -> None:
@@ -65,9 +54,7 @@ def test_the_small_matrix_is_one() -> None:
 
 
 KEPT = (
-    ('schema = "\u2028"\n', []),
-    (f"schema = {'9' * 5000}\n", []),
-    (f"schema = {'[' * 5000}\n", []),
+    *((f"schema = {value}\n", []) for value in ('"\u2028"', "9" * 5000, "[" * 5000)),
     (as_file(SMALL | {"routes": {"json": SMALL["routes"]["json"]}}), ["--stack", "*"]),
 )
 
@@ -94,5 +81,4 @@ def test_fuzz_a_damaged_env(text: str) -> None:
             return
     assert found.keys() == SETTINGS.keys()
     for name, (pattern, _) in SETTINGS.items():
-        assert re.fullmatch(pattern, found[name], re.ASCII)
-        assert "\n" not in found[name]
+        assert re.fullmatch(pattern, found[name], re.ASCII) and "\n" not in found[name]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from captured import refused
 from places import ROOT
 
 from bench.core.errors import UserError
@@ -21,28 +22,16 @@ def test_an_exported_setting_wins_over_the_file() -> None:
     assert read_settings({"WORKERS": ""}, ROOT)["WORKERS"] == read_env(ROOT / ".env")["WORKERS"]
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("WORKER_CLASS", "threads"),
-        ("WORKERS", "0"),
-        ("WORKERS", "two"),
-        ("WORKERS", "²"),
-        ("SERVER_CPUS", "0-"),
-        ("MEMORY", "lots"),
-        ("BENCH_SUBNET", "10.0.0.1"),
-        ("BENCH_REGISTRY", "https://registry.example.org"),
-        ("SELECTION", "$(id)"),
-        ("PYTHON_JIT", "on"),
-        ("PYPY_IMAGE", "a b"),
-        ("COMPOSE_SERVICES", "../compose"),
-        ("PYTHON_IMAGE", "a b"),
-        ("MAX_STEAL", "1 %"),
-        ("MAX_FOREIGN_CPU", "-5"),
-        ("MAX_LOADGEN_WAIT", "1e3"),
-    ],
-)
+WRONG = [
+    *(("WORKERS", "0"), ("WORKERS", "two"), ("WORKERS", "²"), ("WORKER_CLASS", "threads"), ("PYTHON_JIT", "on")),
+    *(("SERVER_CPUS", "0-"), ("MEMORY", "lots"), ("PYPY_IMAGE", "a b"), ("PYTHON_IMAGE", "a b")),
+    *(("BENCH_SUBNET", "10.0.0.1"), ("BENCH_REGISTRY", "https://registry.example.org")),
+    *(("SELECTION", "$(id)"), ("COMPOSE_SERVICES", "../compose")),
+    *(("MAX_STEAL", "1 %"), ("MAX_FOREIGN_CPU", "-5"), ("MAX_LOADGEN_WAIT", "1e3")),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), WRONG)
 def test_a_wrong_setting_is_one_line_that_names_it(name: str, value: str) -> None:
-    with pytest.raises(UserError, match=name) as caught:
-        read_settings({name: value}, ROOT)
-    assert "\n" not in str(caught.value)
+    words = str(refused(UserError, read_settings, {name: value}, ROOT))
+    assert name in words and "\n" not in words

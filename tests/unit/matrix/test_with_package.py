@@ -14,6 +14,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
+from captured import Capture, Patch, refused
 from places import ROOT
 
 from bench.run.reader import read_service
@@ -111,8 +112,7 @@ def test_alpine_installs_from_the_index(image: Image, tmp_path: Path, monkeypatc
     image.refused = lambda call: "--no-index" in call
     assert image.changes("a==1", monkeypatch) == "a==1\n"
     image.refused = lambda call: "--force-reinstall" in call
-    with pytest.raises(SystemExit, match="Failed to build"):
-        image.changes("a==1", monkeypatch)
+    assert "Failed to build" in str(refused(SystemExit, image.changes, "a==1", monkeypatch))
 
 
 def test_missing_dependencies_of_a_release(image: Image, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,22 +124,15 @@ def test_missing_dependencies_of_a_release(image: Image, tmp_path: Path, monkeyp
     assert (facts.dependencies_as_of, facts.packages) == ("2021-03-28", {"a": "1"})
     assert next(call for call in image.calls if "--target=" in call).split()[-1].startswith("uv==")
     (call,) = image.tries
-    limits = [
-        "--exclude-newer=2021-03-28",
-        *(f"--exclude-newer-package={one}={PYTHON_RELEASED}" for one in ("setuptools", "wheel")),
-    ]
-    assert {*limits, "gunicorn==20.1.0"} < {*call.split()} and "reinstall" not in call
+    limits = {f"--exclude-newer-package={one}={PYTHON_RELEASED}" for one in ("setuptools", "wheel")}
+    assert limits | {"--exclude-newer=2021-03-28", "gunicorn==20.1.0"} < {*call.split()}
+    assert "reinstall" not in call
 
 
 def test_as_few_as_possible_are_changed(image: Image, monkeypatch: pytest.MonkeyPatch) -> None:
     """First what is missing, then what the package asks for, then all that this asks for; never more."""
-    image.needs = {
-        "flask": ["Jinja2>=3", "x; extra == 'async'"],
-        "jinja2": ["MarkupSafe"],
-        "markupsafe": [],
-        "uvicorn": [],
-        "x": [],
-    }
+    image.needs = {"flask": ["Jinja2>=3", "x; extra == 'async'"], "jinja2": ["MarkupSafe"]}
+    image.needs |= {"markupsafe": [], "uvicorn": [], "x": []}
     image.imports = first_then(image, 3, "ImportError: no url_quote")
     assert image.changes("Flask==2.0.0", monkeypatch).startswith("# dependencies as of 2021-03-28\n")
     again = [[word.partition("=")[2] for word in call.split() if "reinstall" in word] for call in image.tries]
@@ -176,9 +169,7 @@ def test_pkg_resources_is_in_earlier_setuptools(image: Image, monkeypatch: pytes
 def test_no_fitting_dependencies_is_an_error_with_its_reason(image: Image, monkeypatch: pytest.MonkeyPatch) -> None:
     image.imports = lambda: {} if not image.calls else {"a": f"ImportError: {len(image.tries)}"}
     image.refused = lambda call: call.startswith("pip install --quiet --python") and "reinstall" not in call
-    with pytest.raises(SystemExit) as refused:
-        image.changes("a==1", monkeypatch)
-    assert str(refused.value) == (
+    assert str(refused(SystemExit, image.changes, "a==1", monkeypatch)) == (
         "a==1 does not fit with dependencies as of 2021-03-28: a: ImportError: 0 (error: Failed to build `x==1`), "
         "nor as of 2024-10-07, nor as of today; choose others: --with NAME==VERSION"
     )
@@ -198,9 +189,7 @@ FLASK = "flask 3.1.3 has requirement werkzeug>=3.1.0, but you have werkzeug 2.0.
 def test_proposed_fix(changed: str, solution: str, words: str, image: Image, monkeypatch: pytest.MonkeyPatch) -> None:
     image.needs = {"flask": ["werkzeug>=3.1"], "werkzeug": ["markupsafe"], "markupsafe": []}
     image.check, image.solution = lambda: [FLASK], solution
-    with pytest.raises(SystemExit) as refused:
-        image.changes(changed, monkeypatch)
-    assert str(refused.value) == FLASK.rstrip(".") + words
+    assert str(refused(SystemExit, image.changes, changed, monkeypatch)) == FLASK.rstrip(".") + words
     asked = next(call for call in image.calls if "--no-annotate" in call).split()
     # Flask may have any version, even if it is one of those that were changed.
     assert asked[-2:] == [changed.split(maxsplit=1)[0], "flask"] and "--exclude-newer=2021-03-28" in asked
@@ -222,34 +211,24 @@ def test_who_objects_and_is_no_longer_needed_is_removed(image: Image, monkeypatc
 
 
 def test_modules_and_the_program_that_starts_the_server_are_imported(
-    image: Image, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    image: Image, tmp_path: Path, monkeypatch: Patch, capsys: Capture
 ) -> None:
     image.script.START.write_text("exec my-server --bind x\n")
-    files = [
-        "good_one.py",
-        "broken.py",
-        "README.md",
-        "_x.pth",
-        "my.dist-info/METADATA",
-        "deep/module.py",
-        "leaves/__init__.py",
-    ]
+    files = ["good_one.py", "broken.py", "README.md", "_x.pth"]
+    files += ["my.dist-info/METADATA", "deep/module.py", "leaves/__init__.py"]
+    code = {"broken.py": "import nowhere", "leaves/__init__.py": "raise SystemExit(3)"}
     for name in ("good_one.py", "broken.py", "cli.py", "leaves/__init__.py"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(
-            {"broken.py": "import nowhere", "leaves/__init__.py": "raise SystemExit(3)"}.get(name, "")
-        )
+        (tmp_path / name).write_text(code.get(name, ""))
     monkeypatch.syspath_prepend(str(tmp_path))
     programs = [EntryPoint(name, f"cli:{name[:2]}", "console_scripts") for name in ("my-server", "my-other")]
-    packages = [
-        SimpleNamespace(
-            metadata={"Name": "My.Server"}, requires=[], files=map(PurePosixPath, files), entry_points=programs
-        ),
-        SimpleNamespace(
-            metadata={"Name": "user"}, requires=["my_server>1"], files=[PurePosixPath("user_.py")], entry_points=[]
-        ),
-        SimpleNamespace(metadata={"Name": "else"}, requires=["x"], files=[PurePosixPath("else_.py")], entry_points=[]),
-    ]
+
+    def package(name: str, requires: list[str], files: list[str], programs: Sequence[EntryPoint] = ()) -> Any:
+        own = {"requires": requires, "files": [*map(PurePosixPath, files)], "entry_points": programs}
+        return SimpleNamespace(metadata={"Name": name}, **own)
+
+    mine = package("My.Server", [], files, programs)
+    packages = [mine, package("user", ["my_server>1"], ["user_.py"]), package("else", ["x"], ["else_.py"])]
     monkeypatch.setattr(image.script.metadata, "distributions", lambda: packages)
     image.script.try_imports(["my-server"])
     assert json.loads(capsys.readouterr().out.splitlines()[-1]) == {

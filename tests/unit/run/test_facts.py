@@ -42,32 +42,23 @@ def test_damaged_facts_say_nothing(waits: Any) -> None:
 PUBLISHED = ROOT / "results/published"
 TABLE = {"scenario": "json", "tool": "wrk", "level": "c16", "waits": False, "rounds": 6}
 UNSORTED, TWICE = {"services": ["a"], "looks": [8, 6]}, {"services": ["a", "a"], "looks": [6]}
+HIDDEN, HARNESS = {"cpu": "a CPU", "smt": None}, {"hash": 3, "commit": None, "branch": "b"}
+SKIPPED = [None, {"service": "a"}, {"service": "a", "cause": "why", "tool": None}]
+APP = {"name": "shop", "targets": [{}], "cpu_hour_price": None}
 DAMAGED: dict[str, tuple[Any, RunFacts]] = {
     "no object": ([1], RunFacts()),
     "an unknown key": ({"moon": {"phase": 3}, "seed": 7}, RunFacts(seed=7)),
     "another type": ({"seed": True, "command": ["a", 3], "profile": 1, "run": None, "title": ["x"]}, RunFacts()),
     "a setting": ({"knobs": {"WORKERS": "2", "SEED": 7, "MEMORY": None}}, RunFacts(knobs={"WORKERS": "2"})),
-    "what the machine hides": (
-        {"host": {"cpu": "a CPU", "smt": None, "missing": {"smt": "hidden"}}},
-        RunFacts(host={"cpu": "a CPU", "smt": None}),
-    ),
-    "a part of the harness": (
-        {"harness": {"hash": 3, "commit": None, "branch": "b"}},
-        RunFacts(harness=Harness(branch="b")),
-    ),
+    "what the machine hides": ({"host": HIDDEN | {"missing": {"smt": "hidden"}}}, RunFacts(host=HIDDEN)),
+    "a part of the harness": ({"harness": HARNESS}, RunFacts(harness=Harness(branch="b"))),
     "a service keeps its name": (
         {"services": {"a": None, "b": {"server": 3, "url": "x"}, "c": {"server": "s", "base": None, "new": 1}}},
         RunFacts(services={"a": RunService(), "b": RunService(), "c": RunService(server="s")}),
     ),
-    "a skipped cell": (
-        {"skipped": [None, {"service": "a"}, {"service": "a", "cause": "why", "tool": None}]},
-        RunFacts(skipped=(SkippedCell("a", "why"),)),
-    ),
+    "a skipped cell": ({"skipped": SKIPPED}, RunFacts(skipped=(SkippedCell("a", "why"),))),
     "a table": ({"tables_in_turns": [TABLE | UNSORTED, TABLE | TWICE]}, RunFacts()),
-    "an app": (
-        {"own_app": {"name": "shop", "targets": [{}], "cpu_hour_price": None}},
-        RunFacts(own_app=AppFacts(name="shop")),
-    ),
+    "an app": ({"own_app": APP}, RunFacts(own_app=AppFacts(name="shop"))),
     "no app": ({"own_app": None}, RunFacts()),
 }
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from captured import Capture
+from captured import Capture, printed, refused
 from loop_runs import ask, block, finish, one_step, solo, step_id
 from make_run import entry, output_of, write_measurement, write_run
 from places import ROOT
@@ -62,13 +62,10 @@ def temporary(folder: Path) -> list[str]:
 def test_a_file_that_has_no_room_stays_what_it_was(tmp_path: Path, disk: Disk) -> None:
     write_file(tmp_path / "a", "old")
     disk.left = 0
-    with pytest.raises(OSError, match=FULL) as found:
-        write_file(tmp_path / "a", "new")
-    assert found.value.filename == str(tmp_path / "a")
-    with pytest.raises(OSError, match=FULL):
-        check_room(tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["a"]
-    assert (tmp_path / "a").read_text() == "old"
+    full = refused(OSError, write_file, tmp_path / "a", "new")
+    assert FULL in str(full) and full.filename == str(tmp_path / "a")
+    assert FULL in str(refused(OSError, check_room, tmp_path))
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("a", "old")]
 
 
 def test_the_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, disk: Disk, capsys: Capture) -> None:
@@ -85,9 +82,8 @@ def test_the_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, disk: Disk, c
         capsys.readouterr()
         disk.left = left
         assert main(words) == 2
-        said = capsys.readouterr()
-        assert (said.out, said.err.count("\n")) == ("", 1)
-        assert FULL in said.err and "free some space" in said.err
+        out, err = capsys.readouterr()
+        assert (out, err.count("\n")) == ("", 1) and FULL in err and "free some space" in err
     assert len([*tmp_path.iterdir()]) == 1, "no folder is left that is no run"
 
 
@@ -105,8 +101,7 @@ def test_the_report(tmp_path: Path, disk: Disk, capsys: Capture) -> None:
             (tmp_path / name).unlink(missing_ok=True)
         capsys.readouterr()
         disk.left = left
-        assert main(["build", "--quiet", str(tmp_path)]) == 2
-        said = capsys.readouterr().err
+        said = printed(capsys, "build", "--quiet", str(tmp_path), status=2)
         assert FULL in said and said.count("\n") == 1
         assert all((tmp_path / name).read_bytes() == text for name, text in whole.items() if (tmp_path / name).exists())
         assert not temporary(tmp_path)
@@ -164,6 +159,5 @@ def test_a_window_in_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caps
     monkeypatch.setattr("bench.load.in_turns.load_windows", load)
     monkeypatch.setattr(sys, "argv", ["measure", "run", str(folder)])
     assert measure() == 1
-    assert capsys.readouterr().err == (
-        f"measure: cannot write {folder}/.room: {FULL}; free some space, or make it writable\n"
-    )
+    words = f"cannot write {folder}/.room: {FULL}; free some space, or make it writable"
+    assert capsys.readouterr().err == f"measure: {words}\n"

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from captured import Capture
+from captured import Capture, printed
 from make_plans import MATRIX, plan
 from places import ROOT
 
-from bench.__main__ import main
+
 from bench.core.errors import EqualSides, UserError
 from bench.matrix.compose import environment_of
 from bench.matrix.flags import flag_words, parse_flags
@@ -39,15 +39,10 @@ def running_json(service: Service, argv: Sequence[str], environment: Mapping[str
     given = environment_of(service, SETTINGS) if environment is None else environment
     names = dict(service.settings)
     asked = {name: given.get(name) for name in names}
-    return json.dumps(
-        {
-            "processes": [
-                {"argv": ["/sbin/docker-init", "--", START], "environment": asked},
-                {"argv": [*argv], "environment": asked},
-            ],
-            "limits": {"MEMORY": names.get("MEMORY", "512m"), "CPU_QUOTA": names.get("CPU_QUOTA", "max")},
-        }
-    )
+    init = ["/sbin/docker-init", "--", START]
+    processes = [{"argv": words, "environment": asked} for words in (init, [*argv])]
+    limits = {"MEMORY": names.get("MEMORY", "512m"), "CPU_QUOTA": names.get("CPU_QUOTA", "max")}
+    return json.dumps({"processes": processes, "limits": limits})
 
 
 def saved(folder: Path, service: Service, text: str, **files: str) -> Path:
@@ -181,12 +176,7 @@ def test_processes_are_counted(tmp_path: Path) -> None:
 
 
 HOSTILE: list[Any] = [
-    "",
-    "[]",
-    "{",
-    "[" * 100_000,
-    {},
-    {"processes": None},
+    *("", "[]", "{", "[" * 100_000, {}, {"processes": None}),
     {"processes": [None, 7, {"argv": None}, {"argv": [None, {}]}, {"argv": "uvicorn"}], "limits": []},
     # Rewritten titles: the variables in memory may be rewritten with them.
     {"processes": [{"argv": ["app"], "environment": {"WORKERS": "1"}}] * 3},
@@ -210,8 +200,7 @@ def equal_sides_of(folder: Path, services: Sequence[Service], capsys: Capture) -
     facts = {s.name: {"settings": s.settings.text} for s in services}
     (folder / "run.json").write_text(json.dumps({"schema": 1, "services": facts}))
     (folder / "plan.jsonl").write_text("")
-    assert main(["equal-sides", str(folder)]) == 0
-    return capsys.readouterr().out.splitlines()
+    return printed(capsys, "equal-sides", str(folder)).splitlines()
 
 
 def test_all_but_the_first_of_equal_sides_fail_before_they_are_loaded(tmp_path: Path, capsys: Capture) -> None:
@@ -239,11 +228,9 @@ def test_services_of_other_images_and_refs_are_not_the_same(tmp_path: Path, caps
     assert equal_sides_of(tmp_path, made, capsys) == []
     (tmp_path / "raw/services" / made[1].name / "image.json").unlink()
     assert equal_sides_of(tmp_path, made, capsys) == []
-    text, facts = (
-        json.dumps(json.loads(running_json(made[0], command_of(made[0])))),
-        read_service(str(tmp_path), made[0].name),
-    )
-    one, other = (running_of(text.encode(), facts, {"REF": ref}) for ref in ("main", "proposed"))
+    text = running_json(made[0], command_of(made[0])).encode()
+    facts = read_service(str(tmp_path), made[0].name)
+    one, other = (running_of(text, facts, {"REF": ref}) for ref in ("main", "proposed"))
     assert one is not None and other is not None and one != other
 
 

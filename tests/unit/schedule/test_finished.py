@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from captured import refused
 from loop_runs import block, one_step, solo, write_finished
 
 from bench.core.errors import UserError
@@ -41,6 +42,9 @@ def outcome_of(folder: Path, facts: Finished, status: int | None = None, **said:
     return meta["outcome"], meta["detail"]
 
 
+DIED = "its container ended"
+
+
 @pytest.mark.parametrize(
     ("facts", "status", "said", "expected"),
     [
@@ -48,17 +52,12 @@ def outcome_of(folder: Path, facts: Finished, status: int | None = None, **said:
         (seen(run=12), 12, {"txt": "ready 1\na\nmeasure: b\n\n"}, ("load tool failed", "measure: b")),
         (seen(run=137), 0, {"txt": "ready 1\n", "run": "killed\n"}, ("load tool failed", "killed")),
         (seen(run=12), None, {"run": "client 2: it\n"}, ("load tool failed", "client 2: it")),
-        (seen(ENDED, run=0), 0, {"txt": "ready 1\n"}, ("died", "its container ended")),
-        (
-            seen(ENDED, run=12),
-            12,
-            {"txt": "ready 1\n", "log": "a\nb\n"},
-            ("died", "its container ended; last log line: b"),
-        ),
+        (seen(ENDED, run=0), 0, {"txt": "ready 1\n"}, ("died", DIED)),
+        (seen(ENDED, run=12), 12, {"txt": "ready 1\n", "log": "a\nb\n"}, ("died", f"{DIED}; last log line: b")),
         (seen(prepare=10), 10, {"txt": "none\n"}, ("did not start", "none")),
         (seen(ENDED, prepare=10), 10, {"txt": "none\n", "log": "b\n"}, ("did not start", "none; last log line: b")),
         (seen(prepare=10), 10, {"txt": "ready 1\nsilent\n"}, ("does not answer", "silent")),
-        (seen(ENDED, prepare=10), 10, {"txt": "ready 1\nsilent\n"}, ("died", "its container ended")),
+        (seen(ENDED, prepare=10), 10, {"txt": "ready 1\nsilent\n"}, ("died", DIED)),
         (seen(prepare=11), 11, {"txt": "ready 1\nwrong\n"}, ("answers wrongly", "wrong")),
         (seen(prepare=137), None, {}, ("load tool failed", "its window was not reached")),
     ],
@@ -97,8 +96,7 @@ def test_what_the_driver_saw_is_of_one_step(tmp_path: Path) -> None:
         record_step(tmp_path, ONE, found)
     for text in ("{", '{"schema": 0}', '{"schema": 1}'):
         (tmp_path / "finished.json").write_text(text)
-        with pytest.raises(UserError):
-            read_finished(tmp_path)
+        refused(UserError, read_finished, tmp_path)
 
 
 BLOCK = one_step(block(1, ("aiohttp", "tornado"), ("json", "db-raw")))
@@ -155,8 +153,8 @@ def test_a_service_that_ended_died_in_the_window_after_which_it_gave_no_answer(t
 
 
 def test_a_service_that_is_up_and_gave_no_answer_was_measured_and_is_judged_by_that(tmp_path: Path) -> None:
-    found = of_block(tmp_path, WELL, ALL | {("tornado", "json"): ILL}, aiohttp="0", tornado="0")
-    assert found == ["measured: "] * 4
+    windows = ALL | {("tornado", "json"): ILL}
+    assert of_block(tmp_path, WELL, windows, aiohttp="0", tornado="0") == ["measured: "] * 4
 
 
 def test_windows_that_were_not_reached_say_what_the_load_said_last(tmp_path: Path) -> None:
@@ -192,7 +190,5 @@ def test_two_containers_of_a_service_have_an_outcome_each(tmp_path: Path) -> Non
     (tmp_path / first.dir).mkdir(parents=True)
     (tmp_path / first.dir / "tool.json").write_text("{}")
     found = [meta for _, meta in metas(tmp_path, step, replace(WELL, id=step.id))]
-    assert [(meta["outcome"], meta["detail"]) for meta in found] == [
-        ("measured", ""),
-        ("load tool failed", "measure: b"),
-    ]
+    outcomes = [(meta["outcome"], meta["detail"]) for meta in found]
+    assert outcomes == [("measured", ""), ("load tool failed", "measure: b")]

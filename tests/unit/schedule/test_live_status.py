@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from loop_runs import NAMES, STACKS, a_run, block, solo, write_window
 from make_run import mark_measured, output_of, write_measurement, write_run
@@ -23,32 +24,31 @@ def status_of(folder: Path, without: str = "") -> LiveStatus:
     )
 
 
+LINE = solo("aiohttp", 1)
+
+
+def status_after(folder: Path, output: str, **files: Any) -> LiveStatus:
+    """The status of a measurement with this output of its tool."""
+    write_run(folder, [LINE])
+    write_measurement(folder, LINE, output, **files)
+    return status_of(folder)
+
+
 def test_a_valid_one_has_its_goodput(tmp_path: Path) -> None:
-    line = solo("aiohttp", 1)
-    write_run(tmp_path, [line])
-    write_measurement(tmp_path, line, output_of(line, 3000))
-    assert status_of(tmp_path) == LiveStatus(True, "3,000 requests/s", "3,000 requests/s")
+    status = status_after(tmp_path, output_of(LINE, 3000))
+    assert status == LiveStatus(True, "3,000 requests/s", "3,000 requests/s")
 
 
 def test_what_is_refused_has_a_cause_and_no_figure(tmp_path: Path) -> None:
-    line = solo("aiohttp", 1)
-    write_run(tmp_path, [line])
-    write_measurement(tmp_path, line, output_of(line, 3000, 3000))
-    found = status_of(tmp_path)
-    assert not found.valid
-    assert found.short == "invalid: errors"
-    assert found.words.startswith("invalid: errors: ")
-    assert "requests/s" not in found.words
+    status = status_after(tmp_path, output_of(LINE, 3000, 3000))
+    assert (status.valid, status.short) == (False, "invalid: errors")
+    assert status.words.startswith("invalid: errors: ") and "requests/s" not in status.words
 
 
 def test_nothing_that_was_measured_controls_the_terminal(tmp_path: Path) -> None:
-    line = solo("aiohttp", 1)
-    write_run(tmp_path, [line])
     detail = "\x1b[2J\ttab\nline \u202eback " + "long " * 100
-    write_measurement(tmp_path, line, "", meta={"outcome": "died", "detail": detail})
-    found = status_of(tmp_path)
-    assert found.words.startswith("invalid: died: ?[2J tab line ?back")
-    assert len(found.words) == LONGEST
+    status = status_after(tmp_path, "", meta={"outcome": "died", "detail": detail})
+    assert status.words.startswith("invalid: died: ?[2J tab line ?back") and len(status.words) == LONGEST
 
 
 def test_a_block_says_how_many_windows_are_valid_and_the_first_cause(tmp_path: Path) -> None:
@@ -58,13 +58,11 @@ def test_a_block_says_how_many_windows_are_valid_and_the_first_cause(tmp_path: P
         write_window(tmp_path, line, 3000, 400 if line["service"] == NAMES[1] else 0)
         mark_measured(tmp_path, line)
     found = status_of(tmp_path)
-    assert not found.valid
-    assert found.short == "2 of 3 windows valid"
+    assert (found.valid, found.short) == (False, "2 of 3 windows valid")
     assert found.words.startswith("2 of 3 windows valid; tornado-py313-debian json: errors: 400 of ")
     words = status_of(tmp_path, without=NAMES[1]).words
-    assert words.startswith("2 of 2 windows valid; requests/s: ") and all(
-        name in words for name in (NAMES[0], NAMES[2])
-    )
+    assert words.startswith("2 of 2 windows valid; requests/s: ")
+    assert all(name in words for name in (NAMES[0], NAMES[2]))
 
 
 def test_a_block_that_is_only_loaded_at_common_rates_counts_its_windows() -> None:

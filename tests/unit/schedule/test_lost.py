@@ -24,8 +24,7 @@ def test_it_comes_again_at_the_end_of_its_round(tmp_path: Path, capsys: Capture)
     first = folder / one["dir"]
     assert not first.exists() and [*folder.glob("raw/r01/0001.lost-1/*/*/*/*/output.txt")]
     finish(folder, [two], [4000])
-    assert ask(folder, capsys, 20)[0] == 0
-    assert step_id(folder) == one["id"]
+    assert ask(folder, capsys, 20)[0] == 0 and step_id(folder) == one["id"]
     finish(folder, [one], [3000])
     assert ask(folder, capsys, 30)[0] == 3
     assert json.loads((first / "meta.json").read_text())["outcome"] == "measured"
@@ -43,17 +42,16 @@ def test_of_a_block_all_windows_come_again(tmp_path: Path, capsys: Capture) -> N
     assert len(list((folder / "raw/r01/b1").rglob("meta.json"))) == len(lines)
 
 
-@pytest.mark.parametrize(
-    ("seen", "outcome", "reason"),
-    [
-        ({"ended_dependencies": ("postgres",)}, "dependency ended", "postgres ended during it"),
-        ({"unreached": (NAMES[1],)}, "not reached", f"{NAMES[1]} {UNREACHED}"),
-    ],
-)
-def test_where_it_ends_every_time_that_is_the_cause(
-    tmp_path: Path, capsys: Capture, seen: dict[str, tuple[str, ...]], outcome: str, reason: str
-) -> None:
-    lines = block(1, STACKS)
+CAUSES = {
+    "ended_dependencies": ("postgres", "dependency ended", "postgres ended during it"),
+    "unreached": (NAMES[1], "not reached", f"{NAMES[1]} {UNREACHED}"),
+}
+
+
+@pytest.mark.parametrize("kind", CAUSES)
+def test_where_it_ends_every_time_that_is_the_cause(tmp_path: Path, capsys: Capture, kind: str) -> None:
+    name, outcome, reason = CAUSES[kind]
+    seen, lines = {kind: (name,)}, block(1, STACKS)
     folder = begun(tmp_path, capsys, *lines)
     for _ in range(LOST_TRIES):
         finish_block(folder, lines, RATES, **seen)

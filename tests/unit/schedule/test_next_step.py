@@ -8,7 +8,7 @@ from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
-from captured import Capture
+from captured import Capture, Patch
 from loop_runs import a_run, ask, begun, finish, null, solo, step_id, write_finished
 from make_run import output_of, write_measurement
 
@@ -23,12 +23,11 @@ def test_a_run_from_its_first_step_to_its_last(tmp_path: Path, capsys: Capture) 
     folder = begun(tmp_path, capsys, one, two)
     assert step_id(folder) == one["id"]
     finish(folder, [one], [3000])
-    status, said = ask(folder, capsys, 20)
-    assert (status, step_id(folder)) == (0, two["id"])
-    assert said == ["[1/2] aiohttp-py313-debian json wrk c64: 3,000 requests/s; 0 not valid, 0:20 left"]
+    said = "[1/2] aiohttp-py313-debian json wrk c64: 3,000 requests/s; 0 not valid, 0:20 left"
+    assert ask(folder, capsys, 20) == (0, [said]) and step_id(folder) == two["id"]
     finish(folder, [two], [4000])
-    status, said = ask(folder, capsys, 30)
-    assert (status, said) == (3, ["[2/2] tornado-py313-debian json wrk c64: 4,000 requests/s; 0 not valid, 0:00 left"])
+    said = "[2/2] tornado-py313-debian json wrk c64: 4,000 requests/s; 0 not valid, 0:00 left"
+    assert ask(folder, capsys, 30) == (3, [said])
     assert {path.name for path in folder.iterdir()} == {"raw", "run.json", "plan.jsonl"}
 
 
@@ -47,9 +46,7 @@ def test_meta_json_is_what_marks_a_measurement_as_whole(tmp_path: Path, capsys: 
 
 
 @pytest.mark.parametrize(("changed", "count"), [("loadgen", 1), ("bench/stats", 0)], ids=["measures", "judges"])
-def test_a_project_that_changes_under_a_run_is_reported(
-    changed: str, count: int, tmp_path: Path, capsys: Capture
-) -> None:
+def test_a_project_that_changes_is_reported(changed: str, count: int, tmp_path: Path, capsys: Capture) -> None:
     one = solo("aiohttp", 1)
     folder = begun(tmp_path, capsys, one, harness={"parts": part_hashes() | {changed: "of another version"}})
     finish(folder, [one], [3000])
@@ -67,16 +64,13 @@ def test_a_loop_that_begins_again_repeats_what_is_not_measured(tmp_path: Path, c
     lines = (Line("done", "r01-0003", "solo"), Line("tried", "r01-0002"))
     (folder / FILE).write_text("".join(line.text() for line in lines))
     (folder / "loop.json").write_text("{}")
-    assert ask(folder, capsys, 0, "--begin")[0] == 0
-    assert step_id(folder) == two["id"]
+    assert ask(folder, capsys, 0, "--begin")[0] == 0 and step_id(folder) == two["id"]
     # It is not tried again in the same call.
     finish(folder, [two], [], statuses={"run": 12})
-    assert ask(folder, capsys, 1)[0] == 0
-    assert step_id(folder) == three["id"]
+    assert ask(folder, capsys, 1)[0] == 0 and step_id(folder) == three["id"]
     finish(folder, [three], [3000])
     assert ask(folder, capsys, 2)[0] == 3
-    assert ask(folder, capsys, 0, "--begin")[0] == 0
-    assert step_id(folder) == two["id"]
+    assert ask(folder, capsys, 0, "--begin")[0] == 0 and step_id(folder) == two["id"]
 
 
 def test_a_step_that_ended_before_the_loop_was_cut_is_not_repeated(tmp_path: Path, capsys: Capture) -> None:
@@ -91,9 +85,8 @@ def test_a_service_that_failed_is_not_loaded(tmp_path: Path, capsys: Capture) ->
     one, two, three = solo("aiohttp", 1), solo("tornado", 2), solo("aiohttp", 3, level="c8", dir="raw/r01/three")
     folder = a_run(tmp_path, one, two, three)
     (folder / "raw/services/aiohttp-py313-debian/failure.json").write_text('{"outcome": "build failed", "detail": ""}')
-    status, said = ask(folder, capsys, 0, "--begin")
-    assert (status, step_id(folder)) == (0, two["id"])
-    assert said == ["[1/3] aiohttp-py313-debian json wrk c64: not loaded; 1 not valid, 0:00 left"]
+    said = ["[1/3] aiohttp-py313-debian json wrk c64: not loaded; 1 not valid, 0:00 left"]
+    assert ask(folder, capsys, 0, "--begin") == (0, said) and step_id(folder) == two["id"]
     finish(folder, [two], [3000])
     status, said = ask(folder, capsys, 20)
     assert status == 3
@@ -128,9 +121,9 @@ def test_a_terminal_has_the_state_of_the_run_in_one_line(tmp_path: Path, capsys:
     first = ask(folder, capsys, 0, "--begin", *screen)[1]
     assert first == ["[0/2] 0:20 left, 0 not valid | now aiohttp-py313-debian json wrk c64"]
     finish(folder, [one], [3000], statuses={"run": 12}, ended=(one["service"],))
-    assert ask(folder, capsys, 10, *screen)[1] == [
-        "[1/2] 0:10 left, \x1b[31m1 not valid\x1b[0m, last invalid: died | now tornado-py313-debian json wrk c64"
-    ]
+    counts = "[1/2] 0:10 left, \x1b[31m1 not valid\x1b[0m, last invalid: died"
+    (line,) = ask(folder, capsys, 10, *screen)[1]
+    assert line == f"{counts} | now tornado-py313-debian json wrk c64"
     finish(folder, [two], [4000])
     [last] = ask(folder, capsys, 20, "--columns", "30")[1]
     assert last == "[2/2] 0:00 left, 1 not valid,"
@@ -150,20 +143,15 @@ def test_a_step_without_an_end_is_an_error(tmp_path: Path, capsys: Capture) -> N
     assert ask(folder, capsys, 0)[0] == 2
     ask(folder, capsys, 0, "--begin")
     status, [said] = ask(folder, capsys, 1)
-    assert status == 2
-    assert "finished.json: step r01-0001 did not finish" in said
+    assert status == 2 and "finished.json: step r01-0001 did not finish" in said
     write_finished(folder, id="r09-0009", end_ns=2)
     status, [said] = ask(folder, capsys, 1)
-    assert status == 2
-    assert "is of step r09-0009, not of r01-0001" in said
+    assert status == 2 and "is of step r09-0009, not of r01-0001" in said
 
 
-def test_a_folder_that_cannot_be_written_is_one_line(
-    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path, capsys: Capture, monkeypatch: Patch) -> None:
     folder = a_run(tmp_path, solo("aiohttp", 1))
     full = Mock(side_effect=OSError(28, "No space left on device"))
     monkeypatch.setattr("bench.schedule.run_state.write_file", full)
-    status, [said] = ask(folder, capsys, 0, "--begin")
-    assert status == 2
-    assert said == f"bench: cannot write to {folder}: No space left on device"
+    words = f"bench: cannot write to {folder}: No space left on device"
+    assert ask(folder, capsys, 0, "--begin") == (2, [words])

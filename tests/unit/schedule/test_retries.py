@@ -18,8 +18,7 @@ NOISY = {"after": {"loadgen": {"cpuacct.usage": "2500000000"}, "proc_stat": "cpu
 def spoil(folder: Path, line: dict[str, Any], tool: dict[str, Any] = NOISY) -> None:
     """End the step with these facts in tool.json; by default, with 18 % of foreign CPU."""
     finish(folder, [line], [3000])
-    output = (folder / line["dir"] / "output.txt").read_text()
-    write_measurement(folder, line, output, tool=tool)
+    write_measurement(folder, line, (folder / line["dir"] / "output.txt").read_text(), tool=tool)
     (folder / line["dir"] / "meta.json").unlink()
 
 
@@ -27,21 +26,15 @@ def test_a_spoiled_window_comes_again_at_the_end_of_its_round(tmp_path: Path, ca
     one, two, later = solo("aiohttp", 1), solo("tornado", 2), solo("tornado", 1, 2)
     folder = begun(tmp_path, capsys, one, two, later)
     spoil(folder, one)
-    status, said = ask(folder, capsys, 10)
-    assert (status, step_id(folder)) == (0, two["id"])
-    assert said == [
-        "aiohttp-py313-debian json wrk c64: to be measured again, because of noise on the host (foreign CPU 18.3%)"
-    ]
-    first = folder / one["dir"]
-    assert not first.exists()
+    words = "to be measured again, because of noise on the host (foreign CPU 18.3%)"
+    assert ask(folder, capsys, 10) == (0, [f"aiohttp-py313-debian json wrk c64: {words}"])
+    assert step_id(folder) == two["id"] and not (folder / one["dir"]).exists()
     assert [*folder.glob("raw/r01/0001.spoiled-1/*/*/*/*/meta.json")], "what it showed is kept"
     finish(folder, [two], [4000])
-    assert ask(folder, capsys, 20)[0] == 0
-    assert step_id(folder) == one["id"]
+    assert ask(folder, capsys, 20)[0] == 0 and step_id(folder) == one["id"]
     finish(folder, [one], [3000])
     status, said = ask(folder, capsys, 30)
-    assert (status, step_id(folder)) == (0, later["id"])
-    assert "3,000 requests/s" in said[0]
+    assert (status, step_id(folder)) == (0, later["id"]) and "3,000 requests/s" in said[0]
     finish(folder, [later], [4000])
     assert ask(folder, capsys, 40)[0] == 3
     assert read_run(str(folder)).measured_again == 1
@@ -63,9 +56,8 @@ def test_the_time_for_that_is_half_as_much_again(tmp_path: Path, capsys: Capture
     folder = begun(tmp_path, capsys, *lines)
     tried = []
     for now in range(1, 20):
-        number = step_id(folder)
-        tried.append(number)
-        spoil(folder, next(line for line in lines if line["id"] == number))
+        tried.append(step_id(folder))
+        spoil(folder, next(line for line in lines if line["id"] == tried[-1]))
         if ask(folder, capsys, now)[0] != 0:
             break
     assert sorted(tried) == sorted([*(line["id"] for line in lines), tried[0], tried[1]])
@@ -87,9 +79,8 @@ def test_the_null_server_has_one_more_try(tmp_path: Path, capsys: Capture) -> No
     folder = begun(tmp_path, capsys, *lines)
     tried = []
     for now in range(1, 6):
-        number = step_id(folder)
-        tried.append(number)
-        line = next(line for line in lines if line["id"] == number)
+        tried.append(step_id(folder))
+        line = next(line for line in lines if line["id"] == tried[-1])
         if line["service"] == "null":
             spoil(folder, line)
         else:

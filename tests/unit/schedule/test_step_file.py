@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from captured import refused
 from loop_runs import block
 from make_run import entry
 
@@ -69,34 +70,29 @@ def test_an_event_without_the_fields_of_today_has_their_defaults(tmp_path: Path)
 def test_a_service_under_two_cases_at_once_has_two_containers(tmp_path: Path) -> None:
     first = replace(SOLO, id="r01-e1-1", unit="r01-e1", slot=1, mode="event", event=event_of(EVENT))
     second = replace(first, id="r01-e1-2", slot=2, copy=2, event=event_of(EVENT | {"environment": {"BOOT_S": "2"}}))
+    names = ("svc-a", "svc-a-copy-2")
     step = written(tmp_path, [first, second])
     tasks = map(step.task, step.planned)
     assert [(task.planned.service, task.planned.container, task.load.url) for task in tasks] == [
-        ("svc-a", "svc-a", "http://svc-a:8080/json"),
-        ("svc-a", "svc-a-copy-2", "http://svc-a-copy-2:8080/json"),
+        ("svc-a", name, f"http://{name}:8080/json") for name in names
     ]
     host = host_part(tmp_path)
-    assert (host.services, host.copies) == (("svc-a", "svc-a-copy-2"), {"svc-a-copy-2": "svc-a"})
-    assert {name: dict(script.environment) for name, script in host.events.items()} == {
-        "svc-a": {},
-        "svc-a-copy-2": {"BOOT_S": "2"},
-    }
+    assert (host.services, host.copies) == (names, {"svc-a-copy-2": "svc-a"})
+    environments = {name: dict(script.environment) for name, script in host.events.items()}
+    assert environments == dict(zip(names, ({}, {"BOOT_S": "2"}), strict=True))
 
 
 @pytest.mark.parametrize("event", OTHER_EVENTS)
 def test_an_event_of_another_version_is_refused_in_one_line(event: str, tmp_path: Path) -> None:
     value, words = OTHER_EVENTS[event]
-    with pytest.raises(UserError) as refused:
-        planned_of(SOLO.as_dict() | {"event": value})
-    assert words in str(refused.value) and str(refused.value).startswith("r01-0003 of the plan: ")
-    assert "\n" not in str(refused.value)
+    fault = str(refused(UserError, planned_of, SOLO.as_dict() | {"event": value}))
+    assert words in fault and fault.startswith("r01-0003 of the plan: ") and "\n" not in fault
     written(tmp_path, [replace(SOLO, event=event_of(EVENT))])
     told = json.loads((tmp_path / STEP).read_text())
     told["planned"][0]["event"] = value
     (tmp_path / STEP).write_text(json.dumps(told))
-    with pytest.raises(Failed) as failed:
-        read_step(str(tmp_path))
-    assert words in str(failed.value) and "\n" not in str(failed.value)
+    fault = str(refused(Failed, read_step, str(tmp_path)))
+    assert words in fault and "\n" not in fault
 
 
 def test_a_solo_step(tmp_path: Path) -> None:
@@ -142,16 +138,13 @@ def test_numbers_are_written_as_tools_take_them(value: str | float | None, text:
     assert plain(value) == text
 
 
-@pytest.mark.parametrize(
-    "change, expected",
-    [
+def test_deadlines() -> None:
+    for change, expected in (
         ({"duration_s": 5, "timeout_s": 2}, 17),
         ({"duration_s": 0.5, "timeout_s": 1.25}, 11.75),
         ({"duration_s": None, "count": 1000}, 600),
-    ],
-)
-def test_deadlines(change: Mapping[str, Any], expected: float) -> None:
-    assert task_of("results/a-run", replace(SOLO, **change)).deadline_s == expected
+    ):
+        assert task_of("results/a-run", replace(SOLO, **change)).deadline_s == expected
 
 
 def test_on_two_machines_a_service_is_asked_at_its_port(tmp_path: Path) -> None:
@@ -161,26 +154,21 @@ def test_on_two_machines_a_service_is_asked_at_its_port(tmp_path: Path) -> None:
 
 
 def test_what_is_no_step_is_one_line_and_wrong_usage(tmp_path: Path) -> None:
-    def refused(words: str) -> None:
-        with pytest.raises(Failed, match=words) as failed:
-            read_step(str(tmp_path)).task()
-        assert failed.value.status == 2
+    def is_refused(words: str) -> None:
+        failed = refused(Failed, lambda: read_step(str(tmp_path)).task())
+        assert failed.status == 2 and words in str(failed)
 
-    refused("no readable step file at .*/step.json")
+    is_refused(f"no readable step file at {tmp_path}/step.json")
     written(tmp_path, [SOLO])
     whole = json.loads((tmp_path / STEP).read_text())
-
-    def with_planned(**changed: Any) -> dict[str, Any]:
-        return {"planned": [whole["planned"][0] | changed]}
-
-    for change, words in (
-        ({"schema": 2}, "is not a step of schema 1"),
-        ({"planned": []}, "has no load "),
-        ({"planned": [{}]}, r"planned\[0\]: missing key 'id'"),
-        (with_planned(rate="fast"), r"planned\[0\].rate: expected"),
-        (with_planned(connections=True), r"planned\[0\].connections: expected"),
+    line = whole["planned"][0]
+    for content, words in (
+        (whole | {"schema": 2}, "is not a step of schema 1"),
+        (whole | {"planned": []}, "has no load "),
+        (whole | {"planned": [{}]}, "planned[0]: missing key 'id'"),
+        (whole | {"planned": [line | {"rate": "fast"}]}, "planned[0].rate: expected"),
+        (whole | {"planned": [line | {"connections": True}]}, "planned[0].connections: expected"),
+        ([], "is not a step of schema 1"),
     ):
-        (tmp_path / STEP).write_text(json.dumps(whole | change))
-        refused(words)
-    (tmp_path / STEP).write_text("[]")
-    refused("is not a step of schema 1")
+        (tmp_path / STEP).write_text(json.dumps(content))
+        is_refused(words)

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from captured import Capture
+from captured import Capture, printed
 from loop_runs import NAMES, RATES, STACKS, a_run, ask, begun, block, finish_block, solo, write_services
 from make_run import mark_measured
 
-from bench.__main__ import main
+
 from bench.load.task import read_step
 from bench.run.reader import RUNNING_ANSWERS, read_run
 
@@ -29,8 +29,7 @@ def fail(folder: Path, name: str, failure: dict[str, Any], **files: str) -> Path
 
 
 def retry(folder: Path, capsys: Capture) -> str:
-    assert main(["retry", str(folder)]) == 0
-    return capsys.readouterr().out.strip()
+    return printed(capsys, "retry", str(folder)).strip()
 
 
 def test_what_may_pass_is_tried_again_and_a_wrong_answer_is_final(tmp_path: Path, capsys: Capture) -> None:
@@ -62,9 +61,7 @@ def test_a_server_that_already_runs_keeps_what_it_has_to_answer(tmp_path: Path, 
     assert (own / RUNNING_ANSWERS).exists() and not (own / "failure.json").exists()
 
 
-def test_a_service_that_was_measured_before_keeps_its_image_and_its_verification(
-    tmp_path: Path, capsys: Capture
-) -> None:
+def test_a_service_that_was_measured_keeps_its_image_and_its_verification(tmp_path: Path, capsys: Capture) -> None:
     folder = a_run(tmp_path, solo("aiohttp", 1))
     own = fail(folder, NAMES[0], UNBORN, verify_json='{"failed": 0}', image_id="sha256:1")
     retry(folder, capsys)
@@ -90,16 +87,13 @@ def without_tornado(root: Path, capsys: Capture, lines: list[dict[str, Any]]) ->
     return folder
 
 
-def test_windows_in_turns_that_a_service_missed_are_loaded_again_with_all_of_them(
-    tmp_path: Path, capsys: Capture
-) -> None:
+def test_windows_in_turns_that_a_service_missed_are_loaded_again_with_all(tmp_path: Path, capsys: Capture) -> None:
     lines = block(1, STACKS, ("json", "db-raw"))
     folder = without_tornado(tmp_path, capsys, lines)
     assert ask(folder, capsys, 10)[0] == 3
     assert ask(folder, capsys, 0, "--begin") == (3, []), "without the service nothing is missing"
-    assert retry(folder, capsys) == (
-        f"1 service that failed is tried again: {NAMES[1]}; 2 windows in turns without it will be loaded again with it"
-    )
+    words = "2 windows in turns without it will be loaded again with it"
+    assert retry(folder, capsys) == f"1 service that failed is tried again: {NAMES[1]}; {words}"
     # It passes: there is no failure.json.
     assert ask(folder, capsys, 0, "--begin")[0] == 0
     assert len(read_step(str(folder)).planned) == len(lines)
@@ -134,18 +128,15 @@ def test_a_service_that_died_in_a_window_does_not_reopen_it(tmp_path: Path, caps
 def test_a_run_that_measured_nothing_says_why(tmp_path: Path, capsys: Capture, outcomes: tuple[str, ...]) -> None:
     lines = [solo(stack, number) for number, stack in enumerate(STACKS[: len(outcomes)], 1)]
     folder = a_run(tmp_path, *lines)
-    assert main(["nothing-measured", str(folder)]) == 0
-    words = "nothing was measured before the run ended\n"
-    assert capsys.readouterr().out == words, "what was not begun has not failed"
+    said = printed(capsys, "nothing-measured", str(folder))
+    assert said == "nothing was measured before the run ended\n", "what was not begun has not failed"
     fail(folder, NAMES[0], UNBORN)
     for line, outcome in zip(lines[1:], outcomes[1:], strict=True):
         (folder / line["dir"]).mkdir(parents=True)
         (folder / line["dir"] / "meta.json").write_text(json.dumps({"outcome": outcome}))
-    main(["nothing-measured", str(folder)])
     words = {1: f"{NAMES[0]} was not measured", 2: "none of the 2 services could be measured"}
-    assert capsys.readouterr().out == f"{words[len(outcomes)]}; report.md says why\n"
-    for line in lines[-1:]:
-        (folder / line["dir"]).mkdir(parents=True, exist_ok=True)
-        mark_measured(folder, line)
-    main(["nothing-measured", str(folder)])
-    assert capsys.readouterr().out == "\n"
+    said = printed(capsys, "nothing-measured", str(folder))
+    assert said == f"{words[len(outcomes)]}; report.md says why\n"
+    (folder / lines[-1]["dir"]).mkdir(parents=True, exist_ok=True)
+    mark_measured(folder, lines[-1])
+    assert printed(capsys, "nothing-measured", str(folder)) == "\n"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from captured import Capture
+from captured import Capture, Patch
 from loop_runs import (
     NAMES,
     RATES,
@@ -52,19 +52,16 @@ def test_a_block_is_one_step_of_all_its_services_and_tables() -> None:
     lines = block(2, STACKS, ("json", "db-raw"), number=3)
     step = one_step(lines)
     assert (step.id, step.mode, step.round, step.dir) == ("r02-b3", "turns", 2, "raw/r02/b3")
-    assert step.services == NAMES
+    assert (step.services, step.ids) == (NAMES, tuple(line["id"] for line in lines))
     assert step.label == "round 2, 3 services in turns: json wrk c16, db-raw wrk c16"
-    assert step.ids == tuple(line["id"] for line in lines)
 
 
 def test_tables_and_services_are_left_out_of_a_block() -> None:
     step = one_step(block(1, STACKS, ("json", "db-raw")))
     left = step.without([JSON], [NAMES[1]])
-    assert left is not None
+    assert left is not None and left.id == step.id
     assert {(line.scenario, line.service) for line in left.lines} == {("db-raw", NAMES[0]), ("db-raw", NAMES[2])}
-    assert left.id == step.id
-    assert step.without([JSON, RAW]) is None
-    assert step.without(services=NAMES) is None
+    assert step.without([JSON, RAW]) is step.without(services=NAMES) is None
     assert step.without() == step
 
 
@@ -118,9 +115,8 @@ def test_a_run_in_turns_from_its_first_block_to_its_last(tmp_path: Path, capsys:
     folder = begun(tmp_path, capsys, *first, *second, rounds=2)
     assert (step_id(folder), loaded(folder)) == ("r01-b1", [line["id"] for line in first])
     finish_block(folder, first, RATES)
-    status, said = ask(folder, capsys, 10)
+    status, (line,) = ask(folder, capsys, 10)
     assert (status, step_id(folder)) == (0, "r02-b1")
-    (line,) = said
     assert line.startswith("[1/2] round 1, 3 services in turns: json wrk c16: 3 of 3 windows valid; requests/s: ")
     assert line.endswith("; 0 not valid, 0:10 left") and all(name in line for name in NAMES)
     finish_block(folder, second, {NAMES[0]: 3000}, ended=(NAMES[2],))
@@ -161,9 +157,7 @@ def test_settled_tables_are_not_measured_on(tmp_path: Path, capsys: Capture, mon
     assert asked == [{RAW}], "what is settled is not judged again"
 
 
-def test_a_look_is_judged_once_and_none_before_the_first(
-    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_look_is_judged_once_and_none_before_the_first(tmp_path: Path, capsys: Capture, monkeypatch: Patch) -> None:
     rounds = [block(number, STACKS) for number in range(1, 7)]
     asked: list[int] = []
     monkeypatch.setattr(
@@ -176,9 +170,7 @@ def test_a_look_is_judged_once_and_none_before_the_first(
     assert asked == [4, 6]
 
 
-def test_a_loop_that_was_cut_within_a_round_goes_on_with_the_blocks_that_are_left(
-    tmp_path: Path, capsys: Capture
-) -> None:
+def test_a_loop_that_was_cut_within_a_round_goes_on_with_what_is_left(tmp_path: Path, capsys: Capture) -> None:
     one, two = block(1, STACKS, number=1), block(1, ("bjoern-wsgi", "cherrypy"), number=2)
     folder = begun(tmp_path, capsys, *one, *two)
     finish_block(folder, one, RATES)
@@ -186,8 +178,7 @@ def test_a_loop_that_was_cut_within_a_round_goes_on_with_the_blocks_that_are_lef
     before = {line["id"]: (folder / line["dir"] / "meta.json").read_bytes() for line in one}
     # The second block has a window, but was not finished.
     write_window(folder, two[0], 3000)
-    assert ask(folder, capsys, 0, "--begin")[0] == 0
-    assert step_id(folder) == "r01-b2"
+    assert ask(folder, capsys, 0, "--begin")[0] == 0 and step_id(folder) == "r01-b2"
     assert not (folder / two[0]["dir"] / "tool.json").exists()
     finish_block(folder, two, {line["service"]: 3000.0 for line in two})
     assert ask(folder, capsys, 10)[0] == 3
@@ -212,8 +203,7 @@ def test_the_null_server_is_measured_once_where_all_is_in_turns(tmp_path: Path, 
     lines, control = block(1, STACKS), null(2)
     folder = begun(tmp_path, capsys, *lines, control)
     finish_block(folder, lines, RATES)
-    assert ask(folder, capsys, 10)[0] == 0
-    assert step_id(folder) == control["id"]
+    assert ask(folder, capsys, 10)[0] == 0 and step_id(folder) == control["id"]
 
 
 def test_the_journal_keeps_the_records_of_windows_in_turns(tmp_path: Path, capsys: Capture) -> None:
@@ -222,12 +212,9 @@ def test_the_journal_keeps_the_records_of_windows_in_turns(tmp_path: Path, capsy
     finish_block(folder, lines, {name: rate for name, rate in RATES.items() if name != NAMES[1]})
     ask(folder, capsys, 10)
     appended = journal.read(str(folder))
-    assert [(line.kind, line.id) for line in appended] == [
-        ("done", lines[0]["id"]),
-        ("failed", lines[1]["id"]),
-        ("done", lines[2]["id"]),
-        *(("tried", line["id"]) for line in lines),
-    ]
+    kinds = ("done", "failed", "done", "tried", "tried", "tried")
+    ids = [line["id"] for line in lines] * 2
+    assert [(line.kind, line.id) for line in appended] == [*zip(kinds, ids, strict=True)]
     records = journal.records(appended, ("turns",))
     assert [(record.service, record.block, record.window) for record in records] == [(n, 1, 1) for n in NAMES]
     # Rebuilt from the raw files it is the same, except for the lines of tries.
