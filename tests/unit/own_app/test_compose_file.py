@@ -98,13 +98,9 @@ def test_what_is_left_is_hardened_and_on_the_internal_network_alone() -> None:
 
 def test_what_is_built_has_a_name_of_the_run_and_no_variable_of_the_shell() -> None:
     build = {"context": FOLDER, "args": {"A": "1", "GITHUB_TOKEN": None}}
-    given = {
-        "image": "bench/loadgen",
-        "build": build,
-        "environment": {"B": "2", "GITHUB_TOKEN": None},
-        "labels": {"x": "y"},
-    }
-    [one] = merged(given)["services"].values()
-    assert one["build"] == {"context": FOLDER, "args": {"A": "1"}}
-    assert one["environment"] == {"B": "2"}
-    assert "image" not in one and "labels" not in one
+    variables = {"B": "2", "GITHUB_TOKEN": None}
+    given = {"image": "bench/loadgen", "build": build, "environment": variables, "labels": {"x": "y"}}
+    [service] = merged(given)["services"].values()
+    assert service["build"] == {"context": FOLDER, "args": {"A": "1"}}
+    assert service["environment"] == {"B": "2"}
+    assert "image" not in service and "labels" not in service
