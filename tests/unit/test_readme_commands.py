@@ -37,9 +37,8 @@ OWN_APPS = [
     for settings, words in CALL.findall(text)
     if words.startswith("--app ")
 ]
-COMMANDS = [
-    command.strip() for _, command in CALL.findall((ROOT / "README.md").read_text()) if not command.startswith(OWN)
-]
+CALLS = [command.strip() for _, command in CALL.findall((ROOT / "README.md").read_text())]
+COMMANDS = [command for command in CALLS if not command.startswith(OWN)]
 
 
 def test_the_commands_are_found() -> None:

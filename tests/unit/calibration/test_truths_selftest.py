@@ -37,7 +37,7 @@ def window(role: str, goodput: float, scenario: str = "alone-20", **changes: Any
 def lines(verdict: str, first_note: str = "", a: str = FIRST) -> list[dict[str, Any]]:
     b = SECOND if a == FIRST else FIRST
     notes = {FIRST: first_note, SECOND: None}
-    services: list[dict[str, Any]] = [{"kind": "service", "service": NAMES[role], "note": notes[role]} for role in notes]
+    services = [{"kind": "service", "service": NAMES[role], "note": note} for role, note in notes.items()]
     return [*services, {"kind": "contrast", "a": NAMES[a], "b": NAMES[b], "verdict": verdict}]
 
 

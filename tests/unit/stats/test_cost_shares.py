@@ -48,10 +48,8 @@ def test_equal_services_rarely_have_a_finding(samples: int, spread: float, round
         both = 300 * np.exp(0.1 * rng.normal(size=(rounds, 1)) + spread * rng.normal(size=(rounds, 2)))
         costs = apart([(float(a), float(b)) for a, b in both])
         assert costs is not None
-        counts = rng.multinomial(samples, shares, size=2)
-        wrong += any(
-            shift(costs, (int(a), samples), (int(b), samples), len(shares)).shown for a, b in zip(*counts, strict=True)
-        )
+        pairs = rng.multinomial(samples, shares, size=2).T.tolist()
+        wrong += any(shift(costs, (a, samples), (b, samples), len(shares)).shown for a, b in pairs)
     assert stats.binomtest(wrong, tables, 0.05, alternative="greater").pvalue > 0.01
 
 
@@ -61,8 +59,8 @@ def test_an_extra_cost_is_found_where_it_is(extra: float, least: float) -> None:
     rng, found = np.random.default_rng(5), 0
     for _ in range(100):
         costs = Apart(100.0, 100.0 + extra, 0.005, 5)
-        counts = rng.binomial(2000, [0.5, (50 + extra) / (100 + extra)])
-        one = shift(costs, (int(counts[0]), 2000), (int(counts[1]), 2000), 40)
+        a, b = rng.binomial(2000, [0.5, (50 + extra) / (100 + extra)]).tolist()
+        one = shift(costs, (a, 2000), (b, 2000), 40)
         found += one.shown and one.low < extra < one.high
     assert found >= 100 * least
 

@@ -179,9 +179,12 @@ def test_the_server_is_whole_after_the_window(files: dict[str, Any], found: bool
     assert causes(judged(tmp_path, WRK, output_of(WRK, 4000), **files)) == (["server"] if found else [])
 
 
+A_PROCESS = "a process was"
+
+
 @pytest.mark.parametrize(
     "files, killed",
-    [({"oom_kill": 1}, "a process was"), ({"oom_kill": 3}, "3 processes were"), ({"oom_killed": "true"}, "a process was")],
+    [({"oom_kill": 1}, A_PROCESS), ({"oom_kill": 3}, "3 processes were"), ({"oom_killed": "true"}, A_PROCESS)],
 )
 def test_a_kill_for_want_of_memory_is_a_cause_of_its_own(files: dict[str, Any], killed: str, tmp_path: Path) -> None:
     record = judged(tmp_path, WRK, output_of(WRK, 4000), after=files)
