@@ -10,15 +10,12 @@ from driver.nodes.swarm import Swarm, nodes_of_inspect
 def inspected(name: str, label: str | None = None, **changed: Any) -> dict[str, Any]:
     """A node, ready and active; `changed`: `state`, `availability`, `address`, `manager`, `cpus`, `engine`."""
     labels = {} if label is None else {"bench.role": label}
+    resources = {"NanoCPUs": changed.get("cpus", 2) * 10**9, "MemoryBytes": 8 * 2**30}
     node: dict[str, Any] = {
         "ID": f"id-{name}",
         "Spec": {"Labels": labels, "Role": "worker", "Availability": changed.get("availability", "active")},
-        "Description": {
-            "Hostname": name,
-            "Platform": {"Architecture": "x86_64", "OS": "linux"},
-            "Resources": {"NanoCPUs": changed.get("cpus", 2) * 10**9, "MemoryBytes": 8 * 2**30},
-            "Engine": {"EngineVersion": changed.get("engine", "26.1.5")},
-        },
+        "Description": {"Hostname": name, "Platform": {"Architecture": "x86_64", "OS": "linux"}, "Resources": resources}
+        | {"Engine": {"EngineVersion": changed.get("engine", "26.1.5")}},
         "Status": {"State": changed.get("state", "ready"), "Addr": changed.get("address", "198.18.64.9")},
     }
     if manager := changed.get("manager"):

@@ -102,7 +102,7 @@ INSPECTED: dict[str, Any] = {
         "PidMode": "",
     },
     "NetworkSettings": {"Networks": {"run_bench": {}}},
-    "Mounts": [{"Type": "bind", "Source": f"{PROJECT}/postgres/password", "Destination": "/run/secrets/x", "RW": False}],
+    "Mounts": [{"Type": "bind", "Source": f"{PROJECT}/postgres/x", "Destination": "/run/secrets/x", "RW": False}],
 }
 NETWORK = {"Name": "run_bench", "Internal": True, "IPAM": {}, "Options": {INHIBIT: "true"}}
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from make_plans import MATRIX, plan
-from make_run import entry, write_measured
+from make_run import entry, plan_lines, write_measured
 from places import ROOT
 
 from bench.core.errors import UserError
@@ -28,11 +28,7 @@ from calibration.latency import LATENCY, STALLED, Promise, from_csv, result_of, 
 
 @pytest.fixture
 def records(tmp_path: Path) -> list[Record]:
-    lines = [
-        entry("uvicorn-asgi", scenario, "vegeta", "r500", number=number, round=round)
-        for round in (1, 2)
-        for number, scenario in enumerate(("stall", "mix", "exact"), 1)
-    ]
+    lines = plan_lines((("uvicorn-asgi", name, "vegeta", "r500") for name in ("stall", "mix", "exact")), 2)
     source = read_run(str(write_measured(tmp_path / "run", lines, 500)))
     return list(build_records(source, {n: read_service(source.path, n) for n in service_names(source)}))
 

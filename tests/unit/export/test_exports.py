@@ -18,7 +18,7 @@ import pytest
 from built_runs import exported
 from golden import same_as
 from loop_runs import block, write_window
-from make_run import entry, mark_measured, output_of, write_measurement, write_run
+from make_run import entry, mark_measured, output_of, plan_lines, write_measurement, write_run
 from places import ROOT
 from profiled_run import RATES as RATES_OF_TWO
 from profiled_run import write_profiled
@@ -45,8 +45,7 @@ RATES = {"aiohttp": 3000, "uvicorn-asgi": 4000, "bjoern-wsgi": 5000}
 def a_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three rounds with errors of bjoern (the fastest), an open loop, a table, the null server, and odd text."""
     loads = product(RATES, (("wrk", "c64"), ("ab", "c16n1000"), ("vegeta", "r500")))
-    cells = [(stack, "queries-20-raw", *load) for stack, load in loads]
-    plan = [entry(*cell, number=n, round=round) for round in (1, 2, 3) for n, cell in enumerate(cells, 1)]
+    plan = plan_lines(((stack, "queries-20-raw", *load) for stack, load in loads), 3)
     for round in (1, 2, 3):
         plan.append(entry("aiohttp", "json", number=20, round=round, mode="null", service="null"))
         plan += block(round, ("aiohttp", "uvicorn-asgi"), windows=2)
