@@ -59,16 +59,16 @@ def test_a_status_that_is_lost_with_its_output(line: str, tmp_path: Path, capsys
     assert found == ["3: the status of 'f' is lost: assign its output first"]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "f() {\n\tcp a b || return\n\tlocal x\n\tx=$(cp c d) || return\n\tcp e f\n}\nif f; then :; fi\n",
-        "f() {\n\tcp a b\n\tcp c d\n}\nf\n[[ $x ]] || f\n",
-        "f() {\n\t# failure ignored: it is only a log\n\tcp a b\n\tcp c d\n}\nf || exit\n",
-        'words() { printf "%s" words; }\necho "$(words)" "$(nproc)"\n',
-        "x=$(f)\nf() { cp a b; }\n",
-    ],
-)
+HIDES_NOTHING = [
+    "f() {\n\tcp a b || return\n\tlocal x\n\tx=$(cp c d) || return\n\tcp e f\n}\nif f; then :; fi\n",
+    "f() {\n\tcp a b\n\tcp c d\n}\nf\n[[ $x ]] || f\n",
+    "f() {\n\t# failure ignored: it is only a log\n\tcp a b\n\tcp c d\n}\nf || exit\n",
+    'words() { printf "%s" words; }\necho "$(words)" "$(nproc)"\n',
+    "x=$(f)\nf() { cp a b; }\n",
+]
+
+
+@pytest.mark.parametrize("text", HIDES_NOTHING)
 def test_what_hides_nothing(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert findings(text, tmp_path, capsys) == []
 

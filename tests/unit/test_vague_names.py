@@ -75,15 +75,15 @@ def test_a_name_says_what_it_holds(folder: Path) -> None:
     assert not vague
 
 
-@pytest.mark.parametrize(
-    ("source", "names"),
-    [
-        ("def f(found):\n    a = 1\n    b = 2\n    return found", [(1, "found")]),
-        ("def f(found):\n    a = 1\n    return found", []),
-        ("x = [one for one in range(3)]\n\n\n\ny = [one for one in range(3)]", []),
-        ("def f():\n    one = 1\n    a = 2\n\n    def g():\n        return one\n    return g", [(2, "one")]),
-        ("def f(service):\n    a = 1\n    b = 2\n    return service", []),
-    ],
-)
+SOURCES_WITH_NAMES = [
+    ("def f(found):\n    a = 1\n    b = 2\n    return found", [(1, "found")]),
+    ("def f(found):\n    a = 1\n    return found", []),
+    ("x = [one for one in range(3)]\n\n\n\ny = [one for one in range(3)]", []),
+    ("def f():\n    one = 1\n    a = 2\n\n    def g():\n        return one\n    return g", [(2, "one")]),
+    ("def f(service):\n    a = 1\n    b = 2\n    return service", []),
+]
+
+
+@pytest.mark.parametrize(("source", "names"), SOURCES_WITH_NAMES)
 def test_vague_names_are_found(source: str, names: list[tuple[int, str]]) -> None:
     assert [*vague_names(source)] == names

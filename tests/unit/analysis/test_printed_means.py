@@ -57,16 +57,16 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Cell:
     return Cell(tuple(build(folder)))
 
 
-@pytest.mark.parametrize(
-    ("cause", "words"),
-    [
-        (None, "1,200 (1,000 to 1,500)"),
-        ("host", "1,200 (noisy: 1,000 to 1,500)"),
-        ("loadgen-bound", "1,200 (1,000 to 1,500), or more"),
-        ("errors", "1,000 to 1,100 in 2 of 3 rounds"),
-        ("not run", "1,050 (1,000 to 1,100) †2/3"),
-    ],
-)
+RATES = [
+    (None, "1,200 (1,000 to 1,500)"),
+    ("host", "1,200 (noisy: 1,000 to 1,500)"),
+    ("loadgen-bound", "1,200 (1,000 to 1,500), or more"),
+    ("errors", "1,000 to 1,100 in 2 of 3 rounds"),
+    ("not run", "1,050 (1,000 to 1,100) †2/3"),
+]
+
+
+@pytest.mark.parametrize(("cause", "words"), RATES)
 def test_a_service_alone_has_the_mean_of_all_its_rounds_or_none(alone: Cell, cause: str | None, words: str) -> None:
     *others, last = alone.records
     if cause:

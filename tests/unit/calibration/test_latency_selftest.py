@@ -124,17 +124,17 @@ def knees(record: Record, *rates: float | None) -> list[Record]:
     ]
 
 
-@pytest.mark.parametrize(
-    ("rates", "said"),
-    [
-        ((878, 878, 878, 878), "| 878/s | -22/s (-2.4 %) | 45.0/s | holds |"),
-        ((840, 840, 840, 840), "| 840/s | -60/s (-6.7 %) | 45.0/s | MISSED |"),
-        ((878, 878, None, 878), "| not measured: 878/s is not confirmed: round 3: p99 2 s |  | 45.0/s | MISSED |"),
-        ((878, 878, 878), "| not measured: 878/s is not confirmed: 3 later rounds are needed |  | 45.0/s | MISSED |"),
-        ((None, None), "| not measured: p99 2 s |  | 45.0/s | MISSED |"),
-        ((), "| not measured: not in this run |  | 45.0/s | MISSED |"),
-    ],
-)
+FOUND = [
+    ((878, 878, 878, 878), "| 878/s | -22/s (-2.4 %) | 45.0/s | holds |"),
+    ((840, 840, 840, 840), "| 840/s | -60/s (-6.7 %) | 45.0/s | MISSED |"),
+    ((878, 878, None, 878), "| not measured: 878/s is not confirmed: round 3: p99 2 s |  | 45.0/s | MISSED |"),
+    ((878, 878, 878), "| not measured: 878/s is not confirmed: 3 later rounds are needed |  | 45.0/s | MISSED |"),
+    ((None, None), "| not measured: p99 2 s |  | 45.0/s | MISSED |"),
+    ((), "| not measured: not in this run |  | 45.0/s | MISSED |"),
+]
+
+
+@pytest.mark.parametrize(("rates", "said"), FOUND)
 def test_a_knee_holds_where_it_is_near_and_confirmed(
     rates: tuple[float | None, ...], said: str, records: list[Record]
 ) -> None:

@@ -59,37 +59,37 @@ def _output(run: Path) -> None:
     meta.write_text(json.dumps(json.loads(meta.read_text()) | digest))
 
 
-@pytest.mark.parametrize(
-    ("harm", "words"),
-    [
-        (lambda run: write_lines(run, *lines_of(run), lines_of(run)[0]), "more than once in the records: r01-0001"),
-        (lambda run: write_lines(run, lines_of(run)[0]), "without a record: r01-0002"),
-        (lambda run: write_lines(run, lines_of(run)[0], lines_of(run)[1][:40]), "a record is no whole line"),
-        (lambda run: change(run, 1, id="r09-0009"), "not planned: r09-0009"),
-        (lambda run: next(run.rglob("meta.json")).write_text('{"outc'), "meta.json is not whole"),
-        (_output, "output.txt is not what meta.json says"),
-        (lambda run: os.truncate(run / "index.html", 5000), "no whole page"),
-        (lambda run: change(run, 0, outcome="did not start"), "r01-0001 is not measured: did not start"),
-    ],
-)
+BROKEN = [
+    (lambda run: write_lines(run, *lines_of(run), lines_of(run)[0]), "more than once in the records: r01-0001"),
+    (lambda run: write_lines(run, lines_of(run)[0]), "without a record: r01-0002"),
+    (lambda run: write_lines(run, lines_of(run)[0], lines_of(run)[1][:40]), "a record is no whole line"),
+    (lambda run: change(run, 1, id="r09-0009"), "not planned: r09-0009"),
+    (lambda run: next(run.rglob("meta.json")).write_text('{"outc'), "meta.json is not whole"),
+    (_output, "output.txt is not what meta.json says"),
+    (lambda run: os.truncate(run / "index.html", 5000), "no whole page"),
+    (lambda run: change(run, 0, outcome="did not start"), "r01-0001 is not measured: did not start"),
+]
+
+
+@pytest.mark.parametrize(("harm", "words"), BROKEN)
 def test_what_is_broken_in_the_run(run: Path, harm: Callable[[Path], object], words: str) -> None:
     harm(run)
     assert any(words in fault for fault in faults(run))
 
 
-@pytest.mark.parametrize(
-    ("facts", "words"),
-    [
-        ({"containers": "2"}, "2 containers left"),
-        ({"networks": "1"}, "1 networks left"),
-        ({"processes": "1"}, "1 processes left"),
-        ({"status": "0"}, "the script ended with status 0, not 137"),
-        ({"subject": "hangup"}, "the script ended with status 137, not 130"),
-        ({"resumed": "1 1 1"}, "--resume ended with 1 1 1"),
-        ({"resumed": "1 0"}, "--resume had to be tried 2 times"),
-        ({"resumed": ""}, "--resume ended with nothing"),
-    ],
-)
+LEFT = [
+    ({"containers": "2"}, "2 containers left"),
+    ({"networks": "1"}, "1 networks left"),
+    ({"processes": "1"}, "1 processes left"),
+    ({"status": "0"}, "the script ended with status 0, not 137"),
+    ({"subject": "hangup"}, "the script ended with status 137, not 130"),
+    ({"resumed": "1 1 1"}, "--resume ended with 1 1 1"),
+    ({"resumed": "1 0"}, "--resume had to be tried 2 times"),
+    ({"resumed": ""}, "--resume ended with nothing"),
+]
+
+
+@pytest.mark.parametrize(("facts", "words"), LEFT)
 def test_what_was_left_and_said(run: Path, facts: dict[str, str], words: str) -> None:
     assert any(words in fault for fault in faults(run, **facts))
 

@@ -14,34 +14,34 @@ def merged(service: dict[str, Any], name: str = "db", **more: Any) -> dict[str, 
     return own_services({"services": {name: service}, **more})
 
 
-@pytest.mark.parametrize(
-    ("service", "words"),
-    [
-        ({"volumes": [{"type": "npipe", "source": "x"}]}, "mounts a npipe"),
-        ({"privileged": True}, "is privileged"),
-        ({"network_mode": "host"}, "leaves the internal network"),
-        ({"pid": "host"}, "shares a PID namespace"),
-        ({"ipc": "host"}, "shares an IPC namespace"),
-        ({"userns_mode": "host"}, "shares the host's user namespace"),
-        ({"cap_add": ["SYS_ADMIN"]}, "adds capabilities"),
-        ({"devices": ["/dev/sda"]}, "devices of the host"),
-        ({"security_opt": ["seccomp:unconfined"]}, "weakens its confinement"),
-        ({"extra_hosts": ["x=host-gateway"]}, "outside of the internal network"),
-        *(
-            ({"build": {"context": FOLDER, key: value}}, rf"more than a build needs \(build.{key}\)")
-            for key, value in {
-                "network": "host",
-                "additional_contexts": {"etc": "/etc"},
-                "tags": ["bench/loadgen"],
-                "cache_from": ["x"],
-                "cache_to": ["type=local,dest=/root"],
-                "secrets": ["key"],
-                "ssh": ["default"],
-            }.items()
-        ),
-        ({"depends_on": {"seed": {"condition": "service_completed_successfully"}}}, "waits for seed to end"),
-    ],
-)
+REFUSED = [
+    ({"volumes": [{"type": "npipe", "source": "x"}]}, "mounts a npipe"),
+    ({"privileged": True}, "is privileged"),
+    ({"network_mode": "host"}, "leaves the internal network"),
+    ({"pid": "host"}, "shares a PID namespace"),
+    ({"ipc": "host"}, "shares an IPC namespace"),
+    ({"userns_mode": "host"}, "shares the host's user namespace"),
+    ({"cap_add": ["SYS_ADMIN"]}, "adds capabilities"),
+    ({"devices": ["/dev/sda"]}, "devices of the host"),
+    ({"security_opt": ["seccomp:unconfined"]}, "weakens its confinement"),
+    ({"extra_hosts": ["x=host-gateway"]}, "outside of the internal network"),
+    *(
+        ({"build": {"context": FOLDER, key: value}}, rf"more than a build needs \(build.{key}\)")
+        for key, value in {
+            "network": "host",
+            "additional_contexts": {"etc": "/etc"},
+            "tags": ["bench/loadgen"],
+            "cache_from": ["x"],
+            "cache_to": ["type=local,dest=/root"],
+            "secrets": ["key"],
+            "ssh": ["default"],
+        }.items()
+    ),
+    ({"depends_on": {"seed": {"condition": "service_completed_successfully"}}}, "waits for seed to end"),
+]
+
+
+@pytest.mark.parametrize(("service", "words"), REFUSED)
 def test_refused(service: dict[str, Any], words: str) -> None:
     with pytest.raises(UserError, match=f"service 'db' .*{words}.*; remove that"):
         merged(service)

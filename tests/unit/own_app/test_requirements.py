@@ -33,72 +33,72 @@ def projects(found: Requirements) -> list[str]:
     return [" ".join(filter(None, (place, need, extras))) for place, need, _, extras in lines]
 
 
-@pytest.mark.parametrize(
-    ("files", "found"),
-    [
-        ({}, ""),
-        ({"requirements.txt": HASHED, "more.txt": "gunicorn  # why\n"}, "flask==3.1\ngunicorn\n"),
-        ({"requirements.txt": "-i https://pypi.org/simple\nflask\n", "pyproject.toml": TOOLS}, "flask\n"),
-        ({"pyproject.toml": PROJECT}, "flask\n"),
-        ({"pyproject.toml": TOOLS, "Pipfile": "[packages]\nflask = '*'\n[dev-packages]\npytest = '*'\n"}, "flask\n"),
-        ({"pyproject.toml": f"{POETRY}python = '^3.11'\nflask = '^2.3'\n{POETRY_DEV}x = '*'"}, "flask<3,>=2.3\n"),
-        ({"pyproject.toml": f"{DYNAMIC}{POETRY}a = '~1.2'\n"}, "a<1.3,>=1.2\n"),
-        # Constraints of the app's own.
-        (
-            {"requirements.txt": "flask\n-c all.txt\n", "all.txt": "pywin32==306\n-r more.txt\n", "more.txt": "x==1\n"},
-            "-c .constraints.txt\nflask\n",
-        ),
-    ],
-)
+FILES = [
+    ({}, ""),
+    ({"requirements.txt": HASHED, "more.txt": "gunicorn  # why\n"}, "flask==3.1\ngunicorn\n"),
+    ({"requirements.txt": "-i https://pypi.org/simple\nflask\n", "pyproject.toml": TOOLS}, "flask\n"),
+    ({"pyproject.toml": PROJECT}, "flask\n"),
+    ({"pyproject.toml": TOOLS, "Pipfile": "[packages]\nflask = '*'\n[dev-packages]\npytest = '*'\n"}, "flask\n"),
+    ({"pyproject.toml": f"{POETRY}python = '^3.11'\nflask = '^2.3'\n{POETRY_DEV}x = '*'"}, "flask<3,>=2.3\n"),
+    ({"pyproject.toml": f"{DYNAMIC}{POETRY}a = '~1.2'\n"}, "a<1.3,>=1.2\n"),
+    # Constraints of the app's own.
+    (
+        {"requirements.txt": "flask\n-c all.txt\n", "all.txt": "pywin32==306\n-r more.txt\n", "more.txt": "x==1\n"},
+        "-c .constraints.txt\nflask\n",
+    ),
+]
+
+
+@pytest.mark.parametrize(("files", "found"), FILES)
 def test_requirements_are_found(tmp_path: Path, files: dict[str, str], found: str) -> None:
     assert required(tmp_path, files).files()["requirements.in"] == found
     if "all.txt" in files:
         assert required(tmp_path, files).files()[".constraints.txt"] == "pywin32==306\nx==1\n"
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("-e git+https://github.com/a/b#egg=b", "neither a release nor in the app's folder: images are built from"),
-        ("-r requirements.txt", "includes itself"),
-        ("-r no.txt", "cannot read the requirements in no.txt"),
-        ("-r /dev/zero", "it is outside of its folder"),
-        ("-c ../x.txt", "it is outside of its folder"),
-        ("-r link", "it is outside of its folder"),
-        ("--requirement a/../link", "it is outside of its folder"),
-        ("--extra-index-url https://example.org/simple\ntorch", "'--extra-index-url' is not supported"),
-        ("-i https://example.org/simple\ntorch", "'-i' is not supported"),
-        *((line, OUTSIDE) for line in ("-e ..", "../core[x]", "/srv/core", "-e file:///srv/core", "./link")),
-        # Not even if it is in the folder.
-        ("-e {folder}/a", OUTSIDE),
-        ("-e ./core", "the app's folder has no 'core'"),
-    ],
-)
+UNLOCKABLE = [
+    ("-e git+https://github.com/a/b#egg=b", "neither a release nor in the app's folder: images are built from"),
+    ("-r requirements.txt", "includes itself"),
+    ("-r no.txt", "cannot read the requirements in no.txt"),
+    ("-r /dev/zero", "it is outside of its folder"),
+    ("-c ../x.txt", "it is outside of its folder"),
+    ("-r link", "it is outside of its folder"),
+    ("--requirement a/../link", "it is outside of its folder"),
+    ("--extra-index-url https://example.org/simple\ntorch", "'--extra-index-url' is not supported"),
+    ("-i https://example.org/simple\ntorch", "'-i' is not supported"),
+    *((line, OUTSIDE) for line in ("-e ..", "../core[x]", "/srv/core", "-e file:///srv/core", "./link")),
+    # Not even if it is in the folder.
+    ("-e {folder}/a", OUTSIDE),
+    ("-e ./core", "the app's folder has no 'core'"),
+]
+
+
+@pytest.mark.parametrize(("text", "words"), UNLOCKABLE)
 def test_requirements_that_cannot_be_locked(tmp_path: Path, text: str, words: str) -> None:
     (tmp_path / "link").symlink_to("/proc/self/environ")
     with pytest.raises(UserError, match=words):
         required(tmp_path, {"requirements.txt": f"{text.format(folder=tmp_path)}\n", "a/setup.py": ""})
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("^1.2.3", ">=1.2.3,<2"),
-        ("^0.2.3", ">=0.2.3,<0.3"),
-        ("^0.0.3", ">=0.0.3,<0.0.4"),
-        ("^0.0", ">=0.0,<0.1"),
-        ("^0", ">=0,<1"),
-        ("~1.2.3", ">=1.2.3,<1.3"),
-        ("~1.2", ">=1.2,<1.3"),
-        ("~1", ">=1,<2"),
-        ("*", ""),
-        ("3.*", "==3.*"),
-        ("3.0", "==3.0"),
-        (">=1.0 <2.0", ">=1.0,<2.0"),
-        ("~=1.4.2", "~=1.4.2"),
-        (">= 3.8, != 3.9.*", ">=3.8,!=3.9.*"),
-    ],
-)
+VERSIONS = [
+    ("^1.2.3", ">=1.2.3,<2"),
+    ("^0.2.3", ">=0.2.3,<0.3"),
+    ("^0.0.3", ">=0.0.3,<0.0.4"),
+    ("^0.0", ">=0.0,<0.1"),
+    ("^0", ">=0,<1"),
+    ("~1.2.3", ">=1.2.3,<1.3"),
+    ("~1.2", ">=1.2,<1.3"),
+    ("~1", ">=1,<2"),
+    ("*", ""),
+    ("3.*", "==3.*"),
+    ("3.0", "==3.0"),
+    (">=1.0 <2.0", ">=1.0,<2.0"),
+    ("~=1.4.2", "~=1.4.2"),
+    (">= 3.8, != 3.9.*", ">=3.8,!=3.9.*"),
+]
+
+
+@pytest.mark.parametrize(("text", "found"), VERSIONS)
 def test_versions_of_poetry_are_those_of_pip(text: str, found: str) -> None:
     assert sorted(specifier(text).split(",")) == sorted(found.split(","))
 
@@ -120,18 +120,18 @@ def test_entries_of_poetry_and_pipenv(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("entry", "words"),
-    [
-        ("{ git = 'https://example.org/a' }", "a comes from git"),
-        ("{ url = 'https://example.org/a.whl' }", "a comes from url"),
-        ("{ path = '../a' }", r"outside of the app's folder: put its wheel .*--wheel-dir FOLDER \.\./a"),
-        ("{ version = '1', source = 'private' }", "a comes from private"),
-        ("'^1 || ^2'", "a: '.*' is more than one range of versions: give --requirements FILE"),
-        ("{ path = 'a', extras = [\"b]\\n--pre\"] }", "is not a requirement of a package"),
-        ("'x; y'", "a: .*give --requirements FILE"),
-    ],
-)
+ENTRIES = [
+    ("{ git = 'https://example.org/a' }", "a comes from git"),
+    ("{ url = 'https://example.org/a.whl' }", "a comes from url"),
+    ("{ path = '../a' }", r"outside of the app's folder: put its wheel .*--wheel-dir FOLDER \.\./a"),
+    ("{ version = '1', source = 'private' }", "a comes from private"),
+    ("'^1 || ^2'", "a: '.*' is more than one range of versions: give --requirements FILE"),
+    ("{ path = 'a', extras = [\"b]\\n--pre\"] }", "is not a requirement of a package"),
+    ("'x; y'", "a: .*give --requirements FILE"),
+]
+
+
+@pytest.mark.parametrize(("entry", "words"), ENTRIES)
 def test_entries_of_poetry_that_are_refused(tmp_path: Path, entry: str, words: str) -> None:
     with pytest.raises(UserError, match=words):
         required(tmp_path, {"pyproject.toml": f"[tool.poetry.dependencies]\na = {entry}\n", "a/setup.py": ""})
@@ -198,26 +198,26 @@ BUT_NUMPY = ", except for numpy (2 versions) and core (from directory)"
 OLD, NEW = 'python_version < "3.9"', 'python_version >= "3.9"'
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "constraints", "but"),
-    [
-        (
-            "uv.lock",
-            UV,
-            [
-                "flask==3.0.0",
-                'numpy==2.2.6; (python_full_version < "3.11" and python_version >= "0") or sys_platform == "win32"',
-                'numpy==2.3.0; python_full_version >= "3.11"',
-            ],
-            ", except for core (from editable) and fork (from git)",
-        ),
-        ("poetry.lock", POETRY_1, ["Flask==3.0.0", "mirrored==4"], BUT_NUMPY),
-        ("poetry.lock", POETRY_2, [f"numpy==1.24.4; {OLD}", f"numpy==2.0.0; {NEW}"], ""),
-        ("pdm.lock", PDM, ["uvicorn==0.30.1"], ""),
-        ("Pipfile.lock", json.dumps(PIPFILE), ["flask==3.0.0", "uvicorn==0.30.1", "pytest==8.0.0"], ""),
-        ("pylock.toml", PYLOCK, ["flask==3.0.0", "pytest==8.0.0"], ""),
-    ],
-)
+LOCKED = [
+    (
+        "uv.lock",
+        UV,
+        [
+            "flask==3.0.0",
+            'numpy==2.2.6; (python_full_version < "3.11" and python_version >= "0") or sys_platform == "win32"',
+            'numpy==2.3.0; python_full_version >= "3.11"',
+        ],
+        ", except for core (from editable) and fork (from git)",
+    ),
+    ("poetry.lock", POETRY_1, ["Flask==3.0.0", "mirrored==4"], BUT_NUMPY),
+    ("poetry.lock", POETRY_2, [f"numpy==1.24.4; {OLD}", f"numpy==2.0.0; {NEW}"], ""),
+    ("pdm.lock", PDM, ["uvicorn==0.30.1"], ""),
+    ("Pipfile.lock", json.dumps(PIPFILE), ["flask==3.0.0", "uvicorn==0.30.1", "pytest==8.0.0"], ""),
+    ("pylock.toml", PYLOCK, ["flask==3.0.0", "pytest==8.0.0"], ""),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "constraints", "but"), LOCKED)
 def test_locked_versions_are_measured(tmp_path: Path, name: str, text: str, constraints: list[str], but: str) -> None:
     for source, requirements in (("requirements.txt", "flask\n"), ("pyproject.toml", PROJECT)):
         found = required(tmp_path / source, {source: requirements, name: text})
@@ -246,22 +246,22 @@ FROM_GIT = '{"default": {"a": {"git": "https://example.org/a", "ref": "b"}}}'
 FROM_VCS = 'packages = [{name = "a", vcs = {type = "git", url = "https://example.org/a"}}]'
 
 
-@pytest.mark.parametrize(
-    ("files", "words"),
-    [
-        *((FLASK | {"uv.lock": text}, UNREAD) for text in ("<<<<<<< HEAD\n", "a = " + "[" * 9999)),
-        *((FLASK | {"Pipfile.lock": text}, UNREAD) for text in ("[]", "{")),
-        # Nothing can become an option of the resolver.
-        ({"pyproject.toml": PROJECT.replace("flask", "-r /etc/passwd")}, NOT_ONE),
-        ({"pyproject.toml": PROJECT.replace("'flask'", r'"flask\n-e /"')}, NOT_ONE),
-        (FLASK | {"uv.lock": 'package = [{name = "-r x", version = "1"}]'}, NOT_ONE),
-        (FLASK | {"uv.lock": r'package = [{name = "a\n-r x", version = "1"}]'}, NOT_ONE),
-        (FLASK | {"uv.lock": r'package = [{name = "a", version = "1\n-r x"}]'}, NOT_ONE),
-        ({"Pipfile.lock": FROM_GIT}, "Pipfile.lock: a comes from git: images are built from one package index"),
-        ({"pylock.toml": FROM_VCS}, "pylock.toml: a comes from vcs: images are built from one package index"),
-        ({"pyproject.toml": TOOLS}, r"toml has no \[project\] with dependencies: give --requirements FILE"),
-    ],
-)
+UNUSABLE = [
+    *((FLASK | {"uv.lock": text}, UNREAD) for text in ("<<<<<<< HEAD\n", "a = " + "[" * 9999)),
+    *((FLASK | {"Pipfile.lock": text}, UNREAD) for text in ("[]", "{")),
+    # Nothing can become an option of the resolver.
+    ({"pyproject.toml": PROJECT.replace("flask", "-r /etc/passwd")}, NOT_ONE),
+    ({"pyproject.toml": PROJECT.replace("'flask'", r'"flask\n-e /"')}, NOT_ONE),
+    (FLASK | {"uv.lock": 'package = [{name = "-r x", version = "1"}]'}, NOT_ONE),
+    (FLASK | {"uv.lock": r'package = [{name = "a\n-r x", version = "1"}]'}, NOT_ONE),
+    (FLASK | {"uv.lock": r'package = [{name = "a", version = "1\n-r x"}]'}, NOT_ONE),
+    ({"Pipfile.lock": FROM_GIT}, "Pipfile.lock: a comes from git: images are built from one package index"),
+    ({"pylock.toml": FROM_VCS}, "pylock.toml: a comes from vcs: images are built from one package index"),
+    ({"pyproject.toml": TOOLS}, r"toml has no \[project\] with dependencies: give --requirements FILE"),
+]
+
+
+@pytest.mark.parametrize(("files", "words"), UNUSABLE)
 def test_a_file_that_cannot_be_used_is_not_passed_over(tmp_path: Path, files: dict[str, str], words: str) -> None:
     with pytest.raises(UserError, match=words):
         required(tmp_path, files)
@@ -291,53 +291,53 @@ NESTED = {
 }
 
 
-@pytest.mark.parametrize(
-    ("files", "lines", "found"),
-    [
-        # As pip names the app itself, with its extras and without.
-        *(
-            ({"requirements.txt": f"{line}\ngunicorn\n", "setup.py": "setup()"}, ["gunicorn"], [f". needed{extras}"])
-            for line, extras in {
-                **dict.fromkeys((".", "-e .", "--editable=.", "-e file:.", "./"), ""),
-                **{".[prod]": " [prod]", "-e .[prod,db-x]  # all": " [db-x,prod]", '-e ".[prod, db]"': " [db,prod]"},
-            }.items()
-        ),
-        ({"requirements.txt": f".\n./{WHEEL}\n", WHEEL: ""}, [], [". needed", f"{WHEEL} needed"]),
-        # What the app is made of is installed, too, if it can be.
-        ({"pyproject.toml": PROJECT}, ["flask"], [". wanted"]),
-        ({"requirements.txt": "flask\n", "pyproject.toml": PROJECT + PACKAGED}, ["flask"], [". wanted"]),
-        ({"requirements.txt": "-e .[a]\n", "pyproject.toml": PROJECT + PACKAGED}, [], [". needed [a]"]),
-        ({"requirements.txt": "flask\n", "setup.py": "from setuptools import setup\nsetup()"}, ["flask"], []),
-        ({"requirements.txt": "flask\n", "pyproject.toml": TOOLS}, ["flask"], []),
-        ({"pyproject.toml": PROJECT + "[tool.uv]\npackage = false\n"}, ["flask"], []),
-        ({"pyproject.toml": f"{PACKAGED}[tool.poetry]\npackage-mode = false\n{POETRY}a = '1'\n"}, ["a==1"], []),
-        # Only a build tells these requirements.
-        ({"pyproject.toml": "[project]\nname = 'x'\ndynamic = ['version', 'dependencies']\n"}, [], [". needed"]),
-        ({"pyproject.toml": PACKAGED, "setup.cfg": "[options]\ninstall_requires = flask\n"}, [], [". needed"]),
-        ({"setup.py": "import setuptools\nsetuptools.setup(install_requires=['flask'])"}, [], [". needed"]),
-        ({"pyproject.toml": TOOLS, "setup.py": "setup(install_requires=['flask'])"}, [], [". needed"]),
-        ({"setup.py": "print('prepares the database')"}, [], []),
-        # Packages of the folder that tools know by their place, and those that these take from it.
-        ({"pyproject.toml": f"{POETRY}core = {CORE}\n", "core/setup.py": ""}, [], ["core needed [x]"]),
-        (NESTED, ["flask"], ["core needed [x]", "deep needed", "packages/b needed", ". wanted"]),
-    ],
-)
+INSTALLED = [
+    # As pip names the app itself, with its extras and without.
+    *(
+        ({"requirements.txt": f"{line}\ngunicorn\n", "setup.py": "setup()"}, ["gunicorn"], [f". needed{extras}"])
+        for line, extras in {
+            **dict.fromkeys((".", "-e .", "--editable=.", "-e file:.", "./"), ""),
+            **{".[prod]": " [prod]", "-e .[prod,db-x]  # all": " [db-x,prod]", '-e ".[prod, db]"': " [db,prod]"},
+        }.items()
+    ),
+    ({"requirements.txt": f".\n./{WHEEL}\n", WHEEL: ""}, [], [". needed", f"{WHEEL} needed"]),
+    # What the app is made of is installed, too, if it can be.
+    ({"pyproject.toml": PROJECT}, ["flask"], [". wanted"]),
+    ({"requirements.txt": "flask\n", "pyproject.toml": PROJECT + PACKAGED}, ["flask"], [". wanted"]),
+    ({"requirements.txt": "-e .[a]\n", "pyproject.toml": PROJECT + PACKAGED}, [], [". needed [a]"]),
+    ({"requirements.txt": "flask\n", "setup.py": "from setuptools import setup\nsetup()"}, ["flask"], []),
+    ({"requirements.txt": "flask\n", "pyproject.toml": TOOLS}, ["flask"], []),
+    ({"pyproject.toml": PROJECT + "[tool.uv]\npackage = false\n"}, ["flask"], []),
+    ({"pyproject.toml": f"{PACKAGED}[tool.poetry]\npackage-mode = false\n{POETRY}a = '1'\n"}, ["a==1"], []),
+    # Only a build tells these requirements.
+    ({"pyproject.toml": "[project]\nname = 'x'\ndynamic = ['version', 'dependencies']\n"}, [], [". needed"]),
+    ({"pyproject.toml": PACKAGED, "setup.cfg": "[options]\ninstall_requires = flask\n"}, [], [". needed"]),
+    ({"setup.py": "import setuptools\nsetuptools.setup(install_requires=['flask'])"}, [], [". needed"]),
+    ({"pyproject.toml": TOOLS, "setup.py": "setup(install_requires=['flask'])"}, [], [". needed"]),
+    ({"setup.py": "print('prepares the database')"}, [], []),
+    # Packages of the folder that tools know by their place, and those that these take from it.
+    ({"pyproject.toml": f"{POETRY}core = {CORE}\n", "core/setup.py": ""}, [], ["core needed [x]"]),
+    (NESTED, ["flask"], ["core needed [x]", "deep needed", "packages/b needed", ". wanted"]),
+]
+
+
+@pytest.mark.parametrize(("files", "lines", "found"), INSTALLED)
 def test_installed_folder_packages(tmp_path: Path, files: dict[str, str], lines: list[str], found: list[str]) -> None:
     read = required(tmp_path, files)
     assert (read.lines, projects(read)) == (lines, found)
 
 
-@pytest.mark.parametrize(
-    ("source", "words"),
-    [
-        ("{ path = '/etc' }", "'/etc' is outside of the app's folder"),
-        ("{ path = '../six' }", r"pip wheel --no-deps --wheel-dir FOLDER \.\./six"),
-        ("{ workspace = true }", r"six is no member of a workspace in the app's folder: put its wheel .*FOLDER PATH"),
-        ("{ index = 'torch' }", "six comes from elsewhere: images are built from one package index"),
-        ("{ git = 'https://example.org/six' }", "six comes from elsewhere"),
-        ("[{ index = 'a', marker = \"os_name == 'nt'\" }]", "six comes from elsewhere"),
-    ],
-)
+ELSEWHERE = [
+    ("{ path = '/etc' }", "'/etc' is outside of the app's folder"),
+    ("{ path = '../six' }", r"pip wheel --no-deps --wheel-dir FOLDER \.\./six"),
+    ("{ workspace = true }", r"six is no member of a workspace in the app's folder: put its wheel .*FOLDER PATH"),
+    ("{ index = 'torch' }", "six comes from elsewhere: images are built from one package index"),
+    ("{ git = 'https://example.org/six' }", "six comes from elsewhere"),
+    ("[{ index = 'a', marker = \"os_name == 'nt'\" }]", "six comes from elsewhere"),
+]
+
+
+@pytest.mark.parametrize(("source", "words"), ELSEWHERE)
 def test_packages_from_elsewhere_are_not_looked_up_in_the_index(tmp_path: Path, source: str, words: str) -> None:
     for table in ("[tool.uv.sources]", "[tool.poetry.dependencies]"):
         if table == "[tool.uv.sources]" or "path" in source or "git" in source:
@@ -361,23 +361,23 @@ SILENT = "the folder does not say what it requires"
 GIVE_BASE = "give --requirements requirements/base.txt"
 
 
-@pytest.mark.parametrize(
-    ("files", "words"),
-    [
-        ({"requirements.txt": "flask\n", "requirements-dev.txt": ""}, "its requirements are those of requirements.txt"),
-        ({"pyproject.toml": PROJECT}, "its requirements are those of pyproject.toml"),
-        (
-            {"setup.py": "setup()", "requirements-dev.txt": "flask\n"},
-            "its requirements are those of setup.py (requirements-dev.txt not read)",
-        ),
-        ({"Dockerfile": "FROM python:3.13\n"}, f"{SILENT}: give --requirements FILE"),
-        (
-            {"Dockerfile": "RUN pip install -U pip && \\\n pip install Flask gunicorn==23 && \\\n rm x\n"},
-            f"{SILENT} (its Dockerfile has 'pip install Flask gunicorn==23'): give --requirements FILE",
-        ),
-        (dict.fromkeys(("requirements/dev.txt", "requirements/base.txt"), ""), f"{SILENT}: {GIVE_BASE}"),
-    ],
-)
+NAMED = [
+    ({"requirements.txt": "flask\n", "requirements-dev.txt": ""}, "its requirements are those of requirements.txt"),
+    ({"pyproject.toml": PROJECT}, "its requirements are those of pyproject.toml"),
+    (
+        {"setup.py": "setup()", "requirements-dev.txt": "flask\n"},
+        "its requirements are those of setup.py (requirements-dev.txt not read)",
+    ),
+    ({"Dockerfile": "FROM python:3.13\n"}, f"{SILENT}: give --requirements FILE"),
+    (
+        {"Dockerfile": "RUN pip install -U pip && \\\n pip install Flask gunicorn==23 && \\\n rm x\n"},
+        f"{SILENT} (its Dockerfile has 'pip install Flask gunicorn==23'): give --requirements FILE",
+    ),
+    (dict.fromkeys(("requirements/dev.txt", "requirements/base.txt"), ""), f"{SILENT}: {GIVE_BASE}"),
+]
+
+
+@pytest.mark.parametrize(("files", "words"), NAMED)
 def test_where_the_requirements_are_from_is_said(tmp_path: Path, files: dict[str, str], words: str) -> None:
     assert [*source_notes(required(tmp_path, files))] == [words]
 

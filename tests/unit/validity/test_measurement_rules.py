@@ -50,19 +50,19 @@ def test_errors_are_one_in_a_thousand_at_most(line: dict[str, Any], share: float
     assert record.goodput is not None and record.goodput < rate
 
 
-@pytest.mark.parametrize(
-    "line, name, attempts, detail",
-    [
-        (WRK | {"connections": 4, "duration_s": 1.0}, "wrk/resets-every-4th", 5529 + 1843, "errors: 1843 of 7372"),
-        (AB | {"connections": 4, "count": 200}, "ab/resets-r", 200, "errors; output: "),
-        (WRK | {"connections": 6, "duration_s": 3.0}, "wrk/timeouts", 12, "errors: 12 of 12 attempts"),
-        (WRK | {"connections": 4, "duration_s": 1.0}, "wrk/zero-requests-hang", 0, "errors: none of"),
-        (WRK | {"connections": 8, "duration_s": 2.0}, "wrk/hang-every-4th", None, "arithmetic: "),
-        (WRK | {"connections": 4, "duration_s": 10.0}, "wrk/sigint-mid-run", None, "load not as requested: "),
-        (HEY | {"connections": 4, "count": 10**6}, "hey/sigint-mid-run", None, "load not as requested: "),
-        (AB | {"connections": 4, "count": 10**5}, "ab/sigint-mid-run", None, "load not as requested: "),
-    ],
-)
+REAL_OUTPUTS = [
+    (WRK | {"connections": 4, "duration_s": 1.0}, "wrk/resets-every-4th", 5529 + 1843, "errors: 1843 of 7372"),
+    (AB | {"connections": 4, "count": 200}, "ab/resets-r", 200, "errors; output: "),
+    (WRK | {"connections": 6, "duration_s": 3.0}, "wrk/timeouts", 12, "errors: 12 of 12 attempts"),
+    (WRK | {"connections": 4, "duration_s": 1.0}, "wrk/zero-requests-hang", 0, "errors: none of"),
+    (WRK | {"connections": 8, "duration_s": 2.0}, "wrk/hang-every-4th", None, "arithmetic: "),
+    (WRK | {"connections": 4, "duration_s": 10.0}, "wrk/sigint-mid-run", None, "load not as requested: "),
+    (HEY | {"connections": 4, "count": 10**6}, "hey/sigint-mid-run", None, "load not as requested: "),
+    (AB | {"connections": 4, "count": 10**5}, "ab/sigint-mid-run", None, "load not as requested: "),
+]
+
+
+@pytest.mark.parametrize("line, name, attempts, detail", REAL_OUTPUTS)
 def test_real_outputs_have_their_causes(
     line: dict[str, Any], name: str, attempts: int | None, detail: str, tmp_path: Path
 ) -> None:
@@ -162,19 +162,19 @@ def test_the_time_to_open_a_connection_is_no_latency_of_wrk(
     assert causes(judged(tmp_path / "half", line, with_mean(line, 0.5))) == found
 
 
-@pytest.mark.parametrize(
-    "files, found",
-    [
-        ({"after": {"restarts": 1}}, True),
-        ({"after": {"throttled_ns": 10**6, "nr_throttled": 1}}, True),
-        ({"after": {"oom_killed": "false", "running": "true"}}, False),
-        ({"after": {"running": "false"}}, True),
-        ({"after": {"memory_bytes": 1 << 40}}, False),
-        ({"tool": {"health_after": {"status": 503, "error": None}}}, True),
-        ({"tool": {"health_after": {"status": None, "error": "connection reset"}}}, True),
-        ({"tool": {"health_after": {"status": 200, "error": None}}}, False),
-    ],
-)
+AFTER = [
+    ({"after": {"restarts": 1}}, True),
+    ({"after": {"throttled_ns": 10**6, "nr_throttled": 1}}, True),
+    ({"after": {"oom_killed": "false", "running": "true"}}, False),
+    ({"after": {"running": "false"}}, True),
+    ({"after": {"memory_bytes": 1 << 40}}, False),
+    ({"tool": {"health_after": {"status": 503, "error": None}}}, True),
+    ({"tool": {"health_after": {"status": None, "error": "connection reset"}}}, True),
+    ({"tool": {"health_after": {"status": 200, "error": None}}}, False),
+]
+
+
+@pytest.mark.parametrize("files, found", AFTER)
 def test_the_server_is_whole_after_the_window(files: dict[str, Any], found: bool, tmp_path: Path) -> None:
     assert causes(judged(tmp_path, WRK, output_of(WRK, 4000), **files)) == (["server"] if found else [])
 
@@ -267,22 +267,22 @@ def with_mean(line: dict[str, Any], factor: float) -> str:
     return changed(output_of(line, 4000), "Average:\t0.0160", f"Average:\t{0.016 * factor:.4f}")
 
 
-@pytest.mark.parametrize(
-    ("line", "factors", "found"),
-    [
-        (HEY, (1.15, 0.85), []),
-        (HEY, (1.3, 0.7), ["arithmetic"]),
-        # wrk adds samples, so its mean may only be too long.
-        (WRK, (9, 0.85), []),
-        (WRK, (0.7,), ["arithmetic"]),
-        # Connections that are held to a rate may wait.
-        (entry(tool="hey", level="c64r4000"), (0.1,), []),
-        (entry(tool="hey", level="c64r4000"), (1.3,), ["arithmetic"]),
-        # The latencies of wrk are without the handshakes of TLS.
-        (entry(tool="wrk", url="https://127.0.0.1:8443"), (0.69,), []),
-        (entry(tool="hey", url="https://127.0.0.1:8443"), (0.69,), ["arithmetic"]),
-    ],
-)
+MEANS = [
+    (HEY, (1.15, 0.85), []),
+    (HEY, (1.3, 0.7), ["arithmetic"]),
+    # wrk adds samples, so its mean may only be too long.
+    (WRK, (9, 0.85), []),
+    (WRK, (0.7,), ["arithmetic"]),
+    # Connections that are held to a rate may wait.
+    (entry(tool="hey", level="c64r4000"), (0.1,), []),
+    (entry(tool="hey", level="c64r4000"), (1.3,), ["arithmetic"]),
+    # The latencies of wrk are without the handshakes of TLS.
+    (entry(tool="wrk", url="https://127.0.0.1:8443"), (0.69,), []),
+    (entry(tool="hey", url="https://127.0.0.1:8443"), (0.69,), ["arithmetic"]),
+]
+
+
+@pytest.mark.parametrize(("line", "factors", "found"), MEANS)
 def test_littles_law_holds(line: dict[str, Any], factors: tuple[float, ...], found: list[str], tmp_path: Path) -> None:
     for factor in factors:
         assert causes(judged(tmp_path, line, with_mean(line, factor))) == found, factor

@@ -148,16 +148,16 @@ def test_what_was_not_measured_is_not_judged(plain: Record) -> None:
     assert noise_of(died, LIMITS) == ""
 
 
-@pytest.mark.parametrize(
-    "settings, limits",
-    [
-        ({}, LIMITS),
-        ({"MAX_STEAL": "1", "MAX_FOREIGN_CPU": "5", "MAX_LOADGEN_WAIT": "10"}, LIMITS),
-        ({"MAX_STEAL": "2.5", "MAX_FOREIGN_CPU": "100", "MAX_LOADGEN_WAIT": "0"}, NoiseLimits(0.025, 1.0, 0.0)),
-        ({"MAX_STEAL": "lots", "MAX_FOREIGN_CPU": None, "MAX_LOADGEN_WAIT": "nan"}, LIMITS),
-        ({"MAX_STEAL": [], "MAX_FOREIGN_CPU": "-1", "MAX_LOADGEN_WAIT": "inf"}, LIMITS),
-    ],
-)
+SETTINGS = [
+    ({}, LIMITS),
+    ({"MAX_STEAL": "1", "MAX_FOREIGN_CPU": "5", "MAX_LOADGEN_WAIT": "10"}, LIMITS),
+    ({"MAX_STEAL": "2.5", "MAX_FOREIGN_CPU": "100", "MAX_LOADGEN_WAIT": "0"}, NoiseLimits(0.025, 1.0, 0.0)),
+    ({"MAX_STEAL": "lots", "MAX_FOREIGN_CPU": None, "MAX_LOADGEN_WAIT": "nan"}, LIMITS),
+    ({"MAX_STEAL": [], "MAX_FOREIGN_CPU": "-1", "MAX_LOADGEN_WAIT": "inf"}, LIMITS),
+]
+
+
+@pytest.mark.parametrize("settings, limits", SETTINGS)
 def test_the_limits_are_the_runs_own_settings(settings: dict[str, Any], limits: NoiseLimits) -> None:
     assert noise_limits_of(settings) == limits
 
@@ -180,20 +180,20 @@ def test_a_run_is_judged_as_a_whole_and_its_report_counts_the_causes(tmp_path: P
 SYNC = {"services": {"aiohttp-py313-debian": {"concurrent": False}}, "knobs": {"WORKERS": "2"}}
 
 
-@pytest.mark.parametrize(
-    ("scenario", "goodput", "facts", "found"),
-    [
-        ("delay-20", 3200.0, {}, False),  # 64 connections
-        ("delay-20", 3210.0, {}, True),
-        ("delay-0", 9000.0, {}, False),
-        ("json", 9000.0, {}, False),
-        ("delay-20", 100.0, SYNC, False),
-        ("delay-20", 101.0, SYNC, True),
-        ("delay-20", 101.0, {"services": SYNC["services"], "knobs": {"WORKERS": "4"}}, False),
-        ("simple-request-0", 650.0, {"knobs": {"UPSTREAM_DELAY_MS": "100"}}, True),
-        ("simple-request-50", 1200.0, {"knobs": {"UPSTREAM_DELAY_MS": "100"}}, False),
-    ],
-)
+WAITS = [
+    ("delay-20", 3200.0, {}, False),  # 64 connections
+    ("delay-20", 3210.0, {}, True),
+    ("delay-0", 9000.0, {}, False),
+    ("json", 9000.0, {}, False),
+    ("delay-20", 100.0, SYNC, False),
+    ("delay-20", 101.0, SYNC, True),
+    ("delay-20", 101.0, {"services": SYNC["services"], "knobs": {"WORKERS": "4"}}, False),
+    ("simple-request-0", 650.0, {"knobs": {"UPSTREAM_DELAY_MS": "100"}}, True),
+    ("simple-request-50", 1200.0, {"knobs": {"UPSTREAM_DELAY_MS": "100"}}, False),
+]
+
+
+@pytest.mark.parametrize(("scenario", "goodput", "facts", "found"), WAITS)
 @pytest.mark.parametrize("mode", ["solo", "turns"])
 def test_no_more_responses_than_connections_over_the_wait(
     plain: Record, scenario: str, goodput: float, facts: dict[str, Any], *, found: bool, mode: str

@@ -287,15 +287,15 @@ def repeated() -> Said:
     }
 
 
-@pytest.mark.parametrize(
-    ("project", "path", "seen"),
-    [
-        ("/home/a/bench", "/home/a/bench/examples/shop", "examples/shop"),
-        ("/home/a/bench", "/home/a/shop", "../shop"),
-        ("", "/home/a/shop", "shop"),
-        ("", "examples/shop", "examples/shop"),
-    ],
-)
+PATHS = [
+    ("/home/a/bench", "/home/a/bench/examples/shop", "examples/shop"),
+    ("/home/a/bench", "/home/a/shop", "../shop"),
+    ("", "/home/a/shop", "shop"),
+    ("", "examples/shop", "examples/shop"),
+]
+
+
+@pytest.mark.parametrize(("project", "path", "seen"), PATHS)
 def test_no_path_of_the_machine_is_shown(project: str, path: str, seen: str) -> None:
     assert seen_from_project(AppFacts(project=project), path) == seen
     options = ["--app", path, "main:app", "--before", "/bin/seed"]

@@ -24,20 +24,20 @@ def contrast(verdict: str, difference: float, low: float = -0.5, high: float = 0
     )
 
 
-@pytest.mark.parametrize(
-    ("verdict", "difference", "low", "word"),
-    [
-        ("slower", -0.36, -0.4, "bad"),
-        ("slower", -0.201, -0.3, "bad"),
-        ("slower", -0.199, -0.3, "good"),
-        ("slower", -0.03, -0.05, "good"),
-        ("equal", -0.01, -0.02, "good"),
-        ("faster", 0.3, 0.2, "good"),
-        ("no winner", -0.01, -0.19, "good"),
-        ("no winner", -0.01, -0.21, "skip"),
-        ("no winner", 0.1, -1.0, "skip"),
-    ],
-)
+VERDICTS = [
+    ("slower", -0.36, -0.4, "bad"),
+    ("slower", -0.201, -0.3, "bad"),
+    ("slower", -0.199, -0.3, "good"),
+    ("slower", -0.03, -0.05, "good"),
+    ("equal", -0.01, -0.02, "good"),
+    ("faster", 0.3, 0.2, "good"),
+    ("no winner", -0.01, -0.19, "good"),
+    ("no winner", -0.01, -0.21, "skip"),
+    ("no winner", 0.1, -1.0, "skip"),
+]
+
+
+@pytest.mark.parametrize(("verdict", "difference", "low", "word"), VERDICTS)
 def test_a_commit_is_bad_from_half_of_the_whole_difference_on(
     verdict: str, difference: float, low: float, word: str
 ) -> None:

@@ -98,28 +98,28 @@ HARNESS = FACTS["harness"]
 OTHER_HARNESS = HARNESS | {"hash": "1" * 64, "parts": {"loadgen": "1", "services": "3"}}
 
 
-@pytest.mark.parametrize(
-    ("name", "change", "facts"),
-    [
-        ("harness: v1 (000000000000) vs v1 (111111111111) (services)", None, {"harness": OTHER_HARNESS}),
-        ("image of bench/loadgen", None, {"harness": HARNESS | {"images": {"bench/loadgen": "b"}}}),
-        ("containers", None, {"containers": "up for the whole run"}),
-        ("engine", None, {"engine": "another"}),
-        ("setting WORKERS", None, {"knobs": FACTS["knobs"] | {"WORKERS": "2"}}),
-        ("setting NEW", None, {"knobs": FACTS["knobs"] | {"NEW": "x"}}),
-        ("host cpu", None, {"host": HOST | {"cpu": "another CPU"}}),
-        ("host kernel", None, {"host": HOST | {"kernel": "6.12"}}),
-        ("host memory_bytes", None, {"host": HOST | {"memory_bytes": 4_000_000_000}}),
-        ("host governor", None, {"host": HOST | {"governor": "performance"}}),
-        ("duration_s of json wrk c32", replanned(duration_s=3.0), {}),
-        ("warmup_s of json vegeta r200", replanned(warmup_s=2.0), {}),
-        ("loads", replanned(scenario="plaintext"), {}),
-        ("loads", replanned(mode="null"), {}),
-        ("Python of aiohttp-py313-debian", in_services("python.txt", "Python 3.13.2"), {}),
-        ("limits of aiohttp-py313-debian", in_services("limits.txt", "nofile 64\n"), {}),
-        ("image of aiohttp-py313-debian", another_image, {}),
-    ],
-)
+DIFFERENCES = [
+    ("harness: v1 (000000000000) vs v1 (111111111111) (services)", None, {"harness": OTHER_HARNESS}),
+    ("image of bench/loadgen", None, {"harness": HARNESS | {"images": {"bench/loadgen": "b"}}}),
+    ("containers", None, {"containers": "up for the whole run"}),
+    ("engine", None, {"engine": "another"}),
+    ("setting WORKERS", None, {"knobs": FACTS["knobs"] | {"WORKERS": "2"}}),
+    ("setting NEW", None, {"knobs": FACTS["knobs"] | {"NEW": "x"}}),
+    ("host cpu", None, {"host": HOST | {"cpu": "another CPU"}}),
+    ("host kernel", None, {"host": HOST | {"kernel": "6.12"}}),
+    ("host memory_bytes", None, {"host": HOST | {"memory_bytes": 4_000_000_000}}),
+    ("host governor", None, {"host": HOST | {"governor": "performance"}}),
+    ("duration_s of json wrk c32", replanned(duration_s=3.0), {}),
+    ("warmup_s of json vegeta r200", replanned(warmup_s=2.0), {}),
+    ("loads", replanned(scenario="plaintext"), {}),
+    ("loads", replanned(mode="null"), {}),
+    ("Python of aiohttp-py313-debian", in_services("python.txt", "Python 3.13.2"), {}),
+    ("limits of aiohttp-py313-debian", in_services("limits.txt", "nofile 64\n"), {}),
+    ("image of aiohttp-py313-debian", another_image, {}),
+]
+
+
+@pytest.mark.parametrize(("name", "change", "facts"), DIFFERENCES)
 def test_what_affects_a_figure_forbids_a_comparison(
     name: str, change: Any, facts: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -534,18 +534,18 @@ def test_requests_per_second_that_say_the_opposite_take_a_verdict_by_cpu_time_aw
     assert (found.metric, found.contrasts[0].verdict) == (Metric.CPU, NO_WINNER)
 
 
-@pytest.mark.parametrize(
-    ("command", "kept"),
-    [
-        (("wrk", "-t", "1"), True),
-        (("ab", "-q", "-k"), True),
-        (("ab", "-q"), False),
-        (("hey", "-c", "8"), True),
-        (("hey", "-disable-keepalive"), False),
-        (("vegeta", "attack", "-keepalive=false"), False),
-        (None, None),
-    ],
-)
+COMMANDS = [
+    (("wrk", "-t", "1"), True),
+    (("ab", "-q", "-k"), True),
+    (("ab", "-q"), False),
+    (("hey", "-c", "8"), True),
+    (("hey", "-disable-keepalive"), False),
+    (("vegeta", "attack", "-keepalive=false"), False),
+    (None, None),
+]
+
+
+@pytest.mark.parametrize(("command", "kept"), COMMANDS)
 def test_the_command_says_whether_connections_are_kept(command: tuple[str, ...] | None, kept: bool | None) -> None:
     one = measured({"aiohttp": 1000}, 1)[0]
     nulls = {name: why for name, why in one.nulls.items() if name != "command" or command is None}
