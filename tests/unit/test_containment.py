@@ -23,20 +23,12 @@ __all__ = ["docker", "run"]
 
 PROJECT = "/home/me/bench"
 CLOSED = {"bench": {"internal": True, "driver_opts": {INHIBIT: "true"}}}
-GOOD: dict[str, Any] = {
-    "image": "bench/app",
-    "read_only": True,
-    "cap_drop": ["ALL"],
-    "security_opt": ["no-new-privileges:true"],
-    "pids_limit": 512,
-    "mem_limit": "536870912",
-    "ulimits": {"nofile": 16384},
-    "logging": {"driver": "json-file", "options": {"max-size": "10m", "max-file": "1"}},
-    "networks": {"bench": None},
-    "sysctls": {"net.core.somaxconn": "16384"},
-    "tmpfs": ["/tmp:mode=1777"],
-    "secrets": [{"source": "database_password", "target": "/run/secrets/database_password"}],
-}
+LOG = {"max-size": "10m", "max-file": "1"}
+GOOD: dict[str, Any] = {"image": "bench/app", "read_only": True, "cap_drop": ["ALL"], "tmpfs": ["/tmp:mode=1777"]}
+GOOD |= {"security_opt": ["no-new-privileges:true"], "pids_limit": 512, "mem_limit": "536870912"}
+GOOD |= {"ulimits": {"nofile": 16384}, "logging": {"driver": "json-file", "options": LOG}}
+GOOD |= {"networks": {"bench": None}, "sysctls": {"net.core.somaxconn": "16384"}}
+GOOD |= {"secrets": [{"source": "database_password", "target": "/run/secrets/database_password"}]}
 
 
 def bind(source: str, target: str = "/x", **more: Any) -> dict[str, Any]:
@@ -80,27 +72,15 @@ def test_a_network_that_the_host_is_in_leads_out_of_the_run(network: dict[str, A
     assert list(faults(GOOD, {"bench": network}, PROJECT)) == ["is on bench, which leads out of the run"]
 
 
+HOST: dict[str, Any] = {"ReadonlyRootfs": True, "CapDrop": ["ALL"], "CapAdd": None, "PidsLimit": 512, "Memory": 1 << 29}
+HOST |= {"SecurityOpt": ["no-new-privileges:true"], "Ulimits": [{"Name": "nofile", "Hard": 16384, "Soft": 16384}]}
+HOST |= {"LogConfig": {"Type": "json-file", "Config": LOG}, "NetworkMode": "run_bench", "PortBindings": {}}
+HOST |= {"PublishAllPorts": False, "Privileged": False, "MaskedPaths": ["/proc/kcore"]}
+HOST |= {"IpcMode": "private", "Runtime": "runc", "PidMode": ""}
 INSPECTED: dict[str, Any] = {
     "Name": "/run-app-1",
     "Config": {"Labels": {"com.docker.compose.service": "app"}},
-    "HostConfig": {
-        "ReadonlyRootfs": True,
-        "CapDrop": ["ALL"],
-        "CapAdd": None,
-        "SecurityOpt": ["no-new-privileges:true"],
-        "PidsLimit": 512,
-        "Memory": 536870912,
-        "Ulimits": [{"Name": "nofile", "Hard": 16384, "Soft": 16384}],
-        "LogConfig": {"Type": "json-file", "Config": {"max-size": "10m", "max-file": "1"}},
-        "NetworkMode": "run_bench",
-        "PortBindings": {},
-        "PublishAllPorts": False,
-        "Privileged": False,
-        "MaskedPaths": ["/proc/kcore"],
-        "IpcMode": "private",
-        "Runtime": "runc",
-        "PidMode": "",
-    },
+    "HostConfig": HOST,
     "NetworkSettings": {"Networks": {"run_bench": {}}},
     "Mounts": [{"Type": "bind", "Source": f"{PROJECT}/postgres/x", "Destination": "/run/secrets/x", "RW": False}],
 }
@@ -136,16 +116,13 @@ def started(call: str) -> dict[str, Any]:
     container["Config"]["Labels"], container["NetworkSettings"] = {"bench.run": "x"}, {"Networks": {}}
     container["HostConfig"] |= {
         "ReadonlyRootfs": "--read-only" in call,
-        "CapDrop": given["--cap-drop"],
-        "CapAdd": given["--cap-add"],
-        "SecurityOpt": given["--security-opt"],
-        "PidsLimit": "".join(given["--pids-limit"]),
-        "Memory": "".join(given["--memory"]),
         "Ulimits": [{"Name": one.partition("=")[0], "Hard": one.partition("=")[2]} for one in given["--ulimit"]],
         "LogConfig": {"Type": "json-file", "Config": dict(one.split("=") for one in given["--log-opt"])},
-        "NetworkMode": "".join(given["--network"]),
-        "PidMode": "".join(given["--pid"]),
     }
+    listed = {"CapDrop": "--cap-drop", "CapAdd": "--cap-add", "SecurityOpt": "--security-opt"}
+    single = {"PidsLimit": "--pids-limit", "Memory": "--memory", "NetworkMode": "--network", "PidMode": "--pid"}
+    container["HostConfig"] |= {key: given[option] for key, option in listed.items()}
+    container["HostConfig"] |= {key: "".join(given[option]) for key, option in single.items()}
     return container
 
 

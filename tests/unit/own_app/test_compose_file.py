@@ -14,6 +14,8 @@ def merged(service: dict[str, Any], name: str = "db", **more: Any) -> dict[str, 
     return own_services({"services": {name: service}, **more})
 
 
+BUILDS = {"network": "host", "additional_contexts": {"etc": "/etc"}, "tags": ["bench/loadgen"], "secrets": ["key"]}
+BUILDS |= {"cache_from": ["x"], "cache_to": ["type=local,dest=/root"], "ssh": ["default"]}
 REFUSED = [
     ({"volumes": [{"type": "npipe", "source": "x"}]}, "mounts a npipe"),
     ({"privileged": True}, "is privileged"),
@@ -27,15 +29,7 @@ REFUSED = [
     ({"extra_hosts": ["x=host-gateway"]}, "outside of the internal network"),
     *(
         ({"build": {"context": FOLDER, key: value}}, rf"more than a build needs \(build.{key}\)")
-        for key, value in {
-            "network": "host",
-            "additional_contexts": {"etc": "/etc"},
-            "tags": ["bench/loadgen"],
-            "cache_from": ["x"],
-            "cache_to": ["type=local,dest=/root"],
-            "secrets": ["key"],
-            "ssh": ["default"],
-        }.items()
+        for key, value in BUILDS.items()
     ),
     ({"depends_on": {"seed": {"condition": "service_completed_successfully"}}}, "waits for seed to end"),
 ]

@@ -80,25 +80,12 @@ def test_requirements_that_cannot_be_locked(tmp_path: Path, text: str, words: st
         required(tmp_path, {"requirements.txt": f"{text.format(folder=tmp_path)}\n", "a/setup.py": ""})
 
 
-VERSIONS = [
-    ("^1.2.3", ">=1.2.3,<2"),
-    ("^0.2.3", ">=0.2.3,<0.3"),
-    ("^0.0.3", ">=0.0.3,<0.0.4"),
-    ("^0.0", ">=0.0,<0.1"),
-    ("^0", ">=0,<1"),
-    ("~1.2.3", ">=1.2.3,<1.3"),
-    ("~1.2", ">=1.2,<1.3"),
-    ("~1", ">=1,<2"),
-    ("*", ""),
-    ("3.*", "==3.*"),
-    ("3.0", "==3.0"),
-    (">=1.0 <2.0", ">=1.0,<2.0"),
-    ("~=1.4.2", "~=1.4.2"),
-    (">= 3.8, != 3.9.*", ">=3.8,!=3.9.*"),
-]
+VERSIONS = {"^1.2.3": ">=1.2.3,<2", "^0.2.3": ">=0.2.3,<0.3", "^0.0.3": ">=0.0.3,<0.0.4", "^0.0": ">=0.0,<0.1"}
+VERSIONS |= {"^0": ">=0,<1", "~1.2.3": ">=1.2.3,<1.3", "~1.2": ">=1.2,<1.3", "~1": ">=1,<2", "~=1.4.2": "~=1.4.2"}
+VERSIONS |= {"*": "", "3.*": "==3.*", "3.0": "==3.0", ">=1.0 <2.0": ">=1.0,<2.0", ">= 3.8, != 3.9.*": ">=3.8,!=3.9.*"}
 
 
-@pytest.mark.parametrize(("text", "found"), VERSIONS)
+@pytest.mark.parametrize(("text", "found"), VERSIONS.items())
 def test_versions_of_poetry_are_those_of_pip(text: str, found: str) -> None:
     assert sorted(specifier(text).split(",")) == sorted(found.split(","))
 
@@ -196,19 +183,14 @@ packages = [
 MEASURED = "the versions of {} are measured"
 BUT_NUMPY = ", except for numpy (2 versions) and core (from directory)"
 OLD, NEW = 'python_version < "3.9"', 'python_version >= "3.9"'
+NUMPIES = (
+    'numpy==2.2.6; (python_full_version < "3.11" and python_version >= "0") or sys_platform == "win32"',
+    'numpy==2.3.0; python_full_version >= "3.11"',
+)
 
 
 LOCKED = [
-    (
-        "uv.lock",
-        UV,
-        [
-            "flask==3.0.0",
-            'numpy==2.2.6; (python_full_version < "3.11" and python_version >= "0") or sys_platform == "win32"',
-            'numpy==2.3.0; python_full_version >= "3.11"',
-        ],
-        ", except for core (from editable) and fork (from git)",
-    ),
+    ("uv.lock", UV, ["flask==3.0.0", *NUMPIES], ", except for core (from editable) and fork (from git)"),
     ("poetry.lock", POETRY_1, ["Flask==3.0.0", "mirrored==4"], BUT_NUMPY),
     ("poetry.lock", POETRY_2, [f"numpy==1.24.4; {OLD}", f"numpy==2.0.0; {NEW}"], ""),
     ("pdm.lock", PDM, ["uvicorn==0.30.1"], ""),
@@ -357,22 +339,18 @@ def test_a_given_file_without_requirements_is_not_taken_for_none(tmp_path: Path)
         requirements_of(tmp_path, written(tmp_path, {"other.toml": TOOLS}) / "other.toml", "other.toml")
 
 
-SILENT = "the folder does not say what it requires"
+THOSE_OF, SILENT = "its requirements are those of", "the folder does not say what it requires"
+INSTALLS = "pip install Flask gunicorn==23"
+HAS_INSTALLS = f"(its Dockerfile has '{INSTALLS}'): give --requirements FILE"
 GIVE_BASE = "give --requirements requirements/base.txt"
 
 
 NAMED = [
-    ({"requirements.txt": "flask\n", "requirements-dev.txt": ""}, "its requirements are those of requirements.txt"),
-    ({"pyproject.toml": PROJECT}, "its requirements are those of pyproject.toml"),
-    (
-        {"setup.py": "setup()", "requirements-dev.txt": "flask\n"},
-        "its requirements are those of setup.py (requirements-dev.txt not read)",
-    ),
+    ({"requirements.txt": "flask\n", "requirements-dev.txt": ""}, f"{THOSE_OF} requirements.txt"),
+    ({"pyproject.toml": PROJECT}, f"{THOSE_OF} pyproject.toml"),
+    ({"setup.py": "setup()", "requirements-dev.txt": ""}, f"{THOSE_OF} setup.py (requirements-dev.txt not read)"),
     ({"Dockerfile": "FROM python:3.13\n"}, f"{SILENT}: give --requirements FILE"),
-    (
-        {"Dockerfile": "RUN pip install -U pip && \\\n pip install Flask gunicorn==23 && \\\n rm x\n"},
-        f"{SILENT} (its Dockerfile has 'pip install Flask gunicorn==23'): give --requirements FILE",
-    ),
+    ({"Dockerfile": f"RUN pip install -U pip && \\\n {INSTALLS} && \\\n rm x\n"}, f"{SILENT} {HAS_INSTALLS}"),
     (dict.fromkeys(("requirements/dev.txt", "requirements/base.txt"), ""), f"{SILENT}: {GIVE_BASE}"),
 ]
 
