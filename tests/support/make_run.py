@@ -114,13 +114,14 @@ def write_run(folder: Path, lines: Sequence[Mapping[str, Any]], **facts: Any) ->
     """Writes run.json, plan.jsonl and the files about each service; no measurement yet."""
     folder.mkdir(parents=True, exist_ok=True)
     services = {line["service"]: line for line in lines}
-    what = ("server", "framework", "python", "base", "package")
+    what = ("server", "framework", "python", "package")
+    known = {name: {"base": "debian"} | {key: line[key] for key in what} for name, line in services.items()}
     run: dict[str, Any] = {"schema": 1, "run": "a-test", "preset": "test"}
     run |= {"title": "A test's fixture: nothing here was measured"}
     run |= {"published": None, "rounds": max((line["round"] for line in lines), default=1), "seed": 1, "command": []}
     run |= {"knobs": {"WORKERS": "1", "SERVER_CPUS": "0"}, "harness": {"version": "v0", "hash": "0123456789abcdef"}}
     run |= {"containers": "fresh for every measurement", "engine": "an engine", "host": {"cpu": "a CPU", "cpus": 2}}
-    run |= {"services": {name: {key: line[key] for key in what} for name, line in services.items()}, "skipped": []}
+    run |= {"services": known, "skipped": []}
     (folder / "run.json").write_text(json.dumps(run | facts))
     (folder / "plan.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     for name, line in services.items():
