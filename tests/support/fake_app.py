@@ -30,54 +30,39 @@ class FakeApp:
         self.free_at = 0.0
         self.takes: Callable[[float], float] = lambda ms: ms  # requested -> actual wait in ms
 
-    def answer(self, method: str, url: SplitResult, body: bytes) -> tuple[str, bytes]:  # noqa: PLR0911, PLR0912
+    def answer(self, method: str, url: SplitResult, body: bytes) -> tuple[str, bytes]:
         """The media type and body; raises `Refused` for an error."""
-        lie, path = self.lie, url.path
+        lie, path, given = self.lie, url.path, ""
         if found := re.fullmatch(r"/(create_data|simple_request|(?:raw|orm)/(?:queries|updates))/([^/]*)", path):
             path, given = found[1], unquote(found[2])
-        known = {"/", "/plaintext", "/json", "/simple_json", "/http-route-example", "/echo", "create_data"}
-        known |= {f"{layer}/{what}" for layer in ("raw", "orm") for what in ("queries", "updates")} | {"simple_request"}
-        known |= {f"/{layer}/{what}" for layer in ("raw", "orm") for what in ("db", "fortunes")}
-        if path not in known:
+        answers: dict[str, Callable[[], tuple[str, bytes]]] = {
+            "/": lambda: self.root(url.query),
+            "/plaintext": lambda: self.text("Hello, World!"),
+            "/http-route-example": lambda: self.text("HTTP route response"),
+            "/echo": lambda: self.echo(body),
+            "simple_request": lambda: self.simple_request(int(given)),
+            "create_data": lambda: self.create_data(self.count(given)),
+            **dict.fromkeys(("/json", "/simple_json"), self.greeting),
+            **dict.fromkeys(("/raw/db", "/orm/db"), lambda: self.json(self.worlds(1)[0])),
+            **dict.fromkeys(("/raw/fortunes", "/orm/fortunes"), self.fortunes),
+            **dict.fromkeys(("raw/queries", "orm/queries"), lambda: self.json(self.worlds(self.count(given)))),
+            **dict.fromkeys(("raw/updates", "orm/updates"), lambda: self.json(self.updates(self.count(given)))),
+        }
+        if path not in answers:
             if lie == "200 for any path":
                 return "text/plain", b"hello"
             raise Refused(500 if lie == "500 for an unknown path" else 404, b'{"error":"no such path"}')
         if (method == "POST") != (path == "/echo") and lie != "any method":
             raise Refused(404 if lie == "404 for a wrong method" else 405, b'{"error":"method"}')
-        match path:
-            case "/":
-                return self.root(url.query)
-            case "/plaintext":
-                return self.text("Hello, World!")
-            case "/http-route-example":
-                return self.text("HTTP route response")
-            case "/json" | "/simple_json":
-                return self.greeting()
-            case "/echo":
-                return self.echo(body)
-            case "simple_request":
-                return self.simple_request(int(given))
-            case "create_data":
-                return self.create_data(self.count(given))
-            case "/raw/db" | "/orm/db":
-                [row] = self.worlds(1)
-                return self.json(row)
-            case "raw/queries" | "orm/queries":
-                return self.json(self.worlds(self.count(given)))
-            case "raw/updates" | "orm/updates":
-                return self.json(self.updates(self.count(given)))
-            case _:
-                return self.fortunes()
+        return answers[path]()
 
     def json(self, value: Any) -> tuple[str, bytes]:
         media_type = "text/json" if self.lie == "text/json" else "application/json"
         return media_type, json.dumps(value, ensure_ascii=False).encode()
 
     def text(self, text: str) -> tuple[str, bytes]:
-        lie = self.lie
-        if lie == "declares latin-1":
-            return "text/plain; charset=iso-8859-1", text.encode()
-        return "text/plain; charset=utf-8", (text + "\n" * (lie == "a trailing newline")).encode()
+        charset = "iso-8859-1" if self.lie == "declares latin-1" else "utf-8"
+        return f"text/plain; charset={charset}", (text + "\n" * (self.lie == "a trailing newline")).encode()
 
     def greeting(self) -> tuple[str, bytes]:
         lies = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from compared_runs import build_failed, in_turns
@@ -19,9 +20,8 @@ WHOLE = -0.36  # half of it is -0.2, because differences multiply: 0.8 * 0.8 = 0
 
 
 def contrast(verdict: str, difference: float, low: float = -0.5, high: float = 0.5) -> Contrast:
-    return Contrast(
-        a="good", b="head", verdict=verdict, difference=difference, interval=(low, high), smallest_visible=0.05
-    )
+    figures: dict[str, Any] = {"difference": difference, "interval": (low, high), "smallest_visible": 0.05}
+    return Contrast(a="good", b="head", verdict=verdict, **figures)
 
 
 VERDICTS = [
@@ -84,13 +84,7 @@ def test_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"good: {words}"
 
 
-@pytest.mark.parametrize(
-    ("failed", "said"),
-    [
-        ("tornado", "skip: tornado-py313-debian: build failed: no wheel\n"),
-        ("aiohttp", "abort: aiohttp-py313-debian: build failed: no wheel\n"),
-    ],
-)
+@pytest.mark.parametrize(("failed", "said"), [("tornado", "skip"), ("aiohttp", "abort")])
 def test_of_a_run_in_which_one_was_not_measured(
     failed: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -99,7 +93,7 @@ def test_of_a_run_in_which_one_was_not_measured(
     build_failed(folder, failed)
     build_verb(["--quiet", str(folder)])
     assert main(["bisect", str(folder), "--whole=-0.5"]) == 0
-    assert capsys.readouterr().out == said
+    assert capsys.readouterr().out == f"{said}: {failed}-py313-debian: build failed: no wheel\n"
 
 
 def test_more_than_one_comparison_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
