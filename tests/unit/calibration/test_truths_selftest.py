@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from captured import Capture
 from make_plans import MATRIX, plan
 from make_run import entry
 from text_files import written
@@ -169,9 +170,7 @@ def a_run(folder: Path, *names: str, verdict: str = "no winner") -> tuple[str, C
     return str(folder), ComparedRun(run=facts_of(*planned), plan=(), records=records, services={})
 
 
-def test_several_runs_are_one_answer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_several_runs_are_one_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     one, two = a_run(tmp_path / "one", "alone-20", "json"), a_run(tmp_path / "two", "alone-20", "coin-301", "coin-7")
     runs = dict((one, two))
     monkeypatch.setattr("calibration.truths.read_compared", runs.__getitem__)

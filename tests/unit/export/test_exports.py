@@ -15,6 +15,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from captured import Capture
 from built_runs import exported
 from golden import same_as
 from loop_runs import block, write_window
@@ -176,9 +177,7 @@ def _read(text: str | None, kind: str) -> Any:
     return {"VARCHAR": str, "JSON": json.loads, "BIGINT": int, "DOUBLE": float, "BOOLEAN": boolean}[kind](text)
 
 
-def test_the_line_in_the_docs_answers_its_question(
-    a_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_line_in_docs_answers_its_question(a_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (question,) = re.findall(r'^duckdb -c "([^"]*run\.parquet[^"]*)"', DOC.read_text(), re.MULTILINE)
     monkeypatch.chdir(tmp_path)
     Path("run.parquet").write_bytes(exported("parquet", a_run))
@@ -293,9 +292,7 @@ def test_the_documented_columns_are_complete() -> None:
         (["csv", "no-run"], "unknown run 'no-run'; ls results"),
     ],
 )
-def test_what_cannot_be_exported_is_a_one_line_error(
-    argv: list[str], told: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_exported_is_a_one_line_error(argv: list[str], told: str, capsys: Capture) -> None:
     assert main(["export", *argv]) == 2
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1) and told in err
@@ -304,7 +301,7 @@ def test_what_cannot_be_exported_is_a_one_line_error(
 @pytest.mark.parametrize("text", ["{}", '{"schema":2}', "no JSON", "\udcff"])
 @pytest.mark.parametrize("form", FORMATS)
 def test_records_of_another_kind_are_refused(
-    form: str, text: str, a_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    form: str, text: str, a_run: Path, tmp_path: Path, capsys: Capture
 ) -> None:
     folder = written(tmp_path / "spoilt", {name: (a_run / name).read_text() for name in ("run.json", "plan.jsonl")})
     (folder / "records.jsonl").write_bytes(text.encode(errors="surrogateescape"))

@@ -247,9 +247,7 @@ LIES = [
 
 
 @pytest.mark.parametrize("line, truth, lie", LIES)
-def test_a_figure_that_contradicts_the_others_is_caught(
-    line: dict[str, Any], truth: str, lie: str, tmp_path: Path
-) -> None:
+def test_a_figure_that_contradicts_others_is_caught(line: dict[str, Any], truth: str, lie: str, tmp_path: Path) -> None:
     text = changed(output_of(line, 500 if line["rate"] else 4000), truth, lie)
     assert "arithmetic" in causes(judged(tmp_path, line, text))
 
@@ -289,9 +287,7 @@ def test_littles_law_holds(line: dict[str, Any], factors: tuple[float, ...], fou
 
 
 @pytest.mark.parametrize("cpu_s, found", [(0.1, ["arithmetic"]), (4.9, [])])
-def test_against_the_null_server_connections_wait_for_the_tool_too(
-    cpu_s: float, found: list[str], tmp_path: Path
-) -> None:
+def test_against_the_null_server_connections_wait_for_the_tool(cpu_s: float, found: list[str], tmp_path: Path) -> None:
     line = entry(tool="wrk", mode="null", service="null")
     usage = {"before": "0", "after": str(int(cpu_s * 1e9))}
     told = {when: {"loadgen": {"cpuacct.usage": used}} for when, used in usage.items()}

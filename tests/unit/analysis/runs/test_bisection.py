@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from captured import Capture
 from compared_runs import build_failed, in_turns
 
 from bench.__main__ import main
@@ -71,7 +72,7 @@ def test_what_is_not_slower_is_not_bisected(verdict: str) -> None:
         whole_difference(Metric.CPU, None, "")
 
 
-def test_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_of_a_run(tmp_path: Path, capsys: Capture) -> None:
     folder = in_turns(tmp_path / "slow", {"aiohttp": 4000, "tornado": 3200})
     build_verb(["--quiet", str(folder)])
     assert main(["bisect", str(folder)]) == 0
@@ -85,9 +86,7 @@ def test_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(("failed", "said"), [("tornado", "skip"), ("aiohttp", "abort")])
-def test_of_a_run_in_which_one_was_not_measured(
-    failed: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_of_a_run_in_which_one_was_not_measured(failed: str, said: str, tmp_path: Path, capsys: Capture) -> None:
     stacks = ("aiohttp", "tornado")
     folder = in_turns(tmp_path / "a-run", {stack: 4000 for stack in stacks if stack != failed}, stacks=stacks)
     build_failed(folder, failed)
@@ -96,7 +95,7 @@ def test_of_a_run_in_which_one_was_not_measured(
     assert capsys.readouterr().out == f"{said}: {failed}-py313-debian: build failed: no wheel\n"
 
 
-def test_more_than_one_comparison_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_more_than_one_comparison_is_refused(tmp_path: Path, capsys: Capture) -> None:
     folder = in_turns(tmp_path / "three", {"tornado": 3200, "aiohttp": 4000, "uvicorn-asgi": 3205})
     build_verb(["--quiet", str(folder)])
     assert main(["bisect", str(folder)]) == 2

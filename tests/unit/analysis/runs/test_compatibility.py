@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from captured import Capture
 from make_run import output_of, plan_lines, write_measured, write_measurement, write_run
 
 from bench.cli.compare import comparable_verb, compare_verb
@@ -37,18 +38,16 @@ def make(folder: Path, change: Change | None = None, **facts: Any) -> str:
     return str(folder)
 
 
-def told(one: str, other: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, list[str]]:
+def told(one: str, other: str, capsys: Capture) -> tuple[int, list[str]]:
     status = comparable_verb([one, other])
     return status, capsys.readouterr().out.splitlines()
 
 
-def test_a_run_and_its_twin_are_comparable(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_and_its_twin_are_comparable(tmp_path: Path, capsys: Capture) -> None:
     assert told(make(tmp_path / "a"), make(tmp_path / "b"), capsys) == (0, ["comparable"])
 
 
-def test_runs_on_nodes_of_different_kinds_are_not_comparable(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_runs_on_nodes_of_different_kinds_are_not_comparable(tmp_path: Path, capsys: Capture) -> None:
     def on(*nodes: str) -> Change:
         return lambda folder, _: (folder / "nodes-ever.tsv").write_text("".join(f"{node}\n" for node in nodes))
 
@@ -60,7 +59,7 @@ def test_runs_on_nodes_of_different_kinds_are_not_comparable(
 
 
 @pytest.mark.parametrize("built", [False, True], ids=["raw", "records"])
-def test_records_and_raw_files_say_the_same(built: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_records_and_raw_files_say_the_same(built: bool, tmp_path: Path, capsys: Capture) -> None:
     def renewed(folder: Path, lines: list[dict[str, Any]]) -> None:
         write_measurement(folder, lines[0], output_of(lines[0], 1000), tool={"tool_version": "2.0"})
 
@@ -71,7 +70,7 @@ def test_records_and_raw_files_say_the_same(built: bool, tmp_path: Path, capsys:
     assert status == 1 and lines[0].startswith("incompatible: version of wrk: 1.0 vs 1.0, 2.0")
 
 
-def test_a_service_of_other_settings_is_another_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_service_of_other_settings_is_another_one(tmp_path: Path, capsys: Capture) -> None:
     name = "aiohttp-py313-debian"
     one, other = (make(tmp_path / n, services={name: {"settings": f"WORKERS={n}"}}) for n in ("2", "4"))
     status, lines = told(one, other, capsys)
@@ -121,7 +120,7 @@ DIFFERENCES = [
 
 @pytest.mark.parametrize(("name", "change", "facts"), DIFFERENCES)
 def test_what_affects_a_figure_forbids_a_comparison(
-    name: str, change: Any, facts: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    name: str, change: Any, facts: dict[str, Any], tmp_path: Path, capsys: Capture
 ) -> None:
     status, lines = told(make(tmp_path / "a"), make(tmp_path / "b", change, **facts), capsys)
     assert status == 1
@@ -129,7 +128,7 @@ def test_what_affects_a_figure_forbids_a_comparison(
     assert lines[-1].startswith("not comparable: ") and name.partition(":")[0] in lines[-1]
 
 
-def test_what_one_compares_on_purpose_is_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_one_compares_on_purpose_is_noted(tmp_path: Path, capsys: Capture) -> None:
     def change(folder: Path, lines: list[dict[str, Any]]) -> None:
         in_services("packages.txt", "aiohttp==3.14.5\n")(folder, lines)
         another_image(folder, lines)
@@ -143,7 +142,7 @@ def test_what_one_compares_on_purpose_is_noted(tmp_path: Path, capsys: pytest.Ca
     assert lines[-1] == "comparable"
 
 
-def test_other_services_and_more_rounds_are_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_other_services_and_more_rounds_are_noted(tmp_path: Path, capsys: Capture) -> None:
     lines = plan_lines([("bjoern-wsgi", "json", "wrk", "c32")], 2, timeout_s=10.0, warmup_s=1.0)
     write_run(tmp_path / "b", lines, **FACTS)
     status, found = told(make(tmp_path / "a"), str(tmp_path / "b"), capsys)
@@ -152,7 +151,7 @@ def test_other_services_and_more_rounds_are_noted(tmp_path: Path, capsys: pytest
     assert {f"noted: services in only one run: {services}", "noted: rounds: 1 vs 2"} <= {*found}
 
 
-def test_a_plan_that_was_changed_by_hand_is_seen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_plan_that_was_changed_by_hand_is_seen(tmp_path: Path, capsys: Capture) -> None:
     plan = (Path(make(tmp_path / "a")) / "plan.jsonl").read_bytes()
     hashes = {"plan.jsonl": hashlib.sha256(plan).hexdigest()}
     one = make(tmp_path / "b", sha256=hashes)
@@ -161,7 +160,7 @@ def test_a_plan_that_was_changed_by_hand_is_seen(tmp_path: Path, capsys: pytest.
     assert status == 1 and lines[0].startswith("incompatible: plan.jsonl: as planned vs modified")
 
 
-def test_an_unreadable_records_file_is_built_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unreadable_records_file_is_built_again(tmp_path: Path, capsys: Capture) -> None:
     one, other = make(tmp_path / "a"), make(tmp_path / "b")
     (tmp_path / "b/records.jsonl").write_text('{"schema": 99}\n')
     assert told(one, other, capsys) == (0, ["comparable"])
