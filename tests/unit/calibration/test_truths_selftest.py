@@ -115,9 +115,8 @@ def test_windows_with_more_than_can_be_are_named() -> None:
 
 def test_the_speed_of_what_a_clock_gives_may_be_above_its_rate_and_its_requests_may_not() -> None:
     word = lines("no winner")
-    caught_up, impossible = (
-        table_of([window(role, rate, "bursts-800", speed=880.0) for role in NAMES], word) for rate in (786.0, 801.0)
-    )
+    both = ([window(role, rate, "bursts-800", speed=880.0) for role in NAMES] for rate in (786.0, 801.0))
+    caught_up, impossible = (table_of(windows, word) for windows in both)
     assert Result(KNOWN["bursts-800"], (caught_up,)).holds
     assert not Result(KNOWN["bursts-800"], (impossible,)).holds
 

@@ -38,9 +38,7 @@ def test_built_files_complete_the_sources(tmp_path: Path, monkeypatch: pytest.Mo
     assert sorted(path.name for path in tmp_path.iterdir()) == ["app", "shop-1-cp313-cp313-linux_x86_64.whl"]
 
 
-@pytest.mark.parametrize(
-    ("top", "printed"), [("app/src", ""), ("app/src/py", "shop src/py\n"), ("app/lib", "shop lib\n")]
-)
+@pytest.mark.parametrize("top, printed", [("app/src", ""), ("app/src/py", "shop src/py\n"), ("app/lib", "shop lib\n")])
 def test_a_package_is_run_from_where_its_sources_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], top: str, printed: str
 ) -> None:

@@ -24,9 +24,8 @@ def test_the_exception_with_its_place_in_the_app() -> None:
 
 
 def test_of_several_the_last_one() -> None:
-    assert trace_of(LOG + LOG.replace("flask_login", "other"))[1].startswith(
-        "ModuleNotFoundError: No module named 'other'"
-    )
+    _, words = trace_of(LOG + LOG.replace("flask_login", "other"))
+    assert words.startswith("ModuleNotFoundError: No module named 'other'")
 
 
 def test_none() -> None:

@@ -37,9 +37,7 @@ def test_costs_that_are_not_known_to_be_apart_explain_it() -> None:
     assert not shift(Apart(340.0, 380.0, 0.05, 7), (1765, 2000), (1789, 2000), 40).shown
 
 
-@pytest.mark.parametrize(
-    ("samples", "spread", "rounds"), [(1500, 0.0, 4), (1500, 0.02, 4), (200, 0.02, 8), (1500, 0.1, 6)]
-)
+@pytest.mark.parametrize("samples, spread, rounds", [(1500, 0.0, 4), (1500, 0.02, 4), (200, 0.02, 8), (1500, 0.1, 6)])
 def test_equal_services_rarely_have_a_finding(samples: int, spread: float, rounds: int) -> None:
     rng, tables, wrong = np.random.default_rng(4), 300, 0
     shares = 0.7 ** np.arange(30)
