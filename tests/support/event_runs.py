@@ -146,21 +146,14 @@ def every_event() -> list[EventRecord]:
         "memory": {"points": GROWN, "extras": {"requests": 10**6, "parts_s": 130.0}},
         "idle-close": {"actions": (), "extras": {"idle_s": 5.0, "lost_to_ms": 20.0}},
     }
-    return [
-        event(server, name, one.case, **own.get(name, {"lost": 2}))
-        for server in SERVERS
-        for name, kind in EVENTS.items()
-        for one in kind.cases
-    ]
+    cases = [(name, one.case) for name, kind in EVENTS.items() for one in kind.cases]
+    return [event(server, name, case, **own.get(name, {"lost": 2})) for server in SERVERS for name, case in cases]
 
 
 def services_of(records: Iterable[EventRecord]) -> dict[str, dict[str, Any]]:
     names = ("server", "framework", "python", "base", "package", "settings")
-    return {
-        one.service: {name: str(value) for name in names if (value := getattr(one, name))}
-        for one in records
-        if one.service != "null"
-    }
+    measured = [one for one in records if one.service != "null"]
+    return {one.service: {name: str(value) for name in names if (value := getattr(one, name))} for one in measured}
 
 
 def defaults_of(records: Iterable[EventRecord]) -> dict[str, dict[str, dict[str, Any]]]:

@@ -36,11 +36,8 @@ def test_a_mean_of_the_slow_windows_is_found(quick: Path, tmp_path: Path) -> Non
     records = [*load((quick / "records.jsonl").read_text().split("\n"))]
     for line in lines:
         if line["kind"] == "service":
-            own = sorted(
-                one.goodput or 0.0
-                for one in records
-                if (one.scenario, one.service, one.mode) == (line["scenario"], line["service"], "turns")
-            )
+            row = (line["scenario"], line["service"], "turns")
+            own = sorted(one.goodput or 0.0 for one in records if (one.scenario, one.service, one.mode) == row)
             line["goodput"]["mean"] = sum(own[:-1]) / len(own[:-1])
     (tmp_path / "verdicts.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     assert len([*means_of_a_part(tmp_path)]) == 16

@@ -56,14 +56,9 @@ def expected() -> Said:
         "time for one table": {"max_time_s": 90.0},
         "time for most tables": {"max_time_s": 149.0, "tables": 14},
     }
-    hosts = {
-        "unknown host": HostState(),
-        "one CPU": HostState(cpus=1),
-        "other programs": HostState(busy=0.34),
-        "hypervisor": HostState(steal=0.05),
-        "governor": HostState(governors=("performance", "powersave")),
-        "battery": HostState(on_battery=True),
-    }
+    hosts = {"unknown host": HostState(), "one CPU": HostState(cpus=1), "other programs": HostState(busy=0.34)}
+    hosts |= {"hypervisor": HostState(steal=0.05), "governor": HostState(governors=("performance", "powersave"))}
+    hosts |= {"battery": HostState(on_battery=True)}
     several = expectations(HostState(cpus=1, busy=0.5, steal=0.1), replace(wanted, mode="solo"))
     selections |= {
         f"{case}, under Compose": changes | {"composed": True}

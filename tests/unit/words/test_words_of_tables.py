@@ -199,11 +199,8 @@ def test_extra_flags_are_named_as_they_are_written() -> None:
     }
     assert labels_of(["plain", "h11"], places) == {"plain": "no extra flags", "h11": "--http h11"}
     assert table_question(["plain", "h11"], places) == "Which flags for uvicorn-asgi? (Python 3.13, debian)"
-    assert labels_of([*places], places) == {
-        "plain": "uvicorn with no extra flags",
-        "h11": "uvicorn with --http h11",
-        "other": "hypercorn",
-    }
+    labels = {"plain": "uvicorn with no extra flags", "h11": "uvicorn with --http h11", "other": "hypercorn"}
+    assert labels_of([*places], places) == labels
 
 
 def settings_of(*texts: str) -> dict[str, Coordinates]:

@@ -344,11 +344,8 @@ def test_a_speed_that_the_load_generator_limits_is_a_lower_bound() -> None:
     limited = (1, 0.6, "loadgen-bound")
     records = [with_speed(one, *(limited if "tornado" in one.service else ())) for one in measured(speeds, 6)]
     found = judged(records, speeds)
-    assert verdicts_of(found) == {
-        ("aiohttp", "tornado"): FASTER,
-        ("aiohttp", "uvicorn-asgi"): FASTER,
-        ("tornado", "uvicorn-asgi"): NO_WINNER,
-    }
+    slowest = {("aiohttp", "tornado"): FASTER, ("aiohttp", "uvicorn-asgi"): FASTER}
+    assert verdicts_of(found) == slowest | {("tornado", "uvicorn-asgi"): NO_WINNER}
     row = rows_of(found)["tornado"]
     assert row.lower_bound and row.remarks == (ByLoadgen(12, 12, "as made up"),)
 
@@ -534,18 +531,11 @@ def test_requests_per_second_that_say_the_opposite_take_a_verdict_by_cpu_time_aw
     assert (found.metric, found.contrasts[0].verdict) == (Metric.CPU, NO_WINNER)
 
 
-COMMANDS = [
-    (("wrk", "-t", "1"), True),
-    (("ab", "-q", "-k"), True),
-    (("ab", "-q"), False),
-    (("hey", "-c", "8"), True),
-    (("hey", "-disable-keepalive"), False),
-    (("vegeta", "attack", "-keepalive=false"), False),
-    (None, None),
-]
+KEEP = [("wrk", "-t", "1"), ("ab", "-q", "-k"), ("hey", "-c", "8")]
+CLOSE = [("ab", "-q"), ("hey", "-disable-keepalive"), ("vegeta", "attack", "-keepalive=false")]
 
 
-@pytest.mark.parametrize(("command", "kept"), COMMANDS)
+@pytest.mark.parametrize("command, kept", [*((c, True) for c in KEEP), *((c, False) for c in CLOSE), (None, None)])
 def test_the_command_says_whether_connections_are_kept(command: tuple[str, ...] | None, kept: bool | None) -> None:
     one = measured({"aiohttp": 1000}, 1)[0]
     nulls = {name: why for name, why in one.nulls.items() if name != "command" or command is None}
